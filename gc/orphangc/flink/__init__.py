@@ -1,0 +1,1 @@
+"""Flink's own formats, as pure functions over bytes."""
