@@ -1,0 +1,125 @@
+"""What every storage adapter does at its edge: word an error, name a moment, shape a batch."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+
+from orphangc.errors import StorageUnreachableError
+from orphangc.ports import LISTING_SCHEMA
+
+__all__ = [
+    "EPOCH",
+    "BatchBuilder",
+    "checked_parts",
+    "escaped",
+    "host_now",
+    "one_line",
+    "to_datetime",
+    "unreachable",
+]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_SECRETS = (
+    (re.compile(r"//[^/@\s]+@"), "//"),
+    (
+        re.compile(
+            r"(?i)\b(AWSAccessKeyId|Signature|Credential|Expires|X-Amz-[A-Za-z-]+|sig|token"
+            r"|password|secret)=[^&\s\"'<>,]+"
+        ),
+        r"\1=***",
+    ),
+    (re.compile(r"\b(AKIA|ASIA)[A-Z0-9]{12,}\b"), "***"),
+)
+
+
+def host_now() -> datetime:
+    """Return this machine's time; the one place of the storage adapters that reads its clock."""
+    return to_datetime(time.time_ns() // 1000)
+
+
+def to_datetime(microseconds: int) -> datetime:
+    """Return the instant, aware UTC; exact, which a division by 1e6 is not."""
+    return EPOCH + timedelta(microseconds=microseconds)
+
+
+def one_line(err: object, *, secrets: Sequence[str | None] = ()) -> str:
+    """Return what an error says in one line of at most 300 characters, without credentials."""
+    text = " ".join(str(err).split()) or type(err).__name__
+    for secret in secrets:
+        if secret and len(secret) > 1:
+            text = text.replace(secret, "***")
+    for pattern, replacement in _SECRETS:
+        text = pattern.sub(replacement, text)
+    return text if len(text) <= 300 else text[:299] + "…"
+
+
+def unreachable(action: str, err: object, **secrets: Sequence[str | None]) -> StorageUnreachableError:
+    """Return the error that says which action failed and why; raise it ``from err``."""
+    return StorageUnreachableError(one_line(f"cannot {action}: {err}", **secrets))
+
+
+def escaped(name: str) -> str:
+    r"""Return a name that is not UTF-8 with its odd bytes as ``\xff``; others as they are.
+
+    A parquet string must be UTF-8. No deleter accepts a key with a backslash where names can
+    be escaped, so that an escaped name never leads to the file that is really called so.
+    """
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def checked_parts(key: str) -> list[str]:
+    """Return the parts of a key.
+
+    Raises:
+        ValueError: The key is empty or absolute, or a part is empty, ``.`` or ``..``.
+
+    """
+    parts = key.split("/")
+    if "\0" in key or any(part in {"", ".", ".."} for part in parts):
+        raise ValueError(f"{key!r} is no key below a storage root")
+    return parts
+
+
+class BatchBuilder:
+    """Collects listing rows into batches of ``LISTING_SCHEMA``; lists are what appends fastest."""
+
+    ROWS = 50_000
+
+    def __init__(self) -> None:
+        self.keys: list[str] = []
+        self.sizes: list[int | None] = []
+        self.modified: list[int | None] = []
+        self.etags: list[str | None] = []
+
+    def add(self, key: str, size: int | None, modified_us: int | None, etag: str | None) -> None:
+        """Append one row; ``modified_us`` are microseconds since 1970."""
+        self.keys.append(key)
+        self.sizes.append(size)
+        self.modified.append(modified_us)
+        self.etags.append(etag)
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether it is time to ``take``."""
+        return len(self.keys) >= self.ROWS
+
+    def take(self) -> pa.RecordBatch:
+        """Return the rows as one batch, and start anew."""
+        try:
+            keys = pa.array(self.keys, pa.string())
+        except UnicodeEncodeError:
+            keys = pa.array([escaped(key) for key in self.keys], pa.string())
+        columns = [
+            keys,
+            pa.array(self.sizes, pa.int64()),
+            pa.array(self.modified, LISTING_SCHEMA.field("modified_at").type),
+            pa.array(self.etags, pa.string()),
+        ]
+        self.__init__()  # type: ignore[misc]
+        return pa.RecordBatch.from_arrays(columns, schema=LISTING_SCHEMA)

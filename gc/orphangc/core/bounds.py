@@ -1,0 +1,129 @@
+"""The cutoff: a minimum of named bounds, each named for the race that it closes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+
+__all__ = ["NEVER", "Bound", "BoundName", "JobBounds", "SafetyMargins", "cutoff", "job_bounds"]
+
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+"""The cutoff of whoever knows nothing: no object is stored before it, so nothing is removed."""
+
+
+class BoundName(StrEnum):
+    """Which race a bound closes."""
+
+    GRACE_PERIOD = "grace_period"
+    """State files are uploaded before the metadata that names them."""
+    OLDEST_OWN_ROOT = "oldest_own_root"
+    """What a pending checkpoint uploads is younger than every retained checkpoint (T1, R9)."""
+    QUIET_PERIOD = "quiet_period"
+    """A job said to be over may not be: its directory must have been still for long (R13)."""
+    FIRST_SNAPSHOT = "first_snapshot"
+    """What was uploaded after the first registry snapshot may be missing from it (R16)."""
+    OLDEST_ISSUED = "oldest_issued"
+    """An unfinished checkpoint began to upload when its id was issued (R16)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SafetyMargins:
+    """Every margin between "looks orphaned" and "may go", in one value.
+
+    Attributes:
+        grace_period: Age below which nothing is an orphan. Default 72 h: longer than any
+            checkpoint takes, and a weekend to notice a mistake.
+        quarantine_period: How long a tombstone must stand before its object may be deleted.
+        checkpoint_id_margin: How many ids below the oldest retained one still count as young.
+        clock_skew: The slack in every comparison of two clocks or two store times.
+        quiet_period: How long an ended job's directory must have been still.
+
+    """
+
+    grace_period: timedelta = timedelta(hours=72)
+    quarantine_period: timedelta = timedelta(hours=24)
+    checkpoint_id_margin: int = 1
+    clock_skew: timedelta = timedelta(minutes=15)
+    quiet_period: timedelta = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One limit: objects stored at or after ``at`` are kept; ``None`` is unknown: keep all."""
+
+    name: BoundName
+    at: datetime | None
+
+
+def cutoff(bounds: Sequence[Bound]) -> datetime:
+    """Return the instant before which an unreferenced artifact may be an orphan.
+
+    The earliest bound wins, so a further bound can only keep more. No bound, or one that is
+    unknown, gives ``NEVER``.
+    """
+    instants = [bound.at for bound in bounds]
+    known = [at for at in instants if at is not None]
+    return min(known) if known and len(known) == len(instants) else NEVER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobBounds:
+    """Everything that ``decide`` compares one artifact of a job with.
+
+    Attributes:
+        is_void: The job's work is void: keep everything.
+        is_ended: Nothing can be pending, so the checkpoint id says nothing more.
+        bounds: The named parts of the cutoff.
+        oldest_retained_checkpoint_id: ``None`` if there is none.
+        checkpoint_id_margin: See ``SafetyMargins``.
+        quarantine_start: A tombstone laid at or after it is still in quarantine.
+        newest_completed_at: Store time of the newest completed checkpoint that proves progress
+            since a tombstone; ``None`` for a job that has ended, ``NEVER`` if unknown.
+
+    """
+
+    is_void: bool
+    is_ended: bool
+    bounds: tuple[Bound, ...]
+    oldest_retained_checkpoint_id: int | None
+    checkpoint_id_margin: int
+    quarantine_start: datetime
+    newest_completed_at: datetime | None
+    cutoff: datetime = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Freeze the minimum, so that it is computed once a job and not once an object."""
+        object.__setattr__(self, "cutoff", cutoff(self.bounds))
+
+
+def job_bounds(
+    now: datetime,
+    margins: SafetyMargins,
+    *,
+    is_ended: bool,
+    own_root_times: Sequence[datetime | None],
+    registry_times: Sequence[Bound] = (),
+) -> tuple[Bound, ...]:
+    """Return the bounds of one job's cutoff.
+
+    Args:
+        now: Start of the cycle by the store's clock, taken before the first listing.
+        margins: The operator's margins.
+        is_ended: Declared or proven: the quiet period stands in for the job's own roots.
+        own_root_times: Store times of every ``_metadata`` in the job's directory; ``None`` in it
+            is a root without a time. Empty for a running job means unknown.
+        registry_times: In registry mode: first snapshot and issued ids, before any slack.
+
+    """
+    grace = Bound(BoundName.GRACE_PERIOD, now - margins.grace_period)
+    if is_ended:
+        return (grace, Bound(BoundName.QUIET_PERIOD, now - margins.quiet_period))
+    oldest: datetime | None = None
+    known = [at for at in own_root_times if at is not None]
+    if known and len(known) == len(own_root_times):
+        oldest = min(known) - margins.clock_skew
+    slack = 2 * margins.clock_skew  # R16: a JobManager's time is compared with the store's
+    registry = (Bound(b.name, None if b.at is None else b.at - slack) for b in registry_times)
+    return (grace, Bound(BoundName.OLDEST_OWN_ROOT, oldest), *registry)

@@ -1,0 +1,163 @@
+"""The words of orphangc as values; every enum value is the plan's word, the log's and the metric's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import NewType
+
+__all__ = [
+    "Action",
+    "EvidenceSource",
+    "JobId",
+    "Layout",
+    "Mode",
+    "ObjectKey",
+    "Outcome",
+    "Reason",
+    "Scope",
+    "StoredObject",
+    "Tombstone",
+    "Verdict",
+]
+
+ObjectKey = NewType("ObjectKey", str)
+"""Place of an object relative to its storage root: no leading slash, "/" between parts."""
+
+JobId = NewType("JobId", str)
+"""Flink's job id, 32 lower-case hexadecimal digits; "" for what lies in no job directory."""
+
+
+class Action(StrEnum):
+    """What a plan intends for one object."""
+
+    KEEP = "keep"
+    TOMBSTONE = "tombstone"
+    REVIVE = "revive"
+    DELETE = "delete"
+
+
+class Reason(StrEnum):
+    """Why; one reason an object, in the order in which ``decide`` asks."""
+
+    JOB_REFUSED = "job_refused"
+    REPORT_ONLY = "report_only"
+    UNRECOGNISED = "unrecognised"
+    REFERENCED = "referenced"
+    NOT_OLDER_THAN_OLDEST_RETAINED = "not_older_than_oldest_retained"
+    TOO_YOUNG = "too_young"
+    ORPHAN = "orphan"
+    IN_QUARANTINE = "in_quarantine"
+    QUARANTINE_OVER = "quarantine_over"
+
+
+class Outcome(StrEnum):
+    """What became of one verdict when it was carried out."""
+
+    DONE = "done"
+    PLANNED = "planned"
+    GONE = "gone"
+    CHANGED = "changed"
+    FAILED = "failed"
+
+
+class Scope(StrEnum):
+    """The area of a checkpoint storage that an object lies in.
+
+    Source: Flink 1.13-2.3, ``CheckpointedStateScope``, ``AbstractFsCheckpointStorageAccess``.
+    """
+
+    SHARED = "shared"
+    TASKOWNED = "taskowned"
+    EXCLUSIVE = "exclusive"
+    CHANGELOG = "changelog"
+    SAVEPOINT = "savepoint"
+    OTHER = "other"
+
+
+class Layout(StrEnum):
+    """The naming scheme that a name fits; only the two flat ones can ever be candidates.
+
+    Source: ownership-and-safety, "Naming schemes to recognise" (Flink 1.13-2.3).
+    """
+
+    FLAT = "flat"
+    FLAT_WITH_ID = "flat_with_id"
+    MERGED = "merged"
+    FORST = "forst"
+    TASKOWNED = "taskowned"
+    CHANGELOG = "changelog"
+    EXCLUSIVE = "exclusive"
+    METADATA = "metadata"
+    METADATA_IN_PROGRESS = "metadata_in_progress"
+    UNRECOGNISED = "unrecognised"
+
+
+class Mode(StrEnum):
+    """Which evidence a job's liveness rests on; never mixed silently."""
+
+    DERIVED = "derived"
+    REGISTRY = "registry"
+
+
+class EvidenceSource(StrEnum):
+    """Where a fact about a job came from."""
+
+    METADATA = "metadata"
+    SNAPSHOT = "snapshot"
+    REST = "rest"
+    KUBERNETES = "kubernetes"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredObject:
+    """One object as a listing or a HEAD request shows it.
+
+    Attributes:
+        key: Relative to the storage root.
+        size: Bytes.
+        modified_at: Store time, aware UTC; ``None`` if the store tells none.
+        etag: Opaque identity of the bytes, unquoted, where the store has one.
+
+    """
+
+    key: ObjectKey
+    size: int
+    modified_at: datetime | None
+    etag: str | None = None
+
+    def is_same_as(self, other: StoredObject) -> bool:
+        """Return whether both describe the same bytes: size, ETag and store time agree."""
+        return (self.size, self.etag, self.modified_at) == (
+            other.size,
+            other.etag,
+            other.modified_at,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tombstone:
+    """The record that an object has been an orphan since an instant; its bytes stay untouched.
+
+    Attributes:
+        object: The object as it was then; any difference later makes the tombstone void.
+        job_id: Owner of the directory.
+        since: Store time of the complete cycle that first found the orphan.
+        plan_id: The plan that found it.
+
+    """
+
+    object: StoredObject
+    job_id: JobId
+    since: datetime
+    plan_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is to happen to one object, and the one reason."""
+
+    action: Action
+    reason: Reason

@@ -1,0 +1,115 @@
+"""Where things lie: Flink's path spelling and fsspec's, made comparable.
+
+Source of the spelling: Flink 1.8-2.3, ``org.apache.flink.core.fs.Path``.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Alias", "Location", "canonical", "parse_alias"]
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(.*)", re.DOTALL)
+_FAMILY = {"s3a": "s3", "s3n": "s3", "s3p": "s3", "local": "file", "abfss": "abfs", "gcs": "gs"}
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in some storage; equal locations are the same place.
+
+    Attributes:
+        scheme: Scheme family: ``s3a``, ``s3n`` and ``s3p`` are ``s3``; no scheme is ``file``.
+        authority: Bucket, name service or container; "" if there is none.
+        path: Absolute, "/" between parts, never a trailing slash; "/" for the top.
+
+    """
+
+    scheme: str
+    authority: str
+    path: str
+
+    def __str__(self) -> str:
+        """Return the fsspec spelling."""
+        if self.scheme == "file":
+            return self.path
+        return f"{self.scheme}://{self.authority}{self.path}"
+
+    def child(self, name: str) -> Location:
+        """Return the place ``name`` (one or more parts) below this one."""
+        return Location(self.scheme, self.authority, posixpath.join(self.path, name).rstrip("/"))
+
+    def key_of(self, other: Location) -> str | None:
+        """Return ``other`` relative to this place, "" for the place itself, ``None`` outside."""
+        if (self.scheme, self.authority) != (other.scheme, other.authority):
+            return None
+        if other.path == self.path:
+            return ""
+        prefix = self.path if self.path.endswith("/") else self.path + "/"
+        return other.path[len(prefix) :] if other.path.startswith(prefix) else None
+
+    def contains(self, other: Location) -> bool:
+        """Return whether ``other`` is this place or lies below it."""
+        return self.key_of(other) is not None
+
+    @property
+    def name(self) -> str:
+        """Return the last part of the path."""
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """The operator's statement that places below ``source`` are those below ``target``."""
+
+    source: Location
+    target: Location
+
+
+def _normal_path(path: str) -> str:
+    """Return the path as Flink's ``Path`` normalises it: one slash, no dots, none trailing."""
+    slashed = "/" + path.replace("\\", "/")
+    return posixpath.normpath(re.sub(r"/+", "/", slashed))
+
+
+def canonical(uri: str, aliases: Sequence[Alias] = ()) -> Location:
+    """Return the place that a URI, a Flink path or an absolute local path names.
+
+    Nothing is percent-decoded: Flink stores a literal ``%41`` as it is. The first alias whose
+    source contains the place is applied, once.
+
+    Raises:
+        ValueError: ``uri`` is empty or a relative path.
+
+    """
+    match = _SCHEME.fullmatch(uri)
+    scheme, rest = (match[1].lower(), match[2]) if match else ("file", uri)
+    scheme = _FAMILY.get(scheme, scheme)
+    if not rest.startswith("/"):
+        raise ValueError(f"{uri!r} is neither an absolute path nor a URI")
+    authority = ""
+    if rest.startswith("//"):
+        authority, _, rest = rest[2:].partition("/")
+    if scheme == "file":
+        authority = ""
+    place = Location(scheme, authority, _normal_path(rest))
+    for alias in aliases:
+        key = alias.source.key_of(place)
+        if key is not None:
+            return alias.target.child(key) if key else alias.target
+    return place
+
+
+def parse_alias(text: str) -> Alias:
+    """Return the alias that ``FROM=TO`` states.
+
+    Raises:
+        ValueError: There is no "=", or a side is no place.
+
+    """
+    source, equals, target = text.partition("=")
+    if not equals:
+        raise ValueError(f"alias {text!r} is not of the form FROM=TO")
+    return Alias(canonical(source), canonical(target))

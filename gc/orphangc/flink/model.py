@@ -1,0 +1,428 @@
+"""What a Flink ``_metadata`` file says, as values; enough to write the same bytes again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+__all__ = [
+    "BytesHandle",
+    "Channel",
+    "ChannelHandle",
+    "ChannelStateHandle",
+    "ChangelogBytesHandle",
+    "ChangelogChange",
+    "ChangelogFile",
+    "ChangelogFilesHandle",
+    "ChangelogHandle",
+    "CheckpointProperties",
+    "EmptySegmentHandle",
+    "FileHandle",
+    "Handle",
+    "HandleKind",
+    "IncrementalHandle",
+    "KeyGroupOffsets",
+    "KeyGroupRange",
+    "KeyGroupsHandle",
+    "KeyedHandle",
+    "LayoutVariant",
+    "MasterState",
+    "MergedChannelHandle",
+    "MergedOperatorHandle",
+    "Metadata",
+    "NamedHandle",
+    "Operator",
+    "OperatorHandle",
+    "OperatorState",
+    "OperatorStateHandle",
+    "RelativeHandle",
+    "SegmentHandle",
+    "SegmentScope",
+    "StateMode",
+    "StreamHandle",
+    "Subtask",
+]
+
+
+class HandleKind(StrEnum):
+    """The kinds of things that a handle can be, however many codes Flink gave to each."""
+
+    BYTES = "bytes"
+    FILE = "file"
+    RELATIVE = "relative"
+    SEGMENT = "segment"
+    EMPTY_SEGMENT = "empty-segment"
+    KEY_GROUPS = "key-groups"
+    KEY_GROUPS_SAVEPOINT = "key-groups-savepoint"
+    INCREMENTAL = "incremental"
+    CHANGELOG = "changelog"
+    CHANGELOG_BYTES = "changelog-bytes"
+    CHANGELOG_FILES = "changelog-files"
+    OPERATOR = "operator"
+    DIRECTORY = "directory"
+    CHANNEL = "channel"
+
+
+class LayoutVariant(StrEnum):
+    """Which reading of a version 3 file its bytes fit; two layouts changed without a new version.
+
+    Source: Flink 1.11 and 1.14, ``ChannelStateHandleSerializer``, ``MetadataV2V3SerializerBase``.
+    """
+
+    FINAL = "final"
+    FLINK_1_11 = "1.11"
+    FLINK_1_14 = "1.14"
+
+
+class StateMode(IntEnum):
+    """How an operator state is spread over subtasks when the parallelism changes.
+
+    Source: Flink 1.8-2.3, ``OperatorStateHandle.Mode``.
+    """
+
+    SPLIT_DISTRIBUTE = 0
+    UNION = 1
+    BROADCAST = 2
+
+
+class SegmentScope(IntEnum):
+    """Whether a merged file belongs to one checkpoint or to many.
+
+    Source: Flink 1.20-2.3, ``CheckpointedStateScope``.
+    """
+
+    EXCLUSIVE = 0
+    SHARED = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BytesHandle:
+    """State inside the metadata file; its name looks like a path but was never a file."""
+
+    name: str
+    data: bytes
+    code: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileHandle:
+    """A file by its absolute path; size in bytes, negative if unknown."""
+
+    path: str
+    size: int
+    code: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelativeHandle:
+    """A file in the directory that holds the metadata file; size in bytes."""
+
+    name: str
+    size: int
+    code: int = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentHandle:
+    """A part of a merged file; start and size in bytes, the file itself is longer."""
+
+    path: str
+    start: int
+    size: int
+    scope: SegmentScope
+    logical_id: str
+    code: int = 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmptySegmentHandle:
+    """A part of no file."""
+
+    code: int = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyGroupRange:
+    """Consecutive key groups: the first, and how many."""
+
+    first: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyGroupOffsets:
+    """Consecutive key groups, with each one's byte offset into the delegate."""
+
+    first: int
+    offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyGroupsHandle:
+    """Keyed state laid out by key group; codes 3, 7 (savepoint) and 12 (with id)."""
+
+    groups: KeyGroupOffsets
+    delegate: StreamHandle
+    state_handle_id: str | None = None
+    code: int
+
+
+StreamHandle = (
+    BytesHandle
+    | FileHandle
+    | RelativeHandle
+    | SegmentHandle
+    | EmptySegmentHandle
+    | KeyGroupsHandle
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedHandle:
+    """A file under the name that the state backend gives it on restore; no reference itself."""
+
+    name: str
+    handle: StreamHandle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncrementalHandle:
+    """An incremental snapshot; codes 5 and 11 (with size and id).
+
+    ``shared`` and ``private`` stay lists: local names may repeat.
+    """
+
+    checkpoint_id: int
+    backend_id: str
+    groups: KeyGroupRange
+    checkpointed_size: int | None = None
+    meta: StreamHandle
+    shared: tuple[NamedHandle, ...]
+    private: tuple[NamedHandle, ...]
+    state_handle_id: str | None = None
+    code: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangelogChange:
+    """Changes of one key group; -1 is a change of the state's own metadata."""
+
+    key_group: int
+    change: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangelogBytesHandle:
+    """Changes between two sequence numbers, inside the metadata file."""
+
+    groups: KeyGroupRange
+    from_sequence: int
+    to_sequence: int
+    changes: tuple[ChangelogChange, ...]
+    state_handle_id: str | None = None
+    code: int = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangelogFile:
+    """A byte offset into a file of changes."""
+
+    offset: int
+    handle: StreamHandle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangelogFilesHandle:
+    """Changes in files; codes 10 and 13 (with the storage's name)."""
+
+    groups: KeyGroupRange
+    files: tuple[ChangelogFile, ...]
+    size: int
+    checkpointed_size: int | None = None
+    state_handle_id: str | None = None
+    storage: str | None = None
+    code: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangelogHandle:
+    """A materialized snapshot and what changed since; codes 8 and 14 (with checkpoint id)."""
+
+    groups: KeyGroupRange
+    checkpointed_size: int | None = None
+    materialized: tuple[KeyedHandle | None, ...]
+    increments: tuple[ChangelogBytesHandle | ChangelogFilesHandle, ...]
+    materialization_id: int | None = None
+    checkpoint_id: int | None = None
+    state_handle_id: str | None = None
+    code: int
+
+
+KeyedHandle = (
+    KeyGroupsHandle
+    | IncrementalHandle
+    | ChangelogHandle
+    | ChangelogBytesHandle
+    | ChangelogFilesHandle
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorState:
+    """One operator state: byte offsets of its partitions in the delegate."""
+
+    name: str
+    mode: StateMode
+    offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorHandle:
+    """The operator states of a subtask."""
+
+    states: tuple[OperatorState, ...]
+    delegate: StreamHandle
+    code: int = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedOperatorHandle:
+    """Operator states in merged files; keeps two directories alive, even when empty."""
+
+    states: tuple[OperatorState, ...]
+    taskowned_directory: str
+    shared_directory: str
+    is_empty: bool
+    delegate: StreamHandle
+    code: int = 17
+
+
+OperatorStateHandle = OperatorHandle | MergedOperatorHandle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelHandle:
+    """In-flight data of one channel; code 1 input, 2 output. No subtask in files of 1.11."""
+
+    subtask: int | None = None
+    gate: int
+    channel: int
+    offsets: tuple[int, ...]
+    size: int
+    delegate: StreamHandle
+    code: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel:
+    """One channel's share of a merged channel handle; size in bytes."""
+
+    gate: int
+    channel: int
+    size: int
+    offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedChannelHandle:
+    """In-flight data of many channels; code 3 input, 4 output."""
+
+    subtask: int
+    size: int
+    delegate: StreamHandle
+    channels: tuple[Channel, ...]
+    code: int
+
+
+ChannelStateHandle = ChannelHandle | MergedChannelHandle
+
+Handle = StreamHandle | KeyedHandle | OperatorStateHandle | ChannelStateHandle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subtask:
+    """The state of one parallel instance; ``is_finished`` leaves everything else empty."""
+
+    index: int
+    is_finished: bool = False
+    duration: int | None = None
+    managed_operator: OperatorStateHandle | None = None
+    raw_operator: OperatorStateHandle | None = None
+    managed_keyed: KeyedHandle | None = None
+    raw_keyed: KeyedHandle | None = None
+    input_channels: tuple[ChannelStateHandle, ...] = ()
+    output_channels: tuple[ChannelStateHandle, ...] = ()
+    ref_checkpoint_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator:
+    """One operator's state; ``subtasks`` is None when the operator has fully finished."""
+
+    name: str | None = None
+    uid: str | None = None
+    id: str
+    parallelism: int
+    max_parallelism: int
+    chain_length: int | None = None
+    coordinator: BytesHandle | None = None
+    subtasks: tuple[Subtask, ...] | None
+
+    @property
+    def is_fully_finished(self) -> bool:
+        """Whether no subtask will ever run again."""
+        return self.subtasks is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MasterState:
+    """What a hook on the JobManager keeps; the payload is opaque."""
+
+    version: int
+    name: str
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointProperties:
+    """How Flink treats the checkpoint; ``block`` is the Java stream that says so.
+
+    ``type_class`` is ``CheckpointType`` (then ``sharing_strategy`` is set) or ``SavepointType``
+    (then ``savepoint_format`` and ``post_action`` are).
+
+    Source: Flink 1.16-2.3, ``CheckpointProperties``, ``CheckpointType``, ``SavepointType``.
+    """
+
+    discard_cancelled: bool
+    discard_failed: bool
+    discard_finished: bool
+    discard_subsumed: bool
+    discard_suspended: bool
+    forced: bool
+    unclaimed: bool
+    type_class: str
+    type_name: str
+    sharing_strategy: str | None = None
+    savepoint_format: str | None = None
+    post_action: str | None = None
+    block: bytes
+
+    @property
+    def is_savepoint(self) -> bool:
+        """Whether the user asked for it, so that Flink never discards it."""
+        return self.type_class == "SavepointType"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    """One whole ``_metadata`` file.
+
+    ``properties`` is None below version 4, and where the file holds a Java null instead.
+    """
+
+    format_version: int
+    checkpoint_id: int
+    master_states: tuple[MasterState, ...]
+    operators: tuple[Operator, ...]
+    properties: CheckpointProperties | None = None
+    variant: LayoutVariant = LayoutVariant.FINAL

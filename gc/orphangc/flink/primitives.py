@@ -1,0 +1,193 @@
+"""Java's ``DataOutput`` conventions: a bounded cursor over bytes, and modified UTF-8."""
+
+from __future__ import annotations
+
+import re
+import struct
+from typing import Any
+
+from orphangc.errors import UnreadableMetadataError
+
+__all__ = ["LONGEST_UTF_BYTES", "Cursor", "decode_utf", "encode_utf"]
+
+LONGEST_UTF_BYTES = 0xFFFF
+"""Bytes that Java's ``writeUTF`` can frame; it throws beyond."""
+
+_U2 = struct.Struct(">H")
+_I4 = struct.Struct(">i")
+_I8 = struct.Struct(">q")
+_ABOVE_BMP = re.compile("[\U00010000-\U0010ffff]")
+_LAST_OF_BMP = "\uffff"
+
+
+def decode_utf(raw: bytes, *, offset: int = 0) -> str:
+    """Return the text of modified UTF-8 bytes; a lone surrogate stays one.
+
+    Stricter than Java's reader: what Java's writer never emits (a raw zero byte, an overlong
+    form, four-byte forms) is refused, so that equal texts have equal bytes.
+
+    Args:
+        raw: The bytes, without their length prefix.
+        offset: Where they lie in the file, for the error.
+
+    Raises:
+        UnreadableMetadataError: The bytes are not modified UTF-8.
+
+    Source: Java 8-17, ``java.io.DataInput.readUTF``.
+
+    """
+    if b"\0" in raw:
+        raise UnreadableMetadataError(
+            "raw zero byte in modified UTF-8", offset=offset + raw.index(0)
+        )
+    if raw.isascii():
+        return raw.decode("ascii")
+    try:
+        units = raw.replace(b"\xc0\x80", b"\0").decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise UnreadableMetadataError(
+            f"malformed modified UTF-8: {error.reason}", offset=offset
+        ) from error
+    if max(units) > _LAST_OF_BMP:
+        raise UnreadableMetadataError("four-byte form in modified UTF-8", offset=offset)
+    return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def encode_utf(text: str) -> bytes:
+    """Return the modified UTF-8 of a text, without the length prefix.
+
+    Raises:
+        ValueError: More than 65535 bytes, which Java cannot frame.
+
+    Source: Java 8-17, ``java.io.DataOutput.writeUTF``.
+
+    """
+    if text.isascii() and "\0" not in text:
+        raw = text.encode("ascii")
+    else:
+        units = _ABOVE_BMP.sub(_surrogates, text)
+        raw = units.encode("utf-8", "surrogatepass").replace(b"\0", b"\xc0\x80")
+    if len(raw) > LONGEST_UTF_BYTES:
+        raise ValueError(f"{len(raw)} bytes of modified UTF-8: Java's writeUTF ends at 65535")
+    return raw
+
+
+def _surrogates(match: re.Match[str]) -> str:
+    """Return the two surrogates of one character above U+FFFF."""
+    high, low = struct.unpack("<2H", match[0].encode("utf-16-le"))
+    return chr(high) + chr(low)
+
+
+class Cursor:
+    """A position in bytes that never moves past an end.
+
+    Attributes:
+        data: The whole file.
+        position: Offset of the next byte.
+        end: Offset behind the last byte that may be read.
+
+    """
+
+    __slots__ = ("data", "end", "position")
+
+    def __init__(self, data: bytes, position: int = 0) -> None:
+        self.data = data
+        self.position = position
+        self.end = len(data)
+
+    def error(self, reason: str, *, at: int | None = None) -> UnreadableMetadataError:
+        """Return the error for what stands at ``at``, by default at the position."""
+        return UnreadableMetadataError(reason, offset=self.position if at is None else at)
+
+    def skip(self, size: int) -> int:
+        """Move over ``size`` bytes (>= 0) and return where they begin."""
+        start = self.position
+        stop = start + size
+        if stop > self.end:
+            raise self.error(f"truncated: {size} bytes wanted, {self.end - start} left")
+        self.position = stop
+        return start
+
+    def u1(self) -> int:
+        """Return an unsigned byte."""
+        start = self.position
+        if start >= self.end:
+            raise self.error("truncated: 1 byte wanted, 0 left")
+        self.position = start + 1
+        return self.data[start]
+
+    def u2(self) -> int:
+        """Return an unsigned short."""
+        return self._unpack(_U2)
+
+    def i4(self) -> int:
+        """Return a signed int."""
+        return self._unpack(_I4)
+
+    def i8(self) -> int:
+        """Return a signed long."""
+        return self._unpack(_I8)
+
+    def _unpack(self, form: struct.Struct) -> int:
+        value: int = form.unpack_from(self.data, self.skip(form.size))[0]
+        return value
+
+    def take(self, size: int) -> bytes:
+        """Return the next ``size`` bytes (>= 0)."""
+        start = self.skip(size)
+        return self.data[start : start + size]
+
+    def utf(self) -> str:
+        """Return a text framed by its length as ``writeUTF`` does."""
+        start = self.skip_frame()
+        raw = self.data[start : self.position]
+        if raw.isascii() and b"\0" not in raw:
+            return raw.decode("ascii")
+        return decode_utf(raw, offset=start)
+
+    def skip_frame(self) -> int:
+        """Move over a u2 length and that many bytes; return where the bytes begin."""
+        at = self.position
+        start = at + 2
+        if start > self.end:
+            raise self.error(f"truncated: 2 bytes wanted, {self.end - at} left")
+        size = self.data[at] << 8 | self.data[at + 1]
+        stop = start + size
+        if stop > self.end:
+            raise self.error(f"truncated: text of {size} bytes, {self.end - start} left")
+        self.position = stop
+        return start
+
+    def count(self, smallest: int) -> int:
+        """Return an element count that the bytes left can hold.
+
+        Checked before anything is allocated: a count is the one number in the file
+        that a reader is tempted to trust with memory.
+
+        Args:
+            smallest: Bytes of the shortest possible element, > 0.
+
+        """
+        at = self.position
+        count = self.i4()
+        if count < 0:
+            raise self.error(f"negative count {count}", at=at)
+        if count * smallest > self.end - self.position:
+            raise self.error(
+                f"count {count} of at least {smallest} bytes each, {self.end - self.position} left",
+                at=at,
+            )
+        return count
+
+    def blob(self) -> bytes:
+        """Return bytes framed by an i4 length."""
+        return self.take(self.count(1))
+
+    def longs(self, count: int) -> tuple[int, ...]:
+        """Return ``count`` signed longs."""
+        values: tuple[Any, ...] = struct.unpack_from(f">{count}q", self.data, self.skip(8 * count))
+        return values
+
+    def at_end(self) -> bool:
+        """Return whether nothing is left."""
+        return self.position == self.end

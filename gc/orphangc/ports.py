@@ -1,0 +1,245 @@
+"""What the runs need from outside, one verb each; adapters provide it.
+
+Keys are relative to the storage root that an adapter was opened for. Every method translates
+the failures of its library: what cannot be reached raises ``StorageUnreachableError``, and no
+error is ever turned into an empty answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+import pyarrow as pa
+
+from orphangc.core.gate import ClusterFacts
+from orphangc.core.model import ObjectKey, StoredObject
+from orphangc.core.uris import Location
+
+__all__ = [
+    "LISTING_SCHEMA",
+    "Deleter",
+    "DeletionResult",
+    "DeletionStatus",
+    "Folder",
+    "JobRegistry",
+    "Lister",
+    "Reader",
+    "StateFiles",
+    "Storage",
+    "StoreClock",
+    "StoreTime",
+    "Undeleter",
+]
+
+LISTING_SCHEMA = pa.schema(
+    [
+        pa.field("key", pa.string(), nullable=False),
+        pa.field("size", pa.int64()),
+        pa.field("modified_at", pa.timestamp("us", tz="UTC")),
+        pa.field("etag", pa.string()),
+    ]
+)
+"""One row an object. On stores that have real folders, a row whose key ends in "/" and whose
+size is null is a folder: it is no object, but an empty folder in ``shared/`` tells of a layout."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """One level of a storage: names of sub-folders (no slash), and the objects beside them."""
+
+    folders: tuple[str, ...]
+    objects: tuple[StoredObject, ...]
+
+
+class Lister(Protocol):
+    """Lists what is stored, uncached, all pages or an error."""
+
+    def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
+        """Yield every object at or below the folder ``prefix`` once, as ``LISTING_SCHEMA``.
+
+        ``prefix`` is "" or a folder key without trailing slash; it matches whole path parts only
+        (``dmf_2`` never lists ``dmf_27``). A folder that does not exist yields nothing, but a
+        storage *root* (bucket, top folder) that does not exist raises.
+
+        Raises:
+            StorageUnreachableError: The root is absent, access is denied, or a page failed.
+
+        """
+        ...
+
+    def folder(self, prefix: str = "") -> Folder:
+        """Return one level; same matching and errors as ``objects``."""
+        ...
+
+
+class Reader(Protocol):
+    """Reads bytes and facts of single objects."""
+
+    def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
+        """Return the whole object, or ``None`` if it is not there.
+
+        Raises:
+            StorageUnreachableError: Anything but absence, also an object over ``max_bytes``.
+
+        """
+        ...
+
+    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
+        """Return the fresh facts of each key in order, ``None`` for one that is not there."""
+        ...
+
+
+class DeletionStatus(StrEnum):
+    """What the storage said of one key."""
+
+    DELETED = "deleted"
+    GONE = "gone"
+    CHANGED = "changed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletionResult:
+    """What became of one key.
+
+    Attributes:
+        key: The key that was asked for, exactly.
+        status: ``GONE`` if it was absent already where the store can tell; ``CHANGED`` if the
+            store refused because the object is another one by now (``If-Match``).
+        error: Code and message of the store, without credentials; ``None`` unless failed.
+        version_id: The delete marker that a versioned bucket made, for ``Undeleter``.
+
+    """
+
+    key: ObjectKey
+    status: DeletionStatus
+    error: str | None = None
+    version_id: str | None = None
+
+
+class Deleter(Protocol):
+    """Deletes exactly the keys it is given: no glob, no prefix, no recursion, no folder."""
+
+    batch_size: int
+
+    def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
+        """Return one result for each object, in order; never raise for a single object.
+
+        At most ``batch_size`` objects. Retries what is retriable (throttling, 5xx, also per-key
+        errors inside a successful answer) a bounded number of times.
+
+        Raises:
+            StorageUnreachableError: The request as a whole was refused (credentials, bucket).
+
+        """
+        ...
+
+
+class Undeleter(Protocol):
+    """Brings back what a delete marker of a versioned bucket hides."""
+
+    def undelete(self, markers: Sequence[tuple[ObjectKey, str]]) -> list[DeletionResult]:
+        """Remove exactly these delete markers (key, version id); one result each.
+
+        Status ``DELETED`` means that the marker is gone, so the object is back.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreTime:
+    """One reading of the store's clock beside ours.
+
+    Attributes:
+        now: The store's time, aware UTC; ``None`` if the store does not tell it.
+        local: This machine's time at the same moment.
+        source: How it was read, for people: ``Date header``, ``file system of this host``, ...
+
+    """
+
+    now: datetime | None
+    local: datetime
+    source: str
+
+    @property
+    def skew(self) -> timedelta | None:
+        """Return how far the store is ahead of this machine."""
+        return None if self.now is None else self.now - self.local
+
+
+class StoreClock(Protocol):
+    """Tells the store's time without writing anything."""
+
+    def now(self) -> StoreTime:
+        """Return the store's present time beside ours."""
+        ...
+
+
+class Storage(Lister, Reader, Deleter, StoreClock, Protocol):
+    """One storage root, opened.
+
+    Attributes:
+        location: The root.
+        is_tested: Whether this kind of file system is in the tested list (R27); where it is
+            not, plans are made but nothing is deleted.
+        is_versioned: Whether deletions can be undone (a versioned bucket).
+
+    """
+
+    location: Location
+    is_tested: bool
+    is_versioned: bool
+
+
+class StateFiles(Protocol):
+    """The state location: tombstones, journal, history and lock; never inside a storage root."""
+
+    location: Location
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names directly in ``folder``, sorted; empty if it does not exist."""
+        ...
+
+    def read(self, name: str) -> bytes | None:
+        """Return a whole file, or ``None`` if it is not there."""
+        ...
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a whole file atomically, over an older one if there is one."""
+        ...
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Write a file unless it exists; return whether this call made it (exactly one does)."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Remove one file; absent is fine."""
+        ...
+
+    def modified_at(self, name: str) -> datetime | None:
+        """Return the store time of a file, ``None`` if absent: a probe of the store's clock."""
+        ...
+
+
+class JobRegistry(Protocol):
+    """Tells what a cluster says of its jobs (Flink's REST API).
+
+    Attributes:
+        uri: Where it is asked, without credentials.
+
+    """
+
+    uri: str
+
+    def observe(self) -> ClusterFacts:
+        """Return the facts of this moment about every job that the cluster lists.
+
+        Raises:
+            RegistryUnavailableError: One answer is missing or unusable; never a part of them.
+
+        """
+        ...

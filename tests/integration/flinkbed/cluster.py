@@ -1,0 +1,387 @@
+"""A standalone session cluster: one JobManager, one TaskManager, and ways to break them."""
+
+import os
+import random
+import shutil
+import signal
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar
+
+from integration.flinkbed.distribution import JOB_CLASS, jars, job_jar
+from integration.flinkbed.jvm import Jvm
+from integration.flinkbed.rest import ENDED, Rest
+from integration.flinkbed.settings import (
+    cluster_settings,
+    job_settings,
+    release,
+    spelled,
+    write_configuration,
+)
+from integration.flinkbed.waiting import PATIENCE_SECONDS, FlinkbedError, wait_until
+
+Answer = TypeVar("Answer")
+ClaimMode = Literal["CLAIM", "NO_CLAIM", "LEGACY"]
+SavepointFormat = Literal["CANONICAL", "NATIVE"]
+
+JOBMANAGER = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
+TASKMANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
+JOBMANAGER_HEAP_MB = 200
+TASKMANAGER_HEAP_MB = 192
+# below the ports that systems hand out to outgoing connections
+PORTS = range(20_000, 32_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """How much state the job keeps: ``keys`` entries of twice ``payload`` bytes."""
+
+    keys: int = 300
+    payload: int = 200
+    records_per_second: int = 150  # of each subtask
+
+    def arguments(self, control: Path) -> list[str]:
+        """Return the job's command line."""
+        rate, keys, payload = self.records_per_second, self.keys, self.payload
+        numbers = {"--rate": rate, "--keys": keys, "--payload": payload}
+        return [
+            "--control",
+            str(control),
+            *(str(word) for pair in numbers.items() for word in pair),
+        ]
+
+
+class Cluster:
+    """A running Flink of one version; as a context manager it starts and ends both processes.
+
+    Settings are given by their Flink 2.x names and translated for older versions. Everything
+    the cluster writes, save checkpoints, lies under ``work_dir``.
+    """
+
+    def __init__(
+        self,
+        version: str,
+        work_dir: Path,
+        *,
+        config: Mapping[str, str] | None = None,
+        slots: int = 4,
+        workload: Workload | None = None,
+    ) -> None:
+        self.version = version
+        self.workload = workload or Workload()
+        self._work = work_dir.resolve()
+        self._conf = self._work / "conf"
+        self._control = self._work / "control"
+        self._tmp = self._work / "tmp"
+        self._slots = slots
+        self._config = dict(config or {})
+        self._jobmanager = Jvm("jobmanager", self._work / "log")
+        self._taskmanager = Jvm("taskmanager", self._work / "log")
+        rest_port, rpc_port = _free_ports()
+        self._ports = rest_port, rpc_port
+        self.rest = Rest(f"http://127.0.0.1:{rest_port}")
+        self._jar_id = ""
+        self._restores = 0
+
+    # ------------------------------------------------------------------ processes
+
+    @property
+    def rest_url(self) -> str:
+        """Where the JobManager answers."""
+        return self.rest.url
+
+    def __enter__(self) -> Self:
+        try:
+            self._prepare()
+            self._spawn_jobmanager()
+            self._spawn_taskmanager()
+            self._wait_for_slots()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End both processes and remove their working files; logs and checkpoints stay."""
+        self.release()
+        both = self._taskmanager, self._jobmanager
+        for process in both:
+            process.ask_to_end()
+        for process in both:
+            process.end(signal.SIGTERM)
+        self.rest.close()
+        shutil.rmtree(self._tmp, ignore_errors=True)
+
+    def start_jobmanager(self) -> None:
+        """Start a JobManager, which knows of no job, and wait until it answers."""
+        self._spawn_jobmanager()
+        self._wait("an answer of the JobManager", lambda: self.rest.get("/overview"))
+
+    def start_taskmanager(self) -> None:
+        """Start a TaskManager and wait until the JobManager counts its slots."""
+        self._spawn_taskmanager()
+        self._wait_for_slots()
+
+    def kill_jobmanager(self) -> None:
+        """End the JobManager with SIGKILL: jobs are gone, pending checkpoints stay as they are.
+
+        Kill the TaskManager right after it, before it notices: a TaskManager that lost its
+        JobManager cancels its tasks and deletes what they uploaded for a pending checkpoint.
+        """
+        self._jobmanager.kill()
+
+    def kill_taskmanager(self) -> None:
+        """End the TaskManager with SIGKILL; the job waits for another one."""
+        self._taskmanager.kill()
+
+    def tidy(self) -> None:
+        """Have both processes running, nothing held and no job left."""
+        self.release()
+        if not self._jobmanager.running:
+            self.start_jobmanager()
+        if not self._taskmanager.running:
+            self.start_taskmanager()
+        for job_id in self.rest.unfinished_jobs():
+            self.cancel(job_id)
+
+    def _prepare(self) -> None:
+        for folder in (self._control, self._tmp):
+            folder.mkdir(parents=True, exist_ok=True)
+        settings = cluster_settings(*self._ports, self._tmp, self._slots) | self._config
+        write_configuration(self._conf, self.version, settings)
+        self._classpath = os.pathsep.join(map(str, jars(self.version)))
+        self._job_jar = job_jar(self.version)
+
+    def _spawn_jobmanager(self) -> None:
+        self._jar_id = ""
+        self._spawn(self._jobmanager, JOBMANAGER, JOBMANAGER_HEAP_MB, [])
+
+    def _spawn_taskmanager(self) -> None:
+        # a name of its own, or the JobManager may take it for the one that it still believes alive
+        name = f"taskmanager-{self._taskmanager.starts + 1}"
+        shutil.rmtree(self._tmp / f"tm_taskmanager-{self._taskmanager.starts}", ignore_errors=True)
+        arguments = ["-D", f"taskmanager.resource-id={name}"]
+        self._spawn(self._taskmanager, TASKMANAGER, TASKMANAGER_HEAP_MB, arguments)
+
+    def _spawn(self, jvm: Jvm, main: str, heap_mb: int, arguments: list[str]) -> None:
+        jvm.start(
+            main,
+            classpath=self._classpath,
+            conf=self._conf,
+            options=[f"-Xmx{heap_mb}m", f"-Djava.io.tmpdir={self._tmp}"],
+            arguments=arguments,
+        )
+
+    def _wait_for_slots(self) -> None:
+        name = f"taskmanager-{self._taskmanager.starts}"
+        self._wait(f"{name} to register", lambda: name in self._registered())
+
+    def _registered(self) -> set[str]:
+        found = self.rest.get("/taskmanagers")["taskmanagers"]
+        return {entry["id"] for entry in found if entry["slotsNumber"] == self._slots}
+
+    # ------------------------------------------------------------------ jobs
+
+    def submit(
+        self,
+        checkpoint_dir: Path,
+        restore: Path | str | None = None,
+        claim_mode: ClaimMode | None = None,
+        *,
+        parallelism: int = 2,
+        interval: str = "1s",
+        config: Mapping[str, str] | None = None,
+    ) -> str:
+        """Start the job, from a checkpoint or savepoint if one is given, and wait until it runs.
+
+        Its checkpoints go to ``checkpoint_dir/<job id>``. Returns the job id.
+        """
+        settings = job_settings(_uri(checkpoint_dir), interval) | dict(config or {})
+        body: dict[str, Any] = {
+            "entryClass": JOB_CLASS,
+            "programArgsList": self.workload.arguments(self._control),
+            "parallelism": parallelism,
+            "flinkConfiguration": spelled(settings, self.version),
+        }
+        if restore is not None:
+            body["savepointPath"] = _uri(restore)
+        if claim_mode is not None:
+            mode = "claimMode" if release(self.version) >= (1, 20) else "restoreMode"
+            body[mode] = claim_mode
+        if not self._jar_id:
+            self._jar_id = self.rest.upload(self._job_jar)
+        job_id = str(self.rest.ask("POST", f"/jars/{self._jar_id}/run", body)["jobid"])
+        self.wait_until_running(job_id)
+        return job_id
+
+    def wait_until_running(self, job_id: str) -> None:
+        """Wait until every task of the job runs."""
+        self._wait_on_job(job_id, "running tasks", lambda: self.rest.is_running(job_id))
+
+    def cancel(self, job_id: str, *, between_checkpoints: bool = False) -> None:
+        """Cancel the job; its checkpoints are retained.
+
+        A pending checkpoint may leave orphans of its own, hence ``between_checkpoints``.
+        """
+        if between_checkpoints:
+            self.wait_for_checkpoints(job_id, 1)
+            self._wait("no pending checkpoint", lambda: not self._count(job_id, "in_progress"))
+        self.rest.ask("PATCH", f"/jobs/{job_id}?mode=cancel")
+        self._wait("the job to end", lambda: self.rest.job_state(job_id) in ENDED)
+
+    def savepoint(
+        self, job_id: str, directory: Path, savepoint_format: SavepointFormat = "CANONICAL"
+    ) -> Path:
+        """Take a savepoint and return its folder."""
+        body = {
+            "target-directory": _uri(directory),
+            "cancel-job": False,
+            "formatType": savepoint_format,
+        }
+        request = self.rest.ask("POST", f"/jobs/{job_id}/savepoints", body)["request-id"]
+        done = self._wait_on_job(job_id, "a savepoint", lambda: self._savepoint(job_id, request))
+        if "location" not in done:
+            raise self._error(f"the savepoint failed: {done['failure-cause']}")
+        return Path(done["location"].removeprefix("file:"))
+
+    def _savepoint(self, job_id: str, request: str) -> dict[str, Any]:
+        answer = self.rest.get(f"/jobs/{job_id}/savepoints/{request}")
+        return dict(answer.get("operation") or {}) if answer["status"]["id"] == "COMPLETED" else {}
+
+    def progress(self, job_id: str) -> dict[str, int]:
+        """Return the job's own numbers since its last (re)start, up to a second old.
+
+        ``restored``: keys in the restored state; ``verified``: keys whose restored state was
+        read and found right; ``fresh``: keys that had no state; ``records``.
+        """
+        return self.rest.accumulators(job_id)
+
+    # ------------------------------------------------------------------ checkpoints
+
+    def checkpoints(self, job_id: str) -> dict[str, Any]:
+        """Return Flink's answer to ``/jobs/:id/checkpoints``."""
+        return dict(self.rest.get(f"/jobs/{job_id}/checkpoints"))
+
+    def latest_completed(self, job_id: str) -> dict[str, Any] | None:
+        """Return the newest completed checkpoint's entry: ``id``, ``external_path`` and more."""
+        latest: dict[str, Any] | None = self.checkpoints(job_id)["latest"]["completed"]
+        return latest
+
+    def wait_for_checkpoints(self, job_id: str, n: int) -> None:
+        """Wait until n more checkpoints (or savepoints) have completed, counted from now."""
+        goal = self._count(job_id, "completed") + n
+        self._wait_on_job(
+            job_id, f"{n} completed checkpoints", lambda: self._count(job_id, "completed") >= goal
+        )
+
+    def _count(self, job_id: str, which: str) -> int:
+        return int(self.checkpoints(job_id)["counts"][which])
+
+    def hold(self) -> None:
+        """From now on no subtask acknowledges a checkpoint: it waits after its upload.
+
+        Until ``release``, at most three minutes, and the checkpoint timeout (120 s) ends the
+        checkpoint all the same. Holds every job of this cluster.
+        """
+        self.release()
+        (self._control / "hold").touch()
+
+    def wait_until_held(self, subtasks: int = 2) -> None:
+        """Wait until so many subtasks have uploaded their keyed state and are held."""
+        self._wait(
+            f"{subtasks} held subtasks",
+            lambda: len(list(self._control.glob("held-*"))) >= subtasks,
+        )
+
+    def release(self) -> None:
+        """Let held subtasks acknowledge."""
+        for path in [self._control / "hold", *self._control.glob("held-*")]:
+            path.unlink(missing_ok=True)
+
+    # ------------------------------------------------------------------ proof
+
+    def restore_and_check(self, path: Path | str, *, parallelism: int = 2) -> None:
+        """Prove that Flink restores from this checkpoint or savepoint, in NO_CLAIM mode.
+
+        The job runs without restarts in a scratch checkpoint directory until it has read the
+        state of every key back, found each as it was written, and completed a checkpoint. Then
+        it is cancelled. Raises with the root exception otherwise.
+        """
+        self._restores += 1
+        scratch = self._work / f"restore-{self._restores}"
+        once = {"restart-strategy.type": "none"}
+        try:
+            job_id = self.submit(
+                scratch,
+                path,
+                "NO_CLAIM",
+                parallelism=parallelism,
+                interval="500ms",
+                config=once,
+            )
+            self.wait_for_checkpoints(job_id, 1)
+            self._wait_on_job(job_id, "visits of all keys", lambda: self._visited_all(job_id))
+            progress = self.progress(job_id)
+            self.cancel(job_id)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        if not 0 < progress["restored"] == progress["verified"]:
+            raise self._error(f"{path} lost state: {progress}")
+
+    def _visited_all(self, job_id: str) -> bool:
+        progress = self.progress(job_id)
+        return progress.get("verified", 0) + progress.get("fresh", 0) >= self.workload.keys
+
+    # ------------------------------------------------------------------ waiting
+
+    def _wait_on_job(self, job_id: str, what: str, probe: Callable[[], Answer | None]) -> Answer:
+        """Wait, but not for a job that has ended."""
+
+        def ask() -> Answer | None:
+            if (state := self.rest.job_state(job_id)) in ENDED:
+                cause = self.rest.root_exception(job_id)
+                raise FlinkbedError(f"the job is {state} while waiting for {what}:\n{cause}")
+            return probe()
+
+        return self._wait(f"{what} of job {job_id}", ask)
+
+    def _wait(self, what: str, probe: Callable[[], Answer | None]) -> Answer:
+        try:
+            return wait_until(what, lambda: self._alive() and probe(), seconds=PATIENCE_SECONDS)
+        except FlinkbedError as err:
+            raise self._error(str(err)) from err
+
+    def _alive(self) -> bool:
+        """A JobManager that ended by itself will not answer any more."""
+        if not self._jobmanager.running:
+            raise FlinkbedError("the JobManager does not run")
+        return True
+
+    def _error(self, message: str) -> FlinkbedError:
+        tails = self._jobmanager.tail(), self._taskmanager.tail()
+        return FlinkbedError("\n".join([message, *tails]))
+
+
+def _uri(path: Path | str) -> str:
+    """Return a local path as Flink reads it: unlike a proper URI, with nothing escaped."""
+    return path if isinstance(path, str) else f"file://{path.resolve()}"
+
+
+def _free_ports() -> tuple[int, int]:
+    """Return two ports that are free now; Flink must know both before it starts."""
+    free = filter(_is_free, random.sample(PORTS, len(PORTS)))
+    return next(free), next(free)
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

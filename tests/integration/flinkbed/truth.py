@@ -1,0 +1,40 @@
+"""What lies in a checkpoint directory, told by nothing but names, bytes and file times."""
+
+import re
+from pathlib import Path
+
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def retained(job_dir: Path) -> list[Path]:
+    """Return the ``chk-N`` folders that hold a ``_metadata``, oldest first."""
+    found = [metadata.parent for metadata in job_dir.glob("chk-*/_metadata")]
+    return sorted(found, key=lambda folder: int(folder.name.removeprefix("chk-")))
+
+
+def named_in_metadata(tree: Path) -> set[str]:
+    """Return every UUID that stands in the raw bytes of any ``_metadata`` under the tree."""
+    texts = (path.read_bytes().decode("latin-1") for path in tree.rglob("_metadata"))
+    return {hit for text in texts for hit in UUID.findall(text)}
+
+
+def shared_files(job_dir: Path) -> set[Path]:
+    """Return the files of the job's ``shared`` folder."""
+    return {path for path in (job_dir / "shared").rglob("*") if path.is_file()}
+
+
+def older_than_retained(job_dir: Path) -> set[Path]:
+    """Return the shared files stored before the oldest retained ``_metadata`` was."""
+    oldest = min((folder / "_metadata").stat().st_mtime_ns for folder in retained(job_dir))
+    return {path for path in shared_files(job_dir) if path.stat().st_mtime_ns < oldest}
+
+
+def orphans(job_dir: Path, *, tree: Path) -> set[Path]:
+    """Return the shared files that no later state needs.
+
+    No ``_metadata`` under the tree names them, and they are older than the oldest retained
+    one. Sound for RocksDB with one checkpoint at a time; call it while no job runs, or
+    expect files that Flink is about to delete itself.
+    """
+    named = named_in_metadata(tree)
+    return {path for path in older_than_retained(job_dir) if path.name not in named}

@@ -1,0 +1,96 @@
+"""The harness breaks and restores a real Flink as the other tests trust it to."""
+
+from pathlib import Path
+
+import pytest
+
+from integration.flinkbed.cluster import Cluster
+from integration.flinkbed.truth import (
+    named_in_metadata,
+    older_than_retained,
+    orphans,
+    retained,
+    shared_files,
+)
+from integration.flinkbed.waiting import FlinkbedError
+
+pytestmark = pytest.mark.flink
+
+
+def lose_an_upload(cluster: Cluster) -> None:
+    """Kill the TaskManager after both subtasks uploaded and before they acknowledged."""
+    cluster.hold()
+    cluster.wait_until_held(2)
+    cluster.kill_taskmanager()
+    cluster.release()
+    cluster.start_taskmanager()
+
+
+def test_an_upload_that_dies_unacknowledged_leaves_orphans(
+    flink_cluster: Cluster, tmp_path: Path
+) -> None:
+    job = flink_cluster.submit(tmp_path)
+    flink_cluster.wait_for_checkpoints(job, 4)
+    lose_an_upload(flink_cluster)
+    flink_cluster.wait_for_checkpoints(job, 4)  # one more than are retained
+    flink_cluster.cancel(job, between_checkpoints=True)
+
+    job_dir = tmp_path / job
+    assert len(retained(job_dir)) == 3
+    assert orphans(job_dir, tree=tmp_path)
+    named = named_in_metadata(tmp_path)
+    assert any(path.name in named for path in older_than_retained(job_dir)), "old, and alive"
+    for checkpoint in retained(job_dir):
+        flink_cluster.restore_and_check(checkpoint)
+
+
+def test_a_new_jobmanager_goes_on_where_both_processes_died(
+    flink_cluster: Cluster, tmp_path: Path
+) -> None:
+    job = flink_cluster.submit(tmp_path / "old")
+    flink_cluster.wait_for_checkpoints(job, 3)
+    canonical = flink_cluster.savepoint(job, tmp_path / "savepoints", "CANONICAL")
+    native = flink_cluster.savepoint(job, tmp_path / "savepoints", "NATIVE")
+    flink_cluster.wait_for_checkpoints(job, 1)
+    flink_cluster.hold()
+    flink_cluster.wait_until_held(2)
+    flink_cluster.kill_jobmanager()
+    flink_cluster.kill_taskmanager()
+    flink_cluster.start_jobmanager()
+    flink_cluster.start_taskmanager()
+    flink_cluster.release()
+
+    without_metadata = set((tmp_path / "old" / job).glob("chk-*")) - set(
+        retained(tmp_path / "old" / job)
+    )
+    assert len(without_metadata) == 1, "the pending checkpoint"
+    last = retained(tmp_path / "old" / job)[-1]
+    claimer = flink_cluster.submit(tmp_path / "new", last, "CLAIM")
+    flink_cluster.wait_for_checkpoints(claimer, 4)
+    assert not last.exists(), "claimed and subsumed"
+    newest = flink_cluster.latest_completed(claimer)
+    assert newest is not None
+    flink_cluster.cancel(claimer)
+    for root in (canonical, native, newest["external_path"]):
+        flink_cluster.restore_and_check(root)
+
+
+def test_a_missing_or_altered_file_is_noticed(flink_cluster: Cluster, tmp_path: Path) -> None:
+    job = flink_cluster.submit(tmp_path)
+    flink_cluster.wait_for_checkpoints(job, 3)
+    flink_cluster.cancel(job)
+    checkpoint = retained(tmp_path / job)[-1]
+    named = named_in_metadata(checkpoint)
+    needed = [path for path in shared_files(tmp_path / job) if path.name in named]
+    largest = max(needed, key=lambda path: path.stat().st_size)
+    content = largest.read_bytes()
+
+    largest.unlink()
+    with pytest.raises(FlinkbedError, match=largest.name):
+        flink_cluster.restore_and_check(checkpoint)
+    middle = len(content) // 2
+    largest.write_bytes(content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :])
+    with pytest.raises(FlinkbedError, match="checksum mismatch"):
+        flink_cluster.restore_and_check(checkpoint)
+    largest.write_bytes(content)
+    flink_cluster.restore_and_check(checkpoint)
