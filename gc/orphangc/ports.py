@@ -187,10 +187,12 @@ class Storage(Lister, Reader, Deleter, StoreClock, Protocol):
         is_tested: Whether this kind of file system is in the tested list (R27); where it is
             not, plans are made but nothing is deleted.
         is_versioned: Whether deletions can be undone (a versioned bucket).
+        list_requests: How many list requests (or folder reads) it has sent so far.
 
     """
 
     location: Location
+    list_requests: int
     is_tested: bool
     is_versioned: bool
 
@@ -242,4 +244,56 @@ class JobRegistry(Protocol):
             RegistryUnavailableError: One answer is missing or unusable; never a part of them.
 
         """
+        ...
+
+
+VERDICT_SCHEMA = pa.schema(
+    [
+        pa.field("job_id", pa.string(), nullable=False),
+        pa.field("key", pa.string(), nullable=False),
+        pa.field("scope", pa.string(), nullable=False),
+        pa.field("size", pa.int64(), nullable=False),
+        pa.field("modified_at", pa.timestamp("us", tz="UTC")),
+        pa.field("etag", pa.string()),
+        pa.field("checkpoint_id", pa.int64()),
+        pa.field("action", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+    ]
+)
+"""One row an object: the verdict files of a plan."""
+
+
+class Spool(Protocol):
+    """Holds one listing on disk, so that memory does not grow with the bucket."""
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        """Add a batch of ``LISTING_SCHEMA``."""
+        ...
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield all that was appended, in order; may be asked more than once."""
+        ...
+
+
+class VerdictSink(Protocol):
+    """Takes the verdicts of a cycle, batch by batch."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take a batch of ``VERDICT_SCHEMA``."""
+        ...
+
+
+class Progress(Protocol):
+    """Is told how far a run has come; shows it to a person, or to nobody."""
+
+    def __call__(self, phase: str, done: int, total: int | None = None) -> None:
+        """Take note: ``done`` objects of ``total`` (``None``: unknown) in ``phase``."""
+        ...
+
+
+class Waiter(Protocol):
+    """Waits."""
+
+    def __call__(self, seconds: float) -> None:
+        """Return after ``seconds``."""
         ...

@@ -12,7 +12,7 @@ from integration.flinkbed.truth import (
     retained,
     shared_files,
 )
-from integration.flinkbed.waiting import FlinkbedError
+from integration.flinkbed.waiting import FlinkbedError, wait_until
 
 pytestmark = pytest.mark.flink
 
@@ -36,7 +36,7 @@ def test_an_upload_that_dies_unacknowledged_leaves_orphans(
     flink_cluster.cancel(job, between_checkpoints=True)
 
     job_dir = tmp_path / job
-    assert len(retained(job_dir)) == 3
+    wait_until("three retained checkpoints", lambda: len(retained(job_dir)) == 3)
     assert orphans(job_dir, tree=tmp_path)
     named = named_in_metadata(tmp_path)
     assert any(path.name in named for path in older_than_retained(job_dir)), "old, and alive"
@@ -54,20 +54,22 @@ def test_a_new_jobmanager_goes_on_where_both_processes_died(
     flink_cluster.wait_for_checkpoints(job, 1)
     flink_cluster.hold()
     flink_cluster.wait_until_held(2)
+    pending = flink_cluster.checkpoints(job)["history"][0]
     flink_cluster.kill_jobmanager()
     flink_cluster.kill_taskmanager()
     flink_cluster.start_jobmanager()
     flink_cluster.start_taskmanager()
     flink_cluster.release()
 
-    without_metadata = set((tmp_path / "old" / job).glob("chk-*")) - set(
-        retained(tmp_path / "old" / job)
-    )
-    assert len(without_metadata) == 1, "the pending checkpoint"
-    last = retained(tmp_path / "old" / job)[-1]
+    job_dir = tmp_path / "old" / job
+    assert pending["status"] == "IN_PROGRESS"
+    unfinished = job_dir / f"chk-{pending['id']}"
+    assert unfinished.exists()
+    assert unfinished not in retained(job_dir)
+    last = retained(job_dir)[-1]
     claimer = flink_cluster.submit(tmp_path / "new", last, "CLAIM")
     flink_cluster.wait_for_checkpoints(claimer, 4)
-    assert not last.exists(), "claimed and subsumed"
+    wait_until("the claimed checkpoint to be deleted", lambda: not last.exists())
     newest = flink_cluster.latest_completed(claimer)
     assert newest is not None
     flink_cluster.cancel(claimer)
@@ -75,22 +77,33 @@ def test_a_new_jobmanager_goes_on_where_both_processes_died(
         flink_cluster.restore_and_check(root)
 
 
-def test_a_missing_or_altered_file_is_noticed(flink_cluster: Cluster, tmp_path: Path) -> None:
+def test_every_file_that_a_checkpoint_names_is_needed_to_restore_it(
+    flink_cluster: Cluster, tmp_path: Path
+) -> None:
     job = flink_cluster.submit(tmp_path)
-    flink_cluster.wait_for_checkpoints(job, 3)
+    flink_cluster.wait_for_checkpoints(job, 2)
     flink_cluster.cancel(job)
     checkpoint = retained(tmp_path / job)[-1]
     named = named_in_metadata(checkpoint)
     needed = [path for path in shared_files(tmp_path / job) if path.name in named]
-    largest = max(needed, key=lambda path: path.stat().st_size)
-    content = largest.read_bytes()
 
-    largest.unlink()
-    with pytest.raises(FlinkbedError, match=largest.name):
-        flink_cluster.restore_and_check(checkpoint)
-    middle = len(content) // 2
-    largest.write_bytes(content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :])
+    for path in needed:
+        away = path.rename(tmp_path / "away")
+        with pytest.raises(FlinkbedError, match=path.name):
+            flink_cluster.restore_and_check(checkpoint)
+        away.rename(path)
+    flink_cluster.restore_and_check(checkpoint, parallelism=3)
+
+
+def test_an_altered_byte_is_noticed(flink_cluster: Cluster, tmp_path: Path) -> None:
+    job = flink_cluster.submit(tmp_path)
+    flink_cluster.wait_for_checkpoints(job, 2)
+    savepoint = flink_cluster.savepoint(job, tmp_path, "NATIVE")
+    flink_cluster.cancel(job)
+
+    table = max(savepoint.iterdir(), key=lambda path: path.stat().st_size)
+    content = bytearray(table.read_bytes())
+    content[len(content) // 2] ^= 255
+    table.write_bytes(content)
     with pytest.raises(FlinkbedError, match="checksum mismatch"):
-        flink_cluster.restore_and_check(checkpoint)
-    largest.write_bytes(content)
-    flink_cluster.restore_and_check(checkpoint)
+        flink_cluster.restore_and_check(savepoint)

@@ -20,6 +20,7 @@ __all__ = [
     "host_now",
     "one_line",
     "to_datetime",
+    "to_microseconds",
     "unreachable",
 ]
 
@@ -46,6 +47,23 @@ def host_now() -> datetime:
 def to_datetime(microseconds: int) -> datetime:
     """Return the instant, aware UTC; exact, which a division by 1e6 is not."""
     return EPOCH + timedelta(microseconds=microseconds)
+
+
+def to_microseconds(when: object) -> int | None:
+    """Return microseconds since 1970 of what libraries call a time; ``None`` if unclear.
+
+    A naive ``datetime`` is unclear: guessing its zone could make an object look older.
+    """
+    if isinstance(when, str):
+        try:
+            when = datetime.fromisoformat(when)
+        except ValueError:
+            return None
+    if isinstance(when, datetime):
+        return None if when.tzinfo is None else (when - EPOCH) // timedelta(microseconds=1)
+    if isinstance(when, (int, float)) and not isinstance(when, bool):
+        return int(when * 1_000_000)
+    return None
 
 
 def one_line(err: object, *, secrets: Sequence[str | None] = ()) -> str:

@@ -20,6 +20,7 @@ from botocore.parsers import ResponseParserError
 from fsspec.asyn import sync
 
 from orphangc.adapters.boundary import unreachable
+from orphangc.core.uris import Location
 from orphangc.errors import StorageUnreachableError
 
 __all__ = ["CALL_ERRORS", "S3Client", "error_code", "error_text"]
@@ -57,7 +58,7 @@ def error_text(err: BaseException) -> str:
     match err:
         case boto.ClientError():
             error = err.response.get("Error", {})
-            return f"{error.get('Code', 'unknown')}: {error.get('Message', '')}".rstrip(": ")
+            return ": ".join(filter(None, (error.get("Code") or "unknown", error.get("Message"))))
         case boto.NoCredentialsError() | boto.PartialCredentialsError():
             return (
                 "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, "
@@ -74,10 +75,16 @@ def error_text(err: BaseException) -> str:
 
 
 class S3Client:
-    """Sends requests for one bucket on fsspec's I/O thread."""
+    """Sends requests for one root in a bucket on fsspec's I/O thread.
 
-    def __init__(self, bucket: str) -> None:
-        self.bucket = bucket
+    Attributes:
+        root: What every key of the root starts with: "" or ending in a slash.
+
+    """
+
+    def __init__(self, location: Location) -> None:
+        self.bucket = location.authority
+        self.root = location.path[1:] + "/" if location.path != "/" else ""
         with self.translated("open"):
             self._fs = s3fs.S3FileSystem(
                 use_listings_cache=False, skip_instance_cache=True, config_kwargs=_CONFIG

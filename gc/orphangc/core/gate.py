@@ -111,7 +111,8 @@ class JobFacts:
         incarnation: Changes when another JobManager, or the same after losing leadership, starts
             the job again; ``None`` if unknown. See ``is_same_incarnation``.
         max_concurrent: Checkpoints that may be pending at once; this and the next five are
-            ``None`` for a job without checkpointing or one that is still initialising.
+            ``None`` for a job that cannot checkpoint (batch). A streaming job that has it switched
+            off is shown with an endless interval instead (seen in 1.20.5 and 2.3.0).
         state_backend: Simple class name.
         checkpoint_storage: Simple class name.
         changelog_enabled: ``None`` also before Flink 1.16, which does not tell.

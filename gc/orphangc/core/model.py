@@ -1,4 +1,4 @@
-"""The words of orphangc as values; every enum value is the plan's word, the log's and the metric's."""
+"""The words of orphangc as values; an enum's value is what plan, log and metric say."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ class _Restored(_Part):
 class _Header(_Part):
     type: Literal["header"]
     format: Literal["orphangc-registry"]
-    version: Literal[1]
+    version: Annotated[int, Field(ge=1, le=1)]  # Literal[1] would take true and 1.0
     source: Literal["registry", "derived"]
     flink_version: _Text | None
     job_id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
@@ -269,9 +269,11 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 
 def _object(line: bytes) -> dict[str, object]:
     """Return the one JSON object of a line; ``ValueError`` if it is none or more follows."""
-    text = line.decode("utf-8")
     try:
+        text = line.decode("utf-8")
         value, end = _DECODER.raw_decode(text)
+    except UnicodeDecodeError as err:
+        raise ValueError(f"no UTF-8 at byte {err.start + 1}") from None
     except json.JSONDecodeError as err:
         raise ValueError(f"no JSON: {err.msg} at column {err.colno}") from None
     except RecursionError:

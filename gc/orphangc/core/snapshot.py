@@ -202,8 +202,10 @@ def check_successor(
         clock_skew: How far the exporter's clock may be ahead.
 
     """
-    return _identity_problem(first, second) or _order_problem(
-        first, second, now, max_age, clock_skew
+    return (
+        _identity_problem(first, second)
+        or _order_problem(first, second)
+        or _age_problem(second, now=now, max_age=max_age, clock_skew=clock_skew)
     )
 
 
@@ -219,24 +221,24 @@ def _identity_problem(first: RegistrySnapshot, second: RegistrySnapshot) -> str 
     return None
 
 
-def _order_problem(
-    first: RegistrySnapshot,
-    second: RegistrySnapshot,
-    now: datetime,
-    max_age: timedelta,
-    clock_skew: timedelta,
-) -> str | None:
+def _order_problem(first: RegistrySnapshot, second: RegistrySnapshot) -> str | None:
     if second.sequence <= first.sequence:
         return f"snapshot sequence {second.sequence} does not follow {first.sequence}"
     if second.taken_at < first.taken_at:
         return f"snapshot {second.sequence} was taken before snapshot {first.sequence}"
-    if now - second.taken_at > max_age:
-        return f"snapshot {second.sequence} of {second.taken_at} is older than {max_age}"
-    if second.taken_at - now > clock_skew:
-        return f"snapshot {second.sequence} is dated {second.taken_at}, in the future"
-    oldest = (oldest_retained(first), oldest_retained(second))
-    if oldest[0] is not None and (oldest[1] is None or oldest[1] < oldest[0]):
-        return f"the oldest retained checkpoint went back from {oldest[0]} to {oldest[1]}"
+    before, after = oldest_retained(first), oldest_retained(second)
+    if before is not None and (after is None or after < before):
+        return f"the oldest retained checkpoint went back from {before} to {after}"
+    return None
+
+
+def _age_problem(
+    snapshot: RegistrySnapshot, *, now: datetime, max_age: timedelta, clock_skew: timedelta
+) -> str | None:
+    if now - snapshot.taken_at > max_age:
+        return f"snapshot {snapshot.sequence} of {snapshot.taken_at} is older than {max_age}"
+    if snapshot.taken_at - now > clock_skew:
+        return f"snapshot {snapshot.sequence} is dated {snapshot.taken_at}, in the future"
     return None
 
 

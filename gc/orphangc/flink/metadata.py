@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from orphangc.flink.layout import ALL_LAYOUTS, Layout
+from orphangc.flink.layout import Layout
 from orphangc.flink.model import Metadata
 from orphangc.flink.parts import READERS
+from orphangc.flink.tables import ALL_LAYOUTS
 from orphangc.flink.walk import Pass, Walk, read_frame
 
 __all__ = ["read_metadata"]

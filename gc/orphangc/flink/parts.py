@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from orphangc.flink.layout import KEY_GROUPS_LIMIT, RECORD_LISTS, Layout, Part
-from orphangc.flink.model import (
-    KeyGroupOffsets,
-    KeyGroupRange,
-    SegmentScope,
-    StateMode,
-    Subtask,
-)
+from orphangc.flink.handle_layouts import RECORD_LISTS
+from orphangc.flink.handles import KeyGroupOffsets, KeyGroupRange, SegmentScope, StateMode
+from orphangc.flink.layout import Layout, Part
+from orphangc.flink.model import Subtask
 from orphangc.flink.walk import Reader, Walk, is_plain_name
 
 __all__ = ["READERS", "list_of", "read_channels", "read_named", "read_range"]
 
+_KEY_GROUPS_LIMIT = 32768
 _MODES = tuple(StateMode)
 _SCOPES = tuple(SegmentScope)
 _SEGMENT_CODES = (15, 16)
@@ -98,7 +95,7 @@ def read_range(walk: Walk) -> tuple[int, int]:
     at = walk.cursor.position
     first = walk.cursor.i4()
     count = walk.cursor.i4()
-    if first < 0 or count < 0 or first + count > KEY_GROUPS_LIMIT:
+    if first < 0 or count < 0 or first + count > _KEY_GROUPS_LIMIT:
         raise walk.cursor.error(f"key groups {first} and {count} from there", at=at)
     return first, count
 
@@ -195,8 +192,7 @@ def _channel_handle(walk: Walk, slot: dict[int, Layout], plain_code: int) -> Any
 
 
 def _channel_handles(walk: Walk, slot: dict[int, Layout], plain_code: int) -> tuple[Any, ...]:
-    smallest = min(layout.smallest for layout in slot.values())
-    count = walk.cursor.count(smallest)
+    count = walk.cursor.count(walk.tables.smallest_channel)
     return tuple([_channel_handle(walk, slot, plain_code) for _ in range(count)])
 
 

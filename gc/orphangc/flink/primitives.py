@@ -13,9 +13,9 @@ __all__ = ["LONGEST_UTF_BYTES", "Cursor", "decode_utf", "encode_utf"]
 LONGEST_UTF_BYTES = 0xFFFF
 """Bytes that Java's ``writeUTF`` can frame; it throws beyond."""
 
-_U2 = struct.Struct(">H")
-_I4 = struct.Struct(">i")
-_I8 = struct.Struct(">q")
+_u2_at = struct.Struct(">H").unpack_from
+_i4_at = struct.Struct(">i").unpack_from
+_i8_at = struct.Struct(">q").unpack_from
 _ABOVE_BMP = re.compile("[\U00010000-\U0010ffff]")
 _LAST_OF_BMP = "\uffff"
 
@@ -110,26 +110,21 @@ class Cursor:
 
     def u1(self) -> int:
         """Return an unsigned byte."""
-        start = self.position
-        if start >= self.end:
-            raise self.error("truncated: 1 byte wanted, 0 left")
-        self.position = start + 1
-        return self.data[start]
+        return self.data[self.skip(1)]
 
     def u2(self) -> int:
         """Return an unsigned short."""
-        return self._unpack(_U2)
+        value: int = _u2_at(self.data, self.skip(2))[0]
+        return value
 
     def i4(self) -> int:
         """Return a signed int."""
-        return self._unpack(_I4)
+        value: int = _i4_at(self.data, self.skip(4))[0]
+        return value
 
     def i8(self) -> int:
         """Return a signed long."""
-        return self._unpack(_I8)
-
-    def _unpack(self, form: struct.Struct) -> int:
-        value: int = form.unpack_from(self.data, self.skip(form.size))[0]
+        value: int = _i8_at(self.data, self.skip(8))[0]
         return value
 
     def take(self, size: int) -> bytes:
@@ -138,25 +133,19 @@ class Cursor:
         return self.data[start : start + size]
 
     def utf(self) -> str:
-        """Return a text framed by its length as ``writeUTF`` does."""
-        start = self.skip_frame()
-        raw = self.data[start : self.position]
-        if raw.isascii() and b"\0" not in raw:
-            return raw.decode("ascii")
-        return decode_utf(raw, offset=start)
-
-    def skip_frame(self) -> int:
-        """Move over a u2 length and that many bytes; return where the bytes begin."""
+        """Return a text framed by its u2 length as ``writeUTF`` does."""
         at = self.position
         start = at + 2
         if start > self.end:
             raise self.error(f"truncated: 2 bytes wanted, {self.end - at} left")
-        size = self.data[at] << 8 | self.data[at + 1]
-        stop = start + size
+        stop = start + (self.data[at] << 8 | self.data[at + 1])
         if stop > self.end:
-            raise self.error(f"truncated: text of {size} bytes, {self.end - start} left")
+            raise self.error(f"truncated: text of {stop - start} bytes, {self.end - start} left")
         self.position = stop
-        return start
+        raw = self.data[start:stop]
+        if raw.isascii() and b"\0" not in raw:
+            return raw.decode("ascii")
+        return decode_utf(raw, offset=start)
 
     def count(self, smallest: int) -> int:
         """Return an element count that the bytes left can hold.

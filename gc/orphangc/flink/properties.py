@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from orphangc.flink.model import CheckpointProperties
 from orphangc.flink.primitives import Cursor, decode_utf
@@ -113,18 +113,17 @@ def _properties(stream: _Stream, value: _Value, start: int) -> CheckpointPropert
     if value.of.uid != _PROPERTIES_UID:
         stream.fail(f"CheckpointProperties of UID {value.of.uid}", start)
     _expect_fields(stream, value, {*_FLAGS, "checkpointType"}, start)
-    flags = {ours: value.values[java] for java, ours in _FLAGS.items()}
-    if not all(isinstance(flag, bool) for flag in flags.values()):
+    fields: dict[str, Any] = {ours: value.values[java] for java, ours in _FLAGS.items()}
+    if not all(isinstance(flag, bool) for flag in fields.values()):
         stream.fail("a flag is no boolean", start)
-    kind = value.values["checkpointType"]
     return CheckpointProperties(
-        **flags,  # type: ignore[arg-type]  # each was just seen to be a bool
-        **_type_words(stream, kind, start),
+        **fields,
+        **_type_words(stream, value.values["checkpointType"], start),
         block=stream.cursor.data[start : stream.cursor.position],
     )
 
 
-def _type_words(stream: _Stream, kind: _Value, start: int) -> dict[str, str]:
+def _type_words(stream: _Stream, kind: _Value, start: int) -> dict[str, Any]:
     """Return the fields that the snapshot type decides."""
     if isinstance(kind, _Object) and kind.of.name == _CHECKPOINT:
         fields = {"sharingFilesStrategy": ("sharing_strategy", _SHARING)}

@@ -8,24 +8,24 @@ single fields (``steps``) and to make something of a record (``record``).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from orphangc.errors import UnreadableMetadataError
-from orphangc.flink.layout import (
-    KEY_GROUPS_LIMIT,
-    MAGIC,
-    MASTER_MAGIC,
-    MASTER_STATE,
-    VERSIONS,
-    Layout,
-    Tables,
-    tables_of,
-)
+from orphangc.flink.layout import Layout
 from orphangc.flink.model import CheckpointProperties, LayoutVariant
 from orphangc.flink.primitives import Cursor
 from orphangc.flink.properties import read_properties
+from orphangc.flink.tables import (
+    MAGIC,
+    MASTER_MAGIC,
+    MASTER_STATE,
+    VARIANTS_IN,
+    VERSIONS,
+    Tables,
+    tables_of,
+)
 
 __all__ = [
     "DEEPEST_NESTING",
@@ -41,7 +41,6 @@ DEEPEST_NESTING = 16
 """Handles inside handles; Flink writes three levels at most."""
 
 _SMALLEST_MASTER = 8 + MASTER_STATE.smallest
-_VARIANT_VERSION = 3
 _OLD_VARIANTS = (LayoutVariant.FLINK_1_11, LayoutVariant.FLINK_1_14)
 _PLAIN_NAME = re.compile(r"(?!\.{1,2}\Z)(?![\x00-\x20])[^/\\:]+(?<![\x00-\x20])")
 
@@ -139,7 +138,7 @@ def read_frame(data: bytes, reading: Pass) -> Frame:
     try:
         return _read_as(data, reading, version, LayoutVariant.FINAL)
     except UnreadableMetadataError as error:
-        if version != _VARIANT_VERSION:
+        if version != VARIANTS_IN:
             raise
         return _only_old_reading(data, reading, error)
 
@@ -149,7 +148,7 @@ def _only_old_reading(data: bytes, reading: Pass, error: UnreadableMetadataError
     readings: list[Frame] = []
     for variant in _OLD_VARIANTS:
         try:
-            readings.append(_read_as(data, reading, _VARIANT_VERSION, variant))
+            readings.append(_read_as(data, reading, VARIANTS_IN, variant))
         except UnreadableMetadataError:
             continue
     if not readings:

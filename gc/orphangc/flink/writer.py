@@ -7,29 +7,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from orphangc.flink.layout import (
+from orphangc.flink.handle_layouts import RECORD_LISTS
+from orphangc.flink.handles import Channel, KeyGroupOffsets, KeyGroupRange
+from orphangc.flink.layout import Layout, Part
+from orphangc.flink.model import LayoutVariant, MasterState, Metadata, Operator, Subtask
+from orphangc.flink.primitives import encode_utf
+from orphangc.flink.tables import (
     MAGIC,
     MASTER_MAGIC,
     MASTER_STATE,
     NO_PROPERTIES,
-    RECORD_LISTS,
-    Layout,
-    Part,
     Tables,
     tables_of,
 )
-from orphangc.flink.model import (
-    Channel,
-    KeyGroupOffsets,
-    KeyGroupRange,
-    MasterState,
-    Metadata,
-    Operator,
-    Subtask,
-)
-from orphangc.flink.primitives import encode_utf
 
 __all__ = ["channel_table_bytes", "write_metadata"]
+
+_MERGED_CHANNELS_SINCE = 6
+_PLAIN_CODES = (1, 2)
 
 
 @dataclass(slots=True)
@@ -75,8 +70,6 @@ def write_metadata(metadata: Metadata) -> bytes:
 
     """
     tables = tables_of(metadata.format_version, metadata.variant)
-    if tables is None:
-        raise ValueError(f"no version {metadata.format_version} of variant {metadata.variant}")
     out = _Output(tables)
     out.pack(">Iiq", MAGIC, metadata.format_version, metadata.checkpoint_id)
     out.pack(">i", len(metadata.master_states))
@@ -164,7 +157,7 @@ def _channel(out: _Output, slot: dict[int, Layout], handle: Any) -> None:
     """Write a channel handle; before version 6 its kind goes without saying."""
     if out.tables.has_channel_kinds:
         out.coded(slot, handle)
-    elif handle.code > 2:
+    elif handle.code not in _PLAIN_CODES:
         raise ValueError("merged channel handles begin with version 6")
     else:
         out.record(slot[handle.code], handle)
@@ -172,8 +165,7 @@ def _channel(out: _Output, slot: dict[int, Layout], handle: Any) -> None:
 
 def channel_table_bytes(channels: Sequence[Channel]) -> bytes:
     """Return the channel table of a merged channel handle, without the blob's length."""
-    tables = tables_of(6, Metadata.__dataclass_fields__["variant"].default)
-    out = _Output(tables)
+    out = _Output(tables_of(_MERGED_CHANNELS_SINCE, LayoutVariant.FINAL))
     out.records(RECORD_LISTS[Part.CHANNELS], channels)
     return bytes(out.data)
 
@@ -229,9 +221,7 @@ _WRITERS: dict[Part, Callable[[_Output, Any], None]] = {
     Part.OUTPUTS: _list(lambda out, value: _channel(out, out.tables.outputs, value)),
     Part.NAMED_STREAMS: lambda out, value: out.records(RECORD_LISTS[Part.NAMED_STREAMS], value),
     Part.CHANGES: lambda out, value: out.records(RECORD_LISTS[Part.CHANGES], value),
-    Part.CHANGELOG_FILES: lambda out, value: out.records(
-        RECORD_LISTS[Part.CHANGELOG_FILES], value
-    ),
+    Part.CHANGELOG_FILES: lambda out, value: out.records(RECORD_LISTS[Part.CHANGELOG_FILES], value),
     Part.STATES: lambda out, value: out.records(RECORD_LISTS[Part.STATES], value),
     Part.CHANNELS: lambda out, value: out.blob(channel_table_bytes(value)),
     Part.SUBTASKS: _subtasks,

@@ -5,7 +5,7 @@ import random
 import shutil
 import signal
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
@@ -14,13 +14,13 @@ from integration.flinkbed.distribution import JOB_CLASS, jars, job_jar
 from integration.flinkbed.jvm import Jvm
 from integration.flinkbed.rest import ENDED, Rest
 from integration.flinkbed.settings import (
+    as_numbers,
     cluster_settings,
     job_settings,
-    release,
     spelled,
     write_configuration,
 )
-from integration.flinkbed.waiting import PATIENCE_SECONDS, FlinkbedError, wait_until
+from integration.flinkbed.waiting import FlinkbedError, wait_until
 
 Answer = TypeVar("Answer")
 ClaimMode = Literal["CLAIM", "NO_CLAIM", "LEGACY"]
@@ -30,6 +30,11 @@ JOBMANAGER = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntryp
 TASKMANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
 JOBMANAGER_HEAP_MB = 200
 TASKMANAGER_HEAP_MB = 192
+STRICT_RESTORE = {
+    "restart-strategy.type": "none",
+    # one download at a time: else an error that is only a consequence may be the one reported
+    "state.backend.rocksdb.checkpoint.transfer.thread.num": "1",
+}
 # below the ports that systems hand out to outgoing connections
 PORTS = range(20_000, 32_000)
 
@@ -146,8 +151,7 @@ class Cluster:
             self.start_jobmanager()
         if not self._taskmanager.running:
             self.start_taskmanager()
-        for job_id in self.rest.unfinished_jobs():
-            self.cancel(job_id)
+        self._end_jobs(self.rest.unfinished_jobs())
 
     def _prepare(self) -> None:
         for folder in (self._control, self._tmp):
@@ -211,17 +215,13 @@ class Cluster:
         if restore is not None:
             body["savepointPath"] = _uri(restore)
         if claim_mode is not None:
-            mode = "claimMode" if release(self.version) >= (1, 20) else "restoreMode"
+            mode = "claimMode" if as_numbers(self.version) >= (1, 20) else "restoreMode"
             body[mode] = claim_mode
         if not self._jar_id:
             self._jar_id = self.rest.upload(self._job_jar)
         job_id = str(self.rest.ask("POST", f"/jars/{self._jar_id}/run", body)["jobid"])
-        self.wait_until_running(job_id)
-        return job_id
-
-    def wait_until_running(self, job_id: str) -> None:
-        """Wait until every task of the job runs."""
         self._wait_on_job(job_id, "running tasks", lambda: self.rest.is_running(job_id))
+        return job_id
 
     def cancel(self, job_id: str, *, between_checkpoints: bool = False) -> None:
         """Cancel the job; its checkpoints are retained.
@@ -233,6 +233,15 @@ class Cluster:
             self._wait("no pending checkpoint", lambda: not self._count(job_id, "in_progress"))
         self.rest.ask("PATCH", f"/jobs/{job_id}?mode=cancel")
         self._wait("the job to end", lambda: self.rest.job_state(job_id) in ENDED)
+
+    def _end_jobs(self, job_ids: Iterable[str]) -> None:
+        """Cancel jobs, some of which may be about to end by themselves."""
+        for job_id in job_ids:
+            try:
+                self.cancel(job_id)
+            except FlinkbedError:
+                if self.rest.job_state(job_id) not in ENDED:
+                    raise
 
     def savepoint(
         self, job_id: str, directory: Path, savepoint_format: SavepointFormat = "CANONICAL"
@@ -314,24 +323,27 @@ class Cluster:
         """
         self._restores += 1
         scratch = self._work / f"restore-{self._restores}"
-        once = {"restart-strategy.type": "none"}
+        others = set(self.rest.unfinished_jobs())
         try:
-            job_id = self.submit(
-                scratch,
-                path,
-                "NO_CLAIM",
-                parallelism=parallelism,
-                interval="500ms",
-                config=once,
-            )
-            self.wait_for_checkpoints(job_id, 1)
-            self._wait_on_job(job_id, "visits of all keys", lambda: self._visited_all(job_id))
-            progress = self.progress(job_id)
-            self.cancel(job_id)
+            progress = self._restore(scratch, path, parallelism)
         finally:
+            self._end_jobs(set(self.rest.unfinished_jobs()) - others)
             shutil.rmtree(scratch, ignore_errors=True)
         if not 0 < progress["restored"] == progress["verified"]:
             raise self._error(f"{path} lost state: {progress}")
+
+    def _restore(self, scratch: Path, path: Path | str, parallelism: int) -> dict[str, int]:
+        job_id = self.submit(
+            scratch,
+            path,
+            "NO_CLAIM",
+            parallelism=parallelism,
+            interval="500ms",
+            config=STRICT_RESTORE,
+        )
+        self.wait_for_checkpoints(job_id, 1)
+        self._wait_on_job(job_id, "visits of all keys", lambda: self._visited_all(job_id))
+        return self.progress(job_id)
 
     def _visited_all(self, job_id: str) -> bool:
         progress = self.progress(job_id)
@@ -352,15 +364,15 @@ class Cluster:
 
     def _wait(self, what: str, probe: Callable[[], Answer | None]) -> Answer:
         try:
-            return wait_until(what, lambda: self._alive() and probe(), seconds=PATIENCE_SECONDS)
+            return wait_until(what, lambda: self._alive(probe))
         except FlinkbedError as err:
             raise self._error(str(err)) from err
 
-    def _alive(self) -> bool:
-        """A JobManager that ended by itself will not answer any more."""
+    def _alive(self, probe: Callable[[], Answer | None]) -> Answer | None:
+        """Ask, but not a JobManager that has ended."""
         if not self._jobmanager.running:
             raise FlinkbedError("the JobManager does not run")
-        return True
+        return probe()
 
     def _error(self, message: str) -> FlinkbedError:
         tails = self._jobmanager.tail(), self._taskmanager.tail()

@@ -107,9 +107,8 @@ def _download(version: str, folder: Path) -> Path:
             command, check=True, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS
         )
     except subprocess.CalledProcessError as err:
-        raise ResourceMissingError(
-            f"pip cannot get {PACKAGE} {version}: {err.stderr[-800:]}"
-        ) from err
+        reason = err.stderr.strip().splitlines()[-1:]
+        raise ResourceMissingError(f"pip cannot get {PACKAGE} {version}: {reason}") from err
     except subprocess.TimeoutExpired as err:
         raise ResourceMissingError(f"pip did not get {PACKAGE} {version} in time") from err
     return next(path for path in folder.iterdir() if path.name.startswith("apache"))
@@ -125,8 +124,8 @@ def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
         return
     with tarfile.open(archive) as source:
         for member in source:
-            if stream := source.extractfile(member):
-                yield member.name, stream
+            if content := source.extractfile(member):
+                yield member.name, content
 
 
 def _compile(libraries: list[Path], jar: Path) -> None:

@@ -68,14 +68,14 @@ appender.console.layout.pattern = %d{HH:mm:ss,SSS} %-5p %-40c{1} - %m%n
 """
 
 
-def release(version: str) -> tuple[int, ...]:
+def as_numbers(version: str) -> tuple[int, ...]:
     """Return a version as numbers that compare."""
     return tuple(int(number) for number in re.findall(r"\d+", version))
 
 
 def spelled(settings: Mapping[str, str], version: str) -> dict[str, str]:
     """Return settings, given by their Flink 2.x names, under the names that this version reads."""
-    old = SPELLING_BEFORE_2 if release(version) < (2,) else {}
+    old = SPELLING_BEFORE_2 if as_numbers(version) < (2,) else {}
     return {old.get(key, key): value for key, value in settings.items()}
 
 
@@ -116,7 +116,7 @@ def job_settings(checkpoint_dir: str, interval: str) -> dict[str, str]:
 def write_configuration(folder: Path, version: str, settings: Mapping[str, str]) -> None:
     """Write Flink's configuration folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    name = "config.yaml" if release(version) >= (2,) else "flink-conf.yaml"
+    name = "config.yaml" if as_numbers(version) >= (2,) else "flink-conf.yaml"
     lines = [f"{key}: {value}\n" for key, value in spelled(settings, version).items()]
     (folder / name).write_text("".join(lines), encoding="utf-8")
     (folder / "log4j.properties").write_text(LOG4J, encoding="utf-8")

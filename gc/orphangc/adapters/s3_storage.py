@@ -1,0 +1,112 @@
+"""A storage in an S3 bucket, or below a prefix of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from orphangc.adapters.s3_client import CALL_ERRORS, S3Client, error_code
+from orphangc.adapters.s3_deleting import S3Deleting
+from orphangc.adapters.s3_facts import S3Facts
+from orphangc.adapters.s3_listing import S3Pages
+from orphangc.core.model import ObjectKey, StoredObject
+from orphangc.core.uris import Location
+from orphangc.errors import SettingsError
+from orphangc.ports import LISTING_SCHEMA, DeletionResult, Folder, StoreTime
+
+__all__ = ["S3Storage"]
+
+_PAGES_A_BATCH = 20
+_NOT_TOLD = {"AccessDenied", "MethodNotAllowed", "NotImplemented"}
+
+
+class S3Storage:
+    """One root in a bucket; also an ``Undeleter`` if the bucket is versioned.
+
+    Store times are whole seconds, rounded down: that is all that HEAD requests tell.
+    """
+
+    batch_size = 1000
+
+    def __init__(self, location: Location) -> None:
+        if not location.authority:
+            raise SettingsError(f"{location} names no bucket")
+        self.location = location
+        self.is_tested = True
+        self._client = S3Client(location)
+        self._pages = S3Pages(self._client)
+        self._facts = S3Facts(self._client)
+        self._deleting = S3Deleting(self._client, self._facts)
+        self.is_versioned = self._has_versions()
+
+    def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
+        """Yield every object, directory markers too; see ``Lister``."""
+        held: list[pa.RecordBatch] = []
+        for page in self._pages.pages(self._prefix(prefix)):
+            held.append(self._relative(page.objects))
+            if len(held) == _PAGES_A_BATCH:
+                yield _joined(held)
+                held = []
+        if any(batch.num_rows for batch in held):
+            yield _joined(held)
+
+    def folder(self, prefix: str = "") -> Folder:
+        """Return one level; the folder's own marker and a nameless sub-folder are left out."""
+        start = self._prefix(prefix)
+        folders: list[str] = []
+        objects: list[StoredObject] = []
+        for page in self._pages.pages(start, delimiter="/"):
+            folders += [found[len(start) : -1] for found in page.prefixes]
+            objects += [
+                StoredObject(**{**row, "key": ObjectKey(row["key"])})
+                for row in self._relative(page.objects).to_pylist()
+                if row["key"] != start[len(self._client.root) :]
+            ]
+        return Folder(tuple(name for name in folders if name), tuple(objects))
+
+    def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
+        """Return the bytes of an object; see ``Reader``."""
+        return self._facts.read(key, max_bytes=max_bytes)
+
+    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
+        """Return the fresh facts of each key; see ``Reader``."""
+        return self._facts.stat(keys)
+
+    def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
+        """Delete the objects that are still the same; see ``Deleter``."""
+        if len(objects) > self.batch_size:
+            raise ValueError(f"{len(objects)} keys are more than a batch of {self.batch_size}")
+        return self._deleting.delete(objects)
+
+    def undelete(self, markers: Sequence[tuple[ObjectKey, str]]) -> list[DeletionResult]:
+        """Remove exactly these delete markers; see ``Undeleter``."""
+        return self._deleting.undelete(markers)
+
+    def now(self) -> StoreTime:
+        """Return the store's time; see ``StoreClock``."""
+        return self._facts.now()
+
+    def _prefix(self, folder: str) -> str:
+        return f"{self._client.root}{folder}/" if folder else self._client.root
+
+    def _relative(self, found: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the rows with keys relative to the root; all start with it."""
+        keys = pc.utf8_slice_codeunits(found["key"], start=len(self._client.root))
+        return pa.RecordBatch.from_arrays([keys, *found.columns[1:]], schema=LISTING_SCHEMA)
+
+    def _has_versions(self) -> bool:
+        """Return whether deletions leave a delete marker; a suspended bucket really deletes."""
+        try:
+            answer = self._client.call("get_bucket_versioning")
+        except CALL_ERRORS as err:
+            if error_code(err) in _NOT_TOLD:
+                return False
+            raise self._client.explained("open", err) from err
+        return bool(answer.get("Status") == "Enabled")
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """Return a few pages as one batch: what works by batch would drown in pages."""
+    return pa.concat_batches(batches)

@@ -1,0 +1,58 @@
+"""Opens what a URI names: the one place that knows which adapter serves which scheme."""
+
+from __future__ import annotations
+
+from orphangc.adapters.fsspec_storage import FsspecStorage
+from orphangc.adapters.local_storage import LocalStorage
+from orphangc.adapters.s3_state_files import S3StateFiles
+from orphangc.adapters.s3_storage import S3Storage
+from orphangc.adapters.state_files import FsspecStateFiles, LocalStateFiles
+from orphangc.core.uris import Location, canonical
+from orphangc.errors import SettingsError
+from orphangc.ports import StateFiles, Storage
+
+__all__ = ["open_state_files", "open_storage"]
+
+
+def open_storage(where: str | Location) -> Storage:
+    """Return the storage whose root is ``where``; credentials come from the environment only.
+
+    Raises:
+        SettingsError: No such scheme, or its package is not installed.
+        StorageUnreachableError: The root is absent or refuses access, where that shows now.
+
+    """
+    location = _location(where)
+    match location.scheme:
+        case "file":
+            return LocalStorage(location)
+        case "s3":
+            return S3Storage(location)
+        case _:
+            return FsspecStorage(location)
+
+
+def open_state_files(where: str | Location) -> StateFiles:
+    """Return the state location ``where``, which may not exist yet.
+
+    Raises:
+        SettingsError: No such scheme, or its package is not installed.
+
+    """
+    location = _location(where)
+    match location.scheme:
+        case "file":
+            return LocalStateFiles(location)
+        case "s3":
+            return S3StateFiles(location)
+        case _:
+            return FsspecStateFiles(location)
+
+
+def _location(where: str | Location) -> Location:
+    if isinstance(where, Location):
+        return where
+    try:
+        return canonical(where)
+    except ValueError as err:
+        raise SettingsError(str(err)) from err

@@ -1,0 +1,124 @@
+"""Conditions of deletion: while one is unmet the plan is sound as a report, and nothing goes.
+
+Source: ownership-and-safety, section 8 (R3a, R10-R14, R17, R20, R22, R27).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from orphangc.core.evidence import Check, CycleEvidence, JobEvidence, JobState, mode_of, some
+from orphangc.core.gate import (
+    is_tested_version,
+)
+from orphangc.core.model import Mode
+
+__all__ = ["CONDITIONS", "Condition"]
+
+
+class Condition(StrEnum):
+    """Which condition of deletion is unmet."""
+
+    CLOSED_WORLD = "closed_world"
+    JOB_STATE_UNKNOWN = "job_state_unknown"
+    GATE_NOT_SEEN = "gate_not_seen"
+    NOT_QUIET = "not_quiet"
+    UNTESTED_FLINK_VERSION = "untested_flink_version"
+    UNTESTED_STORAGE = "untested_storage"
+    STORE_CLOCK_UNKNOWN = "store_clock_unknown"
+    REGISTRY_ORDER_UNPROVEN = "registry_order_unproven"
+    NOTHING_PROTECTED = "nothing_protected"
+    DEPENDENT_JOB = "dependent_job"
+    HALTED = "halted"
+    REVIVED = "revived"
+    MAX_DELETE_SHARE = "max_delete_share"
+    MAX_DELETES = "max_deletes"
+
+
+def _closed_world(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R3a: a job with an unlisted base is invisible, and its state would be destroyed."""
+    if cycle.is_closed_world:
+        return None
+    return "nobody stated that the given roots are all there is (--closed-world)"
+
+
+def _job_state_unknown(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R13: a job that nobody has seen may be suspended, and alive."""
+    if job.state is not JobState.UNKNOWN or mode_of(job) is Mode.REGISTRY:
+        return None
+    return "the job is neither seen running (--flink-rest) nor declared ended (--ended-job)"
+
+
+def _gate_not_seen(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R11: the gate must be seen before and after the listings."""
+    if job.state is JobState.ENDED and job.is_declared_ended and not cycle.gate_errors:
+        return None
+    if cycle.gate_errors:
+        return f"no usable answer of Flink: {some(cycle.gate_errors, 1)}"
+    if job.state is JobState.RUNNING and not (job.before and job.after):
+        return "Flink's REST API did not show the job both before and after the listing"
+    return None
+
+
+def _not_quiet(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R13: an ended job whose directory still changes has not ended."""
+    newest = job.survey.newest_modified_at
+    if job.state is not JobState.ENDED or newest is None:
+        return None
+    if newest < cycle.now - cycle.margins.quiet_period:
+        return None
+    return f"the ended job's directory changed at {newest.isoformat()}: not quiet for long enough"
+
+
+def _untested_flink_version(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R27: nobody has read the code of that release."""
+    versions = {facts.flink_version for facts in (*job.before, *job.after)}
+    untested = sorted(version for version in versions if not is_tested_version(version))
+    return f"Flink {some(untested)} is not in the tested list" if untested else None
+
+
+def _untested_storage(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R27: nobody has tried deletion on that kind of storage."""
+    if cycle.is_tested_storage:
+        return None
+    return "this kind of storage is not in the tested list"
+
+
+def _store_clock_unknown(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R10: without the store's clock no age is known."""
+    return None if cycle.is_store_time else "the storage does not tell its time"
+
+
+def _registry_order_unproven(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R14: its place; until the exporter answers nonces, registry mode only reports."""
+    if mode_of(job) is Mode.DERIVED:
+        return None
+    return "no proof that the registry snapshot is newer than the listing (R14)"
+
+
+def _nothing_protected(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R20: a live job that needs nothing of shared/ is more likely a misunderstanding."""
+    if job.state is JobState.ENDED or job.survey.live_in_shared or not job.survey.objects:
+        return None
+    return "no file in shared/ is referred to, though the job may run"
+
+
+def _halted(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R17, R22: an earlier run saw a proof fail, and stopped all collection."""
+    return cycle.halted
+
+
+CONDITIONS: Mapping[Condition, Check] = {
+    Condition.CLOSED_WORLD: _closed_world,
+    Condition.JOB_STATE_UNKNOWN: _job_state_unknown,
+    Condition.GATE_NOT_SEEN: _gate_not_seen,
+    Condition.NOT_QUIET: _not_quiet,
+    Condition.UNTESTED_FLINK_VERSION: _untested_flink_version,
+    Condition.UNTESTED_STORAGE: _untested_storage,
+    Condition.STORE_CLOCK_UNKNOWN: _store_clock_unknown,
+    Condition.REGISTRY_ORDER_UNPROVEN: _registry_order_unproven,
+    Condition.NOTHING_PROTECTED: _nothing_protected,
+    Condition.HALTED: _halted,
+}
+"""Every unmet one is reported."""

@@ -1,0 +1,226 @@
+"""The facts of one cycle, gathered before anything is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from orphangc.core.bounds import SafetyMargins
+from orphangc.core.gate import JobFacts
+from orphangc.core.model import JobId, Mode
+from orphangc.core.snapshot import RegistrySnapshot
+from orphangc.core.uris import Location
+
+__all__ = [
+    "Check",
+    "CycleEvidence",
+    "JobEvidence",
+    "JobState",
+    "Root",
+    "Survey",
+    "UnreadableRoot",
+    "mode_of",
+    "some",
+]
+
+
+class JobState(StrEnum):
+    """What is known of a job's life; ``UNKNOWN`` is treated as running, and deletes nothing."""
+
+    RUNNING = "running"
+    ENDED = "ended"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """One ``_metadata`` that was read to its last byte: a checkpoint that must stay restorable.
+
+    Attributes:
+        folder: The checkpoint's exclusive directory.
+        directory: Job directory whose ``chk-<n>`` it is; ``None`` elsewhere.
+        job_id: That directory's; "" elsewhere.
+        checkpoint_id: As the metadata says.
+        format_version: Of the metadata.
+        is_savepoint: ``None`` where the format does not tell.
+        modified_at: Store time of the ``_metadata``.
+        sha256: Of its bytes.
+        files: Referenced files by folder: base names.
+        raw: Every UUID in the raw bytes.
+        unproven_layout: Why its state's liveness cannot be proven from roots (R2), or ``None``.
+
+    """
+
+    folder: Location
+    directory: Location | None
+    job_id: JobId
+    checkpoint_id: int
+    format_version: int
+    is_savepoint: bool | None
+    modified_at: datetime | None
+    sha256: str
+    files: Mapping[Location, frozenset[str]]
+    raw: frozenset[bytes] = frozenset()
+    unproven_layout: str | None = None
+
+    @property
+    def references(self) -> int:
+        """Return how many distinct files it refers to."""
+        return sum(len(names) for names in self.files.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadableRoot:
+    """A ``_metadata`` that could not be read to its last byte.
+
+    Attributes:
+        uri: Where it lies.
+        reason: What is wrong, with the offset if it is the bytes.
+        sha256: Of its bytes, "" if not even those could be had.
+        raw: Every UUID in its bytes.
+        directory: Job directory that holds it, ``None`` elsewhere.
+        is_acknowledged: The operator named exactly these bytes at this place (R6).
+
+    """
+
+    uri: str
+    reason: str
+    sha256: str
+    raw: frozenset[bytes] = frozenset()
+    directory: Location | None = None
+    is_acknowledged: bool = False
+
+
+@dataclass(slots=True)
+class Survey:
+    """What the listing shows of one job's directories.
+
+    Attributes:
+        objects: Number of listed objects.
+        size: Their bytes.
+        live_objects: Those that the live set names.
+        live_in_shared: Those of them in flat ``shared/``.
+        oldest_modified_at: Minimum of the store times.
+        newest_modified_at: Maximum of the store times.
+        sub_folders: Folder names inside ``shared/`` (R2), a few of them.
+        only_in_raw_bytes: Artifacts that raw bytes name and the parser did not (R7), a few.
+        missing_of_latest: Files that the latest root names and nothing shows (R8), a few.
+
+    """
+
+    objects: int = 0
+    size: int = 0
+    live_objects: int = 0
+    live_in_shared: int = 0
+    oldest_modified_at: datetime | None = None
+    newest_modified_at: datetime | None = None
+    sub_folders: set[str] = field(default_factory=set)
+    only_in_raw_bytes: list[str] = field(default_factory=list)
+    missing_of_latest: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEvidence:
+    """Everything known of one job: all directories named by its id.
+
+    Attributes:
+        key: The job id, or the place of a directory whose owner is unknown.
+        job_id: "" if unknown.
+        directories: Where its files lie; several with entropy injection or a changelog.
+        is_collected: One of them lies below the storage root that is being collected.
+        is_declared_ended: The operator's statement.
+        own_roots: Its ``chk-<n>`` roots of both listings.
+        ids_at_start: Ids of the ``chk-<n>`` with ``_metadata`` in the listing of names (S0).
+        ids_before: The same in the first listing that was read (S1).
+        ids_after: The same in the second (S2).
+        before: What REST said before the listings, by each cluster that knows the job.
+        after: What REST said after them.
+        snapshots: Registry snapshots of this job, oldest first.
+        feeds: Keys of the jobs in whose directories its state lies.
+        directories_with_roots: How many of its directories hold roots.
+        survey: What the listing shows; empty for a job that is not collected.
+
+    """
+
+    key: str
+    job_id: JobId
+    is_collected: bool
+    is_declared_ended: bool
+    directories: tuple[Location, ...] = ()
+    own_roots: tuple[Root, ...] = ()
+    ids_at_start: frozenset[int] = frozenset()
+    ids_before: frozenset[int] = frozenset()
+    ids_after: frozenset[int] = frozenset()
+    before: tuple[JobFacts, ...] = ()
+    after: tuple[JobFacts, ...] = ()
+    snapshots: tuple[RegistrySnapshot, ...] = ()
+    feeds: frozenset[str] = frozenset()
+    directories_with_roots: int = 0
+    survey: Survey = field(default_factory=Survey)
+
+    @property
+    def state(self) -> JobState:
+        """Return what is known of the job's life; REST proves an end only if it says so twice."""
+        seen = (*self.before, *self.after)
+        if any(not facts.is_globally_terminal for facts in seen):
+            return JobState.RUNNING
+        is_proven = bool(self.before) and bool(self.after)
+        return JobState.ENDED if self.is_declared_ended or is_proven else JobState.UNKNOWN
+
+    @property
+    def retained_ids(self) -> tuple[int, ...]:
+        """Return the checkpoint ids of its own roots that are no savepoints, ascending."""
+        return tuple(sorted({r.checkpoint_id for r in self.own_roots if not r.is_savepoint}))
+
+    @property
+    def latest(self) -> Root | None:
+        """Return the newest of its own roots that the first listing showed already."""
+        settled = [root for root in self.own_roots if root.checkpoint_id in self.ids_before]
+        return max(settled, key=lambda root: root.checkpoint_id, default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CycleEvidence:
+    """Everything known of one cycle beside its jobs.
+
+    Attributes:
+        now: Start of the cycle by the store's clock, or this machine's where the store has none.
+        is_store_time: Whether ``now`` is the store's.
+        skew_seconds: How far the store's clock is ahead of this machine's; 0 if unknown.
+        margins: The operator's margins.
+        is_closed_world: The operator's statement that every root is known (R3a).
+        is_tested_storage: R27 for the storage.
+        unreadable: Roots that could not be read.
+        gate_errors: Clusters that gave no usable answer, with the reason.
+        halted: Why an earlier run stopped all collection, or ``None``.
+
+    """
+
+    now: datetime
+    is_store_time: bool
+    skew_seconds: float
+    margins: SafetyMargins
+    is_closed_world: bool
+    is_tested_storage: bool
+    unreadable: tuple[UnreadableRoot, ...] = ()
+    gate_errors: tuple[str, ...] = ()
+    halted: str | None = None
+
+
+Check = Callable[[JobEvidence, CycleEvidence], str | None]
+"""A guard or condition: a sentence that says why not, ``None`` where it is content."""
+
+
+def mode_of(job: JobEvidence) -> Mode:
+    """Return which evidence the job's liveness rests on."""
+    is_exported = any(snapshot.source is Mode.REGISTRY for snapshot in job.snapshots)
+    return Mode.REGISTRY if is_exported else Mode.DERIVED
+
+
+def some(values: Iterable[object], limit: int = 3) -> str:
+    """Return the first few of many for a sentence."""
+    shown = [str(value) for value in values]
+    more = f" and {len(shown) - limit} more" if len(shown) > limit else ""
+    return ", ".join(shown[:limit]) + more

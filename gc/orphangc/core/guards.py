@@ -1,0 +1,235 @@
+"""Guards that void a job's work: its liveness cannot be known, so every object is kept.
+
+Each guard is one function from evidence to a sentence, or ``None`` where it is content; the
+table at the end is the only list of them.
+
+Source: ownership-and-safety, section 8 (R1-R30).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from enum import StrEnum
+
+from orphangc.core.evidence import Check, CycleEvidence, JobEvidence, JobState, mode_of, some
+from orphangc.core.gate import (
+    JobFacts,
+    gate_problem,
+    is_not_subsumed,
+    is_same_incarnation,
+    latest_known_id,
+)
+from orphangc.core.model import Mode
+from orphangc.core.snapshot import check_successor
+
+__all__ = ["GUARDS", "REGISTRY_MAX_AGE", "Guard"]
+
+REGISTRY_MAX_AGE = timedelta(hours=1)
+"""A snapshot of a running job that is older was written by an exporter that has stopped (R15)."""
+
+
+class Guard(StrEnum):
+    """Who voided a job's work."""
+
+    UNREADABLE_ROOT = "unreadable_root"
+    CLOCK_SKEW = "clock_skew"
+    FUTURE_TIME = "future_time"
+    COPIED_TREE = "copied_tree"
+    PARSER_DISAGREEMENT = "parser_disagreement"
+    UNPROVEN_LAYOUT = "unproven_layout"
+    UNKNOWN_OWNER = "unknown_owner"
+    TWO_OWNERS = "two_owners"
+    ENDED_JOB_IS_RUNNING = "ended_job_is_running"
+    NO_ROOTS = "no_roots"
+    DAMAGED_LATEST_ROOT = "damaged_latest_root"
+    UNSTABLE_ROOT = "unstable_root"
+    GATE = "gate"
+    REGISTRY = "registry"
+    DEPENDENT_JOB = "dependent_job"
+
+
+def _unreadable_root(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R6: a root that cannot be read may name any file of any directory."""
+    for root in cycle.unreadable:
+        if not root.is_acknowledged:
+            return f"cannot read {root.uri}: {root.reason}; nothing will be planned for removal"
+        if root.directory in job.directories:
+            return f"{root.uri} is acknowledged as broken: its whole directory is kept"
+    return None
+
+
+def _clock_skew(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R10: times of two clocks that disagree cannot be compared."""
+    resolution = 2.0  # an HTTP Date header has whole seconds, and travels
+    allowed = cycle.margins.clock_skew.total_seconds() + resolution
+    if abs(cycle.skew_seconds) <= allowed:
+        return None
+    return f"the store's clock differs from this machine's by {cycle.skew_seconds:.0f} s"
+
+
+def _future_time(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R10: a time in the future was written by a wrong clock, or by hand."""
+    latest = [root.modified_at for root in job.own_roots if root.modified_at is not None]
+    if job.survey.newest_modified_at is not None:
+        latest.append(job.survey.newest_modified_at)
+    newest = max(latest, default=None)
+    if newest is None or newest <= cycle.now + cycle.margins.clock_skew:
+        return None
+    return f"something in the directory is dated {newest.isoformat()}, in the future"
+
+
+def _copied_tree(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R10: one time for all was made by a copy, and says nothing about age."""
+    survey = job.survey
+    if survey.objects < 2 or survey.oldest_modified_at != survey.newest_modified_at:  # noqa: PLR2004
+        return None
+    return f"all {survey.objects} objects have one store time: this tree was copied"
+
+
+def _parser_disagreement(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R7: a name in raw bytes that the parser did not find is a bug of ours."""
+    if not job.survey.only_in_raw_bytes:
+        return None
+    names = some(job.survey.only_in_raw_bytes)
+    return f"raw bytes of a root name {names}, the parser does not: please report this"
+
+
+def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R2: file merging, changelog and ForSt re-use old files that no root names."""
+    if job.survey.sub_folders:
+        return f"shared/ has sub-directories ({some(sorted(job.survey.sub_folders))})"
+    for root in job.own_roots:
+        if root.unproven_layout is not None:
+            return f"{root.folder} holds {root.unproven_layout}"
+    return None
+
+
+def _unknown_owner(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R3: ids and roots of strangers must not be mixed."""
+    if job.job_id:
+        return None
+    return "the directory's name is no job id (create-subdir=false?): name its owner with --owner"
+
+
+def _two_owners(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R3: two clusters run the job, or its id owns roots in two directories."""
+    running = [facts for facts in job.after if not facts.is_globally_terminal]
+    if len(running) > 1:
+        return f"{len(running)} clusters say that they run the job"
+    if job.directories_with_roots > 1:
+        return f"{job.directories_with_roots} directories of this job id hold roots"
+    return None
+
+
+def _ended_job_is_running(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R13: a statement that the job is over, and facts that say otherwise."""
+    if not job.is_declared_ended:
+        return None
+    if job.state is JobState.RUNNING:
+        return "the job is declared ended, but Flink's REST API shows it alive"
+    if not job.ids_at_start == job.ids_before == job.ids_after:
+        return "the job is declared ended, but its checkpoints changed during the listing"
+    return None
+
+
+def _no_roots(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R8, R9: no root is never "refers to nothing" while the job may run."""
+    completed = any(latest_known_id(facts) is not None for facts in (*job.before, *job.after))
+    if job.own_roots or (job.state is JobState.ENDED and not completed):
+        return None
+    if job.state is JobState.ENDED and job.is_declared_ended:
+        return None
+    return "no checkpoint of the job can be seen: its first one may be pending"
+
+
+def _damaged_latest_root(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R8: if the newest checkpoint is not whole, what we see is not what the job has."""
+    if not job.survey.missing_of_latest or job.is_declared_ended:
+        return None
+    names = some(job.survey.missing_of_latest)
+    return f"the latest checkpoint refers to files that cannot be seen ({names}): already damaged?"
+
+
+def _unstable_root(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R12: between two listings a checkpoint can hide from both; one that stays proves not."""
+    if job.state is JobState.ENDED or not job.own_roots or mode_of(job) is Mode.REGISTRY:
+        return None
+    stable = max(job.ids_at_start, default=None)
+    if not job.directories:
+        return "its checkpoint directory lies outside the given roots: add it with --extra-roots"
+    if stable is None or stable not in job.ids_before or stable not in job.ids_after:
+        return "checkpoints come and go faster than the listing: raise num-retained"
+    for before, after in _pairs(job):
+        newest = latest_known_id(before)
+        if newest is not None and stable < newest:
+            return f"Flink completed checkpoint {newest}, the storage shows {stable}"
+        if not is_not_subsumed(stable, before, after):
+            return f"checkpoint {stable} may have been subsumed during the listing"
+    return None
+
+
+def _pairs(job: JobEvidence) -> list[tuple[JobFacts, JobFacts]]:
+    """Return REST's facts before and after, of each cluster that knew the job both times."""
+    return [
+        (before, after)
+        for before, after in zip(job.before, job.after, strict=False)
+        if not after.is_globally_terminal
+    ]
+
+
+def _gate(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R13: roots prove liveness only with one checkpoint at a time, under one JobManager."""
+    if job.state is not JobState.RUNNING or mode_of(job) is Mode.REGISTRY:
+        return None
+    if len(job.before) != len(job.after):
+        return "the job appeared or vanished during the listing"
+    for before, after in zip(job.before, job.after, strict=True):
+        if not is_same_incarnation(before, after):
+            return "the job was started again during the listing"
+    problems = (gate_problem(facts) for facts in (*job.before, *job.after))
+    return next((problem for problem in problems if problem is not None), None)
+
+
+def _registry(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R15: snapshots that contradict each other, or that nobody writes any more."""
+    exported = [each for each in job.snapshots if each.source is Mode.REGISTRY]
+    if not exported:
+        return _derived_snapshot(job)
+    first, second = exported[0], exported[-1]
+    margins = cycle.margins
+    if first is not second:
+        return check_successor(
+            first, second, now=cycle.now, max_age=REGISTRY_MAX_AGE, clock_skew=margins.clock_skew
+        )
+    age = cycle.now - second.taken_at
+    if age > REGISTRY_MAX_AGE and job.state is not JobState.ENDED:
+        return f"registry snapshot {second.sequence} is {age} old"
+    return "the registry snapshot is dated in the future" if -age > margins.clock_skew else None
+
+
+def _derived_snapshot(job: JobEvidence) -> str | None:
+    """R13 for a derived snapshot: what it says of concurrency counts as the gate does."""
+    for each in job.snapshots:
+        if (each.max_concurrent or 1) > 1 and job.state is not JobState.ENDED:
+            return f"the derived snapshot says {each.max_concurrent} concurrent checkpoints"
+    return None
+
+
+GUARDS: Mapping[Guard, Check] = {
+    Guard.UNREADABLE_ROOT: _unreadable_root,
+    Guard.CLOCK_SKEW: _clock_skew,
+    Guard.FUTURE_TIME: _future_time,
+    Guard.UNKNOWN_OWNER: _unknown_owner,
+    Guard.TWO_OWNERS: _two_owners,
+    Guard.ENDED_JOB_IS_RUNNING: _ended_job_is_running,
+    Guard.UNPROVEN_LAYOUT: _unproven_layout,
+    Guard.NO_ROOTS: _no_roots,
+    Guard.DAMAGED_LATEST_ROOT: _damaged_latest_root,
+    Guard.COPIED_TREE: _copied_tree,
+    Guard.GATE: _gate,
+    Guard.UNSTABLE_ROOT: _unstable_root,
+    Guard.REGISTRY: _registry,
+    Guard.PARSER_DISAGREEMENT: _parser_disagreement,
+}
+"""Asked in this order; the first that objects voids the job."""

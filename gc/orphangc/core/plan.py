@@ -1,0 +1,276 @@
+"""The plan as a value: what ``plan.json`` says, bound to what it was made for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from orphangc.core.bounds import Bound
+from orphangc.core.evidence import CycleEvidence, JobEvidence, JobState, Root, mode_of
+from orphangc.core.judge import Blocked, Judgement
+from orphangc.core.model import Action, EvidenceSource, Mode, Reason, Scope
+from orphangc.core.settings import StorageRootSettings
+
+__all__ = [
+    "BlockedPart",
+    "BoundPart",
+    "BoundsPart",
+    "EvidencePart",
+    "JobPart",
+    "Plan",
+    "RefusedPart",
+    "ReportedPart",
+    "RootPart",
+    "Tally",
+    "evidence_of",
+    "job_part",
+    "root_part",
+    "tallies_of",
+]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class BoundsPart(_Part):
+    """The margins in seconds, and the bound that holds for every job: now less the grace period."""
+
+    cutoff: datetime
+    grace_period_seconds: float
+    quarantine_period_seconds: float
+    checkpoint_id_margin: int
+    clock_skew_seconds: float
+
+
+class BoundPart(_Part):
+    """One named bound of a job's cutoff; ``null`` is unknown, which keeps everything."""
+
+    name: str
+    at: datetime | None
+
+
+class EvidencePart(_Part):
+    """One source that a job's liveness rests on."""
+
+    source: EvidenceSource
+    uri: str
+    sequence: int | None = None
+    taken_at: datetime | None = None
+
+
+class RefusedPart(_Part):
+    """The guard that voided the job's work."""
+
+    guard: str
+    message: str
+
+
+class BlockedPart(_Part):
+    """A condition of deletion that is unmet."""
+
+    condition: str
+    message: str
+
+
+class JobPart(_Part):
+    """One job: what lies in the directories named by its id."""
+
+    job_id: str
+    directories: tuple[str, ...]
+    state: JobState
+    mode: Mode
+    oldest_retained_checkpoint_id: int | None
+    retained_checkpoint_ids: tuple[int, ...]
+    live_objects: int
+    listed_objects: int
+    cutoff: datetime
+    bounds: tuple[BoundPart, ...]
+    missing: tuple[str, ...]
+    evidence: tuple[EvidencePart, ...]
+    refused: RefusedPart | None
+    blocked: tuple[BlockedPart, ...]
+
+
+class RootPart(_Part):
+    """One ``_metadata`` that was read."""
+
+    uri: str
+    job_id: str
+    checkpoint_id: int
+    format_version: int
+    references: int
+    sha256: str
+
+
+class Tally(_Part):
+    """How many objects of an area got a verdict, and their bytes."""
+
+    scope: Scope
+    action: Action
+    reason: Reason
+    objects: int
+    bytes: int
+
+
+class ReportedPart(_Part):
+    """What a report-only area holds that no root refers to; never collected."""
+
+    scope: Scope
+    job_id: str
+    objects: int
+    bytes: int
+    unreferenced_objects: int
+    unreferenced_bytes: int
+    oldest_modified_at: datetime | None
+
+
+class Plan(_Part):
+    """One dry pass; ``plan_id`` is the digest of all the rest, the verdict files included."""
+
+    schema_version: Literal[1] = 1
+    plan_id: str = ""
+    tool_version: str
+    root: str
+    scopes: tuple[Scope, ...]
+    created_at: datetime
+    engine: Literal["local", "spark"]
+    bounds: BoundsPart
+    jobs: tuple[JobPart, ...]
+    roots: tuple[RootPart, ...]
+    tallies: tuple[Tally, ...]
+    objects_listed: int
+    bytes_listed: int
+    list_requests: int
+    duration_seconds: float
+    live_set_sha256: str
+    reported: tuple[ReportedPart, ...] = ()
+    warnings: tuple[str, ...] = ()
+    verdict_files: Mapping[str, str] = Field(default_factory=dict)
+    """sha256 by file name below ``verdicts/``."""
+    settings: StorageRootSettings
+    """What the plan was asked for, without credentials."""
+
+    def digest(self) -> str:
+        """Return the sha256 that ``plan_id`` must be: over everything else in the plan."""
+        content = self.model_dump(mode="json", exclude={"plan_id"})
+        spelled = json.dumps(content, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(spelled.encode()).hexdigest()
+
+    def signed(self) -> Plan:
+        """Return the plan with its identity."""
+        return self.model_copy(update={"plan_id": self.digest()})
+
+    def objects(self, *actions: Action) -> int:
+        """Return how many objects have one of the actions."""
+        return sum(tally.objects for tally in self.tallies if tally.action in actions)
+
+    def bytes_with(self, *reasons: Reason) -> int:
+        """Return how many bytes have one of the reasons."""
+        return sum(tally.bytes for tally in self.tallies if tally.reason in reasons)
+
+    @property
+    def are_all_refused(self) -> bool:
+        """Return whether a guard stopped the work on every job."""
+        return bool(self.jobs) and all(job.refused is not None for job in self.jobs)
+
+
+def root_part(root: Root) -> RootPart:
+    """Return a root as the plan shows it."""
+    return RootPart(
+        uri=str(root.folder),
+        job_id=root.job_id,
+        checkpoint_id=root.checkpoint_id,
+        format_version=root.format_version,
+        references=root.references,
+        sha256=root.sha256,
+    )
+
+
+def evidence_of(job: JobEvidence, cycle: CycleEvidence, uris: Iterable[str]) -> list[EvidencePart]:
+    """Return what the job's liveness rests on, roots first.
+
+    Args:
+        job: The job directory.
+        cycle: Gives the time of REST's answers and the operator's statements.
+        uris: The clusters that showed the job.
+
+    """
+    parts = [
+        EvidencePart(
+            source=EvidenceSource.METADATA,
+            uri=str(root.folder),
+            sequence=root.checkpoint_id,
+            taken_at=root.modified_at,
+        )
+        for root in job.own_roots
+    ]
+    parts += [
+        EvidencePart(
+            source=EvidenceSource.SNAPSHOT,
+            uri=snapshot.checkpoint_dir,
+            sequence=snapshot.sequence,
+            taken_at=snapshot.taken_at,
+        )
+        for snapshot in job.snapshots
+    ]
+    parts += [EvidencePart(source=EvidenceSource.REST, uri=uri, taken_at=cycle.now) for uri in uris]
+    if job.is_declared_ended:
+        parts.append(EvidencePart(source=EvidenceSource.OPERATOR, uri="ended-job"))
+    return parts
+
+
+def job_part(
+    job: JobEvidence,
+    judgement: Judgement,
+    *,
+    bounds: tuple[Bound, ...],
+    cutoff: datetime,
+    oldest_retained_checkpoint_id: int | None,
+    missing: Iterable[str],
+    evidence: Iterable[EvidencePart],
+) -> JobPart:
+    """Return one job as the plan shows it."""
+    return JobPart(
+        job_id=job.job_id,
+        directories=tuple(str(place) for place in job.directories),
+        state=job.state,
+        mode=mode_of(job),
+        oldest_retained_checkpoint_id=oldest_retained_checkpoint_id,
+        retained_checkpoint_ids=job.retained_ids,
+        live_objects=job.survey.live_objects,
+        listed_objects=job.survey.objects,
+        cutoff=cutoff,
+        bounds=tuple(BoundPart(name=bound.name, at=bound.at) for bound in bounds),
+        missing=tuple(sorted(missing)),
+        evidence=tuple(evidence),
+        refused=_refused_part(judgement),
+        blocked=tuple(_blocked_part(each) for each in judgement.blocked),
+    )
+
+
+def _refused_part(judgement: Judgement) -> RefusedPart | None:
+    if judgement.refused is None:
+        return None
+    return RefusedPart(guard=judgement.refused.guard, message=judgement.refused.message)
+
+
+def _blocked_part(blocked: Blocked) -> BlockedPart:
+    return BlockedPart(condition=blocked.condition, message=blocked.message)
+
+
+def tallies_of(
+    counted: Counter[tuple[Scope, Action, Reason]], sizes: Counter[tuple[Scope, Action, Reason]]
+) -> tuple[Tally, ...]:
+    """Return one tally for each kind of verdict, in a stable order."""
+    return tuple(
+        Tally(scope=scope, action=action, reason=reason, objects=objects, bytes=sizes[key])
+        for key, objects in sorted(counted.items())
+        for scope, action, reason in (key,)
+    )

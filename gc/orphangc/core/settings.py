@@ -1,0 +1,219 @@
+"""What an operator may say about one storage root: options of ``plan``, keys of the YAML file."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Annotated, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    model_validator,
+)
+
+from orphangc.core.bounds import SafetyMargins
+from orphangc.core.model import Scope
+from orphangc.core.uris import Alias, canonical, parse_alias
+
+__all__ = ["MINIMAL_GRACE_PERIOD", "Duration", "StorageRootSettings", "parse_duration"]
+
+MINIMAL_GRACE_PERIOD = timedelta(hours=24)
+"""Less is refused unless the operator insists: retention shorter than the longest write loses."""
+
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", re.ASCII)
+_JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
+_ACKNOWLEDGED = re.compile(r"(.+)=([0-9a-f]{64})", re.ASCII)
+
+
+def parse_duration(value: object) -> object:
+    """Return ``72h``, ``1d12h``, ``15m``, ``30s`` or ``0`` as a duration; leave the rest as is.
+
+    Raises:
+        ValueError: The text is none of these, or longer than 10,000 days.
+
+    """
+    if not isinstance(value, str):
+        return value
+    text = value.strip().lower()
+    match = _DURATION.fullmatch(text)
+    if text != "0" and (not text or match is None):
+        raise ValueError(f"{value!r} is no duration; write 72h, 15m, 7d or 1d12h")
+    parts = [int(part or 0) for part in match.groups()] if match and text != "0" else [0] * 4
+    if any(part > 10_000 * 86_400 for part in parts):
+        raise ValueError(f"{value!r} is longer than 10,000 days")
+    days, hours, minutes, seconds = parts
+    return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+
+
+def _not_negative(value: timedelta) -> timedelta:
+    if value < timedelta(0):
+        raise ValueError("a duration cannot be negative")
+    return value
+
+
+def _spell_duration(value: timedelta) -> str:
+    return f"{int(value.total_seconds())}s"
+
+
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(parse_duration),
+    AfterValidator(_not_negative),
+    PlainSerializer(_spell_duration, return_type=str, when_used="json"),
+]
+"""A duration as people write it; whole seconds."""
+
+
+def _place(value: str) -> str:
+    canonical(value)
+    return value
+
+
+def _alias(value: str) -> str:
+    parse_alias(value)
+    return value
+
+
+def _ended_job(value: str) -> str:
+    if value != "all" and not _JOB_ID.fullmatch(value):
+        raise ValueError(f"{value!r} is neither 'all' nor a job id of 32 lower-case hex digits")
+    return value
+
+
+def _owner(value: str | None) -> str | None:
+    if value is not None and not _JOB_ID.fullmatch(value):
+        raise ValueError(f"{value!r} is no job id of 32 lower-case hex digits")
+    return value
+
+
+def _acknowledged(value: str) -> str:
+    match = _ACKNOWLEDGED.fullmatch(value)
+    if match is None:
+        raise ValueError(f"{value!r} is not of the form URI=SHA256")
+    canonical(match[1])
+    return value
+
+
+def _http_url(value: str) -> str:
+    if urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).hostname:
+        raise ValueError("a Flink REST endpoint is an http or https URL")
+    return value
+
+
+def _without_credentials(value: str) -> str:
+    parts = urlsplit(value)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+Place = Annotated[str, AfterValidator(_place)]
+RestUrl = Annotated[
+    str,
+    AfterValidator(_http_url),
+    PlainSerializer(_without_credentials, return_type=str, when_used="json"),
+]
+
+
+class StorageRootSettings(BaseModel):
+    """Everything that is said of one storage root; each field is an option of ``plan``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+    root: Place
+    """The storage root: the URI that holds the job directories."""
+    state: Place | None = None
+    """Tombstones, history, journal and lock. Never inside the storage root."""
+    grace_period: Duration = timedelta(hours=72)
+    """Age below which nothing is an orphan: longer than any checkpoint takes."""
+    quarantine_period: Duration = timedelta(hours=24)
+    """How long a tombstone must stand before its object may be deleted."""
+    checkpoint_id_margin: int = Field(default=1, ge=0)
+    """How many checkpoint ids below the oldest retained one still count as young."""
+    clock_skew: Duration = timedelta(minutes=15)
+    """The slack in every comparison of two clocks."""
+    quiet_period: Duration = timedelta(days=7)
+    """How long an ended job's directory must have been still."""
+    allow_short_grace_period: bool = False
+    """Accept a grace period below 24 hours."""
+    scope: tuple[Literal["shared", "taskowned", "exclusive", "changelog"], ...] = ("shared",)
+    """Areas to report on; only ``shared`` is ever collected, and it is always in."""
+    registry: tuple[Place, ...] = ()
+    """Registry snapshots: a file or a folder of them each."""
+    extra_roots: tuple[Place, ...] = ()
+    """Savepoint folders and other storages whose checkpoints may refer here."""
+    closed_world: bool = False
+    """The operator's statement that root and extra roots are all there is (R3a)."""
+    ended_job: tuple[Annotated[str, AfterValidator(_ended_job)], ...] = ()
+    """Jobs that are over, or ``all``."""
+    owner: Annotated[str | None, AfterValidator(_owner)] = None
+    """The one job of a directory that is not named by a job id (``create-subdir=false``)."""
+    flink_rest: tuple[RestUrl, ...] = ()
+    """Flink REST endpoints to ask for the gate."""
+    alias: tuple[Annotated[str, AfterValidator(_alias)], ...] = ()
+    """``FROM=TO``: paths inside ``_metadata`` that start with FROM mean TO."""
+    pin: tuple[Place, ...] = ()
+    """Files and folders that must stay whatever refers to them."""
+    max_delete_share: float = Field(default=0.5, ge=0, le=1)
+    """Largest part of a job's listed objects that may go."""
+    max_deletes: int | None = Field(default=None, ge=0)
+    """Most objects that one sweep may delete."""
+    unsafe_acknowledge_root: tuple[Annotated[str, AfterValidator(_acknowledged)], ...] = ()
+    """``URI=SHA256`` of a ``_metadata`` known to be broken: it protects what its bytes name."""
+
+    @model_validator(mode="after")
+    def _check_grace_period(self) -> StorageRootSettings:
+        if self.grace_period < MINIMAL_GRACE_PERIOD and not self.allow_short_grace_period:
+            raise ValueError(
+                "grace_period below 24h is refused: what a checkpoint still writes would look"
+                " orphaned; allow_short_grace_period overrides"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _check_state(self) -> StorageRootSettings:
+        if self.state is None:
+            return self
+        root, state = canonical(self.root), canonical(self.state)
+        if root.contains(state):
+            raise ValueError(f"the state location {self.state} lies inside the storage root")
+        if state.contains(root):
+            raise ValueError(f"the storage root lies inside the state location {self.state}")
+        return self
+
+    @property
+    def margins(self) -> SafetyMargins:
+        """Return the safety margins as one value."""
+        return SafetyMargins(
+            grace_period=self.grace_period,
+            quarantine_period=self.quarantine_period,
+            checkpoint_id_margin=self.checkpoint_id_margin,
+            clock_skew=self.clock_skew,
+            quiet_period=self.quiet_period,
+        )
+
+    @property
+    def aliases(self) -> tuple[Alias, ...]:
+        """Return the aliases as places."""
+        return tuple(parse_alias(text) for text in self.alias)
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """Return the areas to report on, ``shared`` first."""
+        extra = dict.fromkeys(Scope(name) for name in self.scope)
+        extra.pop(Scope.SHARED, None)
+        return (Scope.SHARED, *extra)
+
+    @property
+    def acknowledged(self) -> dict[str, str]:
+        """Return sha256 by place of each acknowledged broken root."""
+        matches = (_ACKNOWLEDGED.fullmatch(text) for text in self.unsafe_acknowledge_root)
+        return {str(canonical(match[1])): match[2] for match in matches if match}
+
+    def is_declared_ended(self, job_id: str) -> bool:
+        """Return whether the operator said that the job is over."""
+        return "all" in self.ended_job or job_id in self.ended_job

@@ -1,0 +1,129 @@
+"""The lock of one storage root, in its state location: one run at a time.
+
+Each holder makes the next numbered file, which only one caller can create; the highest number
+holds. A run that finds another on top has lost the lock, however long it slept. Two collectors
+would not hurt each other's safety (orphanhood is stable, deletion idempotent); they would spoil
+each other's quarantine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from orphangc.errors import LockHeldError
+from orphangc.ports import StateFiles
+
+__all__ = ["TIME_TO_LIVE", "Holder", "Lock", "acquire"]
+
+TIME_TO_LIVE = timedelta(minutes=30)
+"""A lock not renewed for so long is that of a dead run; batches renew it every minute."""
+
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who holds or wants the lock; ``token`` is fresh in every run."""
+
+    token: str
+    host: str
+    pid: int
+    started: str
+
+    def encoded(self) -> bytes:
+        """Return the content of the lock file."""
+        fields = {"token": self.token, "host": self.host, "pid": self.pid, "started": self.started}
+        return json.dumps(fields).encode()
+
+
+def _decoded(data: bytes) -> Holder | None:
+    try:
+        fields = json.loads(data)
+        return Holder(
+            token=fields["token"],
+            host=fields["host"],
+            pid=int(fields["pid"]),
+            started=fields["started"],
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A lock that was acquired."""
+
+    files: StateFiles
+    folder: str
+    name: str
+    holder: Holder
+
+    def renew(self) -> None:
+        """Show that the run is alive, after making sure that it still holds the lock.
+
+        Raises:
+            LockHeldError: Another run has taken the lock over.
+
+        """
+        names = self.files.names(self.folder)
+        top = max((name for name in names if name.endswith(".json")), default=None)
+        own = self.files.read(f"{self.folder}/{self.name}")
+        if top != self.name or own != self.holder.encoded():
+            raise LockHeldError(f"the lock in {self.files.location} was taken over by another run")
+        self.files.write(f"{self.folder}/{self.name}", self.holder.encoded())
+
+    def release(self) -> None:
+        """Give the lock back, if it is still ours."""
+        if self.files.read(f"{self.folder}/{self.name}") == self.holder.encoded():
+            self.files.remove(f"{self.folder}/{self.name}")
+
+
+def acquire(
+    files: StateFiles, folder: str, holder: Holder, *, is_dead: Callable[[Holder], bool]
+) -> Lock:
+    """Return the lock, taking over that of a run that is dead.
+
+    Args:
+        files: The state location.
+        folder: The lock's folder in it.
+        holder: Who wants it.
+        is_dead: Whether a holder is a process of this machine that has ended.
+
+    Raises:
+        LockHeldError: A living run holds it.
+
+    """
+    for _ in range(_ATTEMPTS):
+        names = [name for name in files.names(folder) if name.endswith(".json")]
+        top = max(names, default=None)
+        if top is not None:
+            _check_is_dead(files, folder, top, is_dead=is_dead, token=holder.token)
+        name = f"{int(top.removesuffix('.json')) + 1 if top else 1:012d}.json"
+        if files.create(f"{folder}/{name}", holder.encoded()):
+            for old in names:
+                files.remove(f"{folder}/{old}")
+            return Lock(files, folder, name, holder)
+    raise LockHeldError(f"many runs want the lock in {files.location}; try again later")
+
+
+def _check_is_dead(
+    files: StateFiles, folder: str, name: str, *, is_dead: Callable[[Holder], bool], token: str
+) -> None:
+    """Raise unless the holder's process has ended here, or its lock was not renewed for long."""
+    data = files.read(f"{folder}/{name}")
+    held_at = files.modified_at(f"{folder}/{name}")
+    if data is None or held_at is None:
+        return
+    other = _decoded(data)
+    if other is not None and is_dead(other):
+        return
+    probe = f"{folder}/{token}.probe"
+    files.write(probe, b"")
+    now = files.modified_at(probe)
+    files.remove(probe)
+    if now is None or now - held_at < TIME_TO_LIVE:
+        who = f"process {other.pid} on {other.host}" if other else "somebody"
+        raise LockHeldError(f"{who} holds the lock in {files.location} since {held_at}")

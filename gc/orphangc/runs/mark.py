@@ -1,0 +1,253 @@
+"""From what was seen to what is live: the live set, and the evidence of each job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from orphangc.core.evidence import CycleEvidence, JobEvidence, Root, Survey
+from orphangc.core.gate import ClusterFacts, JobFacts
+from orphangc.core.live import LiveSet
+from orphangc.core.model import JobId
+from orphangc.core.names import place_of_folder, uuid_of
+from orphangc.core.settings import StorageRootSettings
+from orphangc.core.snapshot import EntryKind, RegistrySnapshot, resolve
+from orphangc.core.uris import Location, canonical
+from orphangc.runs.observe import Observation
+from orphangc.runs.roots import RootScan
+
+__all__ = ["Mark", "cycle_evidence", "mark", "owner_of", "with_surveys"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What is live, and who needs it.
+
+    Attributes:
+        live: UUIDs in use.
+        pinned: Places below which everything is in use.
+        roots: Every root.
+        jobs: By job key; surveys are still empty.
+        owners: Job key by directory.
+
+    """
+
+    live: LiveSet
+    pinned: tuple[Location, ...]
+    roots: tuple[Root, ...]
+    jobs: dict[str, JobEvidence]
+    owners: dict[Location, str] = field(default_factory=dict)
+
+    def names_file(self, name: str) -> bool:
+        """Return whether some root, snapshot or pin names a file of this base name."""
+        uuid = uuid_of(name)
+        return uuid is not None and uuid in self.live
+
+
+def mark(
+    observation: Observation, settings: StorageRootSettings, bases: Sequence[Location]
+) -> Mark:
+    """Return what the observation shows to be live, job by job."""
+    pins = [canonical(pin, settings.aliases) for pin in settings.pin]
+    entries = [
+        (kind, canonical(resolve(path, snapshot.checkpoint_dir), settings.aliases))
+        for snapshot in observation.snapshots
+        for path, kind, *_ in snapshot.entries
+    ]
+    owners = _owners(observation, settings, bases)
+    return Mark(
+        live=_live_set(observation, [*pins, *(place for _, place in entries)]),
+        pinned=(*pins, *(place for kind, place in entries if kind is EntryKind.DIRECTORY)),
+        roots=observation.roots,
+        jobs=_jobs(observation, settings, bases, owners),
+        owners=owners,
+    )
+
+
+def _live_set(observation: Observation, named: Iterable[Location]) -> LiveSet:
+    """Return the union of both oracles over all roots, registry entries and pins (R5, R7)."""
+    live = LiveSet()
+    for root in observation.roots:
+        for names in root.files.values():
+            live.parsed.update(uuid for name in names if (uuid := uuid_of(name)) is not None)
+        live.raw.update(root.raw)
+    for place in named:
+        uuid = uuid_of(place.name)
+        if uuid is not None:
+            live.parsed.add(uuid)
+    for broken in observation.unreadable:
+        live.parsed.update(broken.raw)
+    return live
+
+
+def _scans(observation: Observation) -> list[tuple[RootScan, RootScan, RootScan]]:
+    """Return S0, S1 and S2 of each base."""
+    return [
+        (start, first.scan, second.scan)
+        for start, first, second in zip(
+            observation.at_start, observation.first, observation.second, strict=True
+        )
+    ]
+
+
+def _owners(
+    observation: Observation, settings: StorageRootSettings, bases: Sequence[Location]
+) -> dict[Location, str]:
+    """Return the job key of each job directory; a directory seen from two bases counts once.
+
+    ``owner`` names the one job of the one directory whose name is no job id (R3).
+    """
+    owners: dict[Location, str] = {}
+    for base, scans in zip(bases, _scans(observation), strict=True):
+        for directory in sorted({each for scan in scans for each in scan.directories}):
+            place = base.child(directory) if directory else base
+            job_id = place_of_folder(f"{directory}/shared".lstrip("/"), base.name).job_id
+            owners.setdefault(place, job_id or str(place))
+    unknown = [place for place, key in owners.items() if key == str(place)]
+    if settings.owner is not None and len(unknown) == 1:
+        owners[unknown[0]] = settings.owner
+    return owners
+
+
+def _ids(
+    observation: Observation, bases: Sequence[Location], directories: Iterable[Location]
+) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+    """Return the ids of S0, S1 and S2 in a job's directories."""
+    wanted = set(directories)
+    found: tuple[set[int], set[int], set[int]] = (set(), set(), set())
+    for base, scans in zip(bases, _scans(observation), strict=True):
+        for ids, scan in zip(found, scans, strict=True):
+            for directory, shown in scan.ids.items():
+                if (base.child(directory) if directory else base) in wanted:
+                    ids.update(shown)
+    return frozenset(found[0]), frozenset(found[1]), frozenset(found[2])
+
+
+def _jobs(
+    observation: Observation,
+    settings: StorageRootSettings,
+    bases: Sequence[Location],
+    owners: Mapping[Location, str],
+) -> dict[str, JobEvidence]:
+    """Return the evidence of every job that has a directory, or that Flink shows alive."""
+    before, after = _facts_by_job(observation.before), _facts_by_job(observation.after)
+    alive = {
+        job_id
+        for facts in (before, after)
+        for job_id, each in facts.items()
+        if any(not one.is_globally_terminal for one in each)
+    }
+    jobs: dict[str, JobEvidence] = {}
+    for key in sorted({*owners.values(), *alive}):
+        directories = tuple(sorted((d for d, owner in owners.items() if owner == key), key=str))
+        job_id = JobId("" if key in {str(directory) for directory in directories} else key)
+        start, first, second = _ids(observation, bases, directories)
+        jobs[key] = JobEvidence(
+            key=key,
+            job_id=job_id,
+            is_collected=any(bases[0].contains(directory) for directory in directories),
+            is_declared_ended=settings.is_declared_ended(job_id),
+            directories=directories,
+            own_roots=_own_roots(observation.roots, directories, job_id),
+            ids_at_start=start,
+            ids_before=first,
+            ids_after=second,
+            before=before.get(job_id, ()),
+            after=after.get(job_id, ()),
+            snapshots=_snapshots_of(observation.snapshots, job_id),
+        )
+    return {key: _with_feeds(job, settings, owners) for key, job in jobs.items()}
+
+
+def _own_roots(
+    roots: Iterable[Root], directories: Sequence[Location], job_id: JobId
+) -> tuple[Root, ...]:
+    """Return the job's roots, oldest first; those read elsewhere only if it has no directory."""
+    own = [
+        root
+        for root in roots
+        if root.directory in directories or (not directories and root.job_id == job_id)
+    ]
+    unique = {(str(root.folder), root.sha256): root for root in own}
+    return tuple(sorted(unique.values(), key=lambda root: (root.checkpoint_id, str(root.folder))))
+
+
+def _facts_by_job(clusters: Iterable[ClusterFacts]) -> dict[str, tuple[JobFacts, ...]]:
+    found: dict[str, tuple[JobFacts, ...]] = {}
+    for cluster in clusters:
+        for job_id, facts in cluster.jobs.items():
+            found[job_id] = (*found.get(job_id, ()), facts)
+    return found
+
+
+def _snapshots_of(
+    snapshots: Iterable[RegistrySnapshot], job_id: JobId
+) -> tuple[RegistrySnapshot, ...]:
+    own = [snapshot for snapshot in snapshots if snapshot.job_id == job_id]
+    return tuple(sorted(own, key=lambda each: (each.taken_at, each.sequence)))
+
+
+def _with_feeds(
+    job: JobEvidence, settings: StorageRootSettings, owners: Mapping[Location, str]
+) -> JobEvidence:
+    """Return the job with the keys of the jobs whose directories its state lies in (R12)."""
+    folders = {folder for root in job.own_roots for folder in root.files}
+    for facts in (*job.before, *job.after):
+        if facts.restored is not None and facts.restored.external_path is not None:
+            folders.add(canonical(facts.restored.external_path, settings.aliases))
+    fed = {owner for folder in folders if (owner := owner_of(folder, owners)) is not None}
+    with_roots = {root.directory for root in job.own_roots if root.directory is not None}
+    return replace(job, feeds=frozenset(fed - {job.key}), directories_with_roots=len(with_roots))
+
+
+def owner_of(folder: Location, owners: Mapping[Location, str]) -> str | None:
+    """Return the job key of the directory that a folder lies in, the innermost one."""
+    place = folder
+    while place not in owners:
+        parent = place.path.rpartition("/")[0] or "/"
+        if parent == place.path:
+            return None
+        place = Location(place.scheme, place.authority, parent)
+    return owners[place]
+
+
+def with_surveys(
+    jobs: Mapping[str, JobEvidence], surveys: Mapping[str, Survey]
+) -> dict[str, JobEvidence]:
+    """Return the evidence with what the listing shows of each job.
+
+    A job directory that only the listing shows has no evidence: it has no roots and no state.
+    """
+    known = {key: replace(job, survey=surveys.get(key, job.survey)) for key, job in jobs.items()}
+    for key, survey in surveys.items():
+        if key not in known:
+            known[key] = JobEvidence(
+                key=key,
+                job_id=JobId(key if "/" not in key else ""),
+                is_collected=True,
+                is_declared_ended=False,
+                survey=survey,
+            )
+    return known
+
+
+def cycle_evidence(
+    observation: Observation,
+    settings: StorageRootSettings,
+    *,
+    is_tested_storage: bool,
+    halted: str | None,
+) -> CycleEvidence:
+    """Return what concerns all jobs."""
+    time = observation.time
+    return CycleEvidence(
+        now=time.now or time.local,
+        is_store_time=time.now is not None,
+        skew_seconds=0.0 if time.skew is None else time.skew.total_seconds(),
+        margins=settings.margins,
+        is_closed_world=settings.closed_world,
+        is_tested_storage=is_tested_storage,
+        unreadable=observation.unreadable,
+        gate_errors=observation.gate_errors,
+        halted=halted,
+    )

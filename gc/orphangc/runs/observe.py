@@ -1,0 +1,193 @@
+"""Gathering the facts of one cycle, in the only order that is safe (R11).
+
+Gate and latest completed id (L0), then root names (S0), then roots (S1), then the listing, then
+roots again (S2), then the gate once more, later than Flink's REST cache. What S1 and S2 show
+together is protected; a root that stood through all of it proves that nothing hid from both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from orphangc.core.evidence import Root, UnreadableRoot
+from orphangc.core.gate import ClusterFacts, external_paths
+from orphangc.core.model import ObjectKey
+from orphangc.core.names import METADATA_NAME
+from orphangc.core.settings import StorageRootSettings
+from orphangc.core.snapshot import RegistrySnapshot
+from orphangc.core.uris import Location, canonical
+from orphangc.errors import RegistryUnavailableError, StorageUnreachableError
+from orphangc.ports import JobRegistry, Progress, Spool, Storage, StoreTime, Waiter
+from orphangc.runs.roots import RootReader, RootScan, RootsRead, scan_roots
+
+__all__ = ["Observation", "Outside", "observe"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """Everything outside that a cycle asks.
+
+    Attributes:
+        storage: The storage root to collect.
+        extra: Storages whose checkpoints may refer to it.
+        registries: Flink clusters.
+        snapshots: Reads the registry snapshots as they are now.
+        open_storage: Opens any other place that somebody reports a root at.
+        spool: Takes the listing.
+        wait: Waits.
+        progress: Is told how far the cycle has come.
+
+    """
+
+    storage: Storage
+    extra: Sequence[Storage]
+    registries: Sequence[JobRegistry]
+    snapshots: Callable[[], Sequence[RegistrySnapshot]]
+    open_storage: Callable[[Location], Storage]
+    spool: Spool
+    wait: Waiter
+    progress: Progress
+
+    @property
+    def bases(self) -> tuple[Storage, ...]:
+        """Return all storages that are searched for roots, the collected one first."""
+        return (self.storage, *self.extra)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What a cycle saw; scans stand in the order of ``Outside.bases``.
+
+    Attributes:
+        time: The store's clock before anything was listed.
+        before: What each cluster said first.
+        after: What it said last.
+        gate_errors: Clusters without a usable answer.
+        at_start: S0.
+        first: S1.
+        second: S2.
+        elsewhere: Roots at reported places outside all bases.
+        elsewhere_unreadable: The same, unreadable.
+        snapshots: Registry snapshots, those read before the listing first.
+
+    """
+
+    time: StoreTime
+    before: tuple[ClusterFacts, ...]
+    after: tuple[ClusterFacts, ...]
+    gate_errors: tuple[str, ...]
+    at_start: tuple[RootScan, ...]
+    first: tuple[RootsRead, ...]
+    second: tuple[RootsRead, ...]
+    elsewhere: tuple[Root, ...]
+    elsewhere_unreadable: tuple[UnreadableRoot, ...]
+    snapshots: tuple[RegistrySnapshot, ...]
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """Return every root of S1, S2 and elsewhere, each once."""
+        read = [root for part in (*self.first, *self.second) for root in part.roots]
+        return tuple({id(root): root for root in (*read, *self.elsewhere)}.values())
+
+    @property
+    def unreadable(self) -> tuple[UnreadableRoot, ...]:
+        """Return every unreadable root, each place once."""
+        parts = [each for part in (*self.first, *self.second) for each in part.unreadable]
+        by_uri = {each.uri: each for each in (*parts, *self.elsewhere_unreadable)}
+        return tuple(by_uri.values())
+
+
+def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader) -> Observation:
+    """Return the facts of one cycle; the listing goes to the spool.
+
+    Raises:
+        StorageUnreachableError: The storage root could not be listed completely.
+
+    """
+    time = outside.storage.now()
+    snapshots = list(outside.snapshots())
+    before, errors_before = _ask(outside.registries)
+    at_start = tuple(scan_roots(base) for base in outside.bases)
+    outside.progress("roots", 0)
+    first = tuple(reader.collect(base) for base in outside.bases)
+    _list(outside)
+    second = tuple(reader.collect(base) for base in outside.bases)
+    _let_the_cache_expire(outside, before)
+    after, errors_after = _ask(outside.registries)
+    snapshots += [each for each in outside.snapshots() if each not in snapshots]
+    places = _reported_places((*before, *after), snapshots, settings)
+    elsewhere = [found for place in places for found in _read_elsewhere(outside, reader, place)]
+    return Observation(
+        time=time,
+        before=before,
+        after=after,
+        gate_errors=tuple(dict.fromkeys((*errors_before, *errors_after))),
+        at_start=at_start,
+        first=first,
+        second=second,
+        elsewhere=tuple(each for each in elsewhere if isinstance(each, Root)),
+        elsewhere_unreadable=tuple(e for e in elsewhere if isinstance(e, UnreadableRoot)),
+        snapshots=tuple(snapshots),
+    )
+
+
+def _ask(registries: Sequence[JobRegistry]) -> tuple[tuple[ClusterFacts, ...], list[str]]:
+    """Return every cluster's facts, and why some gave none: their jobs stay blocked."""
+    facts, errors = [], []
+    for registry in registries:
+        try:
+            facts.append(registry.observe())
+        except RegistryUnavailableError as err:
+            errors.append(str(err))
+    return tuple(facts), errors
+
+
+def _list(outside: Outside) -> None:
+    listed = 0
+    for batch in outside.storage.objects():
+        outside.spool.append(batch)
+        listed += batch.num_rows
+        outside.progress("listing", listed)
+
+
+def _let_the_cache_expire(outside: Outside, before: Sequence[ClusterFacts]) -> None:
+    """Wait until an answer of Flink's REST API must be newer than the last listing (R11)."""
+    if before:
+        outside.wait(max(cluster.cache_seconds for cluster in before))
+
+
+def _reported_places(
+    clusters: Iterable[ClusterFacts],
+    snapshots: Iterable[RegistrySnapshot],
+    settings: StorageRootSettings,
+) -> list[Location]:
+    """Return every checkpoint folder that somebody reports or pins (R4)."""
+    paths = {path for cluster in clusters for path in external_paths(cluster)}
+    for snapshot in snapshots:
+        paths.update(each.path for each in (*snapshot.retained, *snapshot.restored))
+    paths.update(settings.pin)
+    return sorted({canonical(path, settings.aliases) for path in paths}, key=str)
+
+
+def _read_elsewhere(
+    outside: Outside, reader: RootReader, place: Location
+) -> Iterable[Root | UnreadableRoot]:
+    """Yield the root at a reported place outside all bases; one that is gone is no root.
+
+    A place that cannot be asked is unreadable: it may hold a root, so nothing can be judged.
+    """
+    if any(base.location.contains(place) for base in outside.bases):
+        return
+    top = Location(place.scheme, place.authority, "/")
+    folder = place.path.lstrip("/")
+    key = ObjectKey(f"{folder}/{METADATA_NAME}".lstrip("/"))
+    try:
+        storage = outside.open_storage(top)
+        listed = storage.stat([key])[0]
+    except StorageUnreachableError as err:
+        yield UnreadableRoot(uri=f"{place}/{METADATA_NAME}", reason=str(err), sha256="")
+        return
+    root = None if listed is None else reader.read(storage, folder, listed)
+    if root is not None:
+        yield root

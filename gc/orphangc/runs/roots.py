@@ -1,0 +1,251 @@
+"""Finding and reading roots: every ``_metadata`` below a storage root, or no plan at all."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from orphangc.core.evidence import Root, UnreadableRoot
+from orphangc.core.model import Scope, StoredObject
+from orphangc.core.names import METADATA_NAME, Place, place_of_folder
+from orphangc.core.uris import Alias, Location, canonical
+from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
+from orphangc.flink.model import HandleKind
+from orphangc.flink.raw_names import raw_uuids
+from orphangc.flink.references import References, read_references
+from orphangc.ports import Lister, Reader
+
+__all__ = ["MAX_METADATA_BYTES", "RootReader", "RootScan", "RootsRead", "scan_roots"]
+
+MAX_METADATA_BYTES = 2**30
+"""A larger ``_metadata`` is refused: over-size is unreadable, and unreadable voids (R6)."""
+
+_ATTEMPTS = 5
+_THREADS = 16
+_UNPROVEN = {
+    HandleKind.SEGMENT: "segments of merged files",
+    HandleKind.EMPTY_SEGMENT: "segments of merged files",
+    HandleKind.DIRECTORY: "directories of merged files",
+    HandleKind.CHANGELOG: "changelog state",
+    HandleKind.CHANGELOG_BYTES: "changelog state",
+    HandleKind.CHANGELOG_FILES: "changelog state",
+}
+_NOT_ENTERED = frozenset({Scope.SHARED, Scope.TASKOWNED, Scope.CHANGELOG})
+
+
+class _ListerAndReader(Lister, Reader, Protocol):
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class RootScan:
+    """The roots of one storage at one moment.
+
+    Attributes:
+        metadata: Each ``_metadata`` by the key of its folder.
+        directories: Keys of the job directories.
+        ids: By job directory, the ids of its ``chk-<n>`` that hold a ``_metadata``.
+
+    """
+
+    metadata: Mapping[str, StoredObject]
+    directories: frozenset[str]
+    ids: Mapping[str, frozenset[int]]
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def scan_roots(storage: _ListerAndReader) -> RootScan:
+    """Return every ``_metadata`` below the storage root, and the job directories.
+
+    Level by level, all of a level at once; ``shared/``, ``taskowned/`` and ``dstl/`` of a job
+    are not entered, for they hold everything but roots.
+
+    Raises:
+        StorageUnreachableError: Any folder could not be listed.
+
+    """
+    metadata: dict[str, StoredObject] = {}
+    directories: set[str] = set()
+    level = [""]
+    name = storage.location.name
+    with ThreadPoolExecutor(_THREADS) as pool:
+        while level:
+            following: list[str] = []
+            for folder, listed in zip(level, pool.map(storage.folder, level), strict=True):
+                for each in listed.objects:
+                    if each.key == _join(folder, METADATA_NAME):
+                        metadata[folder] = each
+                for sub_folder in listed.folders:
+                    key = _join(folder, sub_folder)
+                    place = place_of_folder(key, name)
+                    if place.job_directory is not None and place.scope is not Scope.OTHER:
+                        directories.add(place.job_directory)
+                    if place.scope not in _NOT_ENTERED:
+                        following.append(key)
+            level = following
+    return RootScan(metadata, frozenset(directories), _ids(metadata, name))
+
+
+def _ids(metadata: Iterable[str], root_name: str) -> dict[str, frozenset[int]]:
+    """Return the checkpoint ids of the folders, by the job directory they stand in."""
+    ids: dict[str, set[int]] = {}
+    for folder in metadata:
+        place = place_of_folder(folder, root_name)
+        if place.job_directory is not None and place.checkpoint_id is not None and not place.inner:
+            ids.setdefault(place.job_directory, set()).add(place.checkpoint_id)
+    return {directory: frozenset(each) for directory, each in ids.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class RootsRead:
+    """A scan and what its roots say."""
+
+    scan: RootScan
+    roots: tuple[Root, ...]
+    unreadable: tuple[UnreadableRoot, ...]
+
+
+@dataclass(slots=True)
+class RootReader:
+    """Reads roots once each: the same place, time, size and ETag are the same bytes.
+
+    Attributes:
+        aliases: Applied to every path inside a ``_metadata``.
+        acknowledged: sha256 by place of roots that the operator knows to be broken.
+
+    """
+
+    aliases: Sequence[Alias] = ()
+    acknowledged: Mapping[str, str] = field(default_factory=dict)
+    _known: dict[tuple[Location, StoredObject], Root | UnreadableRoot] = field(default_factory=dict)
+
+    def collect(self, storage: _ListerAndReader) -> RootsRead:
+        """Return every root of a storage, listed and read (R4, R6).
+
+        A root that vanished between the listing and the reading makes both start again; one that
+        is listed again and again, and never there, is unreadable.
+        """
+        for _ in range(_ATTEMPTS - 1):
+            scan = scan_roots(storage)
+            found = self._read_all(storage, scan)
+            if all(each is not None for each in found):
+                return _sorted(scan, found)
+        scan = scan_roots(storage)
+        found = self._read_all(storage, scan)
+        uris = [storage.location.child(_join(f, METADATA_NAME)) for f in scan.metadata]
+        return _sorted(
+            scan,
+            [
+                each or UnreadableRoot(uri=str(uri), reason="listed, but not there", sha256="")
+                for each, uri in zip(found, uris, strict=True)
+            ],
+        )
+
+    def _read_all(
+        self, storage: _ListerAndReader, scan: RootScan
+    ) -> list[Root | UnreadableRoot | None]:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            return list(
+                pool.map(lambda item: self.read(storage, item[0], item[1]), scan.metadata.items())
+            )
+
+    def read(
+        self, storage: _ListerAndReader, folder: str, listed: StoredObject
+    ) -> Root | UnreadableRoot | None:
+        """Return one root, ``None`` if it is not there any more."""
+        key = (storage.location, listed)
+        if key in self._known:
+            return self._known[key]
+        place = storage.location.child(folder) if folder else storage.location
+        uri = f"{place}/{METADATA_NAME}"
+        try:
+            data = storage.read(listed.key, max_bytes=MAX_METADATA_BYTES)
+        except StorageUnreachableError as err:
+            return UnreadableRoot(uri=uri, reason=str(err), sha256="")
+        if data is None:
+            return None
+        root = self._decode(data, storage.location, folder, listed)
+        self._known[key] = root
+        return root
+
+    def _decode(
+        self, data: bytes, base: Location, folder: str, listed: StoredObject
+    ) -> Root | UnreadableRoot:
+        place = place_of_folder(folder, base.name)
+        location = base.child(folder) if folder else base
+        is_own = place.checkpoint_id is not None and not place.inner
+        sha256 = hashlib.sha256(data).hexdigest()
+        raw = frozenset(raw_uuids(data))
+        try:
+            references = read_references(data)
+            files = files_by_folder(references, location, self.aliases)
+        except (UnreadableMetadataError, ValueError) as err:
+            uri = f"{location}/{METADATA_NAME}"
+            return UnreadableRoot(
+                uri=uri,
+                reason=str(err),
+                sha256=sha256,
+                raw=raw,
+                directory=_directory(base, place),
+                is_acknowledged=self.acknowledged.get(uri) == sha256,
+            )
+        return Root(
+            folder=location,
+            directory=_directory(base, place) if is_own else None,
+            job_id=place.job_id,
+            checkpoint_id=references.checkpoint_id,
+            format_version=references.format_version,
+            is_savepoint=references.is_savepoint,
+            modified_at=listed.modified_at,
+            sha256=sha256,
+            files=files,
+            raw=raw,
+            unproven_layout=_unproven_layout(references),
+        )
+
+
+def _directory(base: Location, place: Place) -> Location | None:
+    """Return the job directory of a place as a location."""
+    if place.job_directory is None:
+        return None
+    return base.child(place.job_directory) if place.job_directory else base
+
+
+def _sorted(scan: RootScan, found: Iterable[Root | UnreadableRoot | None]) -> RootsRead:
+    each = list(found)
+    return RootsRead(
+        scan,
+        tuple(one for one in each if isinstance(one, Root)),
+        tuple(one for one in each if isinstance(one, UnreadableRoot)),
+    )
+
+
+def _unproven_layout(references: References) -> str | None:
+    return next((word for kind, word in _UNPROVEN.items() if kind in references.kinds), None)
+
+
+def files_by_folder(
+    references: References, folder: Location, aliases: Sequence[Alias]
+) -> dict[Location, frozenset[str]]:
+    """Return the base names that a root refers to, by the folder they lie in.
+
+    Raises:
+        ValueError: A path is no absolute path.
+
+    """
+    spelled: dict[str, set[str]] = {}
+    for path in references.paths:
+        parent, _, name = path.rpartition("/")
+        spelled.setdefault(parent, set()).add(name)
+    files: dict[Location, set[str]] = {}
+    for parent, names in spelled.items():
+        files.setdefault(canonical(parent + "/", aliases), set()).update(names)
+    if references.relative_names:
+        files.setdefault(folder, set()).update(references.relative_names)
+    return {place: frozenset(names) for place, names in files.items()}

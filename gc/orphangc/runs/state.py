@@ -1,0 +1,171 @@
+"""The state location of one storage root: tombstones, journal, history, halt.
+
+Everything lies below a folder named by the storage root's digest, so that one location can
+serve many roots and none is ever mistaken for another. Losing the state keeps files longer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from orphangc.core.model import JobId, ObjectKey, StoredObject, Tombstone
+from orphangc.core.uris import Location
+from orphangc.errors import OrphanGcError, RefusedError
+from orphangc.ports import StateFiles
+
+__all__ = ["RootState"]
+
+_TOMBSTONES = pa.schema(
+    [
+        pa.field("key", pa.string(), nullable=False),
+        pa.field("size", pa.int64(), nullable=False),
+        pa.field("modified_at", pa.timestamp("us", tz="UTC")),
+        pa.field("etag", pa.string()),
+        pa.field("job_id", pa.string(), nullable=False),
+        pa.field("since", pa.timestamp("us", tz="UTC"), nullable=False),
+        pa.field("plan_id", pa.string(), nullable=False),
+    ]
+)
+_GENERATIONS_KEPT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RootState:
+    """What is remembered of one storage root."""
+
+    files: StateFiles
+    root: Location
+
+    @property
+    def folder(self) -> str:
+        """Return the root's own folder in the state location."""
+        return hashlib.sha256(str(self.root).encode()).hexdigest()[:32]
+
+    def bind(self) -> None:
+        """Write down which storage root the folder belongs to.
+
+        Raises:
+            RefusedError: It belongs to another one.
+
+        """
+        content = json.dumps({"root": str(self.root)}).encode()
+        name = f"{self.folder}/root.json"
+        if not self.files.create(name, content) and self.files.read(name) != content:
+            raise RefusedError(f"{self.files.location}/{name} belongs to another storage root")
+
+    # --- tombstones
+
+    def tombstones(self) -> dict[ObjectKey, Tombstone]:
+        """Return every tombstone by key, from the newest complete generation.
+
+        Raises:
+            OrphanGcError: The newest generation cannot be read; forgetting it silently would
+                start every quarantine anew.
+
+        """
+        names = self._generations()
+        if not names:
+            return {}
+        name = f"{self.folder}/tombstones/{names[-1]}"
+        data = self.files.read(name)
+        try:
+            table = pq.read_table(io.BytesIO(data or b""), schema=_TOMBSTONES)
+        except (pa.ArrowException, OSError) as err:
+            raise OrphanGcError(f"tombstones in {self.files.location}/{name} are damaged") from err
+        return {each.object.key: each for each in map(_tombstone, table.to_pylist())}
+
+    def _generations(self) -> list[str]:
+        return [n for n in self.files.names(f"{self.folder}/tombstones") if n.endswith(".parquet")]
+
+    def keep_tombstones(self, tombstones: Iterable[Tombstone]) -> None:
+        """Write a new generation that replaces all; older ones stay for a while."""
+        table = pa.Table.from_pylist([_row(each) for each in tombstones], schema=_TOMBSTONES)
+        buffer = io.BytesIO()
+        pq.write_table(table, buffer, compression="zstd")
+        names = self._generations()
+        number = int(names[-1].removesuffix(".parquet")) + 1 if names else 1
+        self.files.write(f"{self.folder}/tombstones/{number:012d}.parquet", buffer.getvalue())
+        for name in names[: 1 - _GENERATIONS_KEPT]:
+            self.files.remove(f"{self.folder}/tombstones/{name}")
+
+    # --- journal and history
+
+    def write_journal(self, run_id: str, name: str, lines: Iterable[Mapping[str, Any]]) -> None:
+        """Write one part of a run's journal, before anything in it is acted upon (R23)."""
+        text = "".join(json.dumps(line, default=str) + "\n" for line in lines)
+        self.files.write(f"{self.folder}/runs/{run_id}/{name}.jsonl", text.encode())
+
+    def finish_run(self, run_id: str, outcome: Mapping[str, Any]) -> None:
+        """Write the outcome that marks a run as finished."""
+        data = (json.dumps(outcome, indent=1, default=str) + "\n").encode()
+        self.files.write(f"{self.folder}/runs/{run_id}/outcome.json", data)
+        self.files.write(f"{self.folder}/history/{run_id}.json", data)
+
+    def start_run(self, run_id: str, started_at: datetime) -> None:
+        """Write down that a run has begun: without an outcome it was interrupted."""
+        data = json.dumps({"run_id": run_id, "started_at": started_at.isoformat()}).encode()
+        self.files.write(f"{self.folder}/open/{run_id}.json", data)
+
+    def close_run(self, run_id: str) -> None:
+        """Forget that the run is open."""
+        self.files.remove(f"{self.folder}/open/{run_id}.json")
+
+    def interrupted_runs(self) -> list[str]:
+        """Return the runs that began and have no outcome: they crashed."""
+        names = self.files.names(f"{self.folder}/open")
+        return [name.removesuffix(".json") for name in names]
+
+    # --- halt
+
+    def halted(self) -> str | None:
+        """Return why all collection of this root was stopped, ``None`` if it was not."""
+        data = self.files.read(f"{self.folder}/halted.json")
+        if data is None:
+            return None
+        try:
+            return str(json.loads(data)["reason"])
+        except (ValueError, KeyError, TypeError):
+            return "collection was halted, and the reason cannot be read"
+
+    def halt(self, reason: str, at: datetime) -> None:
+        """Stop all collection of this root until a person has looked (R17, R22)."""
+        content = {"reason": f"halted at {at.isoformat()}: {reason}"}
+        self.files.write(f"{self.folder}/halted.json", json.dumps(content).encode())
+
+    def clear_halt(self) -> None:
+        """Let collection go on."""
+        self.files.remove(f"{self.folder}/halted.json")
+
+
+def _row(tombstone: Tombstone) -> dict[str, object]:
+    stored = tombstone.object
+    return {
+        "key": stored.key,
+        "size": stored.size,
+        "modified_at": stored.modified_at,
+        "etag": stored.etag,
+        "job_id": tombstone.job_id,
+        "since": tombstone.since,
+        "plan_id": tombstone.plan_id,
+    }
+
+
+def _tombstone(row: dict[str, Any]) -> Tombstone:
+    stored = StoredObject(
+        key=ObjectKey(row["key"]),
+        size=row["size"],
+        modified_at=row["modified_at"],
+        etag=row["etag"],
+    )
+    return Tombstone(
+        object=stored, job_id=JobId(row["job_id"]), since=row["since"], plan_id=row["plan_id"]
+    )

@@ -1,0 +1,185 @@
+"""Speed and memory of both passes over a large ``_metadata`` file; prints, asserts nothing.
+
+Usage: ``python tests/bench/bench_metadata.py [megabytes, default 100]``
+"""
+
+from __future__ import annotations
+
+import random
+import resource
+import sys
+import time
+import tracemalloc
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from orphangc.flink.handles import (
+    BytesHandle,
+    FileHandle,
+    IncrementalHandle,
+    KeyGroupOffsets,
+    KeyGroupRange,
+    KeyGroupsHandle,
+    NamedHandle,
+    OperatorHandle,
+    OperatorState,
+    RelativeHandle,
+    SegmentHandle,
+    SegmentScope,
+    StateMode,
+    StreamHandle,
+)
+from orphangc.flink.metadata import read_metadata
+from orphangc.flink.model import Metadata, Operator, Subtask
+from orphangc.flink.raw_names import raw_uuids
+from orphangc.flink.references import read_references
+from orphangc.flink.writer import write_metadata
+
+BASE = "s3://flink-state-production/checkpoints/0123456789abcdef0123456789abcdef"
+RNG = random.Random(20240101)
+MAX_PARALLELISM = 4096
+
+
+def new_uuid() -> str:
+    return str(uuid.UUID(int=RNG.getrandbits(128)))
+
+
+def sst(number: int, *, inline: float, merged: float) -> NamedHandle:
+    drawn = RNG.random()
+    handle: StreamHandle
+    if drawn < inline:
+        handle = BytesHandle(name=f"{BASE}/chk-7/{new_uuid()}", data=RNG.randbytes(1500))
+    elif drawn < inline + merged:
+        handle = SegmentHandle(
+            path=f"{BASE}/shared/{new_uuid()}",
+            start=RNG.getrandbits(24),
+            size=RNG.getrandbits(20),
+            scope=SegmentScope.SHARED,
+            logical_id=new_uuid(),
+        )
+    else:
+        handle = FileHandle(path=f"{BASE}/shared/{new_uuid()}", size=RNG.getrandbits(26))
+    return NamedHandle(name=f"{number:06d}.sst", handle=handle)
+
+
+def relative() -> RelativeHandle:
+    return RelativeHandle(name=new_uuid(), size=RNG.getrandbits(20))
+
+
+def keyed_subtask(index: int, files: int, mix: dict[str, float]) -> Subtask:
+    private = ("MANIFEST-000004", "OPTIONS-000007", "CURRENT")
+    return Subtask(
+        index=index,
+        managed_operator=operator_handle(),
+        managed_keyed=IncrementalHandle(
+            code=11,
+            checkpoint_id=7,
+            backend_id=new_uuid(),
+            groups=KeyGroupRange(first=index * 4, count=4),
+            checkpointed_size=RNG.getrandbits(30),
+            meta=relative(),
+            shared=tuple(sst(number, **mix) for number in range(1, files + 1)),
+            private=tuple(NamedHandle(name=name, handle=relative()) for name in private),
+            state_handle_id=new_uuid(),
+        ),
+    )
+
+
+def operator_handle() -> OperatorHandle:
+    states = (OperatorState(name="offsets", mode=StateMode.UNION, offsets=(0, 40, 80)),)
+    return OperatorHandle(states=states, delegate=relative())
+
+
+def heap_subtask(index: int) -> Subtask:
+    return Subtask(
+        index=index,
+        managed_operator=operator_handle(),
+        managed_keyed=KeyGroupsHandle(
+            code=12,
+            groups=KeyGroupOffsets(first=index * 4, offsets=tuple(range(4))),
+            delegate=relative(),
+            state_handle_id=new_uuid(),
+        ),
+    )
+
+
+def checkpoint(make: Callable[[int], Subtask], *, target_bytes: int, parallelism: int) -> bytes:
+    """Return a version 3 file of about the target size, from equal operators."""
+
+    def operator(number: int) -> Operator:
+        return Operator(
+            id=f"{number:032x}",
+            parallelism=parallelism,
+            max_parallelism=MAX_PARALLELISM,
+            subtasks=tuple(make(index) for index in range(parallelism)),
+        )
+
+    def written(operators: tuple[Operator, ...]) -> bytes:
+        return write_metadata(
+            Metadata(format_version=3, checkpoint_id=7, master_states=(), operators=operators)
+        )
+
+    one = len(written((operator(0),)))
+    return written(tuple(operator(number) for number in range(max(1, target_bytes // one))))
+
+
+def measure(read: Callable[[bytes], Any], data: bytes, repeats: int = 3) -> tuple[float, float]:
+    """Return the best of ``repeats`` in seconds, and the peak of new memory in MB."""
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.process_time()
+        read(data)
+        best = min(best, time.process_time() - start)
+    return best, best
+
+
+def peak_mb(read: Callable[[bytes], Any], data: bytes) -> float:
+    tracemalloc.start()
+    read(data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 1e6
+
+
+def report(title: str, data: bytes) -> None:
+    handles = read_references(data).handles
+    print(f"{title}: {len(data) / 1e6:.1f} MB, {handles} handles")
+    for name, read in (
+        ("references", read_references),
+        ("full", read_metadata),
+        ("raw uuids", raw_uuids),
+    ):
+        seconds, _ = measure(read, data)
+        print(
+            f"  {name:<11} {seconds:7.3f} s {handles / seconds / 1e6:7.2f} M handles/s"
+            f" {len(data) / seconds / 1e6:8.1f} MB/s"
+        )
+
+
+def main() -> None:
+    size = int(float(sys.argv[1]) * 1e6) if len(sys.argv) > 1 else 100_000_000
+    plain = {"inline": 0.0, "merged": 0.0}
+    mixed = {"inline": 0.05, "merged": 0.0}
+    merged = {"inline": 0.0, "merged": 1.0}
+    cases: dict[str, tuple[Callable[[int], Subtask], int]] = {
+        "incremental, 1000 SST each": (lambda index: keyed_subtask(index, 1000, plain), 100),
+        "incremental, 200 SST each": (lambda index: keyed_subtask(index, 200, plain), 400),
+        "5 % inline SST": (lambda index: keyed_subtask(index, 400, mixed), 200),
+        "file merging": (lambda index: keyed_subtask(index, 400, merged), 200),
+        "heap": (heap_subtask, 1000),
+    }
+    for title, (make, parallelism) in cases.items():
+        share = size if title.startswith("incremental, 1000") else size // 5
+        data = checkpoint(make, target_bytes=share, parallelism=parallelism)
+        report(title, data)
+        if share == size:
+            print(
+                f"  peak memory of references, beyond the file: {peak_mb(read_references, data):.0f} MB"
+            )
+            print(f"  peak memory of full, beyond the file: {peak_mb(read_metadata, data):.0f} MB")
+    print(f"peak resident: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""Places to store things, seen from outside: no test trusts an adapter to check an adapter."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import boto3
+import fsspec
+from botocore.config import Config
+from fsspec.implementations.local import LocalFileSystem
+from orphangc.adapters.fsspec_storage import FsspecStorage
+from orphangc.adapters.state_files import FsspecStateFiles
+from orphangc.adapters.storages import open_state_files, open_storage
+from orphangc.core.uris import canonical
+from orphangc.ports import StateFiles, Storage
+
+MANY = 1205
+"""More than one page of 1000, and not a whole number of them."""
+
+
+def rows(storage, prefix: str = "") -> list[dict]:
+    """Return a listing as dictionaries."""
+    return [row for batch in storage.objects(prefix) for row in batch.to_pylist()]
+
+
+def listed(storage, prefix: str = "") -> list[str]:
+    """Return the keys of a listing, folders left out, sorted; duplicates stay."""
+    return sorted(row["key"] for row in rows(storage, prefix) if row["size"] is not None)
+
+
+def facts(storage, key: str):
+    """Return the facts of one object that is there."""
+    (found,) = storage.stat([key])
+    assert found is not None
+    return found
+
+
+class FolderPlace:
+    """A local folder, through the adapter for local folders."""
+
+    has_folders = True
+    has_special_keys = False
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "root"
+        self.folder.mkdir()
+        self.uri = str(self.folder)
+        self.state_uri = str(folder / "state")
+        self.missing_uri = str(folder / "missing")
+
+    def put(self, key: str, data: bytes = b"bytes") -> None:
+        path = self.folder / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+    def put_all(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            self.put(key)
+
+    def get(self, key: str) -> bytes:
+        return (self.folder / key).read_bytes()
+
+    def remove(self, key: str) -> None:
+        (self.folder / key).unlink()
+
+    def keys(self) -> set[str]:
+        return {
+            os.path.relpath(os.path.join(parent, name), self.folder)
+            for parent, _, names in os.walk(self.folder)
+            for name in names
+        }
+
+    def remove_root(self) -> None:
+        shutil.rmtree(self.folder)
+
+    def open(self, uri: str | None = None) -> Storage:
+        return open_storage(uri or self.uri)
+
+    def open_state(self) -> StateFiles:
+        return open_state_files(self.state_uri)
+
+
+class GenericPlace(FolderPlace):
+    """A local folder, through the adapter for all that fsspec knows."""
+
+    def open(self, uri: str | None = None) -> Storage:
+        path = uri or self.uri
+        return FsspecStorage(canonical(path), file_system=(LocalFileSystem(), path))
+
+    def open_state(self) -> StateFiles:
+        place = (LocalFileSystem(), self.state_uri)
+        return FsspecStateFiles(canonical(self.state_uri), file_system=place)
+
+
+class MemoryPlace:
+    """fsspec's memory."""
+
+    has_folders = True
+    has_special_keys = False
+
+    def __init__(self) -> None:
+        self._fs = fsspec.filesystem("memory")
+        self._root = f"/{uuid.uuid4()}"
+        self._fs.makedirs(f"{self._root}/root")
+        self.uri = f"memory:/{self._root}/root"
+        self.state_uri = f"memory:/{self._root}/state"
+        self.missing_uri = f"memory:/{self._root}/missing"
+
+    def put(self, key: str, data: bytes = b"bytes") -> None:
+        self._fs.pipe_file(f"{self._root}/root/{key}", data)
+
+    def put_all(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            self.put(key)
+
+    def get(self, key: str) -> bytes:
+        return self._fs.store[f"{self._root}/root/{key}"].getvalue()
+
+    def remove(self, key: str) -> None:
+        del self._fs.store[f"{self._root}/root/{key}"]
+
+    def keys(self) -> set[str]:
+        start = f"{self._root}/root/"
+        return {path.removeprefix(start) for path in self._fs.store if path.startswith(start)}
+
+    def remove_root(self) -> None:
+        for key in self.keys():
+            self.remove(key)
+        self._fs.pseudo_dirs[:] = [d for d in self._fs.pseudo_dirs if self._root not in d]
+
+    def open(self, uri: str | None = None) -> Storage:
+        return open_storage(uri or self.uri)
+
+    def open_state(self) -> StateFiles:
+        return open_state_files(self.state_uri)
+
+
+class S3Place:
+    """A prefix of a bucket, filled through boto3."""
+
+    has_folders = False
+    has_special_keys = True
+
+    def __init__(self, url: str, access_key: str, secret_key: str, *, prefix: str = "cp/") -> None:
+        self.url = url
+        self.bucket = f"b{uuid.uuid4().hex[:20]}"
+        self.prefix = prefix
+        self.client = boto3.client(
+            "s3",
+            endpoint_url=url,
+            aws_access_key_id=access_key,
+            aws_secret_access_key=secret_key,
+            region_name="us-east-1",
+            config=Config(max_pool_connections=16, retries={"mode": "standard"}),
+        )
+        self.client.create_bucket(Bucket=self.bucket)
+        self.uri = f"s3://{self.bucket}/{prefix}".rstrip("/")
+        self.state_uri = f"s3://{self.bucket}/state"
+        self.missing_uri = f"s3://missing-{uuid.uuid4().hex[:20]}"
+
+    def put(self, key: str, data: bytes = b"bytes") -> str | None:
+        answer = self.client.put_object(Bucket=self.bucket, Key=self.prefix + key, Body=data)
+        return answer.get("VersionId")
+
+    def put_all(self, keys: Iterable[str]) -> None:
+        with ThreadPoolExecutor(16) as pool:
+            list(pool.map(self.put, keys))
+
+    def get(self, key: str) -> bytes:
+        return self.client.get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].read()
+
+    def remove(self, key: str) -> None:
+        self.client.delete_object(Bucket=self.bucket, Key=self.prefix + key)
+
+    def keys(self) -> set[str]:
+        found: set[str] = set()
+        for page in self.client.get_paginator("list_objects_v2").paginate(
+            Bucket=self.bucket, Prefix=self.prefix, PaginationConfig={"PageSize": 1000}
+        ):
+            found.update(row["Key"].removeprefix(self.prefix) for row in page.get("Contents", ()))
+        return found
+
+    def remove_root(self) -> None:
+        for row in self.client.list_objects_v2(Bucket=self.bucket).get("Contents", ()):
+            self.client.delete_object(Bucket=self.bucket, Key=row["Key"])
+        self.client.delete_bucket(Bucket=self.bucket)
+
+    def enable_versions(self) -> None:
+        self.client.put_bucket_versioning(
+            Bucket=self.bucket, VersioningConfiguration={"Status": "Enabled"}
+        )
+
+    def versions(self, key: str) -> dict[str, Any]:
+        return self.client.list_object_versions(Bucket=self.bucket, Prefix=self.prefix + key)
+
+    def open(self, uri: str | None = None) -> Storage:
+        return open_storage(uri or self.uri)
+
+    def open_state(self) -> StateFiles:
+        return open_state_files(self.state_uri)

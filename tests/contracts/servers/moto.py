@@ -1,0 +1,20 @@
+"""moto's S3 server: versioning and much else, but it checks no signature and no ETag."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from contracts.servers.processes import await_http, free_port, start
+
+
+@contextmanager
+def moto_server() -> Iterator[str]:
+    """Yield the URL of a server that lives as long as the block."""
+    with ExitStack() as stack:
+        port = free_port()
+        child = start(stack, sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", port)
+        url = f"http://127.0.0.1:{port}"
+        await_http(url, child, seconds=60)
+        yield url

@@ -1,0 +1,124 @@
+"""An S3 endpoint that answers what a test tells it to: for answers that good servers never give."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+BUCKET = "stubbed"
+
+
+@dataclass
+class Request:
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def is_listing(self) -> bool:
+        return self.query.get("list-type") == "2"
+
+
+@dataclass
+class Answer:
+    body: bytes | str = b""
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    length: int | None = None
+
+
+@dataclass
+class Stub:
+    """What the endpoint answers, and what it was asked.
+
+    Attributes:
+        answer: Called for every request but those for the bucket's versioning.
+        requests: All of them, in order.
+
+    """
+
+    url: str
+    answer: Callable[[Request], Answer]
+    requests: list[Request] = field(default_factory=list)
+
+    def asked(self, method: str) -> list[Request]:
+        return [request for request in self.requests if request.method == method]
+
+
+def error(code: str, status: int = 400) -> Answer:
+    """Return an S3 error."""
+    return Answer(f"<Error><Code>{code}</Code><Message>as told</Message></Error>", status)
+
+
+def page(keys: list[str], *, truncated: str = "false", token: str = "", extra: str = "") -> Answer:
+    """Return a listing page."""
+    rows = "".join(
+        f"<Contents><Key>{key}</Key><LastModified>2026-01-02T03:04:05.678Z</LastModified>"
+        f"<ETag>&quot;e-{key}&quot;</ETag><Size>7</Size></Contents>"
+        for key in keys
+    )
+    flag = f"<IsTruncated>{truncated}</IsTruncated>" if truncated else ""
+    following = f"<NextContinuationToken>{token}</NextContinuationToken>" if token else ""
+    return Answer(f"<ListBucketResult>{flag}{rows}{following}{extra}</ListBucketResult>")
+
+
+def head(key: str) -> Answer:
+    """Return the HEAD answer for an object as ``page`` lists it."""
+    stamp = "Fri, 02 Jan 2026 03:04:05 GMT"
+    return Answer(headers={"ETag": f'"e-{key}"', "Last-Modified": stamp}, length=7)
+
+
+@contextmanager
+def stub_server() -> Iterator[Stub]:
+    """Yield a stub that lives as long as the block."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.daemon_threads = True
+    stub = Stub(f"http://127.0.0.1:{server.server_port}", lambda _: error("NotImplemented", 501))
+    server.stub = stub
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield stub
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    do_HEAD = do_PUT = do_POST = do_DELETE = do_GET  # noqa: N815 - names of the library's
+
+    def _serve(self) -> None:
+        parts = urlsplit(self.path)
+        query = {name: values[0] for name, values in parse_qs(parts.query, True).items()}
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        request = Request(self.command, parts.path, query, dict(self.headers), body)
+        if "versioning" in query:
+            answer = Answer("<VersioningConfiguration/>")
+        else:
+            self.server.stub.requests.append(request)
+            answer = self.server.stub.answer(request)
+        data = answer.body.encode() if isinstance(answer.body, str) else answer.body
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(data) if answer.length is None else answer.length))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+            if answer.length not in {None, len(data)}:
+                self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        pass

@@ -1,0 +1,156 @@
+"""The Lister port: every object once, or an error."""
+
+from __future__ import annotations
+
+import pytest
+from contracts.places import MANY, listed, rows
+from orphangc.errors import StorageUnreachableError
+from orphangc.ports import LISTING_SCHEMA
+
+SPECIAL = [
+    "a b",
+    "a%41",
+    "a%2Fb",
+    "a+b",
+    "a&b=c",
+    "a<b>",
+    "a'\"b",
+    "a~#|^`",
+    "x*",
+    "x?",
+    "x[1]",
+    "x\\y",
+    "é/ü/漢字/🙂",
+    "..a/b..",
+    ".hidden",
+]
+S3_ONLY = ["dir/", "dir/x", "dir//x", "/lead", "./x", "x/../y", "x/./y", "c\x01d", "t\tn\nr\rz"]
+
+
+def test_every_object_is_listed_exactly_once_over_several_pages(place):
+    """1205 keys are two pages on S3: none is lost or doubled where they meet."""
+    keys = [f"shared/{number:04}" for number in range(MANY)]
+    place.put_all(keys)
+    assert listed(place.open()) == keys
+
+
+def test_batches_have_the_schema_of_the_port(place):
+    """Whoever joins, filters or writes batches relies on names, types and nullability."""
+    place.put("a/x", b"four")
+    (batch,) = place.open().objects()
+    assert batch.schema.equals(LISTING_SCHEMA)
+    (row,) = (row for row in batch.to_pylist() if row["key"] == "a/x")
+    assert row["size"] == 4
+    assert row["modified_at"].utcoffset().total_seconds() == 0
+
+
+def test_a_prefix_matches_whole_parts_only(place):
+    """dmf_2 is not the start of dmf_27."""
+    place.put_all(["dmf_2/x", "dmf_27/x", "dmf_2", "other"] if not place.has_folders else
+                  ["dmf_2/x", "dmf_27/x", "other"])  # fmt: skip
+    storage = place.open()
+    assert listed(storage, "dmf_2") == ["dmf_2/x"]
+    assert [found.key for found in storage.folder("dmf_2").objects] == ["dmf_2/x"]
+
+
+def test_a_folder_that_does_not_exist_has_nothing(place):
+    """A job directory may be gone by the time that we look."""
+    place.put("a/x")
+    storage = place.open()
+    assert rows(storage, "nowhere/at/all") == []
+    assert storage.folder("nowhere") == type(storage.folder())((), ())
+
+
+def test_an_empty_root_has_nothing(place):
+    """An empty storage is no error."""
+    storage = place.open()
+    assert rows(storage) == []
+    assert storage.folder().folders == ()
+
+
+def test_a_root_that_does_not_exist_is_an_error(place):
+    """A typing error in a URI must not look like a storage without any checkpoint."""
+    with pytest.raises(StorageUnreachableError, match=r"exist|NoSuchBucket"):
+        rows(place.open(place.missing_uri))
+
+
+def test_a_root_that_vanishes_is_an_error(place):
+    """The same when it goes between opening and listing."""
+    place.put("x")
+    storage = place.open()
+    place.remove_root()
+    with pytest.raises(StorageUnreachableError):
+        rows(storage)
+    with pytest.raises(StorageUnreachableError):
+        storage.folder()
+
+
+def test_a_change_from_outside_is_seen_at_once(place):
+    """No listing is cached, in any direction, for objects or for a level."""
+    place.put("a/x")
+    storage = place.open()
+    assert listed(storage) == ["a/x"]
+    assert len(storage.folder("a").objects) == 1
+    place.put("a/y", b"more")
+    place.remove("a/x")
+    assert listed(storage) == ["a/y"]
+    assert [found.size for found in storage.folder("a").objects] == [4]
+
+
+def test_one_level_has_folder_names_and_the_objects_beside_them(place):
+    """A job directory is explored level by level; names have no slash, keys are whole."""
+    place.put_all(["j/chk-1/_metadata", "j/chk-10/_metadata", "j/shared/x", "j/file", "k/x"])
+    level = place.open().folder("j")
+    assert level.folders == ("chk-1", "chk-10", "shared")
+    assert [found.key for found in level.objects] == ["j/file"]
+
+
+def test_one_level_is_read_to_its_last_page(place):
+    """A level of over 1000 folders and objects is cut off nowhere."""
+    place.put_all([f"j/chk-{number:04}/x" for number in range(0, MANY, 2)])
+    place.put_all([f"j/file-{number:04}" for number in range(1, MANY, 2)])
+    level = place.open().folder("j")
+    assert len(level.folders) == 603
+    assert len(level.objects) == 602
+
+
+def test_a_level_a_listing_and_a_stat_agree_on_every_object(place):
+    """Whoever compares facts from different verbs must not see a change where there is none."""
+    place.put_all(["a/x", "a/y"])
+    storage = place.open()
+    by_level = list(storage.folder("a").objects)
+    assert by_level == storage.stat(["a/x", "a/y"])
+    found = [row for row in rows(storage) if row["size"] is not None]
+    assert sorted((row["key"], row["size"], row["modified_at"], row["etag"]) for row in found) == [
+        (o.key, o.size, o.modified_at, o.etag) for o in by_level
+    ]
+
+
+def test_special_keys_are_listed_as_they_are(place):
+    """Nothing is decoded, encoded or normalised."""
+    keys = SPECIAL + (S3_ONLY if place.has_special_keys else [])
+    place.put_all(keys)
+    assert listed(place.open()) == sorted(keys)
+
+
+def test_every_special_key_may_be_part_of_the_prefix(place):
+    """A folder with an odd name is found by exactly that name."""
+    parents = [f"{name.replace('/', '-')}-p" for name in SPECIAL]
+    place.put_all([f"{parent}/x" for parent in parents])
+    storage = place.open()
+    for parent in parents:
+        assert listed(storage, parent) == [f"{parent}/x"]
+
+
+def test_folders_are_shown_where_a_store_has_them(place):
+    """An empty folder in shared/ tells of a layout that nobody may collect."""
+    if not place.has_folders:
+        pytest.skip("object stores have no folders")
+    place.put("a/b/x")
+    place.put("a/empty/gone")
+    place.remove("a/empty/gone")
+    if place.uri.startswith("memory"):
+        place._fs.makedirs(f"{place._root}/root/a/empty", exist_ok=True)
+    found = [row for row in rows(place.open()) if row["key"].endswith("/")]
+    assert sorted(row["key"] for row in found) == ["a/", "a/b/", "a/empty/"]
+    assert {row["size"] for row in found} == {None}

@@ -1,0 +1,26 @@
+"""The StoreClock port: the store's time beside ours, without writing."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+
+def test_the_store_tells_its_time_without_a_write(place):
+    """All places of this suite are on this machine: no skew to speak of, and nothing new."""
+    place.put("x")
+    reading = place.open().now()
+    if reading.now is not None:
+        assert abs(reading.skew) < timedelta(seconds=3)
+        assert reading.now.utcoffset() == timedelta(0)
+    assert abs(reading.local - datetime.now(timezone.utc)) < timedelta(seconds=3)
+    assert place.keys() == {"x"}
+
+
+def test_a_new_object_is_not_newer_than_the_stores_clock(place):
+    """The clock is the one that stamps objects, to a second."""
+    place.put("x")
+    storage = place.open()
+    stamp = storage.stat(["x"])[0].modified_at
+    reading = storage.now()
+    if reading.now is not None:
+        assert stamp <= reading.now + timedelta(seconds=1)

@@ -1,0 +1,654 @@
+"""A registry snapshot is one whole snapshot or none; two of them follow each other or do not."""
+
+import gzip
+import hashlib
+import json
+import zlib
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orphangc.core.model import JobId, Mode
+from orphangc.core.registry import (
+    EntryKind,
+    IssuedCheckpoint,
+    RegistryEntry,
+    RegistrySnapshot,
+    RestoredCheckpoint,
+    RetainedCheckpoint,
+    check_successor,
+    cycle_problem,
+    newest_for_job,
+    oldest_retained,
+    read_snapshot,
+    resolve,
+    write_snapshot,
+)
+from orphangc.errors import RegistryUnavailableError, UnreadableSnapshotError
+
+NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)
+JOB = JobId("4ae4a2986a0e1a49b0f165b58085d4b3")
+DIRECTORY = f"s3://bucket/checkpoints/{JOB}"
+UUIDS = ("9b2c1a52-6f1e-4a4e-9d0b-0a4c6f1e2d3c", "1c0ffee0-1111-4222-8333-444455556666")
+
+
+def a_retained(id_: int, *, is_savepoint: bool = False) -> RetainedCheckpoint:
+    name = "savepoint-4ae4a2-0123456789ab" if is_savepoint else f"chk-{id_}"
+    return RetainedCheckpoint(id=id_, is_savepoint=is_savepoint, path=f"{DIRECTORY}/{name}")
+
+
+def a_snapshot(**changes: object) -> RegistrySnapshot:
+    return replace(
+        RegistrySnapshot(
+            source=Mode.REGISTRY,
+            flink_version="1.20.5",
+            job_id=JOB,
+            jm_epoch="0e1f",
+            sequence=17,
+            nonce="n-16",
+            taken_at=NOW,
+            checkpoint_dir=DIRECTORY,
+            max_concurrent=1,
+            retained=(a_retained(42), a_retained(43), a_retained(7, is_savepoint=True)),
+            issued=(IssuedCheckpoint(id=45, at=NOW - timedelta(seconds=3)),),
+            restored=(RestoredCheckpoint(id=40, path="s3://old/chk-40", mode="CLAIM"),),
+            entries=(
+                RegistryEntry(f"shared/41_{UUIDS[0]}", EntryKind.FILE, 1234, 41, 44),
+                RegistryEntry(f"shared/{UUIDS[1]}", EntryKind.SEGMENT, 0, 0, 0),
+                RegistryEntry("s3://other/dir", EntryKind.DIRECTORY, None, None, None),
+            ),
+        ),
+        **changes,
+    )
+
+
+def a_file(entries: list[str] | None = None, **header: object) -> bytes:
+    """Return a snapshot as somebody else may write it: spaces, offsets, another key order."""
+    fields = {
+        "version": 1,
+        "format": "orphangc-registry",
+        "type": "header",
+        "source": "derived",
+        "flink_version": None,
+        "job_id": JOB,
+        "jm_epoch": "e",
+        "sequence": 0,
+        "nonce": "",
+        "taken_at": "2026-11-21T15:00:00.123456789+01:00",
+        "checkpoint_dir": DIRECTORY,
+        "max_concurrent": None,
+        "retained": [],
+        "issued": [],
+        "restored": [],
+    }
+    fields.update(header)
+    body = "".join(f"{line}\n" for line in entries or []).encode()
+    footer = {
+        "sha256": hashlib.sha256(body).hexdigest(),
+        "entries": len(entries or []),
+        "type": "footer",
+    }
+    return json.dumps(fields).encode() + b"\n" + body + json.dumps(footer).encode()
+
+
+def an_entry(**changes: object) -> str:
+    fields = {
+        "type": "entry",
+        "path": "shared/x",
+        "kind": "file",
+        "size": 1,
+        "created": 2,
+        "last_used": 3,
+        **changes,
+    }
+    return json.dumps({name: value for name, value in fields.items() if value != "absent"})
+
+
+def refusal(data: bytes, **limits: int) -> str:
+    with pytest.raises(UnreadableSnapshotError) as caught:
+        read_snapshot(data, **limits)
+    message = str(caught.value)
+    assert message.startswith("cannot read registry snapshot at line ")
+    assert "\n" not in message
+    return message
+
+
+# --------------------------------------------------------------------------- round trip
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+counts = st.integers(0, 2**63 - 1)
+maybe_counts = st.none() | counts
+instants = st.datetimes(
+    min_value=datetime(1970, 1, 2),
+    max_value=datetime(2200, 1, 1),
+    timezones=st.sampled_from([UTC, timezone(timedelta(hours=-7, minutes=-30))]),
+)
+entries = st.builds(
+    RegistryEntry, texts, st.sampled_from(EntryKind), maybe_counts, maybe_counts, maybe_counts
+)
+snapshots = st.builds(
+    RegistrySnapshot,
+    source=st.sampled_from(Mode),
+    flink_version=st.none() | texts,
+    job_id=st.just(JOB),
+    jm_epoch=texts,
+    sequence=counts,
+    nonce=st.none() | texts,
+    taken_at=instants,
+    checkpoint_dir=st.sampled_from([DIRECTORY, "file:/c", "/c", "hdfs://nn/a b"]),
+    max_concurrent=st.none() | st.integers(1, 9),
+    retained=st.lists(st.builds(a_retained, counts, is_savepoint=st.booleans()), max_size=3).map(
+        tuple
+    ),
+    issued=st.lists(st.builds(IssuedCheckpoint, id=counts, at=instants), max_size=3).map(tuple),
+    restored=st.lists(
+        st.builds(RestoredCheckpoint, id=counts, path=texts, mode=st.none() | texts), max_size=2
+    ).map(tuple),
+    entries=st.lists(entries, max_size=4).map(tuple),
+)
+
+
+@given(snapshots, st.booleans())
+def test_what_is_written_is_read_back(snapshot: RegistrySnapshot, compress) -> None:
+    """Plain and packed; the same value gives the same bytes."""
+    data = write_snapshot(snapshot, compress=compress)
+    assert read_snapshot(data) == snapshot
+    assert write_snapshot(read_snapshot(data), compress=compress) == data
+
+
+CONTRACT_LINES = (
+    '{"type":"header","format":"orphangc-registry","version":1,"source":"registry",'
+    f'"flink_version":"1.20.5","job_id":"{JOB}","jm_epoch":"0e1f","sequence":17,'
+    f'"nonce":"n-16","taken_at":"2026-11-21T14:00:00Z","checkpoint_dir":"{DIRECTORY}",'
+    '"max_concurrent":1,"retained":['
+    f'{{"id":42,"savepoint":false,"path":"{DIRECTORY}/chk-42"}},'
+    f'{{"id":43,"savepoint":false,"path":"{DIRECTORY}/chk-43"}},'
+    f'{{"id":7,"savepoint":true,"path":"{DIRECTORY}/savepoint-4ae4a2-0123456789ab"}}],'
+    '"issued":[{"id":45,"at":"2026-11-21T13:59:57Z"}],'
+    '"restored":[{"id":40,"path":"s3://old/chk-40","mode":"CLAIM"}]}\n'
+    f'{{"type":"entry","path":"shared/41_{UUIDS[0]}","kind":"file","size":1234,'
+    '"created":41,"last_used":44}\n'
+    f'{{"type":"entry","path":"shared/{UUIDS[1]}","kind":"segment","size":0,'
+    '"created":0,"last_used":0}\n'
+    '{"type":"entry","path":"s3://other/dir","kind":"directory","size":null,'
+    '"created":null,"last_used":null}'
+)
+
+
+def test_the_lines_are_those_of_the_contract() -> None:
+    """Names, order and spelling, as the design page shows them."""
+    *lines, footer, end = write_snapshot(a_snapshot()).decode().split("\n")
+    assert end == ""
+    assert "\n".join(lines) == CONTRACT_LINES
+    body = "".join(f"{line}\n" for line in lines[1:]).encode()
+    digest = hashlib.sha256(body).hexdigest()
+    assert footer == f'{{"type":"footer","entries":3,"sha256":"{digest}"}}'
+
+
+def test_anything_else_may_write_the_format() -> None:
+    """Another key order, spaces, an offset, nanoseconds, no last line feed, CR before LF."""
+    snapshot = read_snapshot(a_file([an_entry(), an_entry(path="é") + "\r"]))
+    assert snapshot.taken_at == datetime(2026, 11, 21, 14, 0, 0, 123456, tzinfo=UTC)
+    assert snapshot.nonce is None
+    assert [entry.path for entry in snapshot.entries] == ["shared/x", "é"]
+    assert read_snapshot(gzip.compress(a_file([an_entry()]))).entries == snapshot.entries[:1]
+
+
+def test_a_snapshot_without_entries_is_whole() -> None:
+    """A job with heap state shares nothing."""
+    assert read_snapshot(write_snapshot(a_snapshot(entries=()))) == a_snapshot(entries=())
+
+
+# --------------------------------------------------------------------------- damage
+
+PLAIN = write_snapshot(a_snapshot())
+PACKED = write_snapshot(a_snapshot(), compress=True)
+HEADER_BYTES = PLAIN.index(b"\n") + 1
+
+
+def test_every_truncation_is_refused() -> None:
+    """At every byte, plain and packed; the last line feed alone may be missing."""
+    for data in (PLAIN, PACKED):
+        for length in range(len(data)):
+            if data[:length] == PLAIN[:-1]:
+                assert read_snapshot(data[:length]) == a_snapshot()
+            else:
+                refusal(data[:length])
+
+
+def flips(data: bytes) -> st.SearchStrategy[tuple[int, bytes]]:
+    """Return damaged copies: one byte is another."""
+    return st.tuples(st.integers(0, len(data) - 1), st.integers(1, 255)).map(
+        lambda drawn: (
+            drawn[0],
+            data[: drawn[0]] + bytes([data[drawn[0]] ^ drawn[1]]) + data[drawn[0] + 1 :],
+        )
+    )
+
+
+def read_or_none(data: bytes) -> RegistrySnapshot | None:
+    try:
+        return read_snapshot(data)
+    except UnreadableSnapshotError:
+        return None
+
+
+@given(flips(PACKED))
+def test_a_flipped_byte_in_a_packed_snapshot_changes_nothing(flip: tuple[int, bytes]) -> None:
+    """Gzip's checksum covers the header too; only gzip's own time and flags are free."""
+    assert read_or_none(flip[1]) in (None, a_snapshot())
+
+
+@given(flips(PLAIN))
+def test_a_flipped_byte_never_loses_an_entry(flip: tuple[int, bytes]) -> None:
+    """Behind the header all is covered; in it, no flip touches the set or the retained ids."""
+    position, data = flip
+    found = read_or_none(data)
+    if position >= HEADER_BYTES:
+        assert found in (None, a_snapshot())
+    elif found is not None:
+        assert found.entries == a_snapshot().entries
+        assert oldest_retained(found) == 42
+
+
+def test_no_flip_of_any_bit_touches_what_protects() -> None:
+    """The same for every single bit of the file, without chance."""
+    for position in range(len(PLAIN)):
+        for bit in range(8):
+            flipped = bytes([PLAIN[position] ^ 1 << bit])
+            found = read_or_none(PLAIN[:position] + flipped + PLAIN[position + 1 :])
+            if found is not None and position >= HEADER_BYTES:
+                assert found == a_snapshot()
+            elif found is not None:
+                assert found.entries == a_snapshot().entries
+                assert oldest_retained(found) == 42
+                assert [each.id for each in found.retained[:2]] == [42, 43]
+
+
+@given(st.permutations(range(5)))
+def test_lines_in_another_order_are_refused(order: list[int]) -> None:
+    """Header first, footer last, entries as hashed."""
+    lines = PLAIN.splitlines(keepends=True)
+    if order != sorted(order):
+        refusal(b"".join(lines[each] for each in order))
+
+
+@given(st.sets(st.integers(0, 4), min_size=1))
+def test_a_lost_line_is_refused(lost: set[int]) -> None:
+    """Whichever, and however many."""
+    lines = PLAIN.splitlines(keepends=True)
+    refusal(b"".join(line for each, line in enumerate(lines) if each not in lost))
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_crash_the_reading(data: bytes) -> None:
+    """They are refused in one way, also behind gzip's magic."""
+    refusal(data)
+    refusal(b"\x1f\x8b\x08" + data)
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "reason"),
+    [
+        (b"", 1, "one line"),
+        (b"\n", 1, "one line"),
+        (PLAIN[:HEADER_BYTES], 1, "one line"),
+        (PLAIN + b"\n", 6, "Expecting value"),
+        (PLAIN + b" ", 6, "Expecting value"),
+        (PLAIN + PLAIN, 10, "counts 3 entries, not 8"),
+        (PLAIN.replace(b"\n", b"\n\n", 1), 6, "counts 3 entries, not 4"),
+        (b"\xef\xbb\xbf" + PLAIN, 1, "no JSON"),
+        (PLAIN[:-1] + b"{}", 5, "more text after"),
+        (PLAIN.replace(b'"created":41', b'"created":40'), 5, "sha256"),
+        (PLAIN.replace(b"}\n", b"}\r\n", 1).replace(b"}\n", b"}\r\n"), 5, "sha256"),
+        (PACKED + b"x", 1, "followed by more"),
+        (PACKED + PACKED, 1, "followed by more"),
+        (PACKED[:-1], 1, "cut short"),
+        (gzip.compress(PACKED), 1, "no UTF-8"),
+        (PLAIN.replace(b"0e1f", b"0e\xff"), 1, "no UTF-8"),
+    ],
+)
+def test_what_is_not_one_whole_snapshot_is_refused(data: bytes, line: int, reason: str) -> None:
+    """With the line and the reason."""
+    message = refusal(data)
+    assert f"at line {line}: " in message
+    assert reason in message
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": "symlink"},
+        {"kind": "FILE"},
+        {"kind": None},
+        {"kind": ["file"]},
+        {"kind": "absent"},
+        {"path": ""},
+        {"path": None},
+        {"path": 7},
+        {"path": "absent"},
+        {"path": "shared/\ud800"},
+        {"size": -1},
+        {"size": 1.0},
+        {"size": "1"},
+        {"size": True},
+        {"size": float("nan")},
+        {"size": float("inf")},
+        {"size": "absent"},
+        {"created": -1},
+        {"created": 2**63},
+        {"created": "absent"},
+        {"last_used": False},
+        {"last_used": {}},
+        {"last_used": "absent"},
+        {"type": "header"},
+        {"type": "footer"},
+        {"type": None},
+        {"more": 1},
+    ],
+)
+def test_a_line_that_is_no_entry_is_refused(changes: dict) -> None:
+    """Although the footer vouches for it: an unknown entry may protect what we cannot see."""
+    good = an_entry()
+    assert "at line 3: " in refusal(a_file([good, an_entry(**changes), good]))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "null",
+        "[]",
+        "7",
+        '"entry"',
+        "{",
+        "{}",
+        "[" * 100_000,
+        '{"type":"entry","path":"a","path":"b","kind":"file","size":1,"created":2,"last_used":3}',
+        an_entry() + an_entry(),
+        an_entry() + " x",
+        an_entry(size=7).replace("7", "9" * 5000),
+        an_entry(path="tab\x01").replace("\\u0001", "\x01"),
+    ],
+)
+def test_a_line_that_is_not_one_plain_object_is_refused(line: str) -> None:
+    """No guessing what was meant; of two equal keys neither counts."""
+    assert "at line 2: " in refusal(a_file([line, an_entry()]))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"version": 2},
+        {"version": 0},
+        {"version": "1"},
+        {"version": True},
+        {"version": 1.0},
+        {"format": "orphangc"},
+        {"type": "footer"},
+        {"source": "guess"},
+        {"job_id": JOB.upper()},
+        {"job_id": JOB[:-1]},
+        {"job_id": f"{JOB}\n"},
+        {"job_id": None},
+        {"jm_epoch": ""},
+        {"jm_epoch": None},
+        {"sequence": -1},
+        {"sequence": 1.0},
+        {"sequence": True},
+        {"sequence": 2**63},
+        {"sequence": float("nan")},
+        {"nonce": 5},
+        {"taken_at": "2026-11-21T14:00:00"},
+        {"taken_at": "2026-11-21"},
+        {"taken_at": "2026-13-21T14:00:00Z"},
+        {"taken_at": "0001-01-01T00:00:00+01:00"},
+        {"taken_at": 1795261858},
+        {"taken_at": "1795261858"},
+        {"taken_at": None},
+        {"checkpoint_dir": ""},
+        {"checkpoint_dir": "relative"},
+        {"checkpoint_dir": f"s3://bucket/{'0' * 32}"},
+        {"max_concurrent": 0},
+        {"max_concurrent": "1"},
+        {"retained": None},
+        {"retained": {}},
+        {"retained": [{"id": 1, "savepoint": False}]},
+        {"retained": [{"id": -1, "savepoint": False, "path": "x"}]},
+        {"retained": [{"id": 1, "savepoint": 0, "path": "x"}]},
+        {"retained": [{"id": 1, "savepoint": False, "path": "chk-2"}]},
+        {"retained": [{"id": 1, "savepoint": False, "path": "x", "more": 1}]},
+        {"issued": [{"id": 1, "at": "now"}]},
+        {"issued": [{"id": "1", "at": "2026-11-21T14:00:00Z"}]},
+        {"restored": [{"id": 1, "path": "", "mode": "CLAIM"}]},
+        {"restored": [{"id": 1, "path": "x"}]},
+        {"more": 1},
+    ],
+)
+def test_a_header_that_is_not_version_1_is_refused(changes: dict) -> None:
+    """Every field, its type, its range, and no other field."""
+    assert "at line 1: " in refusal(a_file([an_entry()], **changes))
+
+
+@pytest.mark.parametrize("field", sorted(json.loads(PLAIN.split(b"\n")[0])))
+def test_every_header_field_is_needed(field: str) -> None:
+    """A missing one is not a default; a doubled one is not the last."""
+    header, _, rest = PLAIN.partition(b"\n")
+    fields = json.loads(header)
+    value = json.dumps(fields[field])
+    doubled = header[:-1] + f',"{field}":{value}}}'.encode()
+    assert "twice" in refusal(doubled + b"\n" + rest)
+    del fields[field]
+    assert f"{field}: " in refusal(json.dumps(fields).encode() + b"\n" + rest)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"entries": 2},
+        {"entries": 4},
+        {"entries": "3"},
+        {"entries": 3.0},
+        {"entries": -3},
+        {"sha256": "0" * 64},
+        {"sha256": None},
+        {"type": "entry"},
+        {"complete": True},
+    ],
+)
+def test_a_footer_that_does_not_vouch_is_refused(changes: dict) -> None:
+    """Count and digest, exactly."""
+    *lines, footer = PLAIN.splitlines(keepends=True)
+    footer = json.dumps({**json.loads(footer), **changes}).encode()
+    assert "at line 5: " in refusal(b"".join(lines) + footer)
+
+
+@pytest.mark.parametrize("form", ["plain", "packed"])
+def test_more_than_the_limit_is_refused(form: str) -> None:
+    """Measured unpacked, so a small bomb is found before it has grown."""
+    data = PLAIN if form == "plain" else PACKED
+    assert "more than" in refusal(data, max_bytes=len(PLAIN) - 1)
+    assert read_snapshot(data, max_bytes=len(PLAIN)) == a_snapshot()
+
+
+def test_a_gzip_bomb_is_not_unpacked() -> None:
+    """A hundred megabytes in a hundred kilobytes."""
+    packer = zlib.compressobj(wbits=31)
+    bomb = packer.compress(bytes(100_000_000)) + packer.flush()
+    assert "once unpacked" in refusal(bomb, max_bytes=1_000_000)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"taken_at": datetime(2026, 1, 1)},
+        {"sequence": -1},
+        {"job_id": "x"},
+        {"jm_epoch": ""},
+        {"checkpoint_dir": "relative"},
+        {"max_concurrent": 0},
+        {"retained": (RetainedCheckpoint(id=1, is_savepoint=False, path="chk-2"),)},
+        {"issued": (IssuedCheckpoint(id=1, at=datetime(2026, 1, 1)),)},
+        {"entries": (RegistryEntry("", EntryKind.FILE, 1, 1, 1),)},
+        {"entries": (RegistryEntry("a", EntryKind.FILE, -1, 1, 1),)},
+        {"entries": (RegistryEntry("a\ud800", EntryKind.FILE, 1, 1, 1),)},
+    ],
+)
+def test_what_could_not_be_read_back_is_not_written(changes: dict) -> None:
+    """The writer refuses what the reader would."""
+    with pytest.raises(ValueError, match=r"."):
+        write_snapshot(a_snapshot(**changes))
+
+
+# --------------------------------------------------------------------------- what it says
+
+
+@pytest.mark.parametrize(
+    ("retained", "oldest"),
+    [
+        ((), None),
+        ((a_retained(42),), 42),
+        ((a_retained(43), a_retained(42)), 42),
+        ((a_retained(7, is_savepoint=True), a_retained(42)), 42),
+        ((a_retained(7, is_savepoint=True),), None),
+    ],
+)
+def test_savepoints_do_not_count_as_retained(retained: tuple, oldest: int | None) -> None:
+    """Flink subsumes past them."""
+    assert oldest_retained(a_snapshot(retained=retained)) == oldest
+
+
+@pytest.mark.parametrize(
+    ("path", "directory", "resolved"),
+    [
+        ("shared/x", "s3://b/j", "s3://b/j/shared/x"),
+        ("shared/x", "s3://b/j/", "s3://b/j/shared/x"),
+        ("s3://o/shared/x", "s3://b/j", "s3://o/shared/x"),
+        ("file:/c/x", "s3://b/j", "file:/c/x"),
+        ("file:///c/x", "s3://b/j", "file:///c/x"),
+        ("/c/x", "file:/b/j", "/c/x"),
+        ("shared/a:b", "s3://b/j", "s3://b/j/shared/a:b"),
+        ("a:b", "s3://b/j", "s3://b/j/a:b"),
+    ],
+)
+def test_a_path_is_relative_to_the_job_directory_or_absolute(
+    path: str, directory: str, resolved: str
+) -> None:
+    """A scheme needs its slash: a colon alone is part of a name."""
+    assert resolve(path, directory) == resolved
+
+
+# --------------------------------------------------------------------------- two snapshots
+
+SECOND = {"sequence": 18, "nonce": "n-17", "taken_at": NOW + timedelta(minutes=5)}
+LIMITS = {
+    "now": NOW + timedelta(minutes=6),
+    "max_age": timedelta(minutes=10),
+    "clock_skew": timedelta(minutes=2),
+}
+
+
+def successor(**changes: object) -> RegistrySnapshot:
+    return a_snapshot(**{**SECOND, **changes})
+
+
+def test_a_later_snapshot_of_the_same_life_follows() -> None:
+    """Same job, source, epoch and directory; sequence and time forward; fresh."""
+    assert check_successor(a_snapshot(), successor(), **LIMITS) is None
+    assert check_successor(a_snapshot(), successor(taken_at=NOW), **LIMITS) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"job_id": JobId("0" * 32)}, "two jobs"),
+        ({"source": Mode.DERIVED}, "two sources"),
+        ({"jm_epoch": "0e20"}, "started again"),
+        ({"checkpoint_dir": "s3://b/else"}, "directory"),
+        ({"sequence": 17}, "does not follow 17"),
+        ({"sequence": 16}, "does not follow 17"),
+        ({"taken_at": NOW - timedelta(microseconds=1)}, "before snapshot 17"),
+        ({"taken_at": LIMITS["now"] + timedelta(minutes=2, seconds=1)}, "in the future"),
+        ({"retained": (a_retained(41),)}, "went back from 42 to 41"),
+        ({"retained": ()}, "went back from 42 to None"),
+    ],
+)
+def test_what_does_not_follow_voids_the_cycle(changes: dict, reason: str) -> None:
+    """R15, each condition alone."""
+    assert reason in (check_successor(a_snapshot(), successor(**changes), **LIMITS) or "")
+
+
+def test_a_stale_snapshot_voids_the_cycle() -> None:
+    """An exporter that stopped says nothing of what was uploaded since."""
+    limits = {**LIMITS, "now": NOW + timedelta(minutes=15)}
+    assert check_successor(a_snapshot(), successor(), **limits) is None
+    limits["now"] += timedelta(microseconds=1)
+    assert "older than" in (check_successor(a_snapshot(), successor(), **limits) or "")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "seen", "is_sound"),
+    [
+        ({}, {"nonce": "N"}, None, True),
+        ({"nonce": None}, {"nonce": "N"}, None, True),
+        ({}, {"nonce": "other"}, None, False),
+        ({}, {"nonce": "other"}, 10, False),
+        ({"nonce": "N"}, {"nonce": "N"}, None, False),
+        ({}, {"nonce": None}, None, False),
+        ({}, {"nonce": None}, 17, False),
+        ({}, {"nonce": None}, 16, True),
+        ({}, {"nonce": None, "sequence": 19}, 17, True),
+        ({"source": Mode.DERIVED}, {"nonce": "N", "source": Mode.DERIVED}, None, False),
+    ],
+)
+def test_the_second_snapshot_must_be_newer_than_the_listing(
+    first: dict, second: dict, seen: int | None, is_sound
+) -> None:
+    """R14: it repeats the nonce, or is two numbers on; a derived one is no registry."""
+    problem = cycle_problem(
+        a_snapshot(**first), successor(**second), nonce="N", sequence_after_listing=seen
+    )
+    assert (problem is None) is is_sound
+
+
+def test_the_newest_snapshot_of_a_job_counts() -> None:
+    """Whatever the order; other jobs' are not looked at; the same one twice is one."""
+    old, new = a_snapshot(), successor()
+    next_life = a_snapshot(jm_epoch="b", sequence=0, taken_at=NOW + timedelta(hours=1))
+    stranger = successor(job_id=JobId("0" * 32), taken_at=NOW + timedelta(days=1))
+    assert newest_for_job([new, old, stranger, new], JOB) == new
+    assert newest_for_job([next_life, new, old], JOB) == next_life
+    assert newest_for_job([stranger], JOB) is None
+    assert newest_for_job([], JOB) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"sequence": 17, "taken_at": NOW, "entries": ()}, "two different contents"),
+        ({"sequence": 16}, "was taken after"),
+        ({"jm_epoch": "b", "taken_at": NOW}, "same instant"),
+        ({"source": Mode.DERIVED, "jm_epoch": "b"}, "mixed"),
+    ],
+)
+def test_contradicting_snapshots_void_the_job(changes: dict, reason: str) -> None:
+    """Two JobManagers at work, or a copied file: neither is believed, in any order."""
+    pair = [a_snapshot(), successor(**changes)]
+    for each in (pair, pair[::-1]):
+        with pytest.raises(RegistryUnavailableError, match=reason):
+            newest_for_job(each, JOB)
+
+
+def test_a_former_life_that_speaks_again_is_noticed() -> None:
+    """Its sequence goes back behind a newer life's snapshots."""
+    hour = timedelta(hours=1)
+    lives = [
+        a_snapshot(),
+        a_snapshot(jm_epoch="b", sequence=1, taken_at=NOW + hour),
+        a_snapshot(sequence=12, taken_at=NOW + 2 * hour),
+    ]
+    with pytest.raises(RegistryUnavailableError, match="was taken after"):
+        newest_for_job(lives, JOB)

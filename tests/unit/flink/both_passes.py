@@ -1,0 +1,81 @@
+"""Both passes over the same bytes, with what must hold between them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from orphangc.errors import UnreadableMetadataError
+from orphangc.flink.inventory import directories_of, handles_of
+from orphangc.flink.handles import FileHandle, RelativeHandle, SegmentHandle
+from orphangc.flink.metadata import read_metadata
+from orphangc.flink.model import Metadata
+from orphangc.flink.raw_names import raw_uuids
+from orphangc.flink.references import References, read_references
+from orphangc.flink.writer import write_metadata
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+def outcome(read: Any, data: bytes) -> Any:
+    """What a pass gives: its value, or the error as (reason, offset)."""
+    try:
+        return read(data)
+    except UnreadableMetadataError as error:
+        assert 0 <= error.offset <= len(data)
+        assert error.reason
+        return error.reason, error.offset
+
+
+def refuse(data: bytes) -> UnreadableMetadataError:
+    """Expect both passes to refuse, for the same reason at the same place."""
+    with pytest.raises(UnreadableMetadataError) as full:
+        read_metadata(data)
+    with pytest.raises(UnreadableMetadataError) as fast:
+        read_references(data)
+    assert (full.value.reason, full.value.offset) == (fast.value.reason, fast.value.offset)
+    return full.value
+
+
+def accept(data: bytes) -> tuple[Metadata, References]:
+    """Expect both passes to accept, and to agree with each other and with the bytes."""
+    metadata, references = read_metadata(data), read_references(data)
+    check_agreement(data, metadata, references)
+    return metadata, references
+
+
+def agree(data: bytes) -> bool:
+    """Check that both passes say the same of any bytes; return whether they accept."""
+    full, fast = outcome(read_metadata, data), outcome(read_references, data)
+    if isinstance(full, tuple):
+        assert full == fast
+        return False
+    assert isinstance(fast, References)
+    check_agreement(data, full, fast)
+    return True
+
+
+def check_agreement(data: bytes, metadata: Metadata, references: References) -> None:
+    handles = list(handles_of(metadata.operators))
+    paths = [each.path for each in handles if isinstance(each, FileHandle | SegmentHandle)]
+    names = [each.name for each in handles if isinstance(each, RelativeHandle)]
+    subtasks = [each for operator in metadata.operators for each in operator.subtasks or ()]
+    ids = [each.ref_checkpoint_id for each in subtasks if each.ref_checkpoint_id is not None]
+    assert list(references.paths) == paths
+    assert list(references.relative_names) == names
+    assert list(dict.fromkeys(references.directories)) == directories_of(metadata)
+    assert references.handles == len(handles)
+    assert references.checkpoint_id == metadata.checkpoint_id
+    assert references.format_version == metadata.format_version
+    assert references.ref_checkpoint_ids == tuple(ids)
+    properties = metadata.properties
+    assert references.is_savepoint == (None if properties is None else properties.is_savepoint)
+    assert write_metadata(metadata) == data
+    assert uuids_in([*paths, *names]) <= raw_uuids(data)
+
+
+def uuids_in(texts: list[str]) -> set[bytes]:
+    found = (match for text in texts for match in UUID.findall(text))
+    return {bytes.fromhex(match.replace("-", "")) for match in found}
