@@ -294,6 +294,6 @@ class Progress(Protocol):
 class Waiter(Protocol):
     """Waits."""
 
-    def __call__(self, seconds: float) -> None:
+    def __call__(self, seconds: float, /) -> None:
         """Return after ``seconds``."""
         ...

@@ -6,7 +6,6 @@ Usage: ``python tests/bench/bench_metadata.py [megabytes, default 100]``
 from __future__ import annotations
 
 import random
-import resource
 import sys
 import time
 import tracemalloc
@@ -124,17 +123,18 @@ def checkpoint(make: Callable[[int], Subtask], *, target_bytes: int, parallelism
     return written(tuple(operator(number) for number in range(max(1, target_bytes // one))))
 
 
-def measure(read: Callable[[bytes], Any], data: bytes, repeats: int = 3) -> tuple[float, float]:
-    """Return the best of ``repeats`` in seconds, and the peak of new memory in MB."""
+def best_seconds(read: Callable[[bytes], Any], data: bytes, repeats: int = 3) -> float:
+    """Return the best of some runs in CPU seconds, as other work shares the machine."""
     best = float("inf")
     for _ in range(repeats):
         start = time.process_time()
         read(data)
         best = min(best, time.process_time() - start)
-    return best, best
+    return best
 
 
 def peak_mb(read: Callable[[bytes], Any], data: bytes) -> float:
+    """Return the most that one run allocates beyond the file, in MB."""
     tracemalloc.start()
     read(data)
     peak = tracemalloc.get_traced_memory()[1]
@@ -142,18 +142,15 @@ def peak_mb(read: Callable[[bytes], Any], data: bytes) -> float:
     return peak / 1e6
 
 
-def report(title: str, data: bytes) -> None:
+def report(title: str, data: bytes, *, with_memory: bool) -> None:
     handles = read_references(data).handles
     print(f"{title}: {len(data) / 1e6:.1f} MB, {handles} handles")
-    for name, read in (
-        ("references", read_references),
-        ("full", read_metadata),
-        ("raw uuids", raw_uuids),
-    ):
-        seconds, _ = measure(read, data)
+    for read in (read_references, read_metadata, raw_uuids):
+        seconds = best_seconds(read, data)
         print(
-            f"  {name:<11} {seconds:7.3f} s {handles / seconds / 1e6:7.2f} M handles/s"
-            f" {len(data) / seconds / 1e6:8.1f} MB/s"
+            f"  {read.__name__:<16} {seconds:7.3f} CPU s"
+            f" {handles / seconds / 1e6:6.2f} M handles/s {len(data) / seconds / 1e6:7.0f} MB/s"
+            + (f", peak {peak_mb(read, data):.0f} MB beyond the file" if with_memory else "")
         )
 
 
@@ -162,23 +159,16 @@ def main() -> None:
     plain = {"inline": 0.0, "merged": 0.0}
     mixed = {"inline": 0.05, "merged": 0.0}
     merged = {"inline": 0.0, "merged": 1.0}
-    cases: dict[str, tuple[Callable[[int], Subtask], int]] = {
-        "incremental, 1000 SST each": (lambda index: keyed_subtask(index, 1000, plain), 100),
-        "incremental, 200 SST each": (lambda index: keyed_subtask(index, 200, plain), 400),
-        "5 % inline SST": (lambda index: keyed_subtask(index, 400, mixed), 200),
-        "file merging": (lambda index: keyed_subtask(index, 400, merged), 200),
-        "heap": (heap_subtask, 1000),
+    cases: dict[str, tuple[Callable[[int], Subtask], int, int]] = {
+        "incremental, 1000 SST each": (lambda i: keyed_subtask(i, 1000, plain), 100, size),
+        "incremental, 200 SST each": (lambda i: keyed_subtask(i, 200, plain), 400, size // 5),
+        "5 % inline SST": (lambda i: keyed_subtask(i, 400, mixed), 200, size // 5),
+        "file merging": (lambda i: keyed_subtask(i, 400, merged), 200, size // 5),
+        "heap": (heap_subtask, 1000, size // 5),
     }
-    for title, (make, parallelism) in cases.items():
-        share = size if title.startswith("incremental, 1000") else size // 5
+    for title, (make, parallelism, share) in cases.items():
         data = checkpoint(make, target_bytes=share, parallelism=parallelism)
-        report(title, data)
-        if share == size:
-            print(
-                f"  peak memory of references, beyond the file: {peak_mb(read_references, data):.0f} MB"
-            )
-            print(f"  peak memory of full, beyond the file: {peak_mb(read_metadata, data):.0f} MB")
-    print(f"peak resident: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+        report(title, data, with_memory=share == size)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from contracts.places import FolderPlace, GenericPlace, MemoryPlace, S3Place
+
+from contracts.places import FILLED, FolderPlace, GenericPlace, MemoryPlace, S3Place
 from contracts.servers import radosgw
 from contracts.servers.moto import moto_server
 from contracts.servers.stub import Stub, stub_server
@@ -49,43 +51,69 @@ def use(monkeypatch, url: str, access_key: str, secret_key: str) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret_key)
 
 
-def make_place(kind: str, request, monkeypatch):
-    """Return a new empty place of a kind, reachable through the environment."""
+def reach(kind: str, request, monkeypatch) -> tuple[str, str, str] | None:
+    """Name a kind's server in the environment; return URL and keys, ``None`` without a server."""
+    if kind not in {"moto", "radosgw"}:
+        return None
+    keys = (radosgw.ACCESS_KEY, radosgw.SECRET_KEY) if kind == "radosgw" else ("AK", "SK")
+    server = (request.getfixturevalue(f"{kind}_url"), *keys)
+    use(monkeypatch, *server)
+    return server
+
+
+def make_place(kind: str, folder: Path, server: tuple[str, str, str] | None):
+    """Return a new empty place of a kind."""
     match kind:
         case "local":
-            return FolderPlace(request.getfixturevalue("tmp_path"))
+            place = FolderPlace(folder)
         case "generic":
-            return GenericPlace(request.getfixturevalue("tmp_path"))
+            place = GenericPlace(folder)
         case "memory":
-            return MemoryPlace()
-        case "moto":
-            keys = ("AK", "SK")
+            place = MemoryPlace()
         case _:
-            keys = (radosgw.ACCESS_KEY, radosgw.SECRET_KEY)
-    url = request.getfixturevalue(f"{kind}_url")
-    use(monkeypatch, url, *keys)
-    return S3Place(url, *keys)
+            place = S3Place(*server)
+    place.kind = kind
+    return place
 
 
 @pytest.fixture(params=ALL)
-def place(request, monkeypatch):
+def place(request, monkeypatch, tmp_path):
     """Any place."""
-    return make_place(request.param, request, monkeypatch)
+    return make_place(request.param, tmp_path, reach(request.param, request, monkeypatch))
 
 
 @pytest.fixture(params=S3)
-def s3_place(request, monkeypatch):
+def s3_place(request, monkeypatch, tmp_path):
     """A place in S3."""
-    return make_place(request.param, request, monkeypatch)
+    return make_place(request.param, tmp_path, reach(request.param, request, monkeypatch))
+
+
+@pytest.fixture(scope="session")
+def filled_places() -> dict:
+    """The places that hold ``FILLED``: filled once, for tests that only look."""
+    return {}
+
+
+@pytest.fixture(params=ALL)
+def filled_place(request, monkeypatch, filled_places, tmp_path_factory):
+    """Any place with over a page of keys, and over a page of names on one level."""
+    kind = request.param
+    server = reach(kind, request, monkeypatch)
+    if kind not in filled_places:
+        filled_places[kind] = make_place(kind, tmp_path_factory.mktemp(kind), server)
+        filled_places[kind].put_all(FILLED)
+    return filled_places[kind]
 
 
 @pytest.fixture
 def local_place(tmp_path):
+    """A local folder."""
     return FolderPlace(tmp_path)
 
 
 @pytest.fixture
 def stub(monkeypatch) -> Iterator[Stub]:
+    """An S3 endpoint that answers what it is told."""
     with stub_server() as server:
         use(monkeypatch, server.url, "AK", "SK")
         yield server

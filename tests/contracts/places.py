@@ -1,8 +1,8 @@
 """Places to store things, seen from outside: no test trusts an adapter to check an adapter."""
 
+# ruff: noqa: D102 - each verb of a place is its name
 from __future__ import annotations
 
-import os
 import shutil
 import uuid
 from collections.abc import Iterable
@@ -14,6 +14,7 @@ import boto3
 import fsspec
 from botocore.config import Config
 from fsspec.implementations.local import LocalFileSystem
+
 from orphangc.adapters.fsspec_storage import FsspecStorage
 from orphangc.adapters.state_files import FsspecStateFiles
 from orphangc.adapters.storages import open_state_files, open_storage
@@ -22,6 +23,11 @@ from orphangc.ports import StateFiles, Storage
 
 MANY = 1205
 """More than one page of 1000, and not a whole number of them."""
+
+FILLED = sorted(
+    f"j/chk-{number:04}/x" if number % 2 else f"j/file-{number:04}" for number in range(MANY)
+)
+"""Over a page of keys, and of names on one level: 602 folders and 603 objects."""
 
 
 def rows(storage, prefix: str = "") -> list[dict]:
@@ -71,9 +77,9 @@ class FolderPlace:
 
     def keys(self) -> set[str]:
         return {
-            os.path.relpath(os.path.join(parent, name), self.folder)
-            for parent, _, names in os.walk(self.folder)
-            for name in names
+            str(path.relative_to(self.folder))
+            for path in self.folder.rglob("*")
+            if not path.is_dir()
         }
 
     def remove_root(self) -> None:

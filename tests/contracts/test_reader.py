@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from contracts.places import MANY
+
 from orphangc.errors import StorageUnreachableError
 
 
@@ -35,9 +35,8 @@ def test_nothing_is_read_as_absent_when_the_root_is_gone(place):
     place.remove_root()
     with pytest.raises(StorageUnreachableError):
         storage.stat(["x"])
-    if not place.uri.startswith("memory"):
-        with pytest.raises(StorageUnreachableError):
-            storage.read("x", max_bytes=9)
+    with pytest.raises(StorageUnreachableError):
+        storage.read("x", max_bytes=9)
 
 
 def test_facts_come_in_the_order_of_the_keys(place):
@@ -45,7 +44,12 @@ def test_facts_come_in_the_order_of_the_keys(place):
     place.put("a/x", b"1")
     place.put("a/y", b"22")
     found = place.open().stat(["a/y", "a/nope", "a/x", "a"])
-    assert [fact and (fact.key, fact.size) for fact in found] == [("a/y", 2), None, ("a/x", 1), None]
+    assert [fact and (fact.key, fact.size) for fact in found] == [
+        ("a/y", 2),
+        None,
+        ("a/x", 1),
+        None,
+    ]
 
 
 def test_facts_are_fresh(place):
@@ -61,6 +65,6 @@ def test_facts_are_fresh(place):
 
 def test_many_facts_are_asked_for_at_once(place):
     """More keys than connections, in order."""
-    keys = [f"{number:04}" for number in range(MANY)]
+    keys = [f"{number:04}" for number in range(150)]
     place.put_all(keys)
     assert [found.key for found in place.open().stat(keys)] == keys

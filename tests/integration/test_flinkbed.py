@@ -17,21 +17,12 @@ from integration.flinkbed.waiting import FlinkbedError, wait_until
 pytestmark = pytest.mark.flink
 
 
-def lose_an_upload(cluster: Cluster) -> None:
-    """Kill the TaskManager after both subtasks uploaded and before they acknowledged."""
-    cluster.hold()
-    cluster.wait_until_held(2)
-    cluster.kill_taskmanager()
-    cluster.release()
-    cluster.start_taskmanager()
-
-
 def test_an_upload_that_dies_unacknowledged_leaves_orphans(
     flink_cluster: Cluster, tmp_path: Path
 ) -> None:
     job = flink_cluster.submit(tmp_path)
     flink_cluster.wait_for_checkpoints(job, 4)
-    lose_an_upload(flink_cluster)
+    flink_cluster.lose_an_upload()
     flink_cluster.wait_for_checkpoints(job, 4)  # one more than are retained
     flink_cluster.cancel(job, between_checkpoints=True)
 

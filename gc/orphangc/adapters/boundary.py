@@ -39,6 +39,9 @@ _SECRETS = (
 )
 
 
+_LONGEST_LINE = 300
+
+
 def host_now() -> datetime:
     """Return this machine's time; the one place of the storage adapters that reads its clock."""
     return to_datetime(time.time_ns() // 1000)
@@ -67,17 +70,19 @@ def to_microseconds(when: object) -> int | None:
 
 
 def one_line(err: object, *, secrets: Sequence[str | None] = ()) -> str:
-    """Return what an error says in one line of at most 300 characters, without credentials."""
+    """Return what an error says in one short line, without credentials."""
     text = " ".join(str(err).split()) or type(err).__name__
     for secret in secrets:
         if secret and len(secret) > 1:
             text = text.replace(secret, "***")
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
-    return text if len(text) <= 300 else text[:299] + "…"
+    return text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 1] + "…"
 
 
-def unreachable(action: str, err: object, **secrets: Sequence[str | None]) -> StorageUnreachableError:
+def unreachable(
+    action: str, err: object, **secrets: Sequence[str | None]
+) -> StorageUnreachableError:
     """Return the error that says which action failed and why; raise it ``from err``."""
     return StorageUnreachableError(one_line(f"cannot {action}: {err}", **secrets))
 

@@ -29,6 +29,7 @@ __all__ = ["FsspecStorage", "open_file_system"]
 _TESTED = {"file", "memory"}
 _TIME_KEYS = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
 _ETAG_KEYS = ("ETag", "etag", "e_tag", "md5Hash", "checksum")
+_NO_SIZE = -1  # what tells no size is never the same as what was judged
 _GLOB = re.compile(r"[*?\[\]{}\\]")
 
 Info = Mapping[str, Any]
@@ -67,6 +68,7 @@ class FsspecStorage:
         self.location = location
         self.is_tested = location.scheme in _TESTED
         self.is_versioned = False
+        self.list_requests = 0
         self._fs, root = file_system or open_file_system(location)
         self._root = root.rstrip("/")
         self._check_root()
@@ -109,14 +111,14 @@ class FsspecStorage:
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
         """Return the bytes of a file; see ``Reader``."""
-        with self._translated(f"read {key!r} in"):
-            info = self._info(key)
-            if info is None or _is_folder(info):
-                return None
-            if (info.get("size") or 0) > max_bytes:
-                raise StorageUnreachableError(f"{key!r} has over {max_bytes} bytes")
-            data = bytes(self._fs.cat_file(self._path(key)))
-        if len(data) > max_bytes:
+        (found,) = self.stat([key])
+        if found is None:
+            return None
+        data = b""
+        if found.size <= max_bytes:
+            with self._translated(f"read {key!r} in"):
+                data = bytes(self._fs.cat_file(self._path(key)))
+        if max(found.size, len(data)) > max_bytes:
             raise StorageUnreachableError(f"{key!r} has over {max_bytes} bytes")
         return data
 
@@ -146,27 +148,34 @@ class FsspecStorage:
         return StoreTime(now=None, local=now, source=f"{self.location.scheme} tells no time")
 
     def _delete(self, wanted: StoredObject) -> DeletionResult:
-        key = wanted.key
         try:
-            if _GLOB.search(key):
-                raise ValueError("the key has a glob character, which a file system may expand")
-            info = self._info(key)
-            if info is None:
-                return DeletionResult(key=key, status=DeletionStatus.GONE)
-            if _is_folder(info):
-                raise IsADirectoryError("is a folder")
-            if wanted.modified_at is None or not _stored(key, info).is_same_as(wanted):
-                return DeletionResult(key=key, status=DeletionStatus.CHANGED)
-            self._fs.rm_file(self._path(key))
+            return DeletionResult(key=wanted.key, status=self._remove(wanted))
         except FileNotFoundError:
-            return DeletionResult(key=key, status=DeletionStatus.GONE)
+            return DeletionResult(key=wanted.key, status=DeletionStatus.GONE)
         except Exception as err:  # noqa: BLE001 - each file system has errors of its own
-            return DeletionResult(key=key, status=DeletionStatus.FAILED, error=one_line(err))
-        return DeletionResult(key=key, status=DeletionStatus.DELETED)
+            failed = DeletionStatus.FAILED
+            return DeletionResult(key=wanted.key, status=failed, error=one_line(err))
+
+    def _remove(self, wanted: StoredObject) -> DeletionStatus:
+        """Remove the file if it is what was judged."""
+        key = wanted.key
+        if _GLOB.search(key):
+            raise ValueError("the key has a glob character, which a file system may expand")
+        info = self._info(key)
+        if info is None:
+            return DeletionStatus.GONE
+        if _is_folder(info):
+            raise IsADirectoryError("is a folder")
+        found = _stored(key, info)
+        if found.modified_at is None or not found.is_same_as(wanted):
+            return DeletionStatus.CHANGED
+        self._fs.rm_file(self._path(key))
+        return DeletionStatus.DELETED
 
     def _entries(self, key: str) -> list[tuple[str, Info]] | None:
         """Return names and facts in a folder, fresh; ``None`` if the folder is absent."""
         path = self._path(key) if key else self._root
+        self.list_requests += 1
         with self._translated(f"list {key!r} in"):
             try:
                 self._fs.invalidate_cache()
@@ -206,7 +215,9 @@ class FsspecStorage:
             try:
                 info = self._fs.info(self._root or "/")
             except FileNotFoundError:
-                raise StorageUnreachableError(f"storage root {self.location} does not exist") from None
+                raise StorageUnreachableError(
+                    f"storage root {self.location} does not exist"
+                ) from None
         if not _is_folder(info):
             raise StorageUnreachableError(f"storage root {self.location} is not a folder")
 
@@ -243,10 +254,10 @@ def _etag(info: Info) -> str | None:
 
 
 def _stored(key: ObjectKey, info: Info) -> StoredObject:
-    modified = _modified_us(info)
+    modified, size = _modified_us(info), info.get("size")
     return StoredObject(
         key=key,
-        size=info.get("size") if isinstance(info.get("size"), int) else -1,
+        size=size if isinstance(size, int) else _NO_SIZE,
         modified_at=None if modified is None else to_datetime(modified),
         etag=_etag(info),
     )

@@ -61,6 +61,7 @@ class LocalStorage:
         self.location = location
         self.is_tested = True
         self.is_versioned = False
+        self.list_requests = 0
         self._identity: tuple[int, int] | None = None
         with self._folder(""):
             pass
@@ -148,28 +149,32 @@ class LocalStorage:
         return StoreTime(now=now, local=now, source="clock of this host")
 
     def _delete(self, wanted: StoredObject) -> DeletionResult:
-        key = wanted.key
         try:
-            if "\\" in key:
-                raise ValueError(f"{key!r} may be an escaped name")
-            with self._parent(key) as (handle, name):
-                result = os.stat(name, dir_fd=handle, follow_symlinks=False)
-                if st.S_ISDIR(result.st_mode):
-                    raise IsADirectoryError(errno.EISDIR, "is a folder")
-                if wanted.modified_at is None or not _is_same(_facts(key, result), wanted):
-                    return DeletionResult(key=key, status=DeletionStatus.CHANGED)
-                os.unlink(name, dir_fd=handle)
+            return DeletionResult(key=wanted.key, status=self._unlink(wanted))
         except FileNotFoundError:
-            return DeletionResult(key=key, status=DeletionStatus.GONE)
+            return DeletionResult(key=wanted.key, status=DeletionStatus.GONE)
         except (OSError, ValueError) as err:
             reason = getattr(err, "strerror", None) or str(err)
-            return DeletionResult(key=key, status=DeletionStatus.FAILED, error=reason)
-        return DeletionResult(key=key, status=DeletionStatus.DELETED)
+            return DeletionResult(key=wanted.key, status=DeletionStatus.FAILED, error=reason)
+
+    def _unlink(self, wanted: StoredObject) -> DeletionStatus:
+        """Remove the file if it is what was judged; folder and name are the ones looked at."""
+        if "\\" in wanted.key:
+            raise ValueError(f"{wanted.key!r} may be an escaped name")
+        with self._parent(wanted.key) as (handle, name):
+            result = os.stat(name, dir_fd=handle, follow_symlinks=False)
+            if st.S_ISDIR(result.st_mode):
+                raise IsADirectoryError(errno.EISDIR, "is a folder")
+            if not st.S_ISREG(result.st_mode) or not _is_same(_facts(wanted.key, result), wanted):
+                return DeletionStatus.CHANGED
+            os.unlink(name, dir_fd=handle)
+        return DeletionStatus.DELETED
 
     def _scan(
         self, handle: int, parent: str, rows: BatchBuilder, folders: list[str]
     ) -> Iterator[None]:
         """Fill rows and folder keys from one open folder; yield whenever the rows are full."""
+        self.list_requests += 1
         with os.scandir(handle) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import pyarrow as pa
-import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
+from pyarrow import ipc
 from pydantic import ValidationError
 
 from orphangc.core.plan import Plan
@@ -115,6 +115,17 @@ class VerdictFiles:
         return {name: _sha256(self._folder / name) for name in self._names}
 
 
+    def discard(self) -> None:
+        """Remove the files of a plan that failed, and the folders made for them."""
+        if self._writer is not None:
+            self._writer.close()
+        for name in self._names:
+            (self._folder / name).unlink(missing_ok=True)
+        for folder in (self._folder, self._folder.parent):
+            if self._names and folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+
+
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -144,7 +155,9 @@ class PlanDirectory:
     def write(self, plan: Plan, verdict_files: dict[str, str]) -> Plan:
         """Write ``plan.json`` last, so that a folder with one is complete; return it signed."""
         signed = plan.model_copy(update={"verdict_files": verdict_files}).signed()
-        write_atomically(self.path / "plan.json", (signed.model_dump_json(indent=1) + "\n").encode())
+        write_atomically(
+            self.path / "plan.json", (signed.model_dump_json(indent=1) + "\n").encode()
+        )
         return signed
 
     def read(self) -> Plan:
@@ -165,7 +178,9 @@ class PlanDirectory:
         except ValidationError as err:
             first = err.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
-            raise PlanMismatchError(f"{path} is no plan of this version: {where}: {first['msg']}") from err
+            raise PlanMismatchError(
+                f"{path} is no plan of this version: {where}: {first['msg']}"
+            ) from err
         if plan.plan_id != plan.digest():
             raise PlanMismatchError(f"{path} was altered: its identity does not match its content")
         for name, digest in plan.verdict_files.items():

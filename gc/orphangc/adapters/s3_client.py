@@ -92,7 +92,8 @@ class S3Client:
 
     def call(self, operation: str, **request: Any) -> Answer:
         """Return the answer to one request; errors are botocore's own."""
-        return self.run(self.request(operation, **request))
+        answer: Answer = self.run(self.request(operation, **request))
+        return answer
 
     async def request(self, operation: str, **request: Any) -> Answer:
         """As ``call``, on the I/O thread."""

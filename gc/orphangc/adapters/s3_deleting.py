@@ -65,8 +65,7 @@ class S3Deleting:
             ):
                 with attempt:
                     pending = self._delete_once(pending, results)
-                    if pending:
-                        raise _SomeRefusedError
+                    _raise_for(pending)
         except _SomeRefusedError:
             _log.warning("deletion.given_up", keys=len(pending))
         return [results[wanted.key] for wanted in objects]
@@ -177,6 +176,12 @@ class S3Deleting:
             if not answer.get("IsTruncated") or following != whole:
                 return False  # the versions of the key itself come before all longer keys
             request = {"KeyMarker": following, "VersionIdMarker": answer["NextVersionIdMarker"]}
+
+
+def _raise_for(refused: list[StoredObject]) -> None:
+    """Ask for another attempt if there is something to attempt."""
+    if refused:
+        raise _SomeRefusedError
 
 
 def _marker(entry: dict[str, object]) -> str | None:

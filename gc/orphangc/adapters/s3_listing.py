@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -27,6 +28,8 @@ _FAST = "OrphanGcContents"
 _FIRST = re.compile(rb"<Contents>(?:(?!</Contents>).)*</Contents>", re.DOTALL)
 _TAG = re.compile(rb"<(/?)([A-Za-z]+)>")
 _WANTED = [b"ETag", b"Key", b"LastModified", b"Size"]
+_FIELD_DEPTH = 2  # an element directly in Contents; Owner has some deeper down
+_FLAG = re.compile(rb"<IsTruncated>([^<]*)<")
 _STAMP = LISTING_SCHEMA.field("modified_at").type
 
 
@@ -105,14 +108,18 @@ def take_contents(
     response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any
 ) -> None:
     """Take the ``Contents`` out of a page's XML if every one of them has the first one's form."""
-    body = response_dict["body"]
-    first = _FIRST.search(body) if response_dict["status_code"] == 200 else None
-    form = _form(first[0]) if first and b"<!" not in body else None
-    if form is None:
+    if response_dict["status_code"] != HTTPStatus.OK:
         return
-    rows = form.findall(body)
-    rest = form.sub(b"", body)
+    body = response_dict["body"]
+    if (flag := _FLAG.search(body)) and flag[1].strip() not in {b"true", b"false"}:
+        customized_response_dict["IsTruncated"] = None  # botocore reads any odd text as "false"
+    first = _FIRST.search(body)
+    form = _form(first[0]) if first and b"<!" not in body else None
+    rows = form.findall(body) if form else []
+    if form is None or not rows:
+        return
     columns = dict(zip(form.groupindex, zip(*rows, strict=True), strict=True))
+    rest = form.sub(b"", body)
     if b"Contents" in rest or any(b"&" in key for key in columns["Key"]):
         return
     customized_response_dict[_FAST] = columns
@@ -127,7 +134,7 @@ def _form(example: bytes) -> re.Pattern[bytes] | None:
         expression += b"<" + slash + name + b">"
         if slash:
             expression += rb"\s*"
-        elif depth == 2 and name in _WANTED:
+        elif depth == _FIELD_DEPTH and name in _WANTED:
             wanted.append(name)
             expression += b"(?P<" + name + b">[^<]*)"
         else:
@@ -160,7 +167,9 @@ def _url_decoded(text: str) -> str:
 
 def _fast_rows(columns: dict[str, tuple[bytes, ...]], *, is_encoded: bool) -> pa.RecordBatch:
     """Return the columns that ``take_contents`` took."""
-    texts = {name: pa.array(column, pa.binary()).cast(pa.string()) for name, column in columns.items()}
+    texts = {
+        name: pa.array(column, pa.binary()).cast(pa.string()) for name, column in columns.items()
+    }
     keys = texts["Key"]
     if is_encoded:
         keys = pc.replace_substring(keys, "%2F", "/")  # radosgw's; spares decoding each key

@@ -72,8 +72,8 @@ class S3StateFiles:
     def modified_at(self, name: str) -> datetime | None:
         """Return the store time of a file; see ``StateFiles``."""
         self._key(name)
-        found = self._facts.stat([ObjectKey(name)])[0]
-        return found and found.modified_at
+        (found,) = self._facts.stat([ObjectKey(name)])
+        return found.modified_at if found else None
 
     def _probe(self) -> None:
         """Find out once whether a second creation of the same name is refused."""

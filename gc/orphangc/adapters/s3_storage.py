@@ -35,6 +35,7 @@ class S3Storage:
             raise SettingsError(f"{location} names no bucket")
         self.location = location
         self.is_tested = True
+        self.list_requests = 0
         self._client = S3Client(location)
         self._pages = S3Pages(self._client)
         self._facts = S3Facts(self._client)
@@ -45,6 +46,7 @@ class S3Storage:
         """Yield every object, directory markers too; see ``Lister``."""
         held: list[pa.RecordBatch] = []
         for page in self._pages.pages(self._prefix(prefix)):
+            self.list_requests += 1
             held.append(self._relative(page.objects))
             if len(held) == _PAGES_A_BATCH:
                 yield _joined(held)
@@ -58,6 +60,7 @@ class S3Storage:
         folders: list[str] = []
         objects: list[StoredObject] = []
         for page in self._pages.pages(start, delimiter="/"):
+            self.list_requests += 1
             folders += [found[len(start) : -1] for found in page.prefixes]
             objects += [
                 StoredObject(**{**row, "key": ObjectKey(row["key"])})

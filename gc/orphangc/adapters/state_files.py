@@ -30,7 +30,7 @@ _memory_create = threading.Lock()
 
 
 def cannot_lock(location: Location, why: object) -> SettingsError:
-    """Return the error for a location where two runs could both believe that they created a file."""
+    """Return the error for a location where two runs could both believe that they made a file."""
     return SettingsError(f"state location {location} cannot lock ({why}); choose another one")
 
 
@@ -46,7 +46,7 @@ class LocalStateFiles:
         path = self._path(folder) if folder else self._root
         with self._translated("list", path):
             try:
-                found = os.listdir(path)
+                found = [entry.name for entry in path.iterdir()]
             except FileNotFoundError:
                 return []
         return sorted(name for name in found if not name.startswith((TEMPORARY, PROBE)))

@@ -13,7 +13,7 @@ from orphangc.core.conditions import CONDITIONS, Condition
 from orphangc.core.evidence import Check, CycleEvidence, JobEvidence, JobState
 from orphangc.core.guards import GUARDS, Guard
 
-__all__ = ["Blocked", "Judgement", "Refusal", "judge", "judge_all"]
+__all__ = ["GLOBAL_GUARDS", "Blocked", "Judgement", "Refusal", "judge", "judge_all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Judgement:
     blocked: tuple[Blocked, ...] = ()
 
 
-_GLOBAL = frozenset({Guard.UNREADABLE_ROOT, Guard.CLOCK_SKEW, Guard.PARSER_DISAGREEMENT})
+GLOBAL_GUARDS = frozenset({Guard.UNREADABLE_ROOT, Guard.CLOCK_SKEW, Guard.PARSER_DISAGREEMENT})
 """Guards whose objection for one job voids all: the cause is not the job's own."""
 
 
@@ -87,7 +87,7 @@ def judge_all(
     """
     judged = {job.key: judge(job, cycle, guards=guards, conditions=conditions) for job in jobs}
     common = next(
-        (j.refused for j in judged.values() if j.refused and j.refused.guard in _GLOBAL), None
+        (j.refused for j in judged.values() if j.refused and j.refused.guard in GLOBAL_GUARDS), None
     )
     if common is not None and common.guard in guards:
         return {key: Judgement(common, each.blocked) for key, each in judged.items()}

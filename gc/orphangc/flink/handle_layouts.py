@@ -14,6 +14,7 @@ from orphangc.flink.layout import Layout, Part, coded_layout, layout_of
 from orphangc.flink.model import HandleKind
 
 __all__ = [
+    "BYTES_CODE",
     "INCREMENT_CODES",
     "INPUTS",
     "INPUTS_1_11",
@@ -23,6 +24,7 @@ __all__ = [
     "OUTPUTS",
     "OUTPUTS_1_11",
     "RECORD_LISTS",
+    "SEGMENT_CODES",
     "STREAMS",
 ]
 
@@ -135,6 +137,8 @@ KEYED_1_14 = KEYED | {
     10: coded_layout(10, handles.ChangelogFilesHandle, HandleKind.CHANGELOG_FILES, **_CHANGE_FILES),
 }
 
+BYTES_CODE = 1
+SEGMENT_CODES = (15, 16)
 INCREMENT_CODES = (9, 10, 13)
 
 OPERATOR_HANDLES = {

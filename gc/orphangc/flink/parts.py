@@ -16,7 +16,6 @@ __all__ = ["READERS", "list_of", "read_channels", "read_named", "read_range"]
 _KEY_GROUPS_LIMIT = 32768
 _MODES = tuple(StateMode)
 _SCOPES = tuple(SegmentScope)
-_SEGMENT_CODES = (15, 16)
 _FINISHED_OPERATOR = -1
 _SMALLEST_FINISHED_SUBTASK = 4
 
@@ -115,8 +114,7 @@ def _stream(walk: Walk) -> Any:
 
 
 def _segment_stream(walk: Walk) -> Any:
-    slot = {code: walk.tables.streams[code] for code in _SEGMENT_CODES}
-    return walk.coded(slot, "segment handle")
+    return walk.coded(walk.tables.segments, "segment handle")
 
 
 def _coordinator(walk: Walk) -> Any:
@@ -124,7 +122,7 @@ def _coordinator(walk: Walk) -> Any:
     walk.has_coordinator = not _none_follows(walk)
     if not walk.has_coordinator:
         return None
-    return walk.coded({1: walk.tables.streams[1]}, "coordinator state")
+    return walk.coded(walk.tables.coordinators, "coordinator state")
 
 
 def _none_follows(walk: Walk) -> bool:

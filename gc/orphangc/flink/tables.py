@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from orphangc.flink import model
 from orphangc.flink.handle_layouts import (
+    BYTES_CODE,
     INCREMENT_CODES,
     INPUTS,
     INPUTS_1_11,
@@ -19,6 +20,7 @@ from orphangc.flink.handle_layouts import (
     OUTPUTS,
     OUTPUTS_1_11,
     RECORD_LISTS,
+    SEGMENT_CODES,
     STREAMS,
 )
 from orphangc.flink.layout import Layout, Part, layout_of
@@ -93,6 +95,8 @@ class Tables:
     operator: Layout
     subtask: Layout
     streams: dict[int, Layout]
+    segments: dict[int, Layout]
+    coordinators: dict[int, Layout]
     keyed: dict[int, Layout]
     increments: dict[int, Layout]
     operator_handles: dict[int, Layout]
@@ -126,6 +130,8 @@ def _tables(version: int, variant: LayoutVariant) -> Tables:
         operator=_operator(version),
         subtask=_subtask(version),
         streams=STREAMS,
+        segments={code: STREAMS[code] for code in SEGMENT_CODES},
+        coordinators={BYTES_CODE: STREAMS[BYTES_CODE]},
         keyed=keyed,
         increments={code: keyed[code] for code in INCREMENT_CODES},
         operator_handles=OPERATOR_HANDLES,

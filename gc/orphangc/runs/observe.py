@@ -23,6 +23,9 @@ from orphangc.runs.roots import RootReader, RootScan, RootsRead, scan_roots
 
 __all__ = ["Observation", "Outside", "observe"]
 
+_LATER = 1.0
+"""Seconds beyond the age of a cached answer: it must be surely older than the new one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
@@ -116,8 +119,9 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
     _let_the_cache_expire(outside, before)
     after, errors_after = _ask(outside.registries)
     snapshots += [each for each in outside.snapshots() if each not in snapshots]
-    places = _reported_places((*before, *after), snapshots, settings)
+    places, unusable = _reported_places((*before, *after), snapshots, settings)
     elsewhere = [found for place in places for found in _read_elsewhere(outside, reader, place)]
+    elsewhere += unusable
     return Observation(
         time=time,
         before=before,
@@ -154,20 +158,28 @@ def _list(outside: Outside) -> None:
 def _let_the_cache_expire(outside: Outside, before: Sequence[ClusterFacts]) -> None:
     """Wait until an answer of Flink's REST API must be newer than the last listing (R11)."""
     if before:
-        outside.wait(max(cluster.cache_seconds for cluster in before))
+        outside.wait(max(cluster.cache_seconds for cluster in before) + _LATER)
 
 
 def _reported_places(
     clusters: Iterable[ClusterFacts],
     snapshots: Iterable[RegistrySnapshot],
     settings: StorageRootSettings,
-) -> list[Location]:
-    """Return every checkpoint folder that somebody reports or pins (R4)."""
+) -> tuple[list[Location], list[UnreadableRoot]]:
+    """Return every checkpoint folder that somebody reports or pins (R4), and what is no place."""
     paths = {path for cluster in clusters for path in external_paths(cluster)}
     for snapshot in snapshots:
-        paths.update(each.path for each in (*snapshot.retained, *snapshot.restored))
+        paths.update(each.path for each in snapshot.retained)
+        paths.update(each.path for each in snapshot.restored)
     paths.update(settings.pin)
-    return sorted({canonical(path, settings.aliases) for path in paths}, key=str)
+    places: set[Location] = set()
+    unusable: list[UnreadableRoot] = []
+    for path in sorted(paths):
+        try:
+            places.add(canonical(path, settings.aliases))
+        except ValueError as err:
+            unusable.append(UnreadableRoot(uri=path, reason=str(err), sha256=""))
+    return sorted(places, key=str), unusable
 
 
 def _read_elsewhere(

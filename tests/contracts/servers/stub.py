@@ -22,6 +22,7 @@ class Request:
 
     @property
     def is_listing(self) -> bool:
+        """Return whether it asks for a page."""
         return self.query.get("list-type") == "2"
 
 
@@ -48,6 +49,7 @@ class Stub:
     requests: list[Request] = field(default_factory=list)
 
     def asked(self, method: str) -> list[Request]:
+        """Return the requests of one method."""
         return [request for request in self.requests if request.method == method]
 
 
@@ -101,7 +103,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         parts = urlsplit(self.path)
-        query = {name: values[0] for name, values in parse_qs(parts.query, True).items()}
+        query = {
+            name: values[0]
+            for name, values in parse_qs(parts.query, keep_blank_values=True).items()
+        }
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         request = Request(self.command, parts.path, query, dict(self.headers), body)
         if "versioning" in query:
@@ -113,7 +118,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(data) if answer.length is None else answer.length))
+        self.send_header(
+            "Content-Length", str(len(data) if answer.length is None else answer.length)
+        )
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(data)

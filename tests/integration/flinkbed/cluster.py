@@ -1,19 +1,18 @@
 """A standalone session cluster: one JobManager, one TaskManager, and ways to break them."""
 
 import os
-import random
 import shutil
 import signal
-import socket
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 from integration.flinkbed.distribution import JOB_CLASS, jars, job_jar
 from integration.flinkbed.jvm import Jvm
+from integration.flinkbed.ports import free_ports
 from integration.flinkbed.rest import ENDED, Rest
 from integration.flinkbed.settings import (
+    Workload,
     as_numbers,
     cluster_settings,
     job_settings,
@@ -35,27 +34,6 @@ STRICT_RESTORE = {
     # one download at a time: else an error that is only a consequence may be the one reported
     "state.backend.rocksdb.checkpoint.transfer.thread.num": "1",
 }
-# below the ports that systems hand out to outgoing connections
-PORTS = range(20_000, 32_000)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
-    """How much state the job keeps: ``keys`` entries of twice ``payload`` bytes."""
-
-    keys: int = 300
-    payload: int = 200
-    records_per_second: int = 150  # of each subtask
-
-    def arguments(self, control: Path) -> list[str]:
-        """Return the job's command line."""
-        rate, keys, payload = self.records_per_second, self.keys, self.payload
-        numbers = {"--rate": rate, "--keys": keys, "--payload": payload}
-        return [
-            "--control",
-            str(control),
-            *(str(word) for pair in numbers.items() for word in pair),
-        ]
 
 
 class Cluster:
@@ -84,7 +62,7 @@ class Cluster:
         self._config = dict(config or {})
         self._jobmanager = Jvm("jobmanager", self._work / "log")
         self._taskmanager = Jvm("taskmanager", self._work / "log")
-        rest_port, rpc_port = _free_ports()
+        rest_port, rpc_port = free_ports()
         self._ports = rest_port, rpc_port
         self.rest = Rest(f"http://127.0.0.1:{rest_port}")
         self._jar_id = ""
@@ -283,7 +261,8 @@ class Cluster:
 
     def wait_for_checkpoints(self, job_id: str, n: int) -> None:
         """Wait until n more checkpoints (or savepoints) have completed, counted from now."""
-        goal = self._count(job_id, "completed") + n
+        now = self._wait_on_job(job_id, "an answer", lambda: self.checkpoints(job_id))
+        goal = now["counts"]["completed"] + n
         self._wait_on_job(
             job_id, f"{n} completed checkpoints", lambda: self._count(job_id, "completed") >= goal
         )
@@ -306,6 +285,14 @@ class Cluster:
             f"{subtasks} held subtasks",
             lambda: len(list(self._control.glob("held-*"))) >= subtasks,
         )
+
+    def lose_an_upload(self, subtasks: int = 2) -> None:
+        """Kill the TaskManager when so many subtasks have uploaded; start another one."""
+        self.hold()
+        self.wait_until_held(subtasks)
+        self.kill_taskmanager()
+        self.release()
+        self.start_taskmanager()
 
     def release(self) -> None:
         """Let held subtasks acknowledge."""
@@ -382,18 +369,3 @@ class Cluster:
 def _uri(path: Path | str) -> str:
     """Return a local path as Flink reads it: unlike a proper URI, with nothing escaped."""
     return path if isinstance(path, str) else f"file://{path.resolve()}"
-
-
-def _free_ports() -> tuple[int, int]:
-    """Return two ports that are free now; Flink must know both before it starts."""
-    free = filter(_is_free, random.sample(PORTS, len(PORTS)))
-    return next(free), next(free)
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True

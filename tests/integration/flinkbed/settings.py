@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 # Flink 2.x name -> name that every 1.x accepts
@@ -66,6 +67,25 @@ appender.console.type = CONSOLE
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{HH:mm:ss,SSS} %-5p %-40c{1} - %m%n
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """How much state the job keeps: ``keys`` entries of twice ``payload`` bytes."""
+
+    keys: int = 300
+    payload: int = 200
+    records_per_second: int = 150  # of each subtask
+
+    def arguments(self, control: Path) -> list[str]:
+        """Return the job's command line."""
+        rate, keys, payload = self.records_per_second, self.keys, self.payload
+        numbers = {"--rate": rate, "--keys": keys, "--payload": payload}
+        return [
+            "--control",
+            str(control),
+            *(str(word) for pair in numbers.items() for word in pair),
+        ]
 
 
 def as_numbers(version: str) -> tuple[int, ...]:

@@ -118,7 +118,7 @@ def test_rocksdb_and_heap_backends_pass_by_every_name_they_had(backend: str) -> 
     ],
 )
 def test_any_other_backend_shuts_the_gate(backend: str | None) -> None:
-    """ForSt re-uses files in place, and vendors' backends are unread."""
+    """Disaggregated state reuses files in place, and vendors' backends are unread."""
     assert "state backend" in (gate_problem(a_job(state_backend=backend)) or "")
 
 

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import tracemalloc
 import zlib
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -475,10 +476,15 @@ def test_more_than_the_limit_is_refused(form: str) -> None:
 
 
 def test_a_gzip_bomb_is_not_unpacked() -> None:
-    """A hundred megabytes in a hundred kilobytes."""
+    """A hundred megabytes in a hundred kilobytes take no more memory than the limit."""
     packer = zlib.compressobj(wbits=31)
     bomb = packer.compress(bytes(100_000_000)) + packer.flush()
-    assert "once unpacked" in refusal(bomb, max_bytes=1_000_000)
+    tracemalloc.start()
+    try:
+        assert "once unpacked" in refusal(bomb, max_bytes=1_000_000)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

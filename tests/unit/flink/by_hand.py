@@ -88,7 +88,9 @@ def operator_handle(delegate: bytes, *, mode: int = 0) -> bytes:
     return b"\x04" + states(mode) + delegate
 
 
-def merged_operator_handle(delegate: bytes, *, empty: int = 0, directory: str = "s3://b/d") -> bytes:
+def merged_operator_handle(
+    delegate: bytes, *, empty: int = 0, directory: str = "s3://b/d"
+) -> bytes:
     return b"\x11" + listed() + utf(directory) + utf("s3://b/e") + bytes([empty]) + delegate
 
 
@@ -156,3 +158,67 @@ def with_stream(handle: bytes, version: int = 4) -> bytes:
 def master(*, magic: int = 0xC96B1696, extra: int = 0, payload: bytes = b"pp") -> bytes:
     body = i4(1) + utf("hook") + blob(payload)
     return struct.pack(">I", magic) + i4(len(body) + extra) + body
+
+
+def in_stream(handle: bytes) -> bytes:
+    return with_stream(handle)
+
+
+def in_meta(handle: bytes) -> bytes:
+    return with_keyed(incremental(listed(), meta=handle))
+
+
+def in_shared(handle: bytes) -> bytes:
+    return with_keyed(incremental(listed(utf("000001.sst") + handle)))
+
+
+def in_operator_delegate(handle: bytes) -> bytes:
+    return in_operator(operator_handle(handle))
+
+
+def in_changelog_file(handle: bytes) -> bytes:
+    return with_keyed(changelog_files(handle))
+
+
+def in_channel_delegate(handle: bytes) -> bytes:
+    return in_input(b"\x01" + channel(handle))
+
+
+def in_keyed(handle: bytes) -> bytes:
+    return with_keyed(handle)
+
+
+def in_raw_keyed(handle: bytes) -> bytes:
+    return with_subtask(4, subtask(4, raw_keyed=handle))
+
+
+def in_materialized(handle: bytes) -> bytes:
+    return with_keyed(changelog(listed(handle), listed()))
+
+
+def in_increments(handle: bytes) -> bytes:
+    return with_keyed(changelog(listed(), listed(handle)))
+
+
+def in_operator(handle: bytes) -> bytes:
+    return with_subtask(4, subtask(4, operator=i4(1) + handle))
+
+
+def in_raw_operator(handle: bytes) -> bytes:
+    return with_subtask(4, subtask(4, raw_operator=i4(1) + handle))
+
+
+def in_merged_delegate(handle: bytes) -> bytes:
+    return in_operator(merged_operator_handle(handle))
+
+
+def in_input(handle: bytes) -> bytes:
+    return with_subtask(6, subtask(6, inputs=listed(handle)))
+
+
+def in_output(handle: bytes) -> bytes:
+    return with_subtask(6, subtask(6, outputs=listed(handle)))
+
+
+def in_coordinator(handle: bytes) -> bytes:
+    return metadata(4, listed(operator(4, listed(), coordinator=handle)))

@@ -19,18 +19,22 @@ class GoldenFile:
 
     @property
     def name(self) -> str:
+        """Where it lies, below the golden folder."""
         return self.folder.relative_to(ROOT).as_posix()
 
     @cached_property
     def data(self) -> bytes:
+        """What Flink wrote."""
         return (self.folder / "_metadata").read_bytes()
 
     @cached_property
     def expected(self) -> dict[str, Any]:
+        """What Flink read."""
         return json.loads((self.folder / "expected.json").read_text("utf-8"))
 
     @property
     def release(self) -> tuple[int, ...]:
+        """The Flink that wrote it."""
         parts = self.folder.relative_to(ROOT).parts
         return tuple(int(part) for part in parts[parts[0] == "real"].split("."))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import strategies as st
-from unit.flink.golden_files import golden
 
 from orphangc.flink import handles, model
 from orphangc.flink.metadata import read_metadata
 from orphangc.flink.model import LayoutVariant, Metadata
+from unit.flink.golden_files import golden
 
 INT4 = st.integers(-(2**31), 2**31 - 1)
 INT8 = st.integers(-(2**63), 2**63 - 1)
@@ -68,9 +68,7 @@ LEAVES = (
     | record(handles.BytesHandle, name=TEXTS, data=BLOBS)
     | SEGMENTS
 )
-GROUPS = st.builds(
-    handles.KeyGroupRange, first=st.integers(0, 100), count=st.integers(0, 32668)
-)
+GROUPS = st.builds(handles.KeyGroupRange, first=st.integers(0, 100), count=st.integers(0, 32668))
 GROUP_OFFSETS = st.builds(handles.KeyGroupOffsets, first=st.integers(0, 32764), offsets=OFFSETS)
 
 
@@ -256,9 +254,7 @@ def channels(code: int, *, has_subtask: bool = True) -> st.SearchStrategy[Any]:
 
 
 def merged_channels(code: int) -> st.SearchStrategy[Any]:
-    table = several(
-        record(handles.Channel, gate=INDEX, channel=INDEX, size=INT8, offsets=OFFSETS)
-    )
+    table = several(record(handles.Channel, gate=INDEX, channel=INDEX, size=INT8, offsets=OFFSETS))
     return record(
         handles.MergedChannelHandle,
         code=st.just(code),
@@ -285,7 +281,7 @@ def subtasks(version: int) -> st.SearchStrategy[Any]:
         output_channels=several(outputs, 2) if version >= 3 else st.just(()),
         ref_checkpoint_id=st.none() | st.integers(0, 2**63 - 1) if version >= 7 else st.none(),
     )
-    finished = record(model.Subtask, index=INDEX, is_finished=st.just(True))
+    finished = record(model.Subtask, index=INDEX, is_finished=st.just(value=True))
     return running | finished if version >= 3 else running
 
 
@@ -310,9 +306,7 @@ def operators(version: int) -> st.SearchStrategy[Any]:
     return running | finished if version >= 3 else running
 
 
-MASTERS = several(
-    record(model.MasterState, version=INT4, name=TEXTS, payload=BLOBS), 2
-)
+MASTERS = several(record(model.MasterState, version=INT4, name=TEXTS, payload=BLOBS), 2)
 
 
 def metadata_of(version: int) -> st.SearchStrategy[Metadata]:
@@ -331,9 +325,7 @@ def metadata_values() -> st.SearchStrategy[Metadata]:
 
 
 def _old(variant: LayoutVariant, subtask: model.Subtask) -> Metadata:
-    operator = model.Operator(
-        id="00" * 16, parallelism=1, max_parallelism=128, subtasks=(subtask,)
-    )
+    operator = model.Operator(id="00" * 16, parallelism=1, max_parallelism=128, subtasks=(subtask,))
     return Metadata(
         format_version=3,
         checkpoint_id=5,

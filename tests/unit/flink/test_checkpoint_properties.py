@@ -5,12 +5,12 @@ from __future__ import annotations
 import struct
 
 import pytest
-from unit.flink import by_hand as hand
-from unit.flink.both_passes import accept, agree, refuse
-from unit.flink.golden_files import GoldenFile, golden, golden_files
 
 from orphangc.flink.metadata import read_metadata
 from orphangc.flink.model import CheckpointProperties
+from unit.flink import by_hand as hand
+from unit.flink.both_passes import accept, agree, refuse
+from unit.flink.golden_files import GoldenFile, golden, golden_files
 
 HEADER = b"\xac\xed\x00\x05"
 CHECKPOINT = golden("2.3.0/empty").data[-604:]
@@ -167,7 +167,10 @@ def test_nested_objects_and_classes_cannot_crash_the_reader() -> None:
         (b"checkpoint.CheckpointType\xd6", b"checkpoint.CheckpointTypo\xd6"),
         (b"FORWARD_BACKWARD", b"FORWARD_BACKWARE"),
         (b"\x04namet", b"\x04nomet"),
-        (b"\x0fdiscardFinishedZ\x00\x0fdiscardSubsumed", b"\x0fdiscardFinishedZ\x00\x0fdiscardFinished"),
+        (
+            b"\x0fdiscardFinishedZ\x00\x0fdiscardSubsumed",
+            b"\x0fdiscardFinishedZ\x00\x0fdiscardFinished",
+        ),
         (b"SharingFilesStrategy\0\0\0\0", b"SharingFilesStrategx\0\0\0\0"),
     ],
 )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from unit.flink import by_hand as hand
-from unit.flink.golden_files import golden, golden_files
 
 from orphangc.flink.document import describe
 from orphangc.flink.inventory import absolute_path
 from orphangc.flink.metadata import read_metadata
 from orphangc.flink.references import read_references
+from unit.flink import by_hand as hand
+from unit.flink.golden_files import golden, golden_files
 
 HERE = "s3://b/ck/job/chk-7"
 

@@ -10,8 +10,6 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
-from unit.flink.both_passes import UUID, check_agreement, refuse
-from unit.flink.golden_files import GoldenFile, golden, golden_files, handles_in
 
 from orphangc.flink import walk
 from orphangc.flink.document import describe
@@ -21,6 +19,8 @@ from orphangc.flink.primitives import Cursor
 from orphangc.flink.raw_names import raw_uuids
 from orphangc.flink.references import read_references
 from orphangc.flink.writer import write_metadata
+from unit.flink.both_passes import UUID, check_agreement, refuse
+from unit.flink.golden_files import GoldenFile, golden, golden_files, handles_in
 
 EXHAUSTIVE = bool(os.environ.get("ORPHANGC_EXHAUSTIVE"))
 DIRECTORY = "s3://elsewhere/chk-1"
@@ -40,9 +40,7 @@ SMALL = (
     "2.3.0/utf",
 )
 
-every_golden_file = pytest.mark.parametrize(
-    "file", golden_files(), ids=lambda file: file.name
-)
+every_golden_file = pytest.mark.parametrize("file", golden_files(), ids=lambda file: file.name)
 
 
 def contractual(document: dict[str, Any]) -> dict[str, Any]:
@@ -87,8 +85,10 @@ def test_writing_what_was_read_gives_the_same_bytes(file: GoldenFile) -> None:
 def test_the_fast_pass_finds_the_files_that_flink_refers_to(file: GoldenFile) -> None:
     """Judged by Flink's own reading, not by our other pass."""
     handles = handles_in(file.expected["operators"])
-    of_type = {word: [each for each in handles if each["type"] == word] for word in
-               ("file", "segment", "relative", "operator-merged")}
+    of_type = {
+        word: [each for each in handles if each["type"] == word]
+        for word in ("file", "segment", "relative", "operator-merged")
+    }
     found = read_references(file.data)
     absolute = [each["path"] for each in of_type["file"] + of_type["segment"]]
     directories = {

@@ -8,6 +8,10 @@ import random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from orphangc.flink.metadata import read_metadata
+from orphangc.flink.model import Metadata
+from orphangc.flink.writer import write_metadata
 from unit.flink import by_hand as hand
 from unit.flink.both_passes import accept, agree
 from unit.flink.golden_files import golden, golden_files
@@ -16,10 +20,6 @@ from unit.flink.metadata_strategies import (
     metadata_of_1_14,
     metadata_values,
 )
-
-from orphangc.flink.metadata import read_metadata
-from orphangc.flink.model import Metadata
-from orphangc.flink.writer import write_metadata
 
 SMALL_FILES = [file for file in golden_files() if len(file.data) < 8_000]
 BYTE_VALUES = (0x00, 0x01, 0x02, 0x2F, 0x7F, 0x80, 0xC0, 0xFF)

@@ -43,7 +43,15 @@ def test_a_uuid_is_found_whatever_is_glued_to_it(around: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", ONE[:-1], ONE.upper(), ONE.replace("-", ""), ONE[1:], ONE.replace("-", "_"), "-" + ONE[9:]],
+    [
+        "",
+        ONE[:-1],
+        ONE.upper(),
+        ONE.replace("-", ""),
+        ONE[1:],
+        ONE.replace("-", "_"),
+        "-" + ONE[9:],
+    ],
 )
 def test_what_is_no_whole_lower_case_uuid_is_not_found(text: str) -> None:
     """Java writes them in lower case, whole."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from unit.flink import by_hand as hand
-from unit.flink.both_passes import accept, refuse
-from unit.flink.golden_files import golden
 
 from orphangc.flink import references as references_module
 from orphangc.flink import stride
 from orphangc.flink.model import HandleKind
 from orphangc.flink.references import read_references
+from unit.flink import by_hand as hand
+from unit.flink.both_passes import accept, refuse
+from unit.flink.golden_files import golden
 
 UUID = "01234567-89ab-4def-8123-{:012x}"
 
@@ -102,9 +102,7 @@ def test_a_stranger_in_a_run_is_read_for_what_it_is(stranger: bytes, stranger_at
 )
 def test_a_name_that_is_no_plain_one_is_refused_within_a_run(name: str, stranger_at: int) -> None:
     """Of the same length as its neighbours, so that only its letters tell."""
-    entries = [
-        entry(number, hand.relative_handle(UUID.format(number))) for number in range(100)
-    ]
+    entries = [entry(number, hand.relative_handle(UUID.format(number))) for number in range(100)]
     accept(listed_in_file(*entries))
     entries[stranger_at] = entry(stranger_at, hand.relative_handle(name))
     refuse(listed_in_file(*entries))

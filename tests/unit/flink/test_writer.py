@@ -6,7 +6,6 @@ import struct
 from dataclasses import replace
 
 import pytest
-from unit.flink.golden_files import golden
 
 from orphangc.flink.handles import (
     BytesHandle,
@@ -20,6 +19,7 @@ from orphangc.flink.handles import (
 from orphangc.flink.metadata import read_metadata
 from orphangc.flink.model import LayoutVariant, Metadata, Operator, Subtask
 from orphangc.flink.writer import write_metadata
+from unit.flink.golden_files import golden
 
 FILE = FileHandle(path="s3://b/x", size=1)
 MERGED = MergedChannelHandle(code=3, subtask=0, size=1, delegate=FILE, channels=())
@@ -54,8 +54,12 @@ def test_a_version_or_variant_that_does_not_exist_is_not_written() -> None:
     "metadata",
     [
         of_subtask(4, managed_keyed=FILE),
-        of_subtask(4, managed_operator=KeyGroupsHandle(
-            code=3, groups=KeyGroupOffsets(first=0, offsets=()), delegate=FILE)),
+        of_subtask(
+            4,
+            managed_operator=KeyGroupsHandle(
+                code=3, groups=KeyGroupOffsets(first=0, offsets=()), delegate=FILE
+            ),
+        ),
         of_subtask(4, input_channels=(MERGED,)),
         of_subtask(6, output_channels=(MERGED,)),
         of_subtask(2, is_finished=True),
@@ -65,7 +69,7 @@ def test_a_version_or_variant_that_does_not_exist_is_not_written() -> None:
     ],
 )
 def test_a_handle_or_marker_out_of_place_is_not_written(metadata: Metadata) -> None:
-    """What is written can always be read back."""
+    """Flink would not read it, nor would we."""
     with pytest.raises(ValueError, match=r"code|merged|finished"):
         write_metadata(metadata)
 
@@ -82,9 +86,17 @@ def test_a_merged_operator_handle_needs_a_segment() -> None:
 def test_a_number_beyond_its_field_is_not_written() -> None:
     """It would come back as another number."""
     with pytest.raises(struct.error):
-        write_metadata(of_subtask(4, managed_operator=None, input_channels=(
-            ChannelHandle(code=1, subtask=2**31, gate=0, channel=0, offsets=(), size=0, delegate=FILE),
-        )))
+        write_metadata(
+            of_subtask(
+                4,
+                managed_operator=None,
+                input_channels=(
+                    ChannelHandle(
+                        code=1, subtask=2**31, gate=0, channel=0, offsets=(), size=0, delegate=FILE
+                    ),
+                ),
+            )
+        )
 
 
 def test_merged_channel_handles_are_written_from_version_6_on() -> None:

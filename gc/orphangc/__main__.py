@@ -1,0 +1,5 @@
+"""``python -m orphangc``."""
+
+from orphangc.shell.cli import main
+
+main()

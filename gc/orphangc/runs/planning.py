@@ -1,0 +1,121 @@
+"""What a cycle found, as the plan that people and sweeps read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from orphangc import __version__
+from orphangc.core.evidence import CycleEvidence, JobEvidence
+from orphangc.core.model import Scope
+from orphangc.core.plan import (
+    BoundsPart,
+    JobPart,
+    Plan,
+    ReportedPart,
+    evidence_of,
+    job_part,
+    root_part,
+    tallies_of,
+)
+from orphangc.core.settings import StorageRootSettings
+from orphangc.core.uris import canonical
+from orphangc.ports import Storage
+from orphangc.runs.mark import Mark
+from orphangc.runs.observe import Observation
+from orphangc.runs.rows import instant
+from orphangc.runs.survey import Surveyed
+from orphangc.runs.verdicts import Counts, JobView, Reported
+
+__all__ = ["Found", "plan_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Everything that one cycle found, phase by phase."""
+
+    seen: Observation
+    surveyed: Surveyed
+    marked: Mark
+    views: Mapping[str, JobView]
+    evidence: CycleEvidence
+    counts: Counts
+
+
+def plan_of(found: Found, settings: StorageRootSettings, storage: Storage) -> Plan:
+    """Return the unsigned plan."""
+    seen, surveyed, counts = found.seen, found.surveyed, found.counts
+    return Plan(
+        tool_version=__version__,
+        root=str(canonical(settings.root)),
+        scopes=settings.scopes,
+        created_at=found.evidence.now,
+        engine="local",
+        bounds=_bounds_part(found.evidence),
+        jobs=tuple(_job_part(key, view, found) for key, view in found.views.items()),
+        roots=tuple(root_part(root) for root in found.marked.roots),
+        tallies=tallies_of(counts.objects, counts.bytes),
+        objects_listed=surveyed.objects,
+        bytes_listed=surveyed.size,
+        list_requests=storage.list_requests,
+        duration_seconds=_seconds(seen.time.local, storage.now().local),
+        live_set_sha256=found.marked.live.digest(),
+        reported=tuple(_reported_part(key, each) for key, each in sorted(counts.reported.items())),
+        warnings=_warnings(found.views, surveyed),
+        settings=settings,
+    )
+
+
+def _bounds_part(evidence: CycleEvidence) -> BoundsPart:
+    margins = evidence.margins
+    return BoundsPart(
+        cutoff=evidence.now - margins.grace_period,
+        grace_period_seconds=margins.grace_period.total_seconds(),
+        quarantine_period_seconds=margins.quarantine_period.total_seconds(),
+        checkpoint_id_margin=margins.checkpoint_id_margin,
+        clock_skew_seconds=margins.clock_skew.total_seconds(),
+    )
+
+
+def _job_part(key: str, view: JobView, found: Found) -> JobPart:
+    clusters = _clusters_of(found.seen, view.evidence)
+    return job_part(
+        view.evidence,
+        view.judgement,
+        bounds=view.bounds.bounds,
+        cutoff=view.bounds.cutoff,
+        oldest_retained_checkpoint_id=view.bounds.oldest_retained_checkpoint_id,
+        missing=found.surveyed.missing.get(key, ()),
+        evidence=evidence_of(view.evidence, found.evidence, clusters),
+    )
+
+
+def _seconds(start: datetime, end: datetime) -> float:
+    return round((end - start).total_seconds(), 3)
+
+
+def _clusters_of(seen: Observation, job: JobEvidence) -> list[str]:
+    return [cluster.uri for cluster in seen.after if job.job_id in cluster.jobs]
+
+
+def _reported_part(key: tuple[Scope, str], shown: Reported) -> ReportedPart:
+    return ReportedPart(
+        scope=key[0],
+        job_id=key[1],
+        objects=shown.objects,
+        bytes=shown.size,
+        unreferenced_objects=shown.unreferenced_objects,
+        unreferenced_bytes=shown.unreferenced_size,
+        oldest_modified_at=instant(shown.oldest_us),
+    )
+
+
+def _warnings(views: Mapping[str, JobView], surveyed: Surveyed) -> tuple[str, ...]:
+    """Return what is worth a look though it stops nothing."""
+    collected = [view.evidence for view in views.values() if view.evidence.is_collected]
+    if any(job.own_roots for job in collected) and not any(
+        shown.live_objects for shown in surveyed.jobs.values()
+    ):
+        return ("roots were read, but nothing in the listing is referred to: an alias missing?",)
+    return ()

@@ -1,0 +1,322 @@
+"""The command line: parses, calls, prints, exits. Data on stdout, logs and progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any, NoReturn
+
+import click
+import typer
+from rich.console import Console, RenderableType
+from rich.markup import escape
+
+from orphangc import __version__
+from orphangc.errors import ExitCode, OrphanGcError
+from orphangc.shell import (
+    demonstrating,
+    diagnosing,
+    explaining,
+    exporting,
+    inspecting,
+    planning,
+    undeleting,
+)
+from orphangc.shell import options as o
+from orphangc.shell.logs import configure_logs
+from orphangc.shell.render.tables import outcome_tables, plan_tables
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="orphangc",
+    help="Finds and removes orphaned Apache Flink checkpoint files; every doubt keeps the file.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+registry = typer.Typer(help="Registry snapshots: what Flink still uses.", no_args_is_help=True)
+app.add_typer(registry, name="registry")
+
+
+def _print_json(data: Any) -> None:
+    sys.stdout.write(json.dumps(data, indent=1, default=str) + "\n")
+
+
+def _print(tables: list[RenderableType]) -> None:
+    console = Console(soft_wrap=False, width=None if sys.stdout.isatty() else 120)
+    for table in tables:
+        console.print(table)
+
+
+def _is_json(output: o.Output | None) -> bool:
+    return o.is_json(output, is_terminal=sys.stdout.isatty)
+
+
+def _show_version(*, value: bool) -> None:
+    if value:
+        sys.stdout.write(f"orphangc {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    *,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Log single steps too.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show version.")
+    ] = False,
+) -> None:
+    """Set up what all commands share."""
+    del version
+    configure_logs(is_verbose=verbose)
+
+
+@app.command(
+    epilog="Example: orphangc plan s3://bucket/checkpoints --closed-world"
+    " --flink-rest http://jobmanager:8081 --out plan-1"
+)
+def plan(  # noqa: PLR0913 - one parameter an option
+    *,
+    root: Annotated[str, typer.Argument(help="The storage root: holds the job directories.")],
+    out: Annotated[Path | None, typer.Option(help="New folder for the plan.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report.")] = None,
+    summary: Annotated[Path | None, typer.Option(help="Write a Markdown summary.")] = None,
+    output: o.OutputOption = None,
+    grace_period: o.GracePeriod = "72h",
+    quarantine_period: o.QuarantinePeriod = "24h",
+    checkpoint_id_margin: o.CheckpointIdMargin = 1,
+    clock_skew: o.ClockSkew = "15m",
+    quiet_period: o.QuietPeriod = "7d",
+    allow_short_grace_period: o.AllowShortGracePeriod = False,
+    scope: o.ScopeOption = None,
+    registry: o.Registry = None,
+    extra_roots: o.ExtraRoots = None,
+    closed_world: o.ClosedWorld = False,
+    ended_job: o.EndedJob = None,
+    owner: o.Owner = None,
+    flink_rest: o.FlinkRestOption = None,
+    alias: o.AliasOption = None,
+    pin: o.Pin = None,
+    engine: o.EngineOption = o.Engine.AUTO,
+    spark_threshold: o.SparkThreshold = 10_000_000,
+    state: o.State = None,
+    max_delete_share: o.MaxDeleteShare = 0.5,
+    max_deletes: o.MaxDeletes = None,
+    unsafe_acknowledge_root: o.AcknowledgeRoot = None,
+) -> None:
+    """List, mark and decide: one dry pass that deletes nothing and writes nothing under ROOT."""
+    values = dict(locals())
+    for name in ("out", "report", "summary", "output", "engine", "spark_threshold"):
+        del values[name]
+    o.check_engine(engine)
+    del spark_threshold  # one engine: there is nothing to choose
+    settings = o.settings_from(values)
+    made = planning.make_plan(settings, out=out, report=report, summary=summary)
+    if _is_json(output):
+        _print_json(made.model_dump(mode="json"))
+    else:
+        _print(plan_tables(made))
+    if made.are_all_refused:
+        raise typer.Exit(ExitCode.REFUSED)
+
+
+@app.command(epilog="Example: orphangc sweep plan-1 --delete")
+def sweep(
+    *,
+    path: o.PlanFolder,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Delete what is due; without it nothing is deleted.")
+    ] = False,
+    flink_rest: o.FlinkRestOption = None,
+    unsafe_clear_halt: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-clear-halt", help="Go on after a halt whose cause a person has found."
+        ),
+    ] = False,
+    output: o.OutputOption = None,
+) -> None:
+    """Carry out a saved plan: mark again, then lay tombstones, and delete if told to."""
+    made, result = planning.sweep_plan(
+        path,
+        is_deleting=delete,
+        flink_rest=tuple(flink_rest or ()),
+        clears_halt=unsafe_clear_halt,
+    )
+    outcome = {
+        "plan_id": made.plan_id,
+        "root": made.root,
+        "counts": result.counts(),
+        "refused": result.refused,
+        "stopped": result.stopped,
+        "exit_code": int(result.exit_code),
+    }
+    if _is_json(output):
+        _print_json(outcome)
+    else:
+        _print(outcome_tables(outcome))
+    if result.exit_code is not ExitCode.DONE:
+        raise typer.Exit(result.exit_code)
+
+
+@app.command(epilog="Example: orphangc explain KEY --plan plan-1")
+def explain(  # noqa: PLR0913 - one parameter an option
+    *,
+    key: Annotated[str, typer.Argument(help="Key in the storage root, or its full URI.")],
+    plan: Annotated[Path | None, typer.Option(help="Folder of a saved plan.")] = None,
+    root: Annotated[str | None, typer.Option(help="Storage root, where there is no plan.")] = None,
+    ended_job: o.EndedJob = None,
+    flink_rest: o.FlinkRestOption = None,
+    extra_roots: o.ExtraRoots = None,
+    alias: o.AliasOption = None,
+    state: o.State = None,
+    output: o.OutputOption = None,
+) -> None:
+    """Say why an object has its verdict: its scheme, every bound, every root that names it."""
+    values = {
+        "ended_job": ended_job,
+        "flink_rest": flink_rest,
+        "extra_roots": extra_roots,
+        "alias": alias,
+        "state": state,
+    }
+    document = explaining.explain_key(key, plan_folder=plan, root=root, values=values)
+    if _is_json(output):
+        _print_json(document)
+    else:
+        _print(explaining.explanation_tables(document))
+
+
+@app.command(epilog="Example: orphangc inspect s3://bucket/checkpoints/JOB/chk-7 --output jsonl")
+def inspect(
+    *,
+    checkpoints: Annotated[
+        list[str], typer.Argument(help="Folders of checkpoints or savepoints, or _metadata files.")
+    ],
+    output: Annotated[
+        inspecting.Output | None,
+        typer.Option(help="table (default on a terminal), json, or jsonl: a document a line."),
+    ] = None,
+) -> None:
+    """Show what checkpoints and savepoints hold: operators, states, files."""
+    documents = [inspecting.inspect_checkpoint(each) for each in checkpoints]
+    chosen = output or (inspecting.Output.TABLE if sys.stdout.isatty() else inspecting.Output.JSON)
+    match chosen:
+        case inspecting.Output.JSONL:
+            sys.stdout.writelines(json.dumps(each) + "\n" for each in documents)
+        case inspecting.Output.JSON:
+            _print_json(documents if len(documents) > 1 else documents[0])
+        case inspecting.Output.TABLE:
+            _print([t for each in documents for t in inspecting.checkpoint_tables(each)])
+    failed = [each for each in documents if "error" in each]
+    for each in failed:
+        _complain(f"{each['directory']}: {each['error']}")
+    if failed:
+        raise typer.Exit(ExitCode(max(each["exit_code"] for each in failed)))
+
+
+@registry.command("export", epilog="Example: orphangc registry export ROOT --job ID --out FILE")
+def registry_export(
+    *,
+    root: Annotated[str, typer.Argument(help="The storage root.")],
+    job: Annotated[str, typer.Option(help="Job id.")],
+    out: Annotated[Path, typer.Option(help="File to write; .gz compresses it.")],
+    flink_rest: Annotated[str | None, typer.Option(help="Flink REST endpoint to ask too.")] = None,
+    alias: o.AliasOption = None,
+) -> None:
+    """Write a registry snapshot derived from roots and, if asked, from the running job."""
+    values = {"root": root, "alias": alias}
+    _print_json(exporting.export_snapshot(values, job=job, out=out, flink_rest=flink_rest))
+
+
+@registry.command("show", epilog="Example: orphangc registry show snapshot.jsonl")
+def registry_show(
+    *,
+    file: Annotated[str, typer.Argument(help="A registry snapshot.")],
+    output: o.OutputOption = None,
+) -> None:
+    """Read a registry snapshot, check it, and say what it holds."""
+    document = exporting.show_snapshot(file)
+    if _is_json(output):
+        _print_json(document)
+    else:
+        _print(exporting.snapshot_tables(document))
+
+
+@app.command(epilog="Example: orphangc undelete plan-1")
+def undelete(
+    *,
+    run: Annotated[Path, typer.Argument(help="Folder of the plan that was swept.", metavar="RUN")],
+    output: o.OutputOption = None,
+) -> None:
+    """Bring back what a run deleted, on a versioned bucket."""
+    document = undeleting.undelete_run(run)
+    if _is_json(output):
+        _print_json(document)
+    else:
+        _print([f"{name}: {count}" for name, count in document["counts"].items()])
+    if document["failed"]:
+        raise typer.Exit(ExitCode.SOME_DELETES_FAILED)
+
+
+@app.command(epilog="Example: orphangc doctor --config orphangc.yaml")
+def doctor(
+    *,
+    config: Annotated[Path, typer.Option(help="The configuration file.")],
+    output: o.OutputOption = None,
+) -> None:
+    """Check settings, permissions, clocks and Flink's REST API before anything runs."""
+    findings = diagnosing.diagnose(config)
+    if _is_json(output):
+        _print_json(findings)
+    else:
+        _print(diagnosing.finding_tables(findings))
+    worst = diagnosing.exit_code(findings)
+    if worst is not ExitCode.DONE:
+        raise typer.Exit(worst)
+
+
+@app.command()
+def demo(
+    *,
+    keep: Annotated[
+        Path | None, typer.Option(help="Make the storage here and leave it there.")
+    ] = None,
+) -> None:
+    """Show the whole way on a small storage of real checkpoints: no network, no Java."""
+    demonstrating.demonstrate(Console(width=100), keep)
+
+
+def _complain(message: str) -> None:
+    """Say in one line on stderr what went wrong."""
+    line = " ".join(message.split())
+    Console(stderr=True, soft_wrap=True, highlight=False).print(f"orphangc: {escape(line)}")
+
+
+def _on_sigterm(_: int, __: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + signal.SIGTERM)
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with its code; no error of ours shows a traceback."""
+    signal.signal(signal.SIGTERM, _on_sigterm)
+    try:
+        code = app(standalone_mode=False)
+    except click.ClickException as err:
+        err.show()
+        sys.exit(ExitCode.USAGE)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(128 + signal.SIGINT)
+    except OrphanGcError as err:
+        _complain(str(err))
+        sys.exit(err.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(ExitCode.FAILED)
+    sys.exit(code or ExitCode.DONE)

@@ -1,0 +1,176 @@
+"""``doctor``: is everything in place, before anything runs?"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from orphangc.adapters.flink_rest import FlinkRest
+from orphangc.adapters.storages import open_storage
+from orphangc.core.gate import gate_problem, is_tested_version
+from orphangc.core.model import ObjectKey
+from orphangc.core.settings import StorageRootSettings
+from orphangc.errors import ExitCode, OrphanGcError
+from orphangc.ports import Storage
+from orphangc.runs.roots import MAX_METADATA_BYTES, scan_roots
+from orphangc.shell.clock import now
+from orphangc.shell.compose import REST_TIMEOUT, load_snapshots, state_of
+from orphangc.shell.config import load_configuration
+from orphangc.shell.render.words import visible
+
+__all__ = ["diagnose", "exit_code", "finding_tables"]
+
+
+class Health(StrEnum):
+    """How a check ended."""
+
+    GOOD = "good"
+    WARNING = "warning"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check of one storage root."""
+
+    root: str
+    check: str
+    health: Health
+    message: str
+    exit_code: int = 0
+
+
+_Check = Callable[[], tuple[Health, str]]
+
+
+def diagnose(config: Path) -> list[dict[str, Any]]:
+    """Return the finding of every check of every configured storage root.
+
+    Raises:
+        SettingsError: The configuration itself is not usable.
+
+    """
+    configuration = load_configuration(config)
+    return [
+        asdict(finding)
+        for settings in configuration.storage_roots
+        for finding in _findings(settings)
+    ]
+
+
+def _findings(settings: StorageRootSettings) -> Iterator[Finding]:
+    try:
+        storage = open_storage(settings.root)
+    except OrphanGcError as err:
+        yield _bad(settings, "open", err)
+        return
+    checks: dict[str, _Check] = {
+        "list": lambda: _listing(storage),
+        "read": lambda: _reading(storage),
+        "clock": lambda: _clock(storage, settings),
+        "undo": lambda: _undo(storage),
+        "state": lambda: _state(settings),
+        "extra roots": lambda: _extra_roots(settings),
+        "registry": lambda: _registry(settings),
+    }
+    checks |= {f"flink {url.rpartition('@')[2]}": _rest_check(url) for url in settings.flink_rest}
+    for name, check in checks.items():
+        try:
+            health, message = check()
+        except OrphanGcError as err:
+            yield _bad(settings, name, err)
+        else:
+            yield Finding(settings.root, name, health, message)
+
+
+def _bad(settings: StorageRootSettings, name: str, err: OrphanGcError) -> Finding:
+    return Finding(settings.root, name, Health.BAD, str(err), int(err.exit_code))
+
+
+def _listing(storage: Storage) -> tuple[Health, str]:
+    scan = scan_roots(storage)
+    message = f"{len(scan.directories)} job directories, {len(scan.metadata)} roots"
+    return (Health.GOOD if scan.directories else Health.WARNING), message
+
+
+def _reading(storage: Storage) -> tuple[Health, str]:
+    for listed in scan_roots(storage).metadata.values():
+        data = storage.read(ObjectKey(listed.key), max_bytes=MAX_METADATA_BYTES)
+        if data is not None:
+            return Health.GOOD, f"read {listed.key}, {len(data)} bytes"
+    return Health.WARNING, "there is no root to read"
+
+
+def _clock(storage: Storage, settings: StorageRootSettings) -> tuple[Health, str]:
+    time = storage.now()
+    if time.skew is None:
+        return Health.WARNING, "the storage does not tell its time: nothing will be deleted"
+    message = f"{time.skew.total_seconds():+.1f} s against this machine ({time.source})"
+    return (Health.GOOD if abs(time.skew) <= settings.clock_skew else Health.BAD), message
+
+
+def _undo(storage: Storage) -> tuple[Health, str]:
+    if storage.is_versioned:
+        return Health.GOOD, "the bucket is versioned: undelete works"
+    return Health.WARNING, "no versions are kept: a deletion is final"
+
+
+def _state(settings: StorageRootSettings) -> tuple[Health, str]:
+    """Try all that the state location must do, on a throwaway name."""
+    state = state_of(settings)
+    name = f"{state.folder}/doctor-{uuid.uuid4().hex}"
+    is_first = state.files.create(name, b"1")
+    is_second = state.files.create(name, b"2")
+    content = state.files.read(name)
+    state.files.remove(name)
+    if not is_first or is_second or content != b"1" or state.files.read(name) is not None:
+        return Health.BAD, f"{state.files.location} cannot hold a lock"
+    return Health.GOOD, f"{state.files.location} lists, reads, writes, creates and deletes"
+
+
+def _extra_roots(settings: StorageRootSettings) -> tuple[Health, str]:
+    found = [len(scan_roots(open_storage(uri)).metadata) for uri in settings.extra_roots]
+    if not settings.closed_world:
+        return Health.WARNING, "closed_world is not stated: nothing will be deleted"
+    return Health.GOOD, f"{len(found)} extra roots with {sum(found)} checkpoints; closed world"
+
+
+def _registry(settings: StorageRootSettings) -> tuple[Health, str]:
+    return Health.GOOD, f"{len(load_snapshots(settings.registry))} registry snapshots"
+
+
+def _rest_check(url: str) -> _Check:
+    def check() -> tuple[Health, str]:
+        cluster = FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe()
+        if not is_tested_version(cluster.flink_version):
+            return Health.WARNING, f"Flink {cluster.flink_version} is not in the tested list"
+        alive = [job for job in cluster.jobs.values() if not job.is_globally_terminal]
+        problems = [problem for job in alive if (problem := gate_problem(job)) is not None]
+        if problems:
+            return Health.WARNING, problems[0]
+        return Health.GOOD, f"Flink {cluster.flink_version}, {len(alive)} jobs alive"
+
+    return check
+
+
+def exit_code(findings: list[dict[str, Any]]) -> ExitCode:
+    """Return the code of the first bad finding."""
+    bad = [each for each in findings if each["health"] == Health.BAD]
+    return ExitCode(bad[0]["exit_code"] or ExitCode.FAILED) if bad else ExitCode.DONE
+
+
+def finding_tables(findings: list[dict[str, Any]]) -> list[RenderableType]:
+    """Return the findings as a table."""
+    table = Table("storage root", "check", "", "finding")
+    for each in findings:
+        row = (each["root"], each["check"], each["health"], each["message"])
+        table.add_row(*(Text(visible(str(cell))) for cell in row))
+    return [table]

@@ -1,0 +1,112 @@
+"""``explain``: why one object has its verdict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from orphangc.adapters.plan_files import PlanDirectory
+from orphangc.core.model import ObjectKey
+from orphangc.core.names import place_of_folder
+from orphangc.core.settings import StorageRootSettings
+from orphangc.core.uris import canonical
+from orphangc.errors import SettingsError
+from orphangc.runs.explain import OneVerdict, explain
+from orphangc.shell.compose import absolute, parent_of, roots_now, state_of
+from orphangc.shell.options import settings_from
+from orphangc.shell.planning import cycle_of
+from orphangc.shell.progress import shown_progress
+from orphangc.shell.render.words import visible
+
+__all__ = ["explain_key", "explanation_tables"]
+
+
+def explain_key(
+    key: str, *, plan_folder: Path | None, root: str | None, values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the explanation of one object's verdict, in a saved plan or in a fresh cycle.
+
+    Raises:
+        SettingsError: The object is not in the plan or storage, or its root cannot be told.
+
+    """
+    if plan_folder is not None:
+        return _from_plan(key, PlanDirectory(plan_folder))
+    settings = settings_from({**values, "root": root or _root_of(key)})
+    relative = _relative(key, settings)
+    found = OneVerdict(relative)
+    with shown_progress() as progress:
+        cycle = cycle_of(settings, found, progress)
+    if found.row is None:
+        raise SettingsError(f"{key} is not stored below {settings.root}")
+    tombstone = state_of(settings).tombstones().get(ObjectKey(relative))
+    return explain(
+        relative,
+        found.row,
+        plan=cycle.plan,
+        roots=cycle.mark.roots,
+        tombstone=tombstone,
+        base=canonical(settings.root),
+    )
+
+
+def _from_plan(key: str, directory: PlanDirectory) -> dict[str, Any]:
+    plan = directory.read()
+    relative = _relative(key, plan.settings)
+    found = OneVerdict(relative)
+    for batch in directory.rows(plan):
+        found.write(batch)
+    if found.row is None:
+        raise SettingsError(f"{key} is not in the plan of {plan.root}")
+    tombstone = state_of(plan.settings).tombstones().get(ObjectKey(relative))
+    return explain(
+        relative,
+        found.row,
+        plan=plan,
+        roots=roots_now(plan.settings),
+        tombstone=tombstone,
+        base=canonical(plan.root),
+    )
+
+
+def _relative(key: str, settings: StorageRootSettings) -> str:
+    """Return a key relative to the storage root, whether it was given so or as a URI."""
+    base = canonical(settings.root)
+    if ":" in key.partition("/")[0] or key.startswith("/"):
+        inside = base.key_of(canonical(key, settings.aliases))
+        if not inside:
+            raise SettingsError(f"{key} does not lie below {base}")
+        return inside
+    as_path = canonical(absolute(key))
+    return base.key_of(as_path) or key if base.scheme == "file" else key
+
+
+def _root_of(key: str) -> str:
+    """Return the folder that holds the job directory of an object.
+
+    Raises:
+        SettingsError: The object lies in no job directory.
+
+    """
+    place = canonical(absolute(key))
+    folder = parent_of(place)
+    inside = place_of_folder(folder.path.lstrip("/"))
+    if not inside.job_directory or not inside.job_id:
+        raise SettingsError(f"{key} lies in no job directory: give --plan or --root")
+    top = place.__class__(place.scheme, place.authority, "/")
+    return str(parent_of(top.child(inside.job_directory)))
+
+
+def explanation_tables(document: dict[str, Any]) -> list[RenderableType]:
+    """Return an explanation as a table."""
+    table = Table("what", "is")
+    for name, value in document.items():
+        shown = value if isinstance(value, str) else json.dumps(value, indent=1, default=str)
+        table.add_row(name, Text("\n".join(visible(line) for line in shown.splitlines())))
+    return [table]

@@ -1,0 +1,120 @@
+"""``registry export`` and ``registry show``."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from orphangc.adapters.flink_rest import FlinkRest
+from orphangc.adapters.plan_files import write_atomically
+from orphangc.adapters.storages import open_storage
+from orphangc.core.gate import JobFacts
+from orphangc.core.model import JobId, ObjectKey
+from orphangc.core.registry import MAX_SNAPSHOT_BYTES, read_snapshot, write_snapshot
+from orphangc.core.snapshot import RegistrySnapshot, oldest_retained
+from orphangc.core.uris import canonical
+from orphangc.errors import RefusedError, SettingsError, StorageUnreachableError
+from orphangc.runs.export import derive_snapshot
+from orphangc.runs.roots import RootReader
+from orphangc.shell.clock import now
+from orphangc.shell.compose import REST_TIMEOUT, absolute, parent_of
+from orphangc.shell.options import settings_from
+
+__all__ = ["export_snapshot", "show_snapshot", "snapshot_tables"]
+
+
+def export_snapshot(
+    values: Mapping[str, Any], *, job: str, out: Path, flink_rest: str | None
+) -> dict[str, Any]:
+    """Write a derived snapshot and return what is in it.
+
+    Raises:
+        SettingsError: The job id is none.
+        RefusedError: A root cannot be read, or the job has none.
+
+    """
+    if not re.fullmatch(r"[0-9a-f]{32}", job):
+        raise SettingsError(f"--job {job!r} is no job id of 32 lower-case hex digits")
+    settings = settings_from(values)
+    storage = open_storage(settings.root)
+    taken_at = storage.now().now or now()
+    facts = _facts(flink_rest, JobId(job))
+    read = RootReader(settings.aliases).collect(storage)
+    if read.unreadable:
+        first = read.unreadable[0]
+        raise RefusedError(f"cannot read {first.uri}: {first.reason}; nothing was exported")
+    own = [root for root in read.roots if root.job_id == job and root.directory is not None]
+    directory = own[0].directory if own else None
+    snapshot = derive_snapshot(
+        JobId(job),
+        sorted(own, key=lambda root: root.checkpoint_id),
+        directory=directory or storage.location,
+        facts=facts,
+        taken_at=taken_at,
+    )
+    data = write_snapshot(snapshot, compress=out.suffix == ".gz")
+    write_atomically(out, data)
+    return _document(read_snapshot(data))
+
+
+def _facts(url: str | None, job_id: JobId) -> JobFacts | None:
+    """Return what Flink says of the job.
+
+    Raises:
+        RefusedError: Flink does not know it.
+
+    """
+    if url is None:
+        return None
+    facts = FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe().jobs.get(job_id)
+    if facts is None:
+        raise RefusedError(f"Flink does not know job {job_id}; nothing was exported")
+    return facts
+
+
+def show_snapshot(file: str) -> dict[str, Any]:
+    """Return what a snapshot holds.
+
+    Raises:
+        UnreadableSnapshotError: It is damaged, partial, or of an unknown form.
+        StorageUnreachableError: It is not there.
+
+    """
+    place = canonical(absolute(file))
+    data = open_storage(parent_of(place)).read(ObjectKey(place.name), max_bytes=MAX_SNAPSHOT_BYTES)
+    if data is None:
+        raise StorageUnreachableError(f"{place} does not exist")
+    return _document(read_snapshot(data))
+
+
+def _document(snapshot: RegistrySnapshot) -> dict[str, Any]:
+    return {
+        "source": snapshot.source,
+        "flink_version": snapshot.flink_version,
+        "job_id": snapshot.job_id,
+        "jm_epoch": snapshot.jm_epoch,
+        "sequence": snapshot.sequence,
+        "nonce": snapshot.nonce,
+        "taken_at": snapshot.taken_at.isoformat(),
+        "checkpoint_dir": snapshot.checkpoint_dir,
+        "max_concurrent": snapshot.max_concurrent,
+        "oldest_retained_checkpoint_id": oldest_retained(snapshot),
+        "retained_checkpoint_ids": [each.id for each in snapshot.retained],
+        "issued_checkpoint_ids": [each.id for each in snapshot.issued],
+        "entries": len(snapshot.entries),
+        "kinds": dict(Counter(entry.kind.value for entry in snapshot.entries)),
+    }
+
+
+def snapshot_tables(document: dict[str, Any]) -> list[RenderableType]:
+    """Return what a snapshot holds as a table."""
+    table = Table("field", "value")
+    for name, value in document.items():
+        table.add_row(name, str(value))
+    return [table]

@@ -1,0 +1,195 @@
+"""``plan`` and ``sweep``: from settings to files and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import structlog
+
+from orphangc.adapters.plan_files import NoVerdicts, PlanDirectory, VerdictFiles
+from orphangc.core.model import Action
+from orphangc.core.plan import Plan
+from orphangc.core.settings import StorageRootSettings
+from orphangc.ports import Progress, VerdictSink
+from orphangc.runs.breakdown import Breakdown
+from orphangc.runs.cycle import Cycle, run_cycle
+from orphangc.runs.lock import acquire
+from orphangc.runs.roots import RootReader
+from orphangc.runs.sweep import OUTCOME_SCHEMA, Sweep, SweepResult, check_plan
+from orphangc.shell.clock import is_dead, now, this_process
+from orphangc.shell.compose import opened, state_of
+from orphangc.shell.progress import shown_progress
+from orphangc.shell.render.html import render_html
+from orphangc.shell.render.markdown import render_markdown
+
+__all__ = ["cycle_of", "make_plan", "sweep_plan"]
+
+log = structlog.get_logger()
+
+
+class _Several:
+    """Hands each batch to several sinks."""
+
+    def __init__(self, sinks: Sequence[VerdictSink]) -> None:
+        self._sinks = sinks
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        for sink in self._sinks:
+            sink.write(batch)
+
+
+def cycle_of(settings: StorageRootSettings, sink: VerdictSink, progress: Progress) -> Cycle:
+    """Return one dry cycle of a storage root."""
+    state = state_of(settings)
+    tombstones, halted = state.tombstones(), state.halted()
+    with opened(settings, progress) as root:
+        return run_cycle(
+            root.outside,
+            settings,
+            reader=RootReader(settings.aliases, settings.acknowledged),
+            tombstones=tombstones,
+            halted=halted,
+            sink=sink,
+        )
+
+
+def make_plan(
+    settings: StorageRootSettings,
+    *,
+    out: Path | None,
+    report: Path | None,
+    summary: Path | None,
+) -> Plan:
+    """Return a plan, written to ``out`` and rendered to ``report`` and ``summary`` if given.
+
+    Raises:
+        OrphanGcError: Nothing was planned, and nothing was written.
+
+    """
+    breakdown = Breakdown(now())
+    directory = None if out is None else PlanDirectory(out)
+    if directory is not None:
+        directory.prepare()
+    with shown_progress() as progress, _verdicts(directory) as verdicts:
+        cycle = cycle_of(settings, _Several([breakdown, verdicts]), progress)
+        files = verdicts.close() if isinstance(verdicts, VerdictFiles) else {}
+    plan = cycle.plan.model_copy(update={"verdict_files": files}).signed()
+    if directory is not None:
+        plan = directory.write(cycle.plan, files)
+    if report is not None:
+        report.write_text(render_html(plan, breakdown), encoding="utf-8")
+    if summary is not None:
+        summary.write_text(render_markdown(plan, breakdown), encoding="utf-8")
+    _log_plan(plan)
+    return plan
+
+
+@contextmanager
+def _verdicts(directory: PlanDirectory | None) -> Iterator[VerdictFiles | NoVerdicts]:
+    """Yield the sink of a plan; what a failed plan has written is removed again."""
+    if directory is None:
+        yield NoVerdicts()
+        return
+    verdicts = VerdictFiles(directory.verdicts)
+    try:
+        yield verdicts
+    except BaseException:
+        verdicts.discard()
+        raise
+
+
+def _log_plan(plan: Plan) -> None:
+    for job in plan.jobs:
+        if job.refused is not None:
+            log.warning(
+                "job.refused",
+                job_id=job.job_id,
+                guard=job.refused.guard,
+                reason=job.refused.message,
+            )
+    for warning in plan.warnings:
+        log.warning("plan.doubtful", reason=warning)
+    log.info(
+        "plan.written",
+        plan_id=plan.plan_id,
+        root=plan.root,
+        objects=plan.objects_listed,
+        orphans=plan.objects(Action.TOMBSTONE, Action.DELETE),
+        jobs=len(plan.jobs),
+        refused=sum(job.refused is not None for job in plan.jobs),
+        duration_seconds=plan.duration_seconds,
+    )
+
+
+def sweep_plan(
+    path: Path,
+    *,
+    is_deleting: bool,
+    flink_rest: Sequence[str] = (),
+    clears_halt: bool = False,
+) -> tuple[Plan, SweepResult]:
+    """Return a saved plan and what became of it.
+
+    Args:
+        path: The plan's folder.
+        is_deleting: Delete what is due.
+        flink_rest: Endpoints with credentials, which a plan does not hold; replaces the plan's.
+        clears_halt: A person has looked at why collection was halted.
+
+    Raises:
+        OrphanGcError: Nothing was swept.
+
+    """
+    directory = PlanDirectory(path)
+    plan = directory.read()
+    settings = plan.settings
+    if flink_rest:
+        settings = settings.model_copy(update={"flink_rest": tuple(flink_rest)})
+    check_plan(plan, settings, now())
+    state = state_of(settings)
+    holder = this_process()
+    lock = acquire(state.files, f"{state.folder}/lock", holder, is_dead=is_dead)
+    try:
+        if clears_halt:
+            state.clear_halt()
+        with shown_progress() as progress, opened(settings, progress) as root:
+            sweep = Sweep(
+                outside=root.outside,
+                settings=settings,
+                state=state,
+                lock=lock,
+                run_id=_run_id(now(), holder.token),
+                is_deleting=is_deleting,
+            )
+            result = sweep.carry_out(plan, directory.rows(plan))
+    finally:
+        lock.release()
+    directory.write_outcome(_outcome(plan, sweep.run_id, result), _table(result.rows))
+    return plan, result
+
+
+def _run_id(at: datetime, token: str) -> str:
+    return f"{at:%Y%m%dT%H%M%SZ}-{token[:8]}"
+
+
+def _outcome(plan: Plan, run_id: str, result: SweepResult) -> dict[str, Any]:
+    return {
+        "schema_version": 1,
+        "run_id": run_id,
+        "plan_id": plan.plan_id,
+        "root": plan.root,
+        "counts": result.counts(),
+        "refused": result.refused,
+        "stopped": result.stopped,
+        "exit_code": int(result.exit_code),
+    }
+
+
+def _table(rows: list[dict[str, Any]]) -> pa.Table:
+    filled = [{name: row.get(name) for name in OUTCOME_SCHEMA.names} for row in rows]
+    return pa.Table.from_pylist(filled, schema=OUTCOME_SCHEMA)

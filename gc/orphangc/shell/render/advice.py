@@ -1,0 +1,143 @@
+"""What to do about each guard that refused and each condition that is unmet; one sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from orphangc.core.conditions import Condition
+from orphangc.core.guards import Guard
+
+__all__ = ["CONDITION_ADVICE", "GUARD_ADVICE", "condition_advice", "guard_advice"]
+
+GUARD_ADVICE: Mapping[str, str] = {
+    Guard.UNREADABLE_ROOT: (
+        "Repair or remove the broken checkpoint; if it must stay, name its exact bytes with"
+        " --unsafe-acknowledge-root URI=SHA256."
+    ),
+    Guard.CLOCK_SKEW: (
+        "Synchronise this machine's clock (NTP) and plan again; raise --clock-skew only if the"
+        " difference is known and constant."
+    ),
+    Guard.FUTURE_TIME: (
+        "Find out who wrote a store time in the future; the job can be judged once that time"
+        " has passed."
+    ),
+    Guard.COPIED_TREE: (
+        "This directory was copied or restored from a backup, so its times say nothing of age;"
+        " let the job complete a checkpoint of its own, and plan again after the grace period."
+    ),
+    Guard.PARSER_DISAGREEMENT: (
+        "Report this to the authors of orphangc together with the _metadata file; until it is"
+        " understood nothing can be planned."
+    ),
+    Guard.UNPROVEN_LAYOUT: (
+        "Nothing to do: with file merging, changelog or ForSt nobody outside Flink can tell what"
+        " is live; let Flink clean up this job itself."
+    ),
+    Guard.UNKNOWN_OWNER: (
+        "Name the job that writes to this directory with --owner, if it is one job only."
+    ),
+    Guard.TWO_OWNERS: (
+        "Stop the job on one of the clusters, or move the older directory of checkpoints away"
+        " and name it with --extra-roots."
+    ),
+    Guard.ENDED_JOB_IS_RUNNING: (
+        "Take the job out of --ended-job: somebody still runs it or writes its checkpoints."
+    ),
+    Guard.NO_ROOTS: (
+        "Wait for the job's first checkpoint; if the job is over for good, declare it with"
+        " --ended-job."
+    ),
+    Guard.DAMAGED_LATEST_ROOT: (
+        "Look for the missing files first: check the aliases (--alias), --extra-roots and what"
+        " else deletes in this bucket; for a job that is over, --ended-job accepts the damage."
+    ),
+    Guard.UNSTABLE_ROOT: (
+        "Raise state.checkpoints.num-retained, or the checkpoint interval, so that one checkpoint"
+        " stays for as long as the listing takes; add with --extra-roots a directory that lies"
+        " elsewhere."
+    ),
+    Guard.GATE: (
+        "Without a registry snapshot a running job can be judged only with one concurrent"
+        " checkpoint on plain RocksDB or heap state: change the job, or export its registry"
+        " and pass --registry."
+    ),
+    Guard.REGISTRY: (
+        "Check that the exporter inside the JobManager still writes snapshots, then plan again"
+        " with the newest ones."
+    ),
+    Guard.DEPENDENT_JOB: (
+        "Resolve what stops the other job first: it was restored from this directory and still"
+        " needs files in it."
+    ),
+}
+"""A job that a guard refused keeps everything, whatever is said about the rest."""
+
+CONDITION_ADVICE: Mapping[str, str] = {
+    Condition.CLOSED_WORLD: (
+        "Give every savepoint folder and every other storage whose checkpoints may refer here"
+        " with --extra-roots, then state with --closed-world that this is all there is."
+    ),
+    Condition.JOB_STATE_UNKNOWN: (
+        "Name the cluster that runs the job with --flink-rest, or declare with --ended-job that"
+        " the job is over."
+    ),
+    Condition.GATE_NOT_SEEN: (
+        "Make sure that every --flink-rest endpoint answers for the whole time of the listing,"
+        " and plan again."
+    ),
+    Condition.NOT_QUIET: (
+        "Wait until nothing has changed in the directory for the quiet period; if something keeps"
+        " changing it, the job is not over."
+    ),
+    Condition.UNTESTED_FLINK_VERSION: (
+        "Read the plan as a report only: this Flink release, or vendor's build of it, has not"
+        " been tested with orphangc."
+    ),
+    Condition.UNTESTED_STORAGE: (
+        "Read the plan as a report only: deletion has not been tested on this kind of storage."
+    ),
+    Condition.STORE_CLOCK_UNKNOWN: (
+        "Reach the storage by an endpoint that tells its time (a Date header); without it no"
+        " object has a known age."
+    ),
+    Condition.REGISTRY_ORDER_UNPROVEN: (
+        "Read the plan as a report only: snapshots do not yet prove that they are newer than the"
+        " listing."
+    ),
+    Condition.NOTHING_PROTECTED: (
+        "Check --alias and --extra-roots: a running job whose checkpoints use nothing of shared/"
+        " usually means that its paths are spelled otherwise."
+    ),
+    Condition.DEPENDENT_JOB: (
+        "Resolve what blocks the other job first: it was restored from this directory and still"
+        " needs files in it."
+    ),
+    Condition.HALTED: (
+        "An earlier run found that something in use had been judged an orphan: find out why"
+        " before anything else, then remove halted.json from the state location."
+    ),
+    Condition.REVIVED: (
+        "Something that had a tombstone is in use again: find out which checkpoint brought it"
+        " back before anything is deleted here."
+    ),
+    Condition.MAX_DELETE_SHARE: (
+        "Look at the orphans; if the share is right, raise --max-delete-share for this one plan."
+    ),
+    Condition.MAX_DELETES: (
+        "Look at the orphans; if the number is right, raise --max-deletes for this one plan."
+    ),
+}
+"""A blocked job is planned as a report; ``sweep`` deletes nothing of it."""
+
+_ELSE = "See the message; another version of orphangc made this plan."
+
+
+def guard_advice(guard: str) -> str:
+    """Return what to do about a guard that refused, as the plan names it."""
+    return GUARD_ADVICE.get(guard, _ELSE)
+
+
+def condition_advice(condition: str) -> str:
+    """Return what to do about an unmet condition, as the plan names it."""
+    return CONDITION_ADVICE.get(condition, _ELSE)

@@ -1,0 +1,178 @@
+"""What a person wants to know of a plan at once, as a value that every rendering shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from orphangc.core.model import Action
+from orphangc.core.plan import JobPart, Plan
+from orphangc.runs.breakdown import Amount, Breakdown, summed
+from orphangc.shell.render.advice import condition_advice, guard_advice
+from orphangc.shell.render.kinds import Kind, by_kind
+from orphangc.shell.render.words import NO_JOB, human_bytes
+
+__all__ = [
+    "Fate",
+    "Stop",
+    "Summary",
+    "counted",
+    "fate_of",
+    "headline",
+    "name_of",
+    "stops",
+    "summarise",
+]
+
+
+class Fate(StrEnum):
+    """What a sweep may do to a job."""
+
+    REFUSED = "refused"
+    BLOCKED = "blocked"
+    CLEAR = "clear"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """One guard or condition, and all jobs that it stops.
+
+    Attributes:
+        fate: ``REFUSED`` for a guard, ``BLOCKED`` for a condition of deletion.
+        code: Its name in the plan.
+        advice: What to do about it.
+        jobs: Names of the jobs with the sentence that each was given.
+
+    """
+
+    fate: Fate
+    code: str
+    advice: str
+    jobs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The plan in a few numbers.
+
+    Attributes:
+        kinds: All that was listed, by kind.
+        tombstones: What a sweep lays tombstones for.
+        revived: What a sweep drops the tombstones of.
+        due: What ``sweep --delete`` would delete if nothing stopped it.
+        held_back: The part of ``due`` that lies in blocked jobs; ``None`` if nobody counted.
+        fates: How many jobs.
+        missing: How many references point to nothing.
+
+    """
+
+    kinds: Mapping[Kind, Amount]
+    tombstones: Amount
+    revived: Amount
+    due: Amount
+    held_back: Amount | None
+    fates: Mapping[Fate, int]
+    missing: int
+
+    @property
+    def deletable(self) -> Amount:
+        """Return what ``sweep --delete`` would delete, as far as is known."""
+        back = self.held_back or Amount()
+        return Amount(self.due.objects - back.objects, self.due.bytes - back.bytes)
+
+
+def fate_of(job: JobPart) -> Fate:
+    """Return what a sweep may do to a job."""
+    if job.refused is not None:
+        return Fate.REFUSED
+    return Fate.BLOCKED if job.blocked else Fate.CLEAR
+
+
+def name_of(job: JobPart) -> str:
+    """Return the job's id, or its directory where nobody knows the owner."""
+    return job.job_id or (job.directories[0] if job.directories else NO_JOB)
+
+
+def summarise(plan: Plan, breakdown: Breakdown | None = None) -> Summary:
+    """Return the plan in a few numbers.
+
+    Args:
+        plan: Signed or not.
+        breakdown: Of the same cycle; tells how much of what is due lies in blocked jobs.
+
+    """
+    fates = [fate_of(job) for job in plan.jobs]
+    return Summary(
+        kinds=by_kind(plan.tallies),
+        tombstones=_with_action(plan, Action.TOMBSTONE),
+        revived=_with_action(plan, Action.REVIVE),
+        due=_with_action(plan, Action.DELETE),
+        held_back=_held_back(plan, fates, breakdown),
+        fates={fate: fates.count(fate) for fate in Fate},
+        missing=sum(len(job.missing) for job in plan.jobs),
+    )
+
+
+def _with_action(plan: Plan, action: Action) -> Amount:
+    parts = (Amount(t.objects, t.bytes) for t in plan.tallies if t.action is action)
+    return sum(parts, Amount())
+
+
+def _held_back(plan: Plan, fates: list[Fate], breakdown: Breakdown | None) -> Amount | None:
+    """Return what is due in blocked jobs; all or nothing of it needs no counting."""
+    due = _with_action(plan, Action.DELETE)
+    if not due.objects or Fate.BLOCKED not in fates:
+        return Amount()
+    if Fate.CLEAR not in fates:
+        return due
+    if breakdown is None:
+        return None
+    clear = {j.job_id for j, fate in zip(plan.jobs, fates, strict=True) if fate is Fate.CLEAR}
+    deletions = (cell for cell in breakdown.cells() if cell.action is Action.DELETE)
+    return summed(deletions, lambda cell: cell.job_id not in clear).get(True, Amount())
+
+
+def stops(jobs: Iterable[JobPart]) -> tuple[Stop, ...]:
+    """Return every guard and condition that stops a job, refusals first, then by jobs stopped."""
+    found: dict[tuple[Fate, str], list[tuple[str, str]]] = {}
+    for job in jobs:
+        name = name_of(job)
+        if job.refused is not None:
+            key = (Fate.REFUSED, job.refused.guard)
+            found.setdefault(key, []).append((name, job.refused.message))
+        for each in job.blocked:
+            found.setdefault((Fate.BLOCKED, each.condition), []).append((name, each.message))
+    ordered = sorted(found.items(), key=lambda item: (item[0][0] is Fate.BLOCKED, -len(item[1])))
+    return tuple(_stop(fate, code, named) for (fate, code), named in ordered)
+
+
+def _stop(fate: Fate, code: str, named: list[tuple[str, str]]) -> Stop:
+    advice = guard_advice(code) if fate is Fate.REFUSED else condition_advice(code)
+    return Stop(fate=fate, code=code, advice=advice, jobs=tuple(named))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: ``1 job``, ``2,048 objects``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def headline(plan: Plan, summary: Summary) -> str:
+    """Return the one sentence that says what a sweep of this plan would do."""
+    if not plan.jobs:
+        return "No job was judged; nothing would be touched."
+    if plan.are_all_refused:
+        return "Every job is refused: nothing would be touched, and nobody knows what is live."
+    due = summary.deletable
+    deletion = f"delete {_amount(due)}" if due.objects else "delete nothing"
+    tombstones = f"lay {counted(summary.tombstones.objects, 'tombstone')}"
+    sentence = f"A sweep would {tombstones} and, with --delete, {deletion}."
+    if summary.held_back is None:
+        return f"{sentence} What lies in blocked jobs stays."
+    if summary.held_back.objects:
+        return f"{sentence} {_amount(summary.held_back)} more are due in blocked jobs, and stay."
+    return sentence
+
+
+def _amount(amount: Amount) -> str:
+    return f"{counted(amount.objects, 'object')} ({human_bytes(amount.bytes)})"

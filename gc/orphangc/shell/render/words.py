@@ -1,0 +1,87 @@
+"""Numbers, times and foreign text as people read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+from rich import filesize
+
+__all__ = [
+    "NO_JOB",
+    "duration",
+    "human_bytes",
+    "id_ranges",
+    "instant",
+    "share",
+    "visible",
+]
+
+NO_JOB = "(no job)"
+"""Stands for the owner of what lies in no known job's directory."""
+
+_INVISIBLE = re.compile(
+    "["
+    "\x00-\x1f\x7f-\x9f"  # C0 and C1 controls: terminal escapes, line ends
+    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # print as nothing
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff0-\uffff"  # the same, bidi
+    "\ud800-\udfff"  # halves of characters: no encoding can write them
+    "\U000e0000-\U000e0fff"
+    "]"
+)
+_UNITS = (("d", 86_400), ("h", 3_600), ("m", 60))
+
+
+def human_bytes(size: int) -> str:
+    """Return bytes in decimal units, as storage is sold: ``1.5 GB``."""
+    return filesize.decimal(size)
+
+
+def visible(text: str) -> str:
+    r"""Return foreign text with everything that a screen would obey spelled out: ``\x1b``.
+
+    Names in a bucket are anybody's: a line end breaks a table, a terminal escape moves the
+    cursor, and a direction mark makes one name look like another.
+    """
+    return _INVISIBLE.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def instant(at: datetime) -> str:
+    """Return a time in UTC to the second."""
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def duration(span: timedelta | float) -> str:
+    """Return a duration in the words of the settings: ``1d12h``; seconds stand for themselves."""
+    seconds = span.total_seconds() if isinstance(span, timedelta) else span
+    rest, parts = round(abs(seconds)), []
+    for unit, size in _UNITS:
+        count, rest = divmod(rest, size)
+        parts += [f"{count}{unit}"] if count else []
+    parts += [f"{rest}s"] if rest or not parts else []
+    return ("-" if seconds < 0 else "") + "".join(parts)
+
+
+def share(part: int, whole: int) -> str:
+    """Return a part in per cent; only nothing is 0 %, and only all is 100 %."""
+    if not part or not whole:
+        return "0 %"
+    per_cent = 100 * part / whole
+    if per_cent < 1:
+        return "<1 %"
+    if part < whole and per_cent > 99:  # noqa: PLR2004
+        return ">99 %"
+    return f"{per_cent:.0f} %"
+
+
+def id_ranges(ids: Iterable[int], limit: int = 12) -> str:
+    """Return ascending ids with neighbours drawn together: ``3, 7-12``; a few ranges of many."""
+    ranges: list[list[int]] = []
+    for each in ids:
+        if ranges and each == ranges[-1][1] + 1:
+            ranges[-1][1] = each
+        else:
+            ranges.append([each, each])
+    shown = [f"{a}" if a == b else f"{a}-{b}" for a, b in ranges[-limit:]]
+    return ("... " if len(ranges) > limit else "") + ", ".join(shown)

@@ -1,0 +1,175 @@
+"""What only a local folder has: links, odd names, permissions, folders that vanish."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from contracts.places import facts, listed, rows
+from orphangc.adapters.boundary import BatchBuilder
+from orphangc.errors import StorageUnreachableError
+from orphangc.ports import DeletionStatus
+
+
+@pytest.fixture
+def outside(tmp_path) -> Path:
+    """A folder beside the root, with something to lose."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "x").write_bytes(b"precious")
+    return folder
+
+
+def test_a_linked_folder_is_one_row_and_is_not_entered(local_place, outside):
+    """A link is no way out of the root, and a loop of links has no end."""
+    local_place.put("a/x")
+    (local_place.folder / "a/out").symlink_to(outside)
+    (local_place.folder / "a/loop").symlink_to(local_place.folder)
+    storage = local_place.open()
+    assert sorted(row["key"] for row in rows(storage)) == ["a/", "a/loop", "a/out", "a/x"]
+    assert storage.folder("a").folders == ()
+
+
+def test_what_is_no_regular_file_has_no_store_time(local_place, outside):
+    """So it is too young for ever: a link, a dangling one, a pipe."""
+    (local_place.folder / "link").symlink_to(outside / "x")
+    (local_place.folder / "dangling").symlink_to("nowhere")
+    os.mkfifo(local_place.folder / "pipe")
+    storage = local_place.open()
+    assert {row["key"]: row["modified_at"] for row in rows(storage)} == dict.fromkeys(
+        ["link", "dangling", "pipe"]
+    )
+    assert [found.modified_at for found in storage.stat(["link", "pipe"])] == [None, None]
+
+
+def test_a_link_is_never_deleted(local_place, outside):
+    """Neither the link nor what it points to, even if the facts are made to fit."""
+    local_place.put("file")
+    (local_place.folder / "link").symlink_to(outside / "x")
+    storage = local_place.open()
+    (link,) = storage.stat(["link"])
+    file = facts(storage, "file")
+    for wanted in (link, replace(file, key="link"), replace(link, modified_at=file.modified_at)):
+        assert storage.delete([wanted])[0].status is DeletionStatus.CHANGED
+    assert (local_place.folder / "link").read_bytes() == b"precious"
+
+
+def test_nothing_is_deleted_or_read_through_a_linked_folder(local_place, outside):
+    """A folder that became a link after the listing leads to somebody else's files."""
+    local_place.put("a/x", b"precious")
+    storage = local_place.open()
+    wanted = facts(storage, "a/x")
+    local_place.remove("a/x")
+    (local_place.folder / "a").rmdir()
+    (local_place.folder / "a").symlink_to(outside)
+    stamp = int(wanted.modified_at.timestamp() * 1e6) * 1000
+    os.utime(outside / "x", ns=(stamp, stamp))
+    (result,) = storage.delete([replace(wanted, etag=None)])
+    assert (result.status, result.error) == (DeletionStatus.FAILED, "symbolic link")
+    assert (outside / "x").exists()
+    with pytest.raises(StorageUnreachableError, match="symbolic link"):
+        storage.read("a/x", max_bytes=99)
+    with pytest.raises(StorageUnreachableError, match="symbolic link"):
+        storage.stat(["a/x"])
+    with pytest.raises(StorageUnreachableError, match="symbolic link"):
+        rows(storage, "a")
+
+
+def test_the_root_itself_may_be_a_link(local_place, tmp_path):
+    """The operator named it."""
+    local_place.put("a/x")
+    (tmp_path / "alias").symlink_to(local_place.folder)
+    storage = local_place.open(str(tmp_path / "alias"))
+    assert listed(storage) == ["a/x"]
+    assert storage.delete([facts(storage, "a/x")])[0].status is DeletionStatus.DELETED
+
+
+def test_another_folder_in_the_place_of_the_root_is_an_error(local_place):
+    """An unmounted disk leaves an empty folder behind: that is no empty storage."""
+    local_place.put("x")
+    storage = local_place.open()
+    local_place.folder.rename(local_place.folder.with_name("unmounted"))
+    local_place.folder.mkdir()
+    with pytest.raises(StorageUnreachableError, match="another folder"):
+        rows(storage)
+    with pytest.raises(StorageUnreachableError, match="another folder"):
+        storage.stat(["x"])
+
+
+def test_names_that_are_no_utf_8_are_shown_escaped_and_never_deleted(local_place, tmp_path):
+    """They fit in a parquet file, and the escape leads to no file, not even one called so."""
+    for name in (b"odd\xff", b"sub\xfe/x", rb"odd\xff"):
+        local_place.put(os.fsdecode(name))
+    storage = local_place.open()
+    batches = list(storage.objects())
+    pq.write_table(pa.Table.from_batches(batches), tmp_path / "listing.parquet")
+    found = listed(storage)
+    assert found == ["odd\\xff", "odd\\xff", "sub\\xfe/x"]
+    assert storage.folder().folders == ("sub\\xfe",)
+    wanted = replace(facts(storage, "odd\\xff"))
+    assert storage.delete([wanted])[0].status is DeletionStatus.FAILED
+    assert len(local_place.keys()) == 3
+    with pytest.raises(StorageUnreachableError, match="escaped"):
+        storage.read("sub\\xfe/x", max_bytes=9)
+
+
+def test_a_folder_that_may_not_be_read_is_an_error(local_place, monkeypatch):
+    """What we may not see may hold a checkpoint; a superuser may see all, hence the injection."""
+    local_place.put("a/secret/x")
+    storage = local_place.open()
+    real = os.open
+
+    def refuse(path, *args, **options):
+        if path == "secret":
+            raise PermissionError(13, "Permission denied")
+        return real(path, *args, **options)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(StorageUnreachableError, match="Permission denied"):
+        rows(storage)
+
+
+def test_a_folder_that_vanishes_during_the_walk_is_passed_over(local_place, monkeypatch):
+    """Flink deletes chk-N while we look; what else is there is still listed."""
+    local_place.put("chk-1/x")
+    local_place.put("chk-2/x")
+    monkeypatch.setattr(BatchBuilder, "ROWS", 1)
+    listing = local_place.open().objects()
+    seen = [row["key"] for row in next(listing).to_pylist()]
+    other = "chk-1" if any(key.startswith("chk-2") for key in seen) else "chk-2"
+    local_place.remove(f"{other}/x")
+    (local_place.folder / other).rmdir()
+    seen += [row["key"] for batch in listing for row in batch.to_pylist()]
+    assert not any(key.startswith(other) for key in seen)
+
+
+def test_a_root_that_is_a_file_is_an_error(local_place):
+    """As is one that is absent."""
+    local_place.put("x")
+    with pytest.raises(StorageUnreachableError, match="not a folder"):
+        local_place.open(f"{local_place.uri}/x")
+
+
+def test_a_replaced_file_of_the_same_size_and_time_is_kept(local_place):
+    """The inode tells them apart."""
+    local_place.put("x", b"one")
+    storage = local_place.open()
+    wanted = facts(storage, "x")
+    stamp = (local_place.folder / "x").stat().st_mtime_ns
+    local_place.put("y", b"two")
+    (local_place.folder / "y").rename(local_place.folder / "x")
+    os.utime(local_place.folder / "x", ns=(stamp, stamp))
+    assert storage.delete([wanted])[0].status is DeletionStatus.CHANGED
+    assert local_place.get("x") == b"two"
+
+
+def test_batches_are_small_enough_to_stream(local_place, monkeypatch):
+    """Memory does not grow with the folder."""
+    monkeypatch.setattr(BatchBuilder, "ROWS", 10)
+    local_place.put_all(f"{number:03}" for number in range(25))
+    assert [batch.num_rows for batch in local_place.open().objects()] == [10, 10, 5]

@@ -1,0 +1,102 @@
+"""Opening by URI: schemes, credentials, and errors that an operator can act on."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from contracts.conftest import use
+from contracts.places import S3Place, listed
+from contracts.servers import radosgw
+from orphangc.adapters.local_storage import LocalStorage
+from orphangc.adapters.s3_storage import S3Storage
+from orphangc.adapters.storages import open_state_files, open_storage
+from orphangc.errors import ExitCode, SettingsError, StorageUnreachableError
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a", "s3n", "s3p"])
+def test_all_of_hadoops_s3_schemes_are_s3(moto_url, monkeypatch, scheme):
+    """Flink's paths say s3a or s3p."""
+    use(monkeypatch, moto_url, "AK", "SK")
+    place = S3Place(moto_url, "AK", "SK")
+    storage = open_storage(place.uri.replace("s3:", f"{scheme}:"))
+    assert isinstance(storage, S3Storage)
+    assert str(storage.location) == place.uri
+
+
+@pytest.mark.parametrize("form", ["{}", "file:{}", "file://{}", "{}/", "{}//"])
+def test_a_path_needs_no_scheme(tmp_path, form):
+    """Nor does it mind one, or slashes at the end."""
+    storage = open_storage(form.format(tmp_path))
+    assert isinstance(storage, LocalStorage)
+    assert (storage.is_tested, storage.is_versioned) == (True, False)
+
+
+@pytest.mark.parametrize("where", ["relative/path", "", "gs://b/x", "nonsense://x/y", "s3:///x"])
+def test_what_cannot_be_opened_is_a_mistake_in_the_settings(where):
+    """A relative path, an unknown scheme, a package that is not installed."""
+    for opening in (open_storage, open_state_files):
+        with pytest.raises(SettingsError):
+            opening(where)
+
+
+def test_a_missing_package_is_named():
+    """The operator can install it."""
+    with pytest.raises(SettingsError, match="gcsfs"):
+        open_storage("gs://bucket/x")
+
+
+def test_without_credentials_nothing_hangs(moto_url, monkeypatch):
+    """Not even where an instance role is looked for."""
+    use(monkeypatch, moto_url, "AK", "SK")
+    place = S3Place(moto_url, "AK", "SK")
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    monkeypatch.delenv("AWS_EC2_METADATA_DISABLED")
+    monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://10.255.255.1")
+    begun = time.monotonic()
+    with pytest.raises(StorageUnreachableError, match="no credentials") as caught:
+        open_storage(place.uri)
+    assert time.monotonic() - begun < 15
+    assert caught.value.exit_code is ExitCode.UNREACHABLE
+
+
+@pytest.mark.s3
+@pytest.mark.parametrize("wrong", ["id", "secret"])
+def test_wrong_credentials_are_an_error_that_shows_none(radosgw_url, monkeypatch, wrong):
+    """On a server that checks signatures; neither id nor secret appears in the message."""
+    place = S3Place(radosgw_url, radosgw.ACCESS_KEY, radosgw.SECRET_KEY)
+    keys = [radosgw.ACCESS_KEY, radosgw.SECRET_KEY]
+    keys[wrong == "secret"] = "SOMETHINGWRONG"
+    use(monkeypatch, radosgw_url, *keys)
+    with pytest.raises(StorageUnreachableError) as caught:
+        open_storage(place.uri)
+    assert caught.value.exit_code is ExitCode.UNREACHABLE
+    assert not any(key in str(caught.value) for key in keys)
+
+
+@pytest.mark.s3
+def test_a_profile_in_the_shared_files_is_honoured(radosgw_url, monkeypatch, tmp_path):
+    """Keys and endpoint of AWS_PROFILE, on a server that checks signatures."""
+    place = S3Place(radosgw_url, radosgw.ACCESS_KEY, radosgw.SECRET_KEY)
+    place.put("x")
+    config, credentials = tmp_path / "config", tmp_path / "credentials"
+    Path(config).write_text(f"[profile ops]\nendpoint_url = {radosgw_url}\nregion = us-east-1\n")
+    Path(credentials).write_text(
+        f"[ops]\naws_access_key_id = {radosgw.ACCESS_KEY}\n"
+        f"aws_secret_access_key = {radosgw.SECRET_KEY}\n"
+    )
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(credentials))
+    monkeypatch.setenv("AWS_PROFILE", "ops")
+    assert listed(open_storage(place.uri)) == ["x"]
+
+
+def test_a_bucket_as_a_whole_may_be_the_root(moto_url, monkeypatch):
+    """Then every key is relative to nothing, a leading slash included."""
+    use(monkeypatch, moto_url, "AK", "SK")
+    place = S3Place(moto_url, "AK", "SK", prefix="")
+    place.put_all(["a/x", "/b"])
+    assert listed(open_storage(f"s3://{place.bucket}")) == ["/b", "a/x"]
