@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from botocore import loaders, session
 
 from contracts.places import FILLED, FolderPlace, GenericPlace, MemoryPlace, S3Place
 from contracts.servers import radosgw
@@ -15,6 +16,15 @@ from contracts.servers.stub import Stub, stub_server
 
 S3 = ("moto", pytest.param("radosgw", marks=pytest.mark.s3))
 ALL = ("local", "memory", "generic", *S3)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_sessions() -> Iterator[None]:
+    """Service models are read once: botocore would read them from disk for every opening."""
+    models = loaders.create_loader()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "create_loader", lambda *_: models)
+        yield
 
 
 @pytest.fixture(scope="session")

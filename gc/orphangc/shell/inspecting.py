@@ -16,6 +16,7 @@ from orphangc.core.uris import Location, canonical
 from orphangc.errors import ExitCode, OrphanGcError, UnreadableMetadataError
 from orphangc.flink.document import describe
 from orphangc.flink.metadata import read_metadata
+from orphangc.ports import Storage
 from orphangc.runs.roots import MAX_METADATA_BYTES
 from orphangc.shell.compose import absolute, parent_of
 from orphangc.shell.render.words import human_bytes, visible
@@ -41,10 +42,8 @@ def inspect_checkpoint(uri: str) -> dict[str, Any]:
 
     """
     try:
-        place = canonical(absolute(uri))
-        folder = parent_of(place) if place.name == METADATA_NAME else place
-        data = _read(folder)
-        return describe(read_metadata(data), directory=_spelled(folder))
+        folder, data = _read(canonical(absolute(uri)))
+        return describe(read_metadata(data), directory=str(folder))
     except UnreadableMetadataError as err:
         return _failed(uri, err, ExitCode.FAILED) | {"offset": err.offset, "reason": err.reason}
     except OrphanGcError as err:
@@ -53,20 +52,29 @@ def inspect_checkpoint(uri: str) -> dict[str, Any]:
         return _failed(uri, err, ExitCode.USAGE)
 
 
-def _spelled(folder: Location) -> str:
-    return str(folder)
-
-
 def _failed(uri: str, err: Exception, code: ExitCode) -> dict[str, Any]:
     return {"directory": uri, "error": str(err), "exit_code": int(code)}
 
 
-def _read(folder: Location) -> bytes:
+def _read(place: Location) -> tuple[Location, bytes]:
+    """Return a checkpoint's folder and its metadata: of a folder, or of a file of any name."""
+    folder, name = parent_of(place), place.name
     storage = open_storage(folder)
-    data = storage.read(ObjectKey(METADATA_NAME), max_bytes=MAX_METADATA_BYTES)
+    data = (
+        storage.read(ObjectKey(name), max_bytes=MAX_METADATA_BYTES)
+        if _is_file(storage, name)
+        else None
+    )
+    if data is None:
+        folder, name = place, METADATA_NAME
+        data = open_storage(folder).read(ObjectKey(name), max_bytes=MAX_METADATA_BYTES)
     if data is None:
         raise OrphanGcError(f"there is no {METADATA_NAME} in {folder}")
-    return data
+    return folder, data
+
+
+def _is_file(storage: Storage, name: str) -> bool:
+    return bool(name) and storage.stat([ObjectKey(name)])[0] is not None
 
 
 def checkpoint_tables(document: dict[str, Any]) -> list[RenderableType]:

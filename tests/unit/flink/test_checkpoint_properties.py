@@ -163,6 +163,8 @@ def test_nested_objects_and_classes_cannot_crash_the_reader() -> None:
     [
         (b"CheckpointProperties\0\0\0\0\0\0\0\2", b"CheckpointProperties\0\0\0\0\0\0\0\3"),
         (b"checkpoint.CheckpointProperties", b"checkpoint.CheckpointPropertiez"),
+        (b"\2\2\0\x08Z", b"\2\3\0\x08Z"),
+        (b"\x12\0\0xr\0\x0ejava", b"\x02\0\0xr\0\x0ejava"),
         (b"\x06forced", b"\x06forcex"),
         (b"checkpoint.CheckpointType\xd6", b"checkpoint.CheckpointTypo\xd6"),
         (b"FORWARD_BACKWARD", b"FORWARD_BACKWARE"),

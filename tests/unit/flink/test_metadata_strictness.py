@@ -167,6 +167,16 @@ def test_a_channel_table_must_be_used_up() -> None:
     )
 
 
+def test_a_channel_table_may_not_leave_its_last_bytes_to_what_follows() -> None:
+    """Its length reaches over the next field, which would parse all the same."""
+    good = hand.in_input(b"\x03" + hand.merged_channel(hand.file_handle()))
+    length = hand.blob(hand.listed(hand.i4(1) + hand.i4(2) + hand.i8(3) + hand.longs(4)))[:4]
+    longer = hand.i4(int.from_bytes(length, "big") + 4)
+    place = good.rindex(length + hand.i4(1) + hand.i4(1))
+    accept(good)
+    assert "channel table" in refuse(good[:place] + longer + good[place + 4 :]).reason
+
+
 def test_a_channel_table_cannot_read_beyond_its_blob() -> None:
     """The offsets of its last entry end inside, whatever follows."""
     entry = hand.i4(1) + hand.i4(2) + hand.i8(3) + hand.i4(2) + hand.i8(4)

@@ -23,6 +23,7 @@ __all__ = [
     "Kind",
     "KindWords",
     "by_kind",
+    "kind_order",
 ]
 
 
@@ -114,6 +115,11 @@ AGE_LABELS: Mapping[AgeBucket, str] = {
     AgeBucket.OLDER: "older",
     AgeBucket.UNKNOWN: "unknown",
 }
+
+
+def kind_order(reason: Reason) -> tuple[int, int]:
+    """Return the place of a reason: that of its kind, then its own."""
+    return list(KINDS).index(KIND_OF[reason]), list(Reason).index(reason)
 
 
 def by_kind(tallies: Iterable[Tally]) -> dict[Kind, Amount]:

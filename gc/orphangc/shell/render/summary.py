@@ -164,14 +164,21 @@ def headline(plan: Plan, summary: Summary) -> str:
     if plan.are_all_refused:
         return "Every job is refused: nothing would be touched, and nobody knows what is live."
     due = summary.deletable
-    deletion = f"delete {_amount(due)}" if due.objects else "delete nothing"
-    tombstones = f"lay {counted(summary.tombstones.objects, 'tombstone')}"
-    sentence = f"A sweep would {tombstones} and, with --delete, {deletion}."
+    at_most = "at most " if summary.held_back is None else ""
+    deletion = f"delete {at_most}{_amount(due)}" if due.objects else "delete nothing"
+    sentence = f"A sweep would {_tombstones(summary)} and, with --delete, {deletion}."
     if summary.held_back is None:
         return f"{sentence} What lies in blocked jobs stays."
     if summary.held_back.objects:
         return f"{sentence} {_amount(summary.held_back)} more are due in blocked jobs, and stay."
     return sentence
+
+
+def _tombstones(summary: Summary) -> str:
+    laid = f"lay {counted(summary.tombstones.objects, 'tombstone')}"
+    if not summary.revived.objects:
+        return laid
+    return f"{laid}, drop {summary.revived.objects:,} of what is in use again"
 
 
 def _amount(amount: Amount) -> str:

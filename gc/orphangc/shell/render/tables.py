@@ -1,23 +1,227 @@
-"""The plan and its outcome as tables for a terminal."""
+"""The plan and its outcome as tables for a terminal of 100 columns.
+
+Every text that comes from outside becomes a ``Text``, which Rich prints and never interprets,
+after its control characters were spelled out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rich import box
 from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 
-from orphangc.core.plan import Plan
+from orphangc.core.plan import JobPart, Plan
+from orphangc.shell.render.kinds import KIND_OF, KINDS, Kind, kind_order
+from orphangc.shell.render.summary import (
+    Fate,
+    Stop,
+    counted,
+    fate_of,
+    headline,
+    name_of,
+    stops,
+    summarise,
+)
+from orphangc.shell.render.words import (
+    duration,
+    human_bytes,
+    id_ranges,
+    instant,
+    share,
+    visible,
+)
 
 __all__ = ["outcome_tables", "plan_tables"]
 
+_JOBS = 50
+_NAMED = 2
+_STYLES: Mapping[Kind, str] = {
+    Kind.ORPHAN: "yellow",
+    Kind.DUE: "red",
+    Kind.REFUSED: "magenta",
+}
+_FATES: Mapping[Fate, tuple[str, str]] = {
+    Fate.REFUSED: ("■", "bold red"),
+    Fate.BLOCKED: ("▲", "yellow"),
+    Fate.CLEAR: ("●", "green"),
+}
+
 
 def plan_tables(plan: Plan) -> list[RenderableType]:
-    """Return what a person wants to know of a plan."""
-    return [Text(plan.plan_id)]
+    """Return what a person wants to know of a plan: sentence, tallies, jobs, what stops them."""
+    parts: list[RenderableType] = [_heading(plan), _tallies_table(plan)]
+    if plan.jobs:
+        parts.append(_jobs_table(plan.jobs))
+    if len(plan.jobs) > _JOBS:
+        parts.append(Text(f"{len(plan.jobs) - _JOBS:,} more jobs stand in plan.json."))
+    parts += [_stop_text(stop) for stop in stops(plan.jobs)]
+    parts += [_text(f"warning: {each}", "yellow") for each in plan.warnings]
+    return parts
 
 
 def outcome_tables(outcome: Mapping[str, Any]) -> list[RenderableType]:
-    """Return what a person wants to know of a sweep's ``outcome.json``."""
-    return [Text(str(outcome.get("run_id", "")))]
+    """Return what a person wants to know of a sweep.
+
+    Args:
+        outcome: ``outcome.json`` as ``runs.sweep`` wrote it; what is absent is not shown.
+
+    """
+    parts: list[RenderableType] = [_outcome_heading(outcome), _counts_table(outcome)]
+    refused = outcome.get("refused") or {}
+    if refused:
+        parts.append(_refused_table(refused))
+    if outcome.get("stopped"):
+        parts.append(_text(f"stopped early: {outcome['stopped']}", "bold red"))
+    for run_id in outcome.get("interrupted_runs") or ():
+        parts.append(_text(f"an earlier run was interrupted: {run_id}", "yellow"))
+    return parts
+
+
+def _text(value: object, style: str = "") -> Text:
+    """Return foreign text, harmless; long names may break anywhere."""
+    return Text(visible(str(value)), style=style, overflow="fold")
+
+
+def _table(title: str, *columns: str, numbers: Iterable[str] = ()) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    right = set(numbers)
+    for column in columns:
+        table.add_column(
+            column,
+            justify="right" if column in right else "left",
+            no_wrap=column in right,
+            overflow="fold",
+        )
+    return table
+
+
+# --- the plan
+
+
+def _heading(plan: Plan) -> Text:
+    heading = _text(plan.root, "bold")
+    heading.append(f"\nplan of {instant(plan.created_at)}, ", style="dim")
+    heading.append(f"grace period {duration(plan.bounds.grace_period_seconds)}\n", style="dim")
+    heading.append(headline(plan, summarise(plan)), style="")
+    return heading
+
+
+def _tallies_table(plan: Plan) -> Table:
+    table = _table(
+        "Verdicts",
+        "area",
+        "what",
+        "reason",
+        "objects",
+        "bytes",
+        "exactly",
+        "share",
+        numbers=("objects", "bytes", "exactly", "share"),
+    )
+    ordered = sorted(plan.tallies, key=lambda tally: (tally.scope, kind_order(tally.reason)))
+    for tally in ordered:
+        kind = KIND_OF[tally.reason]
+        table.add_row(
+            tally.scope.value,
+            Text(KINDS[kind].label, style=_STYLES.get(kind, "")),
+            tally.reason.value,
+            f"{tally.objects:,}",
+            human_bytes(tally.bytes),
+            f"{tally.bytes:,}",
+            share(tally.bytes, plan.bytes_listed),
+        )
+    table.add_section()
+    listed = (f"{plan.objects_listed:,}", human_bytes(plan.bytes_listed), f"{plan.bytes_listed:,}")
+    table.add_row("all", "Listed", "", *listed, "")
+    return table
+
+
+def _jobs_table(jobs: tuple[JobPart, ...]) -> Table:
+    table = _table(
+        "Jobs",
+        "job",
+        "may be swept",
+        "state",
+        "retained",
+        "live",
+        "listed",
+        "missing",
+        numbers=("live", "listed", "missing"),
+    )
+    for job in jobs[:_JOBS]:
+        table.add_row(
+            _text(name_of(job)),
+            _fate_text(fate_of(job)),
+            f"{job.state.value}, {job.mode.value}",
+            id_ranges(job.retained_checkpoint_ids, 3) or "none",
+            f"{job.live_objects:,}",
+            f"{job.listed_objects:,}",
+            f"{len(job.missing):,}",
+        )
+    return table
+
+
+def _fate_text(fate: Fate) -> Text:
+    mark, style = _FATES[fate]
+    return Text(f"{mark} {fate.value}", style=style)
+
+
+def _stop_text(stop: Stop) -> Text:
+    text = _fate_text(stop.fate)
+    text.overflow = "fold"
+    text.append(f" {visible(stop.code)}", style="bold")
+    text.append(f", {counted(len(stop.jobs), 'job')}: {stop.advice}")
+    for name, message in stop.jobs[:_NAMED]:
+        text.append(f"\n    {visible(name)}: {visible(message)}", style="dim")
+    if len(stop.jobs) > _NAMED:
+        text.append(f"\n    and {len(stop.jobs) - _NAMED:,} more", style="dim")
+    return text
+
+
+# --- the outcome
+
+
+def _outcome_heading(outcome: Mapping[str, Any]) -> Text:
+    heading = _text(outcome.get("root", ""), "bold")
+    verb = "deleting" if outcome.get("deleting") else "laying tombstones only"
+    heading.append(f"\nsweep {visible(str(outcome.get('run_id', '')))}, {verb}", style="dim")
+    heading.append(f", exit code {outcome.get('exit_code', '?')}", style="dim")
+    return heading
+
+
+def _counts_table(outcome: Mapping[str, Any]) -> Table:
+    table = _table(
+        "Outcomes",
+        "verdict",
+        "outcome",
+        "objects",
+        "bytes",
+        "exactly",
+        numbers=("objects", "bytes", "exactly"),
+    )
+    for name, amount in (outcome.get("counts") or {}).items():
+        action, _, became = str(name).partition("/")
+        size = int(amount["bytes"])
+        table.add_row(
+            _text(action),
+            _text(became, "red" if became == "failed" else ""),
+            f"{int(amount['objects']):,}",
+            human_bytes(size),
+            f"{size:,}",
+        )
+    if not table.row_count:
+        table.add_row("nothing", "was asked for", "0", human_bytes(0), "0")
+    return table
+
+
+def _refused_table(refused: Mapping[str, Any]) -> Table:
+    table = _table("Jobs of which nothing was deleted", "job", "why")
+    for job, why in list(refused.items())[:_JOBS]:
+        table.add_row(_text(job), _text(why))
+    if len(refused) > _JOBS:
+        table.add_row("...", f"{len(refused) - _JOBS:,} more stand in outcome.json")
+    return table
