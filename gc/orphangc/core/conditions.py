@@ -62,8 +62,12 @@ def _gate_not_seen(job: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 
 def _not_quiet(job: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """R13: an ended job whose directory still changes has not ended."""
-    newest = job.survey.newest_modified_at
+    """R13: an ended job whose directory still changes has not ended.
+
+    Its roots may lie in another storage than the listed one (entropy injection).
+    """
+    times = (job.survey.newest_modified_at, *(root.modified_at for root in job.own_roots))
+    newest = max((at for at in times if at is not None), default=None)
     if job.state is not JobState.ENDED or newest is None:
         return None
     if newest < cycle.now - cycle.margins.quiet_period:

@@ -79,7 +79,7 @@ def _is_older_than(modified_at: datetime | None, cutoff: datetime) -> bool:
 
 def _is_in_quarantine(tombstone: Tombstone, bounds: JobBounds) -> bool:
     """Return whether the period still runs or no newer checkpoint has completed since (R17)."""
-    if tombstone.since > bounds.quarantine_start:
+    if tombstone.since >= bounds.quarantine_start:
         return True
     newest = bounds.newest_completed_at
     return newest is not None and newest <= tombstone.since

@@ -19,6 +19,7 @@ from orphangc.core.gate import (
     is_not_subsumed,
     is_same_incarnation,
     latest_known_id,
+    layout_problem,
 )
 from orphangc.core.model import Mode
 from orphangc.core.snapshot import check_successor
@@ -33,6 +34,7 @@ class Guard(StrEnum):
     """Who voided a job's work."""
 
     UNREADABLE_ROOT = "unreadable_root"
+    ACKNOWLEDGED_ROOT = "acknowledged_root"
     CLOCK_SKEW = "clock_skew"
     FUTURE_TIME = "future_time"
     COPIED_TREE = "copied_tree"
@@ -49,12 +51,18 @@ class Guard(StrEnum):
     DEPENDENT_JOB = "dependent_job"
 
 
-def _unreadable_root(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+def _unreadable_root(_: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R6: a root that cannot be read may name any file of any directory."""
     for root in cycle.unreadable:
         if not root.is_acknowledged:
             return f"cannot read {root.uri}: {root.reason}; nothing will be planned for removal"
-        if root.directory in job.directories:
+    return None
+
+
+def _acknowledged_root(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R6: a root that the operator knows to be broken protects its whole directory."""
+    for root in cycle.unreadable:
+        if root.is_acknowledged and root.directory in job.directories:
             return f"{root.uri} is acknowledged as broken: its whole directory is kept"
     return None
 
@@ -102,7 +110,8 @@ def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
     for root in job.own_roots:
         if root.unproven_layout is not None:
             return f"{root.folder} holds {root.unproven_layout}"
-    return None
+    problems = (layout_problem(facts) for facts in (*job.before, *job.after))
+    return next((problem for problem in problems if problem is not None), None)
 
 
 def _unknown_owner(job: JobEvidence, _: CycleEvidence) -> str | None:
@@ -170,11 +179,11 @@ def _unstable_root(job: JobEvidence, _: CycleEvidence) -> str | None:
 
 
 def _pairs(job: JobEvidence) -> list[tuple[JobFacts, JobFacts]]:
-    """Return REST's facts before and after, of each cluster that knew the job both times."""
+    """Return REST's facts before and after, of each cluster that ran the job for a part of it."""
     return [
         (before, after)
         for before, after in zip(job.before, job.after, strict=False)
-        if not after.is_globally_terminal
+        if not (before.is_globally_terminal and after.is_globally_terminal)
     ]
 
 
@@ -219,6 +228,8 @@ def _derived_snapshot(job: JobEvidence) -> str | None:
 GUARDS: Mapping[Guard, Check] = {
     Guard.UNREADABLE_ROOT: _unreadable_root,
     Guard.CLOCK_SKEW: _clock_skew,
+    Guard.PARSER_DISAGREEMENT: _parser_disagreement,
+    Guard.ACKNOWLEDGED_ROOT: _acknowledged_root,
     Guard.FUTURE_TIME: _future_time,
     Guard.UNKNOWN_OWNER: _unknown_owner,
     Guard.TWO_OWNERS: _two_owners,
@@ -230,6 +241,8 @@ GUARDS: Mapping[Guard, Check] = {
     Guard.GATE: _gate,
     Guard.UNSTABLE_ROOT: _unstable_root,
     Guard.REGISTRY: _registry,
-    Guard.PARSER_DISAGREEMENT: _parser_disagreement,
 }
-"""Asked in this order; the first that objects voids the job."""
+"""Asked in this order; the first that objects voids the job.
+
+Those that void all jobs come first: one refusal a job is kept, and none may hide theirs.
+"""

@@ -113,11 +113,12 @@ def _area_of(part: str) -> tuple[Scope, int | None] | None:
 def _place_in(parts: list[str], position: int, job_id: str) -> Place | None:
     """Return the place if ``parts[position]`` opens an area of the job directory before it."""
     area = _area_of(parts[position])
-    if area is None:
+    above, below = parts[:position], parts[position + 1 :]
+    if area is None or "" in above:
         return None
     scope, checkpoint_id = area
-    directory, inner = "/".join(parts[:position]), "/".join(parts[position + 1 :])
-    return Place(directory, JobId(job_id), scope, inner, checkpoint_id)
+    inner = "/".join(below) or "/" * len(below)  # an object store has folders without a name
+    return Place("/".join(above), JobId(job_id), scope, inner, checkpoint_id)
 
 
 def place_of_folder(folder: str, root_name: str = "") -> Place:

@@ -81,7 +81,8 @@ def canonical(uri: str, aliases: Sequence[Alias] = ()) -> Location:
     source contains the place is applied, once.
 
     Raises:
-        ValueError: ``uri`` is empty or a relative path.
+        ValueError: ``uri`` is empty, a relative path, or a local path with a host in it, which
+            is mostly ``file:///x`` with a slash too few.
 
     """
     match = _SCHEME.fullmatch(uri)
@@ -92,6 +93,8 @@ def canonical(uri: str, aliases: Sequence[Alias] = ()) -> Location:
     authority = ""
     if rest.startswith("//"):
         authority, _, rest = rest[2:].partition("/")
+    if scheme == "file" and authority not in {"", "localhost"}:
+        raise ValueError(f"{uri!r} names a host; a local path is spelled file:///x or /x")
     if scheme == "file":
         authority = ""
     place = Location(scheme, authority, _normal_path(rest))

@@ -1,8 +1,8 @@
 """The one walk through a ``_metadata`` file, for whoever wants to build or to collect.
 
 Two passes read the same file: one builds the model, one only collects references. Whatever
-decides whether a file is accepted stands here, once; a pass brings its own way to read
-single fields (``steps``) and to make something of a record (``record``).
+decides whether a file is accepted stands here and in ``parts``, once; a pass brings its own
+way to read single fields (``steps``) and to make something of a record (``record``).
 """
 
 from __future__ import annotations
@@ -72,7 +72,23 @@ class Pass:
 
 @dataclass(slots=True, kw_only=True)
 class Walk:
-    """The state of one walk, with what a collecting pass finds on its way."""
+    """The state of one walk, with what a collecting pass finds on its way.
+
+    Attributes:
+        cursor: Where the walk is.
+        tables: The layouts that are legal in this file.
+        steps: As in ``Pass``.
+        record: As in ``Pass``.
+        depth: Handles around the position.
+        has_coordinator: Whether the operator being read has coordinator state.
+        handles: Number of handles so far.
+        met: Layouts of the handles so far.
+        paths: Absolute paths of files; filled by a collecting pass only, as those below.
+        relative_names: Names of files beside the metadata file.
+        directories: Absolute paths of directories.
+        ref_checkpoint_ids: Older checkpoints leant on.
+
+    """
 
     cursor: Cursor
     tables: Tables

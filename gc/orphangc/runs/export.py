@@ -6,7 +6,7 @@ It knows no more than the roots that it came from: it protects, and proves nothi
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -39,6 +39,7 @@ def derive_snapshot(
     *,
     directory: Location,
     facts: JobFacts | None,
+    sizes: Mapping[str, int],
     taken_at: datetime,
 ) -> RegistrySnapshot:
     """Return what the job's roots refer to, as a snapshot of source ``derived``.
@@ -51,6 +52,7 @@ def derive_snapshot(
         roots: Its own roots.
         directory: Its job directory.
         facts: What Flink's REST API says of it, ``None`` if it was not asked.
+        sizes: Bytes of what is stored below the directory, by path.
         taken_at: Aware UTC, before the roots were listed.
 
     Raises:
@@ -84,7 +86,7 @@ def derive_snapshot(
         ),
         issued=_issued(facts),
         restored=_restored(facts),
-        entries=_entries(roots, directory),
+        entries=_entries(roots, directory, sizes),
     )
 
 
@@ -102,7 +104,9 @@ def _restored(facts: JobFacts | None) -> tuple[RestoredCheckpoint, ...]:
     return (RestoredCheckpoint(id=shown.id, path=shown.external_path or "", mode=None),)
 
 
-def _entries(roots: Sequence[Root], directory: Location) -> tuple[RegistryEntry, ...]:
+def _entries(
+    roots: Sequence[Root], directory: Location, sizes: Mapping[str, int]
+) -> tuple[RegistryEntry, ...]:
     used: dict[str, _Used] = {}
     for root in roots:
         for folder, names in root.files.items():
@@ -114,6 +118,6 @@ def _entries(roots: Sequence[Root], directory: Location) -> tuple[RegistryEntry,
                 entry.created = min(entry.created, root.checkpoint_id)
                 entry.last_used = max(entry.last_used, root.checkpoint_id)
     return tuple(
-        RegistryEntry(path, EntryKind.FILE, None, each.created, each.last_used)
+        RegistryEntry(path, EntryKind.FILE, sizes.get(path), each.created, each.last_used)
         for path, each in sorted(used.items())
     )

@@ -18,8 +18,9 @@ from orphangc.core.gate import JobFacts
 from orphangc.core.model import JobId, ObjectKey
 from orphangc.core.registry import MAX_SNAPSHOT_BYTES, read_snapshot, write_snapshot
 from orphangc.core.snapshot import RegistrySnapshot, oldest_retained
-from orphangc.core.uris import canonical
+from orphangc.core.uris import Location, canonical
 from orphangc.errors import RefusedError, SettingsError, StorageUnreachableError
+from orphangc.ports import Storage
 from orphangc.runs.export import derive_snapshot
 from orphangc.runs.roots import RootReader
 from orphangc.shell.clock import now
@@ -50,17 +51,30 @@ def export_snapshot(
         first = read.unreadable[0]
         raise RefusedError(f"cannot read {first.uri}: {first.reason}; nothing was exported")
     own = [root for root in read.roots if root.job_id == job and root.directory is not None]
-    directory = own[0].directory if own else None
+    directory = (own[0].directory if own else None) or storage.location
     snapshot = derive_snapshot(
         JobId(job),
         sorted(own, key=lambda root: root.checkpoint_id),
-        directory=directory or storage.location,
+        directory=directory,
         facts=facts,
+        sizes=_sizes(storage, directory),
         taken_at=taken_at,
     )
     data = write_snapshot(snapshot, compress=out.suffix == ".gz")
     write_atomically(out, data)
     return _document(read_snapshot(data))
+
+
+def _sizes(storage: Storage, directory: Location) -> dict[str, int]:
+    """Return the bytes of everything below a job directory, by path relative to it."""
+    prefix = storage.location.key_of(directory) or ""
+    start = len(prefix) + 1 if prefix else 0
+    return {
+        row["key"][start:]: row["size"]
+        for batch in storage.objects(prefix)
+        for row in batch.select(["key", "size"]).to_pylist()
+        if row["size"] is not None
+    }
 
 
 def _facts(url: str | None, job_id: JobId) -> JobFacts | None:

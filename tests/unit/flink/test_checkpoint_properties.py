@@ -192,3 +192,21 @@ def test_a_type_name_may_be_anything() -> None:
     assert properties_of(long).type_name == "x" * 70_000
     refuse(with_block(CHECKPOINT.replace(name, b"\x70")))
     refuse(with_block(CHECKPOINT.replace(name, b"\x74\x00\x01\0")))
+
+
+def test_a_flag_that_is_an_object_is_refused() -> None:
+    """The names are right, the values are not."""
+    place = FLAGS_AT + 5
+    nulled = CHECKPOINT[:place] + b"\x70" + CHECKPOINT[place + 1 :]
+    changed = nulled.replace(b"Z\0\x06forced", b"L\0\x06forced\x74\0\1x")
+    assert "boolean" in refuse(with_block(changed)).reason
+
+
+def test_a_back_reference_is_followed_to_texts_and_not_to_classes() -> None:
+    """Handle 0 is the description of CheckpointProperties, handle 1 the type of a field."""
+    name = b"\x74\x00\x0aCheckpoint"
+    followed = CHECKPOINT.replace(name, b"\x71\x00\x7e\x00\x01")
+    type_name = "Lorg/apache/flink/runtime/checkpoint/SnapshotType;"
+    assert properties_of(followed).type_name == type_name
+    to_class = CHECKPOINT.replace(name, b"\x71\x00\x7e\x00\x00")
+    assert "class description" in refuse(with_block(to_class)).reason

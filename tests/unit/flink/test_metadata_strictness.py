@@ -6,8 +6,11 @@ import struct
 
 import pytest
 
-from orphangc.flink.model import HandleKind
+from orphangc.flink import walk
+from orphangc.flink.metadata import read_metadata
+from orphangc.flink.model import HandleKind, LayoutVariant
 from orphangc.flink.references import read_references
+from orphangc.flink.tables import Tables, tables_of
 from unit.flink import by_hand as hand
 from unit.flink.both_passes import accept, refuse
 from unit.flink.golden_files import golden
@@ -323,3 +326,16 @@ def test_a_file_that_fits_no_layout_reports_what_the_final_one_ran_into() -> Non
     error = refuse(data + b"\0")
     assert error.offset <= len(data)
     assert "two old layouts" not in error.reason
+
+
+def test_a_file_that_fits_both_old_layouts_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two readings are no reading; made to happen here, as no such file is known."""
+    data = golden("1.11.4/unaligned").data
+    assert read_metadata(data).variant is LayoutVariant.FLINK_1_11
+
+    def confused(version: int, variant: LayoutVariant) -> Tables:
+        is_old = variant is LayoutVariant.FLINK_1_14
+        return tables_of(version, LayoutVariant.FLINK_1_11 if is_old else variant)
+
+    monkeypatch.setattr(walk, "tables_of", confused)
+    assert "two old layouts" in refuse(data).reason

@@ -90,7 +90,7 @@ def _job_parts(jobs: Sequence[JobView]) -> Iterator[list[str]]:
         )
         for job in jobs[:_JOBS]
     )
-    yield _table(("Job", "May be swept", "State", "Stored", "Orphaned", "Missing"), rows)
+    yield _table(("Job", "Deletion", "State", "Stored", "Orphaned", "Missing"), rows)
     if len(jobs) > _JOBS:
         yield [f"The {_JOBS} largest of {len(jobs):,} jobs."]
 

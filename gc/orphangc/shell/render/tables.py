@@ -10,12 +10,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich import box
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from orphangc.core.model import Mode
 from orphangc.core.plan import JobPart, Plan
-from orphangc.shell.render.kinds import KIND_OF, KINDS, Kind, kind_order
+from orphangc.runs.breakdown import Breakdown
+from orphangc.shell.render.kinds import KIND_OF, Kind, kind_order
 from orphangc.shell.render.summary import (
     Fate,
     Stop,
@@ -51,14 +54,20 @@ _FATES: Mapping[Fate, tuple[str, str]] = {
 }
 
 
-def plan_tables(plan: Plan) -> list[RenderableType]:
-    """Return what a person wants to know of a plan: sentence, tallies, jobs, what stops them."""
-    parts: list[RenderableType] = [_heading(plan), _tallies_table(plan)]
+def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[RenderableType]:
+    """Return what a person wants to know of a plan: sentence, tallies, jobs, what stops them.
+
+    Args:
+        plan: Signed or not.
+        breakdown: Of the same cycle, if there is one: it tells what is due in blocked jobs.
+
+    """
+    parts: list[RenderableType] = [_heading(plan, breakdown), _tallies_table(plan)]
     if plan.jobs:
         parts.append(_jobs_table(plan.jobs))
     if len(plan.jobs) > _JOBS:
         parts.append(Text(f"{len(plan.jobs) - _JOBS:,} more jobs stand in plan.json."))
-    parts += [_stop_text(stop) for stop in stops(plan.jobs)]
+    parts += [_stop_block(stop) for stop in stops(plan.jobs)]
     parts += [_text(f"warning: {each}", "yellow") for each in plan.warnings]
     return parts
 
@@ -76,8 +85,8 @@ def outcome_tables(outcome: Mapping[str, Any]) -> list[RenderableType]:
         parts.append(_refused_table(refused))
     if outcome.get("stopped"):
         parts.append(_text(f"stopped early: {outcome['stopped']}", "bold red"))
-    for run_id in outcome.get("interrupted_runs") or ():
-        parts.append(_text(f"an earlier run was interrupted: {run_id}", "yellow"))
+    interrupted = outcome.get("interrupted_runs") or ()
+    parts += [_text(f"an earlier run was interrupted: {each}", "yellow") for each in interrupted]
     return parts
 
 
@@ -87,48 +96,44 @@ def _text(value: object, style: str = "") -> Text:
 
 
 def _table(title: str, *columns: str, numbers: Iterable[str] = ()) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
     right = set(numbers)
     for column in columns:
-        table.add_column(
-            column,
-            justify="right" if column in right else "left",
-            no_wrap=column in right,
-            overflow="fold",
-        )
+        if column in right:
+            table.add_column(column, justify="right", no_wrap=True)
+        else:
+            table.add_column(column, overflow="fold")
     return table
 
 
 # --- the plan
 
 
-def _heading(plan: Plan) -> Text:
+def _heading(plan: Plan, breakdown: Breakdown | None) -> Text:
     heading = _text(plan.root, "bold")
     heading.append(f"\nplan of {instant(plan.created_at)}, ", style="dim")
     heading.append(f"grace period {duration(plan.bounds.grace_period_seconds)}\n", style="dim")
-    heading.append(headline(plan, summarise(plan)), style="")
+    heading.append(headline(plan, summarise(plan, breakdown)))
     return heading
 
 
 def _tallies_table(plan: Plan) -> Table:
-    table = _table(
-        "Verdicts",
-        "area",
-        "what",
-        "reason",
-        "objects",
-        "bytes",
-        "exactly",
-        "share",
-        numbers=("objects", "bytes", "exactly", "share"),
-    )
+    numbers = ("objects", "bytes", "exactly", "share")
+    table = _table("Verdicts", "area", "verdict", "reason", *numbers, numbers=numbers)
     ordered = sorted(plan.tallies, key=lambda tally: (tally.scope, kind_order(tally.reason)))
     for tally in ordered:
-        kind = KIND_OF[tally.reason]
+        style = _STYLES.get(KIND_OF[tally.reason], "")
         table.add_row(
             tally.scope.value,
-            Text(KINDS[kind].label, style=_STYLES.get(kind, "")),
-            tally.reason.value,
+            Text(tally.action.value, style=style),
+            Text(tally.reason.value, style=style, overflow="fold"),
             f"{tally.objects:,}",
             human_bytes(tally.bytes),
             f"{tally.bytes:,}",
@@ -136,7 +141,7 @@ def _tallies_table(plan: Plan) -> Table:
         )
     table.add_section()
     listed = (f"{plan.objects_listed:,}", human_bytes(plan.bytes_listed), f"{plan.bytes_listed:,}")
-    table.add_row("all", "Listed", "", *listed, "")
+    table.add_row("all", "", "listed", *listed, "")
     return table
 
 
@@ -144,7 +149,7 @@ def _jobs_table(jobs: tuple[JobPart, ...]) -> Table:
     table = _table(
         "Jobs",
         "job",
-        "may be swept",
+        "deletion",
         "state",
         "retained",
         "live",
@@ -156,7 +161,7 @@ def _jobs_table(jobs: tuple[JobPart, ...]) -> Table:
         table.add_row(
             _text(name_of(job)),
             _fate_text(fate_of(job)),
-            f"{job.state.value}, {job.mode.value}",
+            _state_words(job),
             id_ranges(job.retained_checkpoint_ids, 3) or "none",
             f"{job.live_objects:,}",
             f"{job.listed_objects:,}",
@@ -165,21 +170,24 @@ def _jobs_table(jobs: tuple[JobPart, ...]) -> Table:
     return table
 
 
+def _state_words(job: JobPart) -> str:
+    """Return the state; the mode only where it is not the usual one."""
+    return job.state.value if job.mode is Mode.DERIVED else f"{job.state.value}, {job.mode.value}"
+
+
 def _fate_text(fate: Fate) -> Text:
     mark, style = _FATES[fate]
     return Text(f"{mark} {fate.value}", style=style)
 
 
-def _stop_text(stop: Stop) -> Text:
+def _stop_block(stop: Stop) -> Group:
     text = _fate_text(stop.fate)
-    text.overflow = "fold"
     text.append(f" {visible(stop.code)}", style="bold")
     text.append(f", {counted(len(stop.jobs), 'job')}: {stop.advice}")
-    for name, message in stop.jobs[:_NAMED]:
-        text.append(f"\n    {visible(name)}: {visible(message)}", style="dim")
+    lines = [_text(f"{name}: {message}", "dim") for name, message in stop.jobs[:_NAMED]]
     if len(stop.jobs) > _NAMED:
-        text.append(f"\n    and {len(stop.jobs) - _NAMED:,} more", style="dim")
-    return text
+        lines.append(Text(f"and {len(stop.jobs) - _NAMED:,} more", style="dim"))
+    return Group(text, *(Padding(line, (0, 0, 0, 4)) for line in lines))
 
 
 # --- the outcome

@@ -1,0 +1,112 @@
+"""Time and memory of ``plan`` on a synthetic local storage; prints, asserts nothing.
+
+Usage: ``python tests/bench/bench_plan.py [objects, default 1000000] [folder, default temporary]``
+
+Half of the objects are named by two retained checkpoints of each of four jobs, half are orphans.
+A folder that exists is used as it is, so that a second run measures the plan alone.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+
+from orphangc.flink.handles import FileHandle, IncrementalHandle, KeyGroupRange, NamedHandle
+from orphangc.flink.model import Metadata, Operator, Subtask
+from orphangc.flink.writer import write_metadata
+from orphangc.shell.clock import now
+
+RNG = random.Random(20240101)
+JOBS = 4
+SUBTASKS = 16
+AGE_SECONDS = 40 * 86_400
+
+
+def new_uuid() -> str:
+    return str(uuid.UUID(int=RNG.getrandbits(128)))
+
+
+def metadata(directory: Path, checkpoint_id: int, names: list[str]) -> bytes:
+    subtasks = []
+    for index in range(SUBTASKS):
+        handles = tuple(
+            NamedHandle(
+                name=f"{number:06d}.sst",
+                handle=FileHandle(path=f"file:{directory}/shared/{name}", size=1),
+            )
+            for number, name in enumerate(names[index::SUBTASKS])
+        )
+        keyed = IncrementalHandle(
+            checkpoint_id=checkpoint_id,
+            backend_id=new_uuid(),
+            groups=KeyGroupRange(first=index, count=1),
+            checkpointed_size=1,
+            meta=FileHandle(path=f"file:{directory}/chk-{checkpoint_id}/meta-{index}", size=1),
+            shared=handles,
+            private=(),
+            state_handle_id=new_uuid(),
+            code=11,
+        )
+        subtasks.append(Subtask(index=index, managed_keyed=keyed))
+    operator = Operator(
+        id="0" * 32, parallelism=SUBTASKS, max_parallelism=128, subtasks=tuple(subtasks)
+    )
+    return write_metadata(
+        Metadata(
+            format_version=3, checkpoint_id=checkpoint_id, master_states=(), operators=(operator,)
+        )
+    )
+
+
+def write(path: Path, data: bytes, at: float) -> None:
+    path.write_bytes(data)
+    os.utime(path, (at, at))
+
+
+def make(root: Path, objects: int) -> None:
+    old = now().timestamp() - AGE_SECONDS
+    for job in range(JOBS):
+        directory = root / f"{job:032x}"
+        (directory / "shared").mkdir(parents=True)
+        names = [new_uuid() for _ in range(objects // JOBS)]
+        for position, name in enumerate(names):
+            write(directory / "shared" / name, b"", old + position / 1000)
+        for checkpoint_id in (41, 42):
+            folder = directory / f"chk-{checkpoint_id}"
+            folder.mkdir()
+            data = metadata(directory, checkpoint_id, names[: len(names) // 2])
+            write(folder / "_metadata", data, old + 86_400)
+            for index in range(SUBTASKS):
+                write(folder / f"meta-{index}", b"", old + 86_400)
+
+
+def main() -> None:
+    objects = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    with tempfile.TemporaryDirectory() as temporary:
+        root = Path(sys.argv[2] if len(sys.argv) > 2 else temporary) / "checkpoints"
+        if not root.exists():
+            make(root, objects)
+        command = [sys.executable, "-m", "orphangc", "plan", str(root), "--ended-job", "all"]
+        command += ["--closed-world", "--state", f"{temporary}/state", "--out", f"{temporary}/plan"]
+        start = time.perf_counter()
+        subprocess.run([*command, "--output", "json"], check=True, stdout=subprocess.DEVNULL)
+        wall = time.perf_counter() - start
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"objects          {objects}")
+    print(f"wall             {wall:.1f} s")
+    print(
+        f"cpu, user        {used.ru_utime:.1f} s, {used.ru_utime * 1e6 / objects:.1f} us an object"
+    )
+    print(f"cpu, system      {used.ru_stime:.1f} s")
+    print(f"peak memory      {used.ru_maxrss / 1024:.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""What a test of a whole command may see of this machine: nothing of its user's own."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import structlog
+
+from orphangc.runs import observe
+
+_FOREIGN = ("AWS_", "FSSPEC_", "ORPHANGC_", "XDG_")
+_COLOURS = ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS", "CLICOLOR_FORCE")
+
+
+@pytest.fixture(autouse=True)
+def own_surroundings(monkeypatch, tmp_path_factory):
+    """Give each test its own home, no credentials, no colours, and no waiting for caches."""
+    for name in [name for name in os.environ if name.startswith(_FOREIGN) or name in _COLOURS]:
+        monkeypatch.delenv(name)
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(observe, "_LATER", 0.0)
+    yield
+    structlog.reset_defaults()

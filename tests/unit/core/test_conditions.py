@@ -1,0 +1,220 @@
+"""Every condition of deletion blocks exactly its own case, and the plan stays sound as a report."""
+
+from dataclasses import replace
+
+import pytest
+from builders import (
+    JOB,
+    T0,
+    a_cycle,
+    a_job,
+    a_root,
+    a_snapshot,
+    a_survey,
+    ago,
+    an_ended_job,
+    some_facts,
+)
+
+from orphangc.core.conditions import CONDITIONS, Condition
+from orphangc.core.evidence import JobState
+from orphangc.core.judge import Judgement, judge, judge_all
+from orphangc.core.model import Mode
+
+OVER = (some_facts(status="FINISHED"),)
+
+
+def blocks(job=None, cycle=None, conditions=CONDITIONS) -> list[Condition]:
+    judgement = judge(job or a_job(), cycle or a_cycle(), conditions=conditions)
+    return [each.condition for each in judgement.blocked]
+
+
+def without(condition: Condition) -> dict:
+    return {name: check for name, check in CONDITIONS.items() if name is not condition}
+
+
+def of_version(version: str):
+    facts = (some_facts(flink_version=version),)
+    return a_job(before=facts, after=facts)
+
+
+CASES = {
+    Condition.CLOSED_WORLD: (a_job(), a_cycle(is_closed_world=False)),
+    Condition.JOB_STATE_UNKNOWN: (a_job(before=(), after=()), a_cycle()),
+    Condition.GATE_NOT_SEEN: (a_job(), a_cycle(gate_errors=("http://flink:8081: timeout",))),
+    Condition.NOT_QUIET: (
+        an_ended_job(survey=a_survey(newest_modified_at=ago("6d"))),
+        a_cycle(),
+    ),
+    Condition.UNTESTED_FLINK_VERSION: (of_version("2.9.0"), a_cycle()),
+    Condition.UNTESTED_STORAGE: (a_job(), a_cycle(is_tested_storage=False)),
+    Condition.STORE_CLOCK_UNKNOWN: (a_job(), a_cycle(is_store_time=False)),
+    Condition.REGISTRY_ORDER_UNPROVEN: (a_job(snapshots=(a_snapshot(),)), a_cycle()),
+    Condition.NOTHING_PROTECTED: (a_job(survey=a_survey(live_in_shared=0)), a_cycle()),
+    Condition.HALTED: (a_job(), a_cycle(halted="halted at noon: a proof failed")),
+}
+"""One case a condition; the rule and its further cases stand in the tests below."""
+
+ASKED_ELSEWHERE = {
+    Condition.DEPENDENT_JOB,
+    Condition.REVIVED,
+    Condition.MAX_DELETE_SHARE,
+    Condition.MAX_DELETES,
+}
+"""By ``judge_all``, and by a cycle when it has all its verdicts."""
+
+
+# --------------------------------------------------------------------------- the table
+
+
+def test_every_condition_that_evidence_alone_can_show_is_in_the_table() -> None:
+    """A condition that is named and never asked blocks nothing."""
+    assert set(CONDITIONS) == set(Condition) - ASKED_ELSEWHERE
+    assert set(CASES) == set(CONDITIONS)
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_each_condition_blocks_its_case_and_refuses_nothing(condition: Condition) -> None:
+    """Design, section 2: "blocked": the plan shows its orphans, the sweep deletes none."""
+    judgement = judge(*CASES[condition])
+    assert [each.condition for each in judgement.blocked] == [condition]
+    assert judgement.refused is None
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_without_its_condition_each_case_would_be_let_through(condition: Condition) -> None:
+    """Each condition is needed: nothing else stands behind it."""
+    job, cycle = CASES[condition]
+    assert judge(job, cycle, conditions=without(condition)) == Judgement()
+    assert judge_all([job], cycle, conditions=without(condition)) == {job.key: Judgement()}
+    assert judge_all([job], cycle)[job.key].blocked != ()
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_block_says_what_is_missing_in_one_line(condition: Condition) -> None:
+    """Design, section 4: ``blocked: [{condition, message}]``."""
+    (blocked,) = judge(*CASES[condition]).blocked
+    assert len(blocked.message) > 20
+    assert "\n" not in blocked.message
+
+
+def test_all_unmet_conditions_are_reported_at_once() -> None:
+    """An operator should not have to find them one by one."""
+    cycle = a_cycle(is_closed_world=False, is_tested_storage=False, is_store_time=False)
+    assert blocks(cycle=cycle) == [
+        Condition.CLOSED_WORLD,
+        Condition.UNTESTED_STORAGE,
+        Condition.STORE_CLOCK_UNKNOWN,
+    ]
+
+
+# --------------------------------------------------------------------------- each one
+
+
+@pytest.mark.parametrize("job", [a_job(), an_ended_job()])
+def test_no_statement_that_all_roots_are_known_blocks_every_job(job) -> None:
+    """R3a **T:** without the statement only dry run."""
+    assert blocks(job, a_cycle(is_closed_world=False)) == [Condition.CLOSED_WORLD]
+
+
+@pytest.mark.parametrize(("before", "after"), [((), ()), (OVER, ()), ((), OVER)])
+def test_a_job_that_nobody_saw_end_or_run_blocks(before: tuple, after: tuple) -> None:
+    """R13 **T:** missing job; absence from REST proves nothing."""
+    job = a_job(before=before, after=after)
+    assert job.state is JobState.UNKNOWN
+    assert Condition.JOB_STATE_UNKNOWN in blocks(job)
+
+
+def test_gate_errors_block_ended_jobs_too() -> None:
+    """R11: the cluster that did not answer may be the one that runs the job."""
+    errors = a_cycle(gate_errors=("http://a: 500", "http://b: 500"))
+    assert blocks(an_ended_job(), errors) == [Condition.GATE_NOT_SEEN]
+    assert blocks(a_job(), errors) == [Condition.GATE_NOT_SEEN]
+
+
+@pytest.mark.parametrize("seen", [{"before": ()}, {"after": ()}])
+def test_a_running_job_must_be_seen_twice(seen: dict) -> None:
+    """R11: gate before and after the listings."""
+    assert Condition.GATE_NOT_SEEN in blocks(a_job(**seen))
+
+
+@pytest.mark.parametrize(
+    ("age", "expected"),
+    [("8d", []), ("7d", [Condition.NOT_QUIET]), ("1m", [Condition.NOT_QUIET])],
+)
+def test_an_ended_job_must_have_been_quiet_for_longer_than_the_period(age, expected) -> None:
+    """R13: nothing under its directory changed for ``quiet``; a tie blocks."""
+    still = a_survey(newest_modified_at=ago(age))
+    roots = (a_root(42, age="30d"), a_root(43, age="30d"))
+    assert blocks(an_ended_job(survey=still, own_roots=roots)) == expected
+    proven = {"is_declared_ended": False, "before": OVER, "after": OVER}
+    assert blocks(an_ended_job(survey=still, own_roots=roots, **proven)) == expected
+
+
+def test_a_new_root_in_another_storage_is_no_quiet_either() -> None:
+    """R13, R4: with entropy the ``_metadata`` lies elsewhere, and the listing does not show it."""
+    roots = (a_root(42, age="30d"), a_root(43, age="1h"))
+    assert blocks(an_ended_job(own_roots=roots)) == [Condition.NOT_QUIET]
+    timeless = (a_root(42, age="30d"), replace(a_root(43), modified_at=None))
+    assert blocks(an_ended_job(own_roots=timeless)) == []
+
+
+def test_a_running_job_need_not_be_quiet() -> None:
+    """R13 is about jobs that are said to be over."""
+    assert blocks(a_job(survey=a_survey(newest_modified_at=T0))) == []
+
+
+@pytest.mark.parametrize("version", ["1.13.6", "2.4.0", "1.17.1-amzn-1", "1.20-SNAPSHOT", ""])
+def test_an_untested_flink_blocks_whenever_it_is_seen(version: str) -> None:
+    """R27: dry run only."""
+    assert blocks(of_version(version)) == [Condition.UNTESTED_FLINK_VERSION]
+    other = (some_facts(flink_version=version),)
+    assert blocks(a_job(after=other)) == [Condition.UNTESTED_FLINK_VERSION]
+
+
+@pytest.mark.parametrize("version", ["1.14.0", "1.20.5", "2.3.0"])
+def test_a_tested_flink_does_not_block(version: str) -> None:
+    """R27: the tested list."""
+    assert blocks(of_version(version)) == []
+
+
+def test_registry_mode_only_reports_until_its_order_is_proven() -> None:
+    """R14: no nonce, no proof that the snapshot is newer than the listing."""
+    for job in (a_job(snapshots=(a_snapshot(),)), an_ended_job(snapshots=(a_snapshot(),))):
+        assert blocks(job) == [Condition.REGISTRY_ORDER_UNPROVEN]
+    assert blocks(a_job(snapshots=(a_snapshot(source=Mode.DERIVED),))) == []
+
+
+@pytest.mark.parametrize(
+    ("job", "expected"),
+    [
+        (a_job(survey=a_survey(live_in_shared=0)), [Condition.NOTHING_PROTECTED]),
+        (a_job(survey=a_survey(live_in_shared=1)), []),
+        (a_job(survey=a_survey(live_in_shared=0, objects=0)), []),
+        (an_ended_job(survey=a_survey(live_in_shared=0, newest_modified_at=ago("30d"))), []),
+    ],
+)
+def test_a_living_job_that_needs_nothing_of_shared_blocks(job, expected) -> None:
+    """R20: never delete when the set of protected files is empty while the job is running."""
+    assert blocks(job) == expected
+
+
+def test_a_job_of_unknown_state_that_needs_nothing_blocks_as_if_it_ran() -> None:
+    """R20: unknown is treated as running."""
+    job = a_job(before=(), after=(), survey=a_survey(live_in_shared=0))
+    assert Condition.NOTHING_PROTECTED in blocks(job)
+
+
+def test_a_halt_blocks_every_job_with_the_reason_it_was_given() -> None:
+    """R17, R22: stop the collector globally."""
+    cycle = a_cycle(halted="halted at noon: chk-7 lost a file")
+    for job in (a_job(), an_ended_job(), a_job(job_id=JOB)):
+        (blocked,) = judge(job, cycle).blocked
+        assert (blocked.condition, blocked.message) == (Condition.HALTED, cycle.halted)
+
+
+def test_what_is_due_is_judged_even_where_a_guard_refuses() -> None:
+    """Both are shown: the refusal first, and what else would stand in the way."""
+    judgement = judge(a_job(job_id=""), a_cycle(is_closed_world=False))
+    assert judgement.refused is not None
+    assert [each.condition for each in judgement.blocked] == [Condition.CLOSED_WORLD]

@@ -1,0 +1,249 @@
+"""What stops one job stops the jobs whose files it needs, along every chain of restores."""
+
+from itertools import permutations
+
+import pytest
+from builders import (
+    JOB,
+    OTHER_JOB,
+    THIRD_JOB,
+    a_broken_root,
+    a_cycle,
+    a_job,
+    a_survey,
+    ahead,
+    an_ended_job,
+)
+
+from orphangc.core.conditions import Condition
+from orphangc.core.guards import GUARDS, Guard
+from orphangc.core.judge import GLOBAL_GUARDS, Judgement, judge, judge_all
+
+FUTURE = a_survey(newest_modified_at=ahead("1d"))
+"""Makes one job, and no other, refused."""
+A, B, C = JOB, OTHER_JOB, THIRD_JOB
+
+
+def feeding(job: str, *whom: str, **changes: object):
+    """Return a running job whose state lies in the directories of others as well."""
+    return a_job(job, feeds=frozenset(whom), **changes)
+
+
+def refusals(jobs, cycle=None, **tables: object) -> dict[str, Guard | None]:
+    judged = judge_all(jobs, cycle or a_cycle(), **tables)
+    return {key: j.refused.guard if j.refused else None for key, j in judged.items()}
+
+
+def blocks(jobs, cycle=None) -> dict[str, list[Condition]]:
+    judged = judge_all(jobs, cycle or a_cycle())
+    return {key: [each.condition for each in j.blocked] for key, j in judged.items()}
+
+
+# --------------------------------------------------------------------------- one job
+
+
+def test_the_first_objection_is_the_refusal() -> None:
+    """Design, section 4: one refusal a job."""
+    job = a_job(job_id="", survey=FUTURE)
+    assert judge(job, a_cycle()).refused.guard is Guard.FUTURE_TIME
+
+
+def test_jobs_that_have_nothing_to_do_with_each_other_are_judged_alone() -> None:
+    """Design, section 3: some jobs refused and others not."""
+    jobs = [a_job(A, survey=FUTURE), a_job(B), an_ended_job(C)]
+    assert refusals(jobs) == {A: Guard.FUTURE_TIME, B: None, C: None}
+
+
+def test_no_jobs_are_no_problem() -> None:
+    """An empty storage is refused elsewhere."""
+    assert judge_all([], a_cycle()) == {}
+
+
+# --------------------------------------------------------------------------- all jobs
+
+
+ALL = (
+    [a_job(A, survey=a_survey(only_in_raw_bytes=["x"])), a_job(B)],
+    a_cycle(),
+)
+
+
+@pytest.mark.parametrize(
+    ("guard", "jobs", "cycle"),
+    [
+        (Guard.PARSER_DISAGREEMENT, *ALL),
+        (Guard.UNREADABLE_ROOT, [a_job(A), a_job(B)], a_cycle(unreadable=(a_broken_root(A),))),
+        (Guard.CLOCK_SKEW, [a_job(A), a_job(B)], a_cycle(skew_seconds=-9999.0)),
+    ],
+)
+def test_a_global_guard_voids_every_job(guard: Guard, jobs, cycle) -> None:
+    """R6, R7, R10: the cause is not the job's own, so no job's liveness can be known."""
+    assert guard in GLOBAL_GUARDS
+    for order in (jobs, jobs[::-1], [*jobs, an_ended_job(C)]):
+        assert set(refusals(order, cycle).values()) == {guard}
+
+
+@pytest.mark.parametrize(
+    "changes", [{"survey": FUTURE}, {"job_id": ""}, {"own_roots": ()}, {"directories_with_roots": 2}]
+)
+def test_no_objection_of_the_jobs_own_hides_a_global_one(changes: dict) -> None:
+    """R7: a parser that missed a name in one job may have missed others in every job."""
+    survey = changes.get("survey", a_survey())
+    survey.only_in_raw_bytes.append("x")
+    try:
+        jobs = [a_job(A, **{**changes, "survey": survey}), a_job(B)]
+        assert refusals(jobs) == {A: Guard.PARSER_DISAGREEMENT, B: Guard.PARSER_DISAGREEMENT}
+    finally:
+        survey.only_in_raw_bytes.clear()
+
+
+def test_global_guards_are_asked_before_all_others() -> None:
+    """One refusal a job is kept: the one that concerns all must not come second."""
+    assert set(list(GUARDS)[: len(GLOBAL_GUARDS)]) == GLOBAL_GUARDS
+
+
+def test_an_acknowledged_root_voids_one_job_and_not_all() -> None:
+    """R6: otherwise acknowledging it would be of no use."""
+    cycle = a_cycle(unreadable=(a_broken_root(A, is_acknowledged=True),))
+    assert refusals([a_job(A), a_job(B)], cycle) == {A: Guard.ACKNOWLEDGED_ROOT, B: None}
+
+
+def test_conditions_stay_beside_a_global_refusal() -> None:
+    """Design, section 4: refused and blocked stand side by side."""
+    cycle = a_cycle(skew_seconds=9999.0, is_closed_world=False)
+    assert blocks([a_job(A), a_job(B)], cycle) == dict.fromkeys(
+        (A, B), [Condition.CLOSED_WORLD]
+    )
+
+
+# --------------------------------------------------------------------------- dependents
+
+
+def test_a_living_dependent_that_is_refused_refuses_the_directory_it_needs() -> None:
+    """R12: the same must hold for every running job whose roots name files of this directory."""
+    jobs = [an_ended_job(A), feeding(B, A, survey=FUTURE)]
+    assert refusals(jobs) == {A: Guard.DEPENDENT_JOB, B: Guard.FUTURE_TIME}
+    message = judge_all(jobs, a_cycle())[A].refused.message
+    assert B in message
+    assert "in the future" in message
+
+
+def test_a_dependent_of_unknown_state_counts_as_living() -> None:
+    """R13: a job that nobody has seen may be suspended, and alive."""
+    jobs = [a_job(A), feeding(B, A, survey=FUTURE, before=(), after=())]
+    assert refusals(jobs)[A] is Guard.DEPENDENT_JOB
+
+
+def test_an_ended_dependent_passes_nothing_on() -> None:
+    """R12 asks of running jobs; an ended one's roots are read and protect by themselves."""
+    jobs = [a_job(A), an_ended_job(B, feeds=frozenset({A}), survey=FUTURE)]
+    assert refusals(jobs) == {A: None, B: Guard.FUTURE_TIME}
+
+
+def test_a_dependent_that_is_content_stops_nobody() -> None:
+    """Otherwise no restored job's old directory could ever be collected."""
+    jobs = [an_ended_job(A), feeding(B, A), feeding(C, A, B)]
+    assert judge_all(jobs, a_cycle()) == dict.fromkeys((A, B, C), Judgement())
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_refusal_follows_chains_of_restores_to_their_end(order: tuple) -> None:
+    """R12: chains alike, in whatever order the jobs are given."""
+    jobs = [an_ended_job(A), feeding(B, A), feeding(C, B, survey=FUTURE)]
+    assert refusals([jobs[each] for each in order]) == {
+        A: Guard.DEPENDENT_JOB,
+        B: Guard.DEPENDENT_JOB,
+        C: Guard.FUTURE_TIME,
+    }
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_an_ended_job_in_the_middle_breaks_the_chain(order: tuple) -> None:
+    """R12: B is over, so nothing of A is needed through B; C's own references protect by name."""
+    middle = an_ended_job(B, feeds=frozenset({A}))
+    jobs = [a_job(A), middle, feeding(C, B, survey=FUTURE)]
+    assert refusals([jobs[each] for each in order]) == {
+        A: None,
+        B: Guard.DEPENDENT_JOB,
+        C: Guard.FUTURE_TIME,
+    }
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_refusal_goes_round_a_cycle_and_comes_to_rest(order: tuple) -> None:
+    """A job restored from its own descendant is strange, and no reason to run for ever."""
+    jobs = [feeding(A, C), feeding(B, A, survey=FUTURE), feeding(C, B)]
+    assert refusals([jobs[each] for each in order]) == {
+        A: Guard.DEPENDENT_JOB,
+        B: Guard.FUTURE_TIME,
+        C: Guard.DEPENDENT_JOB,
+    }
+
+
+def test_a_long_chain_is_followed_in_the_worst_order() -> None:
+    """R12: one hop a round is enough rounds."""
+    names = [f"{number:032x}" for number in range(40)]
+    jobs = [a_job(names[0], survey=FUTURE, feeds=frozenset({names[1]}))]
+    jobs += [feeding(own, fed) for own, fed in zip(names[1:-1], names[2:], strict=True)]
+    jobs.append(an_ended_job(names[-1]))
+    for order in (jobs, jobs[::-1]):
+        assert refusals(order) == {
+            **dict.fromkeys(names[1:], Guard.DEPENDENT_JOB),
+            names[0]: Guard.FUTURE_TIME,
+        }
+
+
+def test_a_job_does_not_depend_on_itself_nor_on_strangers() -> None:
+    """Keys that nobody judged are ignored, and so is the job's own."""
+    assert refusals([feeding(A, A, "elsewhere", survey=FUTURE)]) == {A: Guard.FUTURE_TIME}
+    assert refusals([feeding(A, A, "elsewhere")]) == {A: None}
+
+
+def test_a_refusal_of_its_own_is_kept_when_a_dependent_is_refused_too() -> None:
+    """The operator reads the nearest cause."""
+    jobs = [a_job(A, directories_with_roots=2), feeding(B, A, survey=FUTURE)]
+    assert refusals(jobs) == {A: Guard.TWO_OWNERS, B: Guard.FUTURE_TIME}
+
+
+# --------------------------------------------------------------------------- blocks
+
+
+NOT_SEEN = a_survey(live_in_shared=0)
+"""Makes one job, and no other, blocked."""
+
+
+def test_a_block_of_a_living_dependent_is_passed_on_along_the_chain_once() -> None:
+    """R12: what may not be deleted of B may be needed, so neither may what B needs of A."""
+    jobs = [an_ended_job(A), feeding(B, A), feeding(C, B, survey=NOT_SEEN)]
+    expected = {
+        A: [Condition.DEPENDENT_JOB],
+        B: [Condition.DEPENDENT_JOB],
+        C: [Condition.NOTHING_PROTECTED],
+    }
+    for order in permutations(jobs):
+        assert blocks(order) == expected
+        assert set(refusals(order).values()) == {None}
+
+
+def test_a_block_goes_round_a_cycle_and_comes_to_rest() -> None:
+    """Each job gets the sentence once."""
+    jobs = [feeding(A, B, survey=NOT_SEEN), feeding(B, A)]
+    assert blocks(jobs) == {
+        A: [Condition.NOTHING_PROTECTED, Condition.DEPENDENT_JOB],
+        B: [Condition.DEPENDENT_JOB],
+    }
+
+
+def test_an_ended_dependents_block_is_not_passed_on() -> None:
+    """As with refusals."""
+    restless = an_ended_job(B, feeds=frozenset({A}), survey=a_survey())
+    assert blocks([a_job(A), restless]) == {A: [], B: [Condition.NOT_QUIET]}
+
+
+def test_a_dependent_that_is_refused_and_blocked_passes_both_on() -> None:
+    """Void and blocked are two statements; neither hides the other."""
+    survey = a_survey(newest_modified_at=ahead("1d"), live_in_shared=0)
+    jobs = [an_ended_job(A), feeding(B, A, survey=survey)]
+    for order in permutations(jobs):
+        assert refusals(order)[A] is Guard.DEPENDENT_JOB
+        assert blocks(order)[A] == [Condition.DEPENDENT_JOB]
