@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import pyarrow.compute as pc
+
 from orphangc.core.evidence import Root, UnreadableRoot
 from orphangc.core.gate import ClusterFacts, external_paths
-from orphangc.core.model import ObjectKey
+from orphangc.core.model import ObjectKey, StoredObject
 from orphangc.core.names import METADATA_NAME
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import RegistrySnapshot
 from orphangc.core.uris import Location, canonical
-from orphangc.errors import RegistryUnavailableError, StorageUnreachableError
+from orphangc.errors import OrphanGcError, RegistryUnavailableError
 from orphangc.ports import JobRegistry, Progress, Spool, Storage, StoreTime, Waiter
 from orphangc.runs.roots import RootReader, RootScan, RootsRead, scan_roots
 
@@ -122,6 +124,7 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
     places, unusable = _reported_places((*before, *after), snapshots, settings)
     elsewhere = [found for place in places for found in _read_elsewhere(outside, reader, place)]
     elsewhere += unusable
+    elsewhere += _read_hidden(outside, reader, (first[0].scan, second[0].scan))
     return Observation(
         time=time,
         before=before,
@@ -197,9 +200,28 @@ def _read_elsewhere(
     try:
         storage = outside.open_storage(top)
         listed = storage.stat([key])[0]
-    except StorageUnreachableError as err:
+    except OrphanGcError as err:
         yield UnreadableRoot(uri=f"{place}/{METADATA_NAME}", reason=str(err), sha256="")
         return
     root = None if listed is None else reader.read(storage, folder, listed)
     if root is not None:
         yield root
+
+
+def _read_hidden(
+    outside: Outside, reader: RootReader, scans: Sequence[RootScan]
+) -> Iterable[Root | UnreadableRoot]:
+    """Yield the roots that only the listing shows: in folders that a scan does not enter.
+
+    One that is gone by now was subsumed between the scans, which the stable root answers for.
+    """
+    known = {each.key for scan in scans for each in scan.metadata.values()}
+    for batch in outside.spool.batches():
+        keys = batch.column("key")
+        for row in batch.filter(pc.ends_with(keys, METADATA_NAME)).to_pylist():
+            folder, _, name = row["key"].rpartition("/")
+            if name != METADATA_NAME or row["key"] in known or row["size"] is None:
+                continue
+            root = reader.read(outside.storage, folder, StoredObject(**row))
+            if root is not None:
+                yield root

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from orphangc.core.evidence import JobEvidence, Root, Survey
 from orphangc.core.model import ObjectKey, Scope
-from orphangc.core.names import METADATA_NAME, Place, place_of_folder, recognise
+from orphangc.core.names import Place, place_of_folder, recognise
 from orphangc.core.uris import Location
 from orphangc.ports import Spool, Storage
 from orphangc.runs.mark import Mark
@@ -25,7 +25,6 @@ class Surveyed:
     Attributes:
         jobs: By job key.
         missing: By job key: what its roots refer to below the storage root and is not listed.
-        metadata: Keys of every ``_metadata`` in the listing.
         objects: Number of listed objects.
         size: Their bytes.
 
@@ -33,7 +32,6 @@ class Surveyed:
 
     jobs: dict[str, Survey] = field(default_factory=dict)
     missing: dict[str, list[str]] = field(default_factory=dict)
-    metadata: set[str] = field(default_factory=set)
     objects: int = 0
     size: int = 0
 
@@ -93,8 +91,6 @@ class _Pass:
             self.expected.discard(row.key)
         if self.wanted:
             self.wanted.discard(row.name)
-        if row.name == METADATA_NAME:
-            self.found.metadata.add(row.key)
         job_key = self.job_key(row.place)
         if job_key is None:
             return

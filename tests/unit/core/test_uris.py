@@ -47,7 +47,7 @@ def test_what_is_given_to_flink_and_what_flink_stores_are_one_place(given, store
         ("local:///tmp/ck", Location("file", "", "/tmp/ck")),
         ("/tmp/ck/", Location("file", "", "/tmp/ck")),
         ("/", Location("file", "", "/")),
-        ("//tmp//ck", Location("file", "", "/tmp/ck")),
+        ("///tmp//ck", Location("file", "", "/tmp/ck")),
         ("s3://b/a/./b/../c", Location("s3", "b", "/a/c")),
         ("s3://b/../../c", Location("s3", "b", "/c")),
         ("s3://b/a\\b", Location("s3", "b", "/a/b")),
@@ -100,6 +100,13 @@ def test_different_places_stay_different(one: str, other: str) -> None:
 def test_a_relative_place_is_refused(uri: str) -> None:
     """Losses 1.1 (lakeFS#4658): relative against what? Nobody guesses."""
     with pytest.raises(ValueError, match="neither an absolute path nor a URI"):
+        canonical(uri)
+
+
+@pytest.mark.parametrize("uri", ["file://data/ck", "//data/ck", "local://data/ck", "file://d"])
+def test_a_local_path_with_a_host_is_refused(uri: str) -> None:
+    """Mostly ``file:///data/ck`` with a slash too few: as a pin it would protect ``/ck``."""
+    with pytest.raises(ValueError, match="names a host"):
         canonical(uri)
 
 

@@ -269,3 +269,54 @@ def a_plan(batch: pa.RecordBatch | None = None, **changes) -> tuple[Plan, Breakd
         ),
     }
     return Plan(**{**facts, **changes}).signed(), breakdown
+
+
+def many_jobs(count: int) -> tuple[Plan, Breakdown]:
+    """Return a plan of many jobs, each with a few objects; the last ones are the largest."""
+    ids = [f"{number:032x}" for number in range(1, count + 1)]
+    story = [
+        (job_id, Scope.SHARED, reason, 1, (number + 1) << 20, 80, 400)
+        for number, job_id in enumerate(ids)
+        for reason in (Reason.REFERENCED, Reason.ORPHAN, Reason.QUARANTINE_OVER)
+    ]
+    jobs = tuple(a_job(job_id) for job_id in ids)
+    return a_plan(verdicts(story), jobs=jobs, roots=tuple(a_root(job_id) for job_id in ids))
+
+
+def hostile_plan(text: str) -> tuple[Plan, Breakdown]:
+    """Return a plan that has a text wherever a name or a message of somebody else stands."""
+    story = (
+        (text, Scope.SHARED, Reason.ORPHAN, 2, 1 << 20, 80, 90),
+        (ORDERS, Scope.SHARED, Reason.REFERENCED, 2, 1 << 20, 80, 90),
+    )
+    job = a_job(
+        text,
+        directories=(text,),
+        missing=(text,),
+        bounds=(BoundPart(name=text, at=None),),
+        evidence=(EvidencePart(source=EvidenceSource.METADATA, uri=text),),
+        refused=RefusedPart(guard=text, message=text),
+        blocked=(BlockedPart(condition=text, message=text),),
+    )
+    return a_plan(
+        verdicts(story),
+        root=text,
+        tool_version=text,
+        jobs=(job, a_job(ORDERS)),
+        roots=(a_root(text).model_copy(update={"uri": text, "sha256": text}),),
+        reported=(
+            ReportedPart(
+                scope=Scope.TASKOWNED,
+                job_id=text,
+                objects=1,
+                bytes=1,
+                unreferenced_objects=1,
+                unreferenced_bytes=1,
+                oldest_modified_at=None,
+            ),
+        ),
+        warnings=(text,),
+        live_set_sha256=text,
+        verdict_files={text: text},
+        settings=StorageRootSettings.model_construct(root=text, pin=(text,), alias=(text,)),
+    )

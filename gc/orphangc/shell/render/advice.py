@@ -14,6 +14,10 @@ GUARD_ADVICE: Mapping[str, str] = {
         "Repair or remove the broken checkpoint; if it must stay, name its exact bytes with"
         " --unsafe-acknowledge-root URI=SHA256."
     ),
+    Guard.ACKNOWLEDGED_ROOT: (
+        "Nothing to do: the acknowledged checkpoint protects this directory; remove the"
+        " checkpoint when nobody needs it any more, and the job can be judged."
+    ),
     Guard.CLOCK_SKEW: (
         "Synchronise this machine's clock (NTP) and plan again; raise --clock-skew only if the"
         " difference is known and constant."

@@ -1,0 +1,106 @@
+"""The checkpoint storages that real Flink left, unpacked, and the truth about each."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import tarfile
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+ARCHIVE = Path(__file__).parents[1] / "fixtures"
+NAMES = sorted(
+    path.parent.relative_to(ARCHIVE).as_posix() for path in ARCHIVE.glob("*/*/tree.tar.xz")
+)
+
+_AGE_NS = 30 * 86_400 * 10**9
+_WITHOUT_FLAT_FILES = ("changelog", "merge", "forst-async")
+"""Scenarios whose layout nobody can judge from roots (R2): nothing of them may go."""
+
+
+@dataclass(frozen=True)
+class Storage:
+    """One unpacked storage.
+
+    Attributes:
+        name: Flink release and scenario.
+        tree: Where it was unpacked.
+
+    """
+
+    name: str
+    tree: Path
+
+    @cached_property
+    def truth(self) -> dict[str, Any]:
+        """Return what Flink's own classes say of it."""
+        return json.loads(gzip.decompress((ARCHIVE / self.name / "truth.json.gz").read_bytes()))
+
+    @property
+    def live_job(self) -> str | None:
+        """Return the job that runs in the picture."""
+        return self.truth["live"] and self.truth["live"]["job"]
+
+    @property
+    def ended_jobs(self) -> list[str]:
+        """Return the jobs that are over."""
+        jobs = {path.name for path in (self.tree / "checkpoints").iterdir()}
+        return sorted(jobs - {self.live_job})
+
+    def untouchable(self) -> set[str]:
+        """Return every file whose loss breaks a checkpoint or a running job."""
+        return {path for kind in ("referenced", "pending", "unsafe") for path in self.truth[kind]}
+
+    def removable(self) -> set[str]:
+        """Return every file that may go."""
+        return {*self.truth["orphaned"], *self.truth["flink_deleted_later"]}
+
+    def collectable(self) -> set[str]:
+        """Return the orphans that a collector must find: flat ones, old enough, R2 aside.
+
+        Of the running job these are the ones stored before its oldest retained ``_metadata``.
+        """
+        if self.name.partition("/")[2].startswith(_WITHOUT_FLAT_FILES):
+            return set()
+        return {path for path in self.truth["orphaned"] if self._is_flat(path) and self._is_old(path)}
+
+    def _is_flat(self, path: str) -> bool:
+        parts = path.split("/")
+        return len(parts) == 4 and parts[0] == "checkpoints" and parts[2] == "shared"
+
+    def _is_old(self, path: str) -> bool:
+        job = path.split("/")[1]
+        return job != self.live_job or self._stored(path) < self._oldest_retained(job)
+
+    def _stored(self, path: str) -> int:
+        return (self.tree / path).stat().st_mtime_ns
+
+    def _oldest_retained(self, job: str) -> int:
+        folder = self.tree / "checkpoints" / job
+        return min(path.stat().st_mtime_ns for path in folder.glob("chk-*/_metadata"))
+
+    def missing(self, below: str) -> set[str]:
+        """Return what the jobs' own checkpoints name below a folder and is not there."""
+        own = [each for each in self.truth["checkpoints"] if each["dir"].startswith("checkpoints/")]
+        return {path for each in own for path in each["missing"] if path.startswith(below)}
+
+
+def unpack(name: str, folder: Path) -> Storage:
+    """Return a storage whose newest object was stored 30 days ago.
+
+    All store times are moved by one and the same span, so that no test depends on today's date
+    and every difference stays what Flink made it.
+    """
+    with tarfile.open(ARCHIVE / name / "tree.tar.xz") as packed:
+        packed.extractall(folder, filter="data")
+    tree = folder / "tree"
+    files = [path for path in tree.rglob("*") if path.is_file()]
+    shift = time.time_ns() - _AGE_NS - max(path.stat().st_mtime_ns for path in files)  # noqa: TID251
+    for path in files:
+        stored = path.stat().st_mtime_ns + shift
+        os.utime(path, ns=(stored, stored))
+    return Storage(name, tree)

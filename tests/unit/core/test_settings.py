@@ -1,0 +1,422 @@
+"""What an operator may say: every default pinned, every doubt refused before anything is read."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from builders import JOB, OTHER_JOB, span
+from pydantic import ValidationError
+
+from orphangc.core.bounds import SafetyMargins
+from orphangc.core.model import Scope
+from orphangc.core.settings import MINIMAL_GRACE_PERIOD, StorageRootSettings, parse_duration
+from orphangc.core.uris import canonical, parse_alias
+
+ROOT = "s3://bucket/checkpoints"
+SHA = "0123456789abcdef" * 4
+
+
+def said(**options: object) -> StorageRootSettings:
+    return StorageRootSettings.model_validate({"root": ROOT, **options})
+
+
+# --------------------------------------------------------------------------- defaults
+
+
+def test_the_defaults_are_those_of_the_contract() -> None:
+    """Design, section 3: every option and its default; a change here changes what may be deleted."""
+    assert said().model_dump() == {
+        "root": ROOT,
+        "state": None,
+        "grace_period": timedelta(hours=72),
+        "quarantine_period": timedelta(hours=24),
+        "checkpoint_id_margin": 1,
+        "clock_skew": timedelta(minutes=15),
+        "quiet_period": timedelta(days=7),
+        "allow_short_grace_period": False,
+        "scope": ("shared",),
+        "registry": (),
+        "extra_roots": (),
+        "closed_world": False,
+        "ended_job": (),
+        "owner": None,
+        "flink_rest": (),
+        "alias": (),
+        "pin": (),
+        "max_delete_share": 0.5,
+        "max_deletes": None,
+        "unsafe_acknowledge_root": (),
+    }
+    assert said().margins == SafetyMargins()
+    assert timedelta(hours=24) == MINIMAL_GRACE_PERIOD
+
+
+def test_every_margin_reaches_the_bounds() -> None:
+    """A setting that is read and not used would be a promise broken."""
+    settings = said(
+        grace_period="100h",
+        quarantine_period="2d",
+        checkpoint_id_margin=7,
+        clock_skew="1m",
+        quiet_period="30d",
+    )
+    assert settings.margins == SafetyMargins(
+        grace_period=span("100h"),
+        quarantine_period=span("2d"),
+        checkpoint_id_margin=7,
+        clock_skew=span("1m"),
+        quiet_period=span("30d"),
+    )
+
+
+def test_only_the_root_must_be_said() -> None:
+    """There is no default storage."""
+    with pytest.raises(ValidationError, match="root"):
+        StorageRootSettings.model_validate({})
+
+
+@pytest.mark.parametrize("key", ["gracePeriod", "grace-period", "dry_run", "roots", "Root", ""])
+def test_an_unknown_key_is_refused(key: str) -> None:
+    """House style, settings: a misspelt margin must not silently be the default."""
+    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+        said(**{key: "x"})
+
+
+def test_settings_do_not_change_after_they_were_checked() -> None:
+    """A plan is bound to what it was asked for."""
+    with pytest.raises(ValidationError, match="frozen"):
+        said().closed_world = True
+
+
+# --------------------------------------------------------------------------- durations
+
+
+@pytest.mark.parametrize(
+    ("text", "duration"),
+    [
+        ("72h", timedelta(hours=72)),
+        ("1d12h", timedelta(days=1, hours=12)),
+        ("1d2h3m4s", timedelta(days=1, hours=2, minutes=3, seconds=4)),
+        ("15m", timedelta(minutes=15)),
+        ("30s", timedelta(seconds=30)),
+        ("90m", timedelta(minutes=90)),
+        ("7D", timedelta(days=7)),
+        (" 7d ", timedelta(days=7)),
+        ("007d", timedelta(days=7)),
+        ("0", timedelta(0)),
+        ("0s", timedelta(0)),
+        ("10000d", timedelta(days=10_000)),
+    ],
+)
+def test_a_duration_is_read_as_people_write_it(text: str, duration: timedelta) -> None:
+    """Design, section 3: 72h, 15m, 7d."""
+    assert parse_duration(text) == duration
+    assert said(quiet_period=text).quiet_period == duration
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "72",
+        "72 h",
+        "h",
+        "h72",
+        "1.5h",
+        "-1h",
+        "+1h",
+        "1h1d",
+        "1h1h",
+        "1w",
+        "1y",
+        "1ms",
+        "PT72H",
+        "72:00:00",
+        "forever",
+        "٧d",
+        "７d",
+        "1d\n2h",
+        "inf",
+        "nan",
+    ],
+)
+def test_what_is_not_clearly_a_duration_is_refused(text: str) -> None:
+    """Losses 1.3 (Paimon#4779): a number without its unit could be anything."""
+    with pytest.raises(ValidationError, match="duration"):
+        said(quiet_period=text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["10001d", "10000d1s", "240001h", "864000000d", f"{10**18}s", f"{10**30}d", f"{'9' * 4000}h"],
+)
+def test_a_duration_beyond_all_reason_is_refused(text: str) -> None:
+    """Subtracted from now it would leave the calendar, in the middle of a run."""
+    with pytest.raises(ValidationError, match=r"longer than 10,000 days"):
+        said(quiet_period=text)
+
+
+@pytest.mark.parametrize("number", [7, 24, 259_200, 1.5, -1, True, float("nan")])
+def test_a_bare_number_is_no_duration(number: float) -> None:
+    """YAML's ``quarantine_period: 24`` means hours to a person; as seconds it would delete."""
+    with pytest.raises(ValidationError, match="duration"):
+        said(quarantine_period=number)
+
+
+def test_zero_needs_no_unit() -> None:
+    """In YAML it is a number, in the environment a text."""
+    assert said(quarantine_period=0).quarantine_period == timedelta(0)
+    assert said(quarantine_period="0").quarantine_period == timedelta(0)
+
+
+@pytest.mark.parametrize("name", ["grace_period", "quarantine_period", "clock_skew", "quiet_period"])
+def test_a_negative_duration_is_refused(name: str) -> None:
+    """It would move a bound into the future."""
+    with pytest.raises(ValidationError, match="negative"):
+        said(**{name: timedelta(seconds=-1), "allow_short_grace_period": True})
+
+
+def test_a_part_of_a_second_is_refused() -> None:
+    """A plan spells whole seconds; what it spells must be what was meant."""
+    with pytest.raises(ValidationError, match="whole seconds"):
+        said(quiet_period=timedelta(seconds=1, microseconds=1))
+
+
+# --------------------------------------------------------------------------- the grace period
+
+
+@pytest.mark.parametrize("period", ["0", "1s", "23h59m59s"])
+def test_a_short_grace_period_is_refused_unless_insisted_upon(period: str) -> None:
+    """R9: what a checkpoint still writes would look orphaned."""
+    with pytest.raises(ValidationError, match="grace_period below 24h is refused"):
+        said(grace_period=period)
+    insisting = said(grace_period=period, allow_short_grace_period=True)
+    assert insisting.grace_period < MINIMAL_GRACE_PERIOD
+
+
+def test_a_day_is_long_enough() -> None:
+    """R9: min_age, default 24 h."""
+    assert said(grace_period="24h").grace_period == timedelta(days=1)
+
+
+# --------------------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), float("inf"), "half", None])
+def test_the_share_that_may_go_is_between_nothing_and_all(share: object) -> None:
+    """R20: a share that compares with nothing would limit nothing."""
+    with pytest.raises(ValidationError, match="max_delete_share"):
+        said(max_delete_share=share)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("max_deletes", -1), ("checkpoint_id_margin", -1), ("max_deletes", 1.5)]
+)
+def test_counts_are_whole_and_not_negative(name: str, value: float) -> None:
+    """R9, R20: a negative margin would let ids above the oldest retained one go."""
+    with pytest.raises(ValidationError, match=name):
+        said(**{name: value})
+
+
+def test_limits_may_forbid_everything() -> None:
+    """Zero is a limit, not the absence of one."""
+    settings = said(max_delete_share=0, max_deletes=0)
+    assert (settings.max_delete_share, settings.max_deletes) == (0, 0)
+
+
+# --------------------------------------------------------------------------- root and state
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        ROOT,
+        f"{ROOT}/",
+        f"{ROOT}/state",
+        "s3a://bucket/checkpoints/x/y",
+        "s3://bucket//checkpoints//state",
+        "s3://bucket/checkpoints/../checkpoints/state",
+    ],
+)
+def test_the_state_never_lies_inside_the_root(state: str) -> None:
+    """Losses 1.4 (DuckLake#813): a tool that finds its own files among the orphans."""
+    with pytest.raises(ValidationError, match=r"lies inside|inside the state"):
+        said(state=state)
+
+
+@pytest.mark.parametrize("state", ["s3://bucket", "s3://bucket/", "s3n://bucket/x/.."])
+def test_the_root_never_lies_inside_the_state(state: str) -> None:
+    """The same, the other way round."""
+    with pytest.raises(ValidationError, match="the storage root lies inside the state location"):
+        said(state=state)
+
+
+@pytest.mark.parametrize(
+    "state",
+    ["s3://bucket/checkpoints2", "s3://bucket/check", "s3://other/checkpoints", "/checkpoints"],
+)
+def test_a_state_beside_the_root_is_fine(state: str) -> None:
+    """Whole path parts: ``checkpoints2`` is not inside ``checkpoints``."""
+    assert said(state=state).state == state
+
+
+def test_a_local_root_and_state_are_compared_in_every_spelling() -> None:
+    """Losses 1.1: ``file:/x`` and ``/x`` are one place."""
+    with pytest.raises(ValidationError, match="lies inside the storage root"):
+        StorageRootSettings.model_validate({"root": "/data/ck", "state": "file:///data//ck/state"})
+
+
+@pytest.mark.parametrize("name", ["root", "state"])
+@pytest.mark.parametrize("value", ["", "relative/path", "s3:bucket", "file://data/ck"])
+def test_a_place_must_be_absolute(name: str, value: str) -> None:
+    """Losses 1.4 (Trino#29249): the location argument is the most dangerous input."""
+    with pytest.raises(ValidationError, match=name):
+        said(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["registry", "extra_roots", "pin"])
+def test_every_place_of_a_list_must_be_absolute(name: str) -> None:
+    """A pin that names nothing protects nothing."""
+    assert getattr(said(**{name: ["s3://b/x", "/y"]}), name) == ("s3://b/x", "/y")
+    with pytest.raises(ValidationError, match=name):
+        said(**{name: ["s3://b/x", "y"]})
+    with pytest.raises(ValidationError, match=name):
+        said(**{name: "s3://b/x"})
+
+
+# --------------------------------------------------------------------------- scopes
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([], [Scope.SHARED]),
+        (["shared"], [Scope.SHARED]),
+        (["taskowned"], [Scope.SHARED, Scope.TASKOWNED]),
+        (["changelog", "shared", "exclusive"], [Scope.SHARED, Scope.CHANGELOG, Scope.EXCLUSIVE]),
+        (["taskowned", "taskowned"], [Scope.SHARED, Scope.TASKOWNED]),
+    ],
+)
+def test_shared_is_always_in_and_first(given: list[str], expected: list[Scope]) -> None:
+    """Design, section 3: the others are report-only."""
+    assert said(scope=given).scopes == tuple(expected)
+
+
+@pytest.mark.parametrize("scope", ["other", "savepoint", "all", "SHARED", ""])
+def test_an_area_that_is_no_option_is_refused(scope: str) -> None:
+    """Design, section 3."""
+    with pytest.raises(ValidationError, match="scope"):
+        said(scope=[scope])
+
+
+# --------------------------------------------------------------------------- aliases, jobs, roots
+
+
+def test_aliases_become_places_in_their_order() -> None:
+    """R5: the first that fits is applied."""
+    texts = ["s3a://old/x=s3://new", "file:/mnt=s3://bucket/mnt"]
+    assert said(alias=texts).aliases == tuple(map(parse_alias, texts))
+
+
+@pytest.mark.parametrize("alias", ["s3://a", "a=b", "=", ""])
+def test_an_alias_that_is_none_is_refused(alias: str) -> None:
+    """R5: it would make live files look foreign."""
+    with pytest.raises(ValidationError, match="alias"):
+        said(alias=[alias])
+
+
+def test_a_job_is_declared_ended_by_its_id_or_with_all_others() -> None:
+    """R13: the operator's statement."""
+    assert said(ended_job=[JOB]).is_declared_ended(JOB)
+    assert not said(ended_job=[JOB]).is_declared_ended(OTHER_JOB)
+    assert said(ended_job=["all"]).is_declared_ended(OTHER_JOB)
+    assert not said().is_declared_ended(JOB)
+
+
+@pytest.mark.parametrize("name", ["ended_job", "owner"])
+@pytest.mark.parametrize("job", ["", "ALL", "*", JOB.upper(), JOB[:-1], f"{JOB}\n", f" {JOB}"])
+def test_a_job_id_is_exactly_one(name: str, job: str) -> None:
+    """R3, R13: a statement about a misspelt job is a statement about none."""
+    with pytest.raises(ValidationError, match=name):
+        said(**{name: [job] if name == "ended_job" else job})
+
+
+def test_an_owner_is_one_job_and_never_all() -> None:
+    """R3: the single owner."""
+    assert said(owner=JOB).owner == JOB
+    with pytest.raises(ValidationError, match="owner"):
+        said(owner="all")
+
+
+def test_a_broken_root_is_acknowledged_by_place_and_hash() -> None:
+    """R6: path + hash."""
+    settings = said(unsafe_acknowledge_root=[f"s3a://b//x=1/chk-9/_metadata={SHA}"])
+    assert settings.acknowledged == {str(canonical("s3://b/x=1/chk-9/_metadata")): SHA}
+
+
+@pytest.mark.parametrize("text", ["s3://b/x", f"s3://b/x={SHA[:-1]}", f"x={SHA}", f"={SHA}", SHA])
+def test_an_acknowledgement_without_place_or_hash_is_refused(text: str) -> None:
+    """R6: exactly these bytes at this place."""
+    with pytest.raises(ValidationError, match="unsafe_acknowledge_root"):
+        said(unsafe_acknowledge_root=[text])
+
+
+# --------------------------------------------------------------------------- credentials
+
+
+SECRET = "http://user:hunter2@flink:8081/base"
+
+
+def test_credentials_are_used_and_never_written_down() -> None:
+    """A plan is shown to people and kept in folders."""
+    settings = said(flink_rest=[SECRET])
+    assert settings.flink_rest == (SECRET,)
+    assert "hunter2" not in settings.model_dump_json()
+    assert "hunter2" not in json.dumps(settings.model_dump(mode="json"))
+    assert settings.model_dump(mode="json")["flink_rest"] == ["http://flink:8081/base"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://user:hunter2@flink:8081",
+        "user:hunter2@flink:8081",
+        "http://user:hunter2@",
+        "http://[user:hunter2@flink",
+    ],
+)
+def test_a_refused_endpoint_does_not_tell_its_password(url: str) -> None:
+    """The message goes to stderr, and from there into logs."""
+    with pytest.raises(ValidationError, match="flink_rest") as caught:
+        said(flink_rest=[url])
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["http://flink:8081", "https://flink/proxy/", "http://[::1]:8081"])
+def test_an_endpoint_is_kept_as_it_is(url: str) -> None:
+    """Without credentials there is nothing to hide."""
+    assert said(flink_rest=[url]).model_dump(mode="json")["flink_rest"] == [url]
+
+
+# --------------------------------------------------------------------------- round trip
+
+
+def test_settings_survive_the_plan_that_they_are_written_into() -> None:
+    """A sweep works by the plan's settings: they must be the ones that were planned with."""
+    settings = said(
+        state="s3://bucket/state",
+        grace_period="1d12h",
+        quarantine_period="0",
+        scope=["taskowned"],
+        extra_roots=["s3://bucket/savepoints"],
+        closed_world=True,
+        ended_job=[JOB],
+        owner=OTHER_JOB,
+        alias=["s3://a=s3://b"],
+        pin=["s3://bucket/checkpoints/x"],
+        max_delete_share=0.25,
+        max_deletes=10,
+        unsafe_acknowledge_root=[f"s3://b/x={SHA}"],
+    )
+    assert StorageRootSettings.model_validate_json(settings.model_dump_json()) == settings
