@@ -195,6 +195,8 @@ class CycleEvidence:
         unreadable: Roots that could not be read.
         gate_errors: Clusters that gave no usable answer, with the reason.
         halted: Why an earlier run stopped all collection, or ``None``.
+        looked_until: When the cycle had looked at everything, by the clock of ``now``; ``None``
+            if it took no time.
 
     """
 
@@ -207,6 +209,7 @@ class CycleEvidence:
     unreadable: tuple[UnreadableRoot, ...] = ()
     gate_errors: tuple[str, ...] = ()
     halted: str | None = None
+    looked_until: datetime | None = None
 
 
 Check = Callable[[JobEvidence, CycleEvidence], str | None]

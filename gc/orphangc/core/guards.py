@@ -77,12 +77,16 @@ def _clock_skew(_: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 
 def _future_time(job: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """R10: a time in the future was written by a wrong clock, or by hand."""
+    """R10: a time in the future was written by a wrong clock, or by hand.
+
+    The future begins where the cycle stopped looking: a running job writes during a listing.
+    """
     latest = [root.modified_at for root in job.own_roots if root.modified_at is not None]
     if job.survey.newest_modified_at is not None:
         latest.append(job.survey.newest_modified_at)
     newest = max(latest, default=None)
-    if newest is None or newest <= cycle.now + cycle.margins.clock_skew:
+    present = cycle.looked_until or cycle.now
+    if newest is None or newest <= present + cycle.margins.clock_skew:
         return None
     return f"something in the directory is dated {newest.isoformat()}, in the future"
 

@@ -31,29 +31,39 @@ _JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _ACKNOWLEDGED = re.compile(r"(.+)=([0-9a-f]{64})", re.ASCII)
 
 
+_LONGEST = timedelta(days=10_000)
+"""More, subtracted from now, may leave the calendar."""
+
+
 def parse_duration(value: object) -> object:
-    """Return ``72h``, ``1d12h``, ``15m``, ``30s`` or ``0`` as a duration; leave the rest as is.
+    """Return ``72h``, ``1d12h``, ``15m``, ``30s`` or ``0`` as a duration; leave one as it is.
+
+    A number without a unit is none: YAML's ``quarantine_period: 24`` means hours to a person.
 
     Raises:
-        ValueError: The text is none of these, or longer than 10,000 days.
+        ValueError: The value is none of these, or longer than 10,000 days.
 
     """
-    if not isinstance(value, str):
+    if isinstance(value, timedelta):
         return value
-    text = value.strip().lower()
+    text = str(value).strip().lower()
     match = _DURATION.fullmatch(text)
     if text != "0" and (not text or match is None):
         raise ValueError(f"{value!r} is no duration; write 72h, 15m, 7d or 1d12h")
     parts = [int(part or 0) for part in match.groups()] if match and text != "0" else [0] * 4
-    if any(part > 10_000 * 86_400 for part in parts):
-        raise ValueError(f"{value!r} is longer than 10,000 days")
     days, hours, minutes, seconds = parts
+    if days * 86_400 + hours * 3600 + minutes * 60 + seconds > _LONGEST.total_seconds():
+        raise ValueError(f"{text[:20]!r} is longer than 10,000 days")
     return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
 
 
-def _not_negative(value: timedelta) -> timedelta:
+def _in_range(value: timedelta) -> timedelta:
     if value < timedelta(0):
         raise ValueError("a duration cannot be negative")
+    if value > _LONGEST:
+        raise ValueError("the duration is longer than 10,000 days")
+    if value.microseconds:
+        raise ValueError("a duration must be whole seconds: a plan spells no parts of them")
     return value
 
 
@@ -64,7 +74,7 @@ def _spell_duration(value: timedelta) -> str:
 Duration = Annotated[
     timedelta,
     BeforeValidator(parse_duration),
-    AfterValidator(_not_negative),
+    AfterValidator(_in_range),
     PlainSerializer(_spell_duration, return_type=str, when_used="json"),
 ]
 """A duration as people write it; whole seconds."""
@@ -122,7 +132,12 @@ RestUrl = Annotated[
 class StorageRootSettings(BaseModel):
     """Everything that is said of one storage root; each field is an option of ``plan``."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        validate_default=True,
+        hide_input_in_errors=True,  # an endpoint may hold a password
+    )
 
     root: Place
     """The storage root: the URI that holds the job directories."""

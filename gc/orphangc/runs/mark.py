@@ -239,7 +239,7 @@ def cycle_evidence(
     halted: str | None,
 ) -> CycleEvidence:
     """Return what concerns all jobs."""
-    time = observation.time
+    time, after = observation.time, observation.time_after
     return CycleEvidence(
         now=time.now or time.local,
         is_store_time=time.now is not None,
@@ -250,4 +250,5 @@ def cycle_evidence(
         unreadable=observation.unreadable,
         gate_errors=observation.gate_errors,
         halted=halted,
+        looked_until=after.local if time.now is None else after.now,
     )

@@ -66,6 +66,7 @@ class Observation:
 
     Attributes:
         time: The store's clock before anything was listed.
+        time_after: The same after everything was read.
         before: What each cluster said first.
         after: What it said last.
         gate_errors: Clusters without a usable answer.
@@ -79,6 +80,7 @@ class Observation:
     """
 
     time: StoreTime
+    time_after: StoreTime
     before: tuple[ClusterFacts, ...]
     after: tuple[ClusterFacts, ...]
     gate_errors: tuple[str, ...]
@@ -127,6 +129,7 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
     elsewhere += _read_hidden(outside, reader, (first[0].scan, second[0].scan))
     return Observation(
         time=time,
+        time_after=outside.storage.now(),
         before=before,
         after=after,
         gate_errors=tuple(dict.fromkeys((*errors_before, *errors_after))),

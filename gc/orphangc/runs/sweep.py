@@ -275,9 +275,11 @@ class Sweep:
             if each.action is not Action.DELETE:
                 continue
             now = fresh.asking.get(each.key)
-            if now is None or now.action is not Action.DELETE or now.stored != each.stored:
+            if by_job.get(each.row["job_id"]) in result.refused:
+                result.rows.append({**each.row, "outcome": Outcome.PLANNED})
+            elif now is None or now.action is not Action.DELETE or now.stored != each.stored:
                 result.rows.append({**each.row, "outcome": Outcome.CHANGED})
-            elif not self.is_deleting or by_job.get(each.row["job_id"]) in result.refused:
+            elif not self.is_deleting:
                 result.rows.append({**each.row, "outcome": Outcome.PLANNED})
             else:
                 due.append(now)

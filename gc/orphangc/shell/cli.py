@@ -9,7 +9,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, NoReturn
 
-import click
 import typer
 from rich.console import Console, RenderableType
 from rich.markup import escape
@@ -299,24 +298,20 @@ def _complain(message: str) -> None:
     Console(stderr=True, soft_wrap=True, highlight=False).print(f"orphangc: {escape(line)}")
 
 
-def _on_sigterm(_: int, __: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + signal.SIGTERM)
+def _on_signal(number: int, _: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 def main() -> NoReturn:
     """Run the command line and exit with its code; no error of ours shows a traceback."""
-    signal.signal(signal.SIGTERM, _on_sigterm)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _on_signal)
     try:
-        code = app(standalone_mode=False)
-    except click.ClickException as err:
-        err.show()
-        sys.exit(ExitCode.USAGE)
-    except (click.Abort, KeyboardInterrupt):
-        sys.exit(128 + signal.SIGINT)
+        app()
     except OrphanGcError as err:
         _complain(str(err))
         sys.exit(err.exit_code)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(ExitCode.FAILED)
-    sys.exit(code or ExitCode.DONE)
+    sys.exit(ExitCode.DONE)

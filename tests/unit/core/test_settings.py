@@ -164,6 +164,12 @@ def test_a_bare_number_is_no_duration(number: float) -> None:
         said(quarantine_period=number)
 
 
+def test_a_duration_made_elsewhere_is_no_longer_than_one_that_was_written() -> None:
+    """The same limit for those who use the settings as a library."""
+    with pytest.raises(ValidationError, match=r"longer than 10,000 days"):
+        said(quiet_period=timedelta(days=10_001))
+
+
 def test_zero_needs_no_unit() -> None:
     """In YAML it is a number, in the environment a text."""
     assert said(quarantine_period=0).quarantine_period == timedelta(0)

@@ -31,7 +31,13 @@ __all__ = ["JOBS_IN_PICTURE", "render_html"]
 JOBS_IN_PICTURE = 50
 """More bars than fit on a few screens say nothing; the table has all of them."""
 
-_LIMITS = {"limit_missing": 50, "limit_evidence": 50, "limit_stops": 10, "limit_rows": 2000}
+_LIMITS = {
+    "limit_jobs": JOBS_IN_PICTURE,  # the others are folded away
+    "limit_missing": 50,
+    "limit_evidence": 50,
+    "limit_stops": 10,
+    "limit_rows": 2000,
+}
 """Whoever needs more than these reads ``plan.json``."""
 
 _OPTION = re.compile(r"(?<![\w-])(--[a-z]+(?:-[a-z]+)*)", re.ASCII)
