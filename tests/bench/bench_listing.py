@@ -23,6 +23,7 @@ import uuid
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+# ruff: noqa: E402
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "gc")]
 
 from orphangc.adapters.s3_client import S3Client

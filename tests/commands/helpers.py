@@ -55,7 +55,8 @@ class Ran:
 def run(*args: object) -> Ran:
     """Run the command line inside this process, as its entry point does."""
     out, err = io.StringIO(), io.StringIO()
-    argv, handler = sys.argv, signal.getsignal(signal.SIGTERM)
+    argv = sys.argv
+    handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
     sys.argv = ["orphangc", *map(str, args)]
     try:
         with redirect_stdout(out), redirect_stderr(err):
@@ -64,7 +65,8 @@ def run(*args: object) -> Ran:
         code = int(end.code or 0)
     finally:
         sys.argv = argv
-        signal.signal(signal.SIGTERM, handler)
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
     return Ran(code, out.getvalue(), err.getvalue())
 
 

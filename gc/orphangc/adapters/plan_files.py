@@ -19,7 +19,14 @@ from orphangc.core.plan import Plan
 from orphangc.errors import PlanMismatchError, SettingsError
 from orphangc.ports import LISTING_SCHEMA, VERDICT_SCHEMA
 
-__all__ = ["ArrowSpool", "NoVerdicts", "PlanDirectory", "VerdictFiles", "write_atomically"]
+__all__ = [
+    "ArrowSpool",
+    "NoVerdicts",
+    "PlanDirectory",
+    "VerdictFiles",
+    "check_writable",
+    "write_atomically",
+]
 
 _ROWS_PER_FILE = 5_000_000
 
@@ -37,6 +44,17 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def check_writable(path: Path) -> None:
+    """Make sure that a file can be written, before the work that it is to report on begins.
+
+    Raises:
+        SettingsError: Its folder is absent or write-protected, or it is itself a folder.
+
+    """
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
+        raise SettingsError(f"{path} cannot be written: its folder must exist, and allow it")
 
 
 class ArrowSpool:
@@ -114,7 +132,6 @@ class VerdictFiles:
         self._writer.close()
         return {name: _sha256(self._folder / name) for name in self._names}
 
-
     def discard(self) -> None:
         """Remove the files of a plan that failed, and the folders made for them."""
         if self._writer is not None:
@@ -151,6 +168,9 @@ class PlanDirectory:
         """
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             raise SettingsError(f"{self.path} exists and is not an empty folder; give a new one")
+        above = next(each for each in (self.path, *self.path.absolute().parents) if each.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+            raise SettingsError(f"{self.path} cannot be made in {above}")
 
     def write(self, plan: Plan, verdict_files: dict[str, str]) -> Plan:
         """Write ``plan.json`` last, so that a folder with one is complete; return it signed."""

@@ -25,6 +25,9 @@ from orphangc.ports import LISTING_SCHEMA
 __all__ = ["Page", "S3Pages"]
 
 _FAST = "OrphanGcContents"
+_BEFORE_ALL_OTHERS = "before-parse.*.ListObjectsV2"
+"""Handlers of ``before-parse.s3.*`` come later, of which one parses the whole page for errors."""
+
 _FIRST = re.compile(rb"<Contents>(?:(?!</Contents>).)*</Contents>", re.DOTALL)
 _TAG = re.compile(rb"<(/?)([A-Za-z]+)>")
 _WANTED = [b"ETag", b"Key", b"LastModified", b"Size"]
@@ -48,7 +51,7 @@ class S3Pages:
         self._client = client
         if is_fast:
             with client.translated("open"):
-                client.on("before-parse.s3.ListObjectsV2", take_contents)
+                client.on(_BEFORE_ALL_OTHERS, take_contents)
 
     def pages(self, prefix: str, *, delimiter: str = "") -> Iterator[Page]:
         """Yield all pages of the keys that start with ``prefix``; the next one is under way.
@@ -115,12 +118,12 @@ def take_contents(
         customized_response_dict["IsTruncated"] = None  # botocore reads any odd text as "false"
     first = _FIRST.search(body)
     form = _form(first[0]) if first and b"<!" not in body else None
-    rows = form.findall(body) if form else []
-    if form is None or not rows:
+    if form is None:
         return
-    columns = dict(zip(form.groupindex, zip(*rows, strict=True), strict=True))
-    rest = form.sub(b"", body)
-    if b"Contents" in rest or any(b"&" in key for key in columns["Key"]):
+    parts = form.split(body)  # what is between, the groups, what is between, ...
+    rest = b"".join(parts[:: form.groups + 1])
+    columns = {name: parts[at :: form.groups + 1] for name, at in form.groupindex.items()}
+    if b"Contents" in rest or b"&" in b"".join(columns["Key"]):
         return
     customized_response_dict[_FAST] = columns
     response_dict["body"] = rest
@@ -165,7 +168,7 @@ def _url_decoded(text: str) -> str:
     return unquote_to_bytes(text.replace("+", " ")).decode("utf-8", "backslashreplace")
 
 
-def _fast_rows(columns: dict[str, tuple[bytes, ...]], *, is_encoded: bool) -> pa.RecordBatch:
+def _fast_rows(columns: dict[str, list[bytes]], *, is_encoded: bool) -> pa.RecordBatch:
     """Return the columns that ``take_contents`` took."""
     texts = {
         name: pa.array(column, pa.binary()).cast(pa.string()) for name, column in columns.items()

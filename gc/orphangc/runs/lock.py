@@ -1,9 +1,10 @@
 """The lock of one storage root, in its state location: one run at a time.
 
 Each holder makes the next numbered file, which only one caller can create; the highest number
-holds. A run that finds another on top has lost the lock, however long it slept. Two collectors
-would not hurt each other's safety (orphanhood is stable, deletion idempotent); they would spoil
-each other's quarantine.
+holds. A run that finds another on top has lost the lock, however long it slept. Numbers only rise:
+the highest file stays when its lock is given back, so a run that was held up between looking and
+creating finds its number taken, or another on top. Two collectors would not hurt each other's
+safety (orphanhood is stable, deletion idempotent); they would spoil each other's quarantine.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ TIME_TO_LIVE = timedelta(minutes=30)
 """A lock not renewed for so long is that of a dead run; batches renew it every minute."""
 
 _ATTEMPTS = 5
+_RELEASED = b'{"released": true}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,17 +70,20 @@ class Lock:
             LockHeldError: Another run has taken the lock over.
 
         """
-        names = self.files.names(self.folder)
-        top = max((name for name in names if name.endswith(".json")), default=None)
+        names = _names(self.files, self.folder)
         own = self.files.read(f"{self.folder}/{self.name}")
-        if top != self.name or own != self.holder.encoded():
+        if max(names, default=None) != self.name or own != self.holder.encoded():
             raise LockHeldError(f"the lock in {self.files.location} was taken over by another run")
         self.files.write(f"{self.folder}/{self.name}", self.holder.encoded())
 
     def release(self) -> None:
         """Give the lock back, if it is still ours."""
         if self.files.read(f"{self.folder}/{self.name}") == self.holder.encoded():
-            self.files.remove(f"{self.folder}/{self.name}")
+            self.files.write(f"{self.folder}/{self.name}", _RELEASED)
+
+
+def _names(files: StateFiles, folder: str) -> list[str]:
+    return [name for name in files.names(folder) if name.endswith(".json")]
 
 
 def acquire(
@@ -97,25 +102,31 @@ def acquire(
 
     """
     for _ in range(_ATTEMPTS):
-        names = [name for name in files.names(folder) if name.endswith(".json")]
+        names = _names(files, folder)
         top = max(names, default=None)
         if top is not None:
-            _check_is_dead(files, folder, top, is_dead=is_dead, token=holder.token)
+            _check_is_free(files, folder, top, is_dead=is_dead, token=holder.token)
         name = f"{int(top.removesuffix('.json')) + 1 if top else 1:012d}.json"
-        if files.create(f"{folder}/{name}", holder.encoded()):
+        if not files.create(f"{folder}/{name}", holder.encoded()):
+            continue
+        if max(_names(files, folder), default=None) == name:
             for old in names:
                 files.remove(f"{folder}/{old}")
             return Lock(files, folder, name, holder)
+        files.remove(f"{folder}/{name}")  # others came, and maybe went, since we looked
     raise LockHeldError(f"many runs want the lock in {files.location}; try again later")
 
 
-def _check_is_dead(
+def _check_is_free(
     files: StateFiles, folder: str, name: str, *, is_dead: Callable[[Holder], bool], token: str
 ) -> None:
-    """Raise unless the holder's process has ended here, or its lock was not renewed for long."""
-    data = files.read(f"{folder}/{name}")
+    """Raise unless the lock was given back, its process has ended here, or it is long unrenewed.
+
+    A location that tells no time proves no age: there only a dead process frees the lock.
+    """
     held_at = files.modified_at(f"{folder}/{name}")
-    if data is None or held_at is None:
+    data = files.read(f"{folder}/{name}")
+    if data is None or data == _RELEASED:
         return
     other = _decoded(data)
     if other is not None and is_dead(other):
@@ -124,6 +135,6 @@ def _check_is_dead(
     files.write(probe, b"")
     now = files.modified_at(probe)
     files.remove(probe)
-    if now is None or now - held_at < TIME_TO_LIVE:
+    if now is None or held_at is None or now - held_at < TIME_TO_LIVE:
         who = f"process {other.pid} on {other.host}" if other else "somebody"
         raise LockHeldError(f"{who} holds the lock in {files.location} since {held_at}")

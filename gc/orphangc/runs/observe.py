@@ -17,7 +17,7 @@ from orphangc.core.gate import ClusterFacts, external_paths
 from orphangc.core.model import ObjectKey, StoredObject
 from orphangc.core.names import METADATA_NAME
 from orphangc.core.settings import StorageRootSettings
-from orphangc.core.snapshot import RegistrySnapshot
+from orphangc.core.snapshot import RegistrySnapshot, resolve
 from orphangc.core.uris import Location, canonical
 from orphangc.errors import OrphanGcError, RegistryUnavailableError
 from orphangc.ports import JobRegistry, Progress, Spool, Storage, StoreTime, Waiter
@@ -175,8 +175,8 @@ def _reported_places(
     """Return every checkpoint folder that somebody reports or pins (R4), and what is no place."""
     paths = {path for cluster in clusters for path in external_paths(cluster)}
     for snapshot in snapshots:
-        paths.update(each.path for each in snapshot.retained)
-        paths.update(each.path for each in snapshot.restored)
+        own = (*(e.path for e in snapshot.retained), *(e.path for e in snapshot.restored))
+        paths.update(resolve(path, snapshot.checkpoint_dir) for path in own)
     paths.update(settings.pin)
     places: set[Location] = set()
     unusable: list[UnreadableRoot] = []

@@ -68,19 +68,19 @@ class RootState:
         """Return every tombstone by key, from the newest complete generation.
 
         Raises:
-            OrphanGcError: The newest generation cannot be read; forgetting it silently would
-                start every quarantine anew.
+            OrphanGcError: The newest generation is not, byte for byte, what was written:
+                forgetting it silently would start every quarantine anew, and a flipped bit in a
+                time would end one early, which Parquet does not notice.
 
         """
         names = self._generations()
         if not names:
             return {}
         name = f"{self.folder}/tombstones/{names[-1]}"
-        data = self.files.read(name)
-        try:
-            table = pq.read_table(io.BytesIO(data or b""), schema=_TOMBSTONES)
-        except (pa.ArrowException, OSError) as err:
-            raise OrphanGcError(f"tombstones in {self.files.location}/{name} are damaged") from err
+        data = self.files.read(name) or b""
+        if not names[-1].endswith(_digested(data)):
+            raise OrphanGcError(f"tombstones in {self.files.location}/{name} are damaged")
+        table = pq.read_table(io.BytesIO(data), schema=_TOMBSTONES)
         return {each.object.key: each for each in map(_tombstone, table.to_pylist())}
 
     def _generations(self) -> list[str]:
@@ -92,8 +92,9 @@ class RootState:
         buffer = io.BytesIO()
         pq.write_table(table, buffer, compression="zstd")
         names = self._generations()
-        number = int(names[-1].removesuffix(".parquet")) + 1 if names else 1
-        self.files.write(f"{self.folder}/tombstones/{number:012d}.parquet", buffer.getvalue())
+        number = int(names[-1].partition("-")[0]) + 1 if names else 1
+        name = f"{number:012d}{_digested(buffer.getvalue())}"
+        self.files.write(f"{self.folder}/tombstones/{name}", buffer.getvalue())
         for name in names[: 1 - _GENERATIONS_KEPT]:
             self.files.remove(f"{self.folder}/tombstones/{name}")
 
@@ -144,6 +145,11 @@ class RootState:
     def clear_halt(self) -> None:
         """Let collection go on."""
         self.files.remove(f"{self.folder}/halted.json")
+
+
+def _digested(data: bytes) -> str:
+    """Return the end of a generation's name, which its bytes must bear out."""
+    return f"-{hashlib.sha256(data).hexdigest()}.parquet"
 
 
 def _row(tombstone: Tombstone) -> dict[str, object]:

@@ -39,7 +39,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-registry = typer.Typer(help="Registry snapshots: what Flink still uses.", no_args_is_help=True)
+registry = typer.Typer(
+    help="Registry snapshots: what Flink still uses.",
+    epilog="Example: orphangc registry show snapshot.jsonl",
+    no_args_is_help=True,
+)
 app.add_typer(registry, name="registry")
 
 
@@ -228,10 +232,20 @@ def registry_export(
     out: Annotated[Path, typer.Option(help="File to write; .gz compresses it.")],
     flink_rest: Annotated[str | None, typer.Option(help="Flink REST endpoint to ask too.")] = None,
     alias: o.AliasOption = None,
+    output: o.OutputOption = None,
 ) -> None:
     """Write a registry snapshot derived from roots and, if asked, from the running job."""
     values = {"root": root, "alias": alias}
-    _print_json(exporting.export_snapshot(values, job=job, out=out, flink_rest=flink_rest))
+    _show_snapshot(
+        exporting.export_snapshot(values, job=job, out=out, flink_rest=flink_rest), output
+    )
+
+
+def _show_snapshot(document: dict[str, Any], output: o.Output | None) -> None:
+    if _is_json(output):
+        _print_json(document)
+    else:
+        _print(exporting.snapshot_tables(document))
 
 
 @registry.command("show", epilog="Example: orphangc registry show snapshot.jsonl")
@@ -241,11 +255,7 @@ def registry_show(
     output: o.OutputOption = None,
 ) -> None:
     """Read a registry snapshot, check it, and say what it holds."""
-    document = exporting.show_snapshot(file)
-    if _is_json(output):
-        _print_json(document)
-    else:
-        _print(exporting.snapshot_tables(document))
+    _show_snapshot(exporting.show_snapshot(file), output)
 
 
 @app.command(epilog="Example: orphangc undelete plan-1")
@@ -281,7 +291,7 @@ def doctor(
         raise typer.Exit(worst)
 
 
-@app.command()
+@app.command(epilog="Example: orphangc demo --keep demo-1")
 def demo(
     *,
     keep: Annotated[
@@ -313,5 +323,8 @@ def main() -> NoReturn:
         sys.exit(err.exit_code)
     except BrokenPipeError:
         sys.stderr.close()
+        sys.exit(ExitCode.FAILED)
+    except OSError as err:
+        _complain(str(err))
         sys.exit(ExitCode.FAILED)
     sys.exit(ExitCode.DONE)

@@ -33,6 +33,7 @@ __all__ = [
     "Root",
     "absolute",
     "load_snapshots",
+    "located",
     "opened",
     "parent_of",
     "roots_now",
@@ -98,6 +99,19 @@ def _load(place: Location) -> Iterator[RegistrySnapshot]:
         except UnreadableSnapshotError as err:
             where = place if place.name == key else place.child(key)
             raise RefusedError(f"{where}: {err}; nothing was planned") from err
+
+
+def located(uri: str) -> Location:
+    """Return the place that an argument names: a URI, or a path from here.
+
+    Raises:
+        SettingsError: It names none.
+
+    """
+    try:
+        return canonical(absolute(uri))
+    except ValueError as err:
+        raise SettingsError(str(err)) from err
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
+from orphangc.adapters.plan_files import PlanDirectory
 from orphangc.core.plan import Plan
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Alias, canonical
@@ -50,6 +51,7 @@ _ORPHAN_NAMESPACE = uuid.UUID("5c3c7a6e-7d1a-4f8e-9f0a-1f2b3c4d5e6f")
 @contextmanager
 def _folder(keep: Path | None) -> Iterator[Path]:
     if keep is not None:
+        PlanDirectory(keep).prepare()
         keep.mkdir(parents=True, exist_ok=True)
         yield keep.absolute()
         return

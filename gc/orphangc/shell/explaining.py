@@ -15,10 +15,10 @@ from orphangc.adapters.plan_files import PlanDirectory
 from orphangc.core.model import ObjectKey
 from orphangc.core.names import place_of_folder
 from orphangc.core.settings import StorageRootSettings
-from orphangc.core.uris import canonical
+from orphangc.core.uris import Location, canonical
 from orphangc.errors import SettingsError
 from orphangc.runs.explain import OneVerdict, explain
-from orphangc.shell.compose import absolute, parent_of, roots_now, state_of
+from orphangc.shell.compose import located, parent_of, roots_now, state_of
 from orphangc.shell.options import settings_from
 from orphangc.shell.planning import cycle_of
 from orphangc.shell.progress import shown_progress
@@ -79,12 +79,15 @@ def _relative(key: str, settings: StorageRootSettings) -> str:
     """Return a key relative to the storage root, whether it was given so or as a URI."""
     base = canonical(settings.root)
     if ":" in key.partition("/")[0] or key.startswith("/"):
-        inside = base.key_of(canonical(key, settings.aliases))
+        inside = base.key_of(_aliased(located(key), settings))
         if not inside:
             raise SettingsError(f"{key} does not lie below {base}")
         return inside
-    as_path = canonical(absolute(key))
-    return base.key_of(as_path) or key if base.scheme == "file" else key
+    return base.key_of(located(key)) or key if base.scheme == "file" else key
+
+
+def _aliased(place: Location, settings: StorageRootSettings) -> Location:
+    return canonical(str(place), settings.aliases)
 
 
 def _root_of(key: str) -> str:
@@ -94,7 +97,7 @@ def _root_of(key: str) -> str:
         SettingsError: The object lies in no job directory.
 
     """
-    place = canonical(absolute(key))
+    place = located(key)
     folder = parent_of(place)
     inside = place_of_folder(folder.path.lstrip("/"))
     if not inside.job_directory or not inside.job_id:

@@ -18,13 +18,18 @@ from orphangc.core.gate import JobFacts
 from orphangc.core.model import JobId, ObjectKey
 from orphangc.core.registry import MAX_SNAPSHOT_BYTES, read_snapshot, write_snapshot
 from orphangc.core.snapshot import RegistrySnapshot, oldest_retained
-from orphangc.core.uris import Location, canonical
-from orphangc.errors import RefusedError, SettingsError, StorageUnreachableError
+from orphangc.core.uris import Location
+from orphangc.errors import (
+    RefusedError,
+    SettingsError,
+    StorageUnreachableError,
+    UnreadableSnapshotError,
+)
 from orphangc.ports import Storage
 from orphangc.runs.export import derive_snapshot
 from orphangc.runs.roots import RootReader
 from orphangc.shell.clock import now
-from orphangc.shell.compose import REST_TIMEOUT, absolute, parent_of
+from orphangc.shell.compose import REST_TIMEOUT, located, parent_of
 from orphangc.shell.options import settings_from
 
 __all__ = ["export_snapshot", "show_snapshot", "snapshot_tables"]
@@ -98,13 +103,17 @@ def show_snapshot(file: str) -> dict[str, Any]:
     Raises:
         UnreadableSnapshotError: It is damaged, partial, or of an unknown form.
         StorageUnreachableError: It is not there.
+        SettingsError: The argument names no place.
 
     """
-    place = canonical(absolute(file))
+    place = located(file)
     data = open_storage(parent_of(place)).read(ObjectKey(place.name), max_bytes=MAX_SNAPSHOT_BYTES)
     if data is None:
         raise StorageUnreachableError(f"{place} does not exist")
-    return _document(read_snapshot(data))
+    try:
+        return _document(read_snapshot(data))
+    except UnreadableSnapshotError as err:
+        raise UnreadableSnapshotError(f"{place}: {err}") from err
 
 
 def _document(snapshot: RegistrySnapshot) -> dict[str, Any]:

@@ -159,17 +159,22 @@ def settings_from(values: Mapping[str, Any]) -> StorageRootSettings:
 
     """
     given = {name: value for name, value in values.items() if value is not None}
-    for name in _PLACES:
-        if isinstance(given.get(name), str):
-            given[name] = absolute(given[name])
-        elif name in given:
-            given[name] = tuple(absolute(each) for each in given[name])
-    if "alias" in given:
-        given["alias"] = tuple(_absolute_alias(each) for each in given["alias"])
+    for name in (*_PLACES, "alias"):
+        if name in given:
+            given[name] = _each(given[name], _absolute_alias if name == "alias" else absolute)
     try:
         return StorageRootSettings.model_validate(given)
     except ValidationError as err:
         raise SettingsError(first_problem(err)) from err
+
+
+def _each(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a text, or each text of a list, changed; what is neither is judged later."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list | tuple):
+        return tuple(_each(each, change) for each in value)
+    return value
 
 
 def _absolute_alias(text: str) -> str:

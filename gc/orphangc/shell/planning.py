@@ -11,10 +11,17 @@ from typing import Any
 import pyarrow as pa
 import structlog
 
-from orphangc.adapters.plan_files import NoVerdicts, PlanDirectory, VerdictFiles
+from orphangc.adapters.plan_files import (
+    NoVerdicts,
+    PlanDirectory,
+    VerdictFiles,
+    check_writable,
+)
 from orphangc.core.model import Action
 from orphangc.core.plan import Plan
 from orphangc.core.settings import StorageRootSettings
+from orphangc.core.uris import canonical
+from orphangc.errors import SettingsError
 from orphangc.ports import Progress, VerdictSink
 from orphangc.runs.breakdown import Breakdown
 from orphangc.runs.cycle import Cycle, run_cycle
@@ -71,6 +78,10 @@ def make_plan(
         OrphanGcError: Nothing was planned, and nothing was written.
 
     """
+    _check_places(settings, [each for each in (out, report, summary) if each is not None])
+    for file in (report, summary):
+        if file is not None:
+            check_writable(file)
     breakdown = Breakdown(now())
     directory = None if out is None else PlanDirectory(out)
     if directory is not None:
@@ -87,6 +98,16 @@ def make_plan(
         summary.write_text(render_markdown(plan, breakdown), encoding="utf-8")
     _log_plan(plan)
     return plan
+
+
+def _check_places(settings: StorageRootSettings, places: Sequence[Path]) -> None:
+    """Refuse to write below the storage root, which is Flink's."""
+    root = canonical(settings.root)
+    if root.scheme != "file":
+        return
+    for place in places:
+        if place.resolve().is_relative_to(Path(root.path).resolve()):
+            raise SettingsError(f"{place} lies inside the storage root {root}: choose another")
 
 
 @contextmanager

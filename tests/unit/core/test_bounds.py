@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from builders import T0, ago, ahead, some_bounds, span
 
+from builders import T0, ago, ahead, some_bounds, span
 from orphangc.core.bounds import NEVER, Bound, BoundName, SafetyMargins, cutoff, job_bounds
 
 MARGINS = SafetyMargins()
@@ -121,7 +121,9 @@ def test_the_slack_widens_every_bound_that_compares_two_clocks() -> None:
     """R9, R16: a larger sigma can only keep more."""
     wide = replace(MARGINS, clock_skew=timedelta(hours=2))
     registry = [Bound(BoundName.FIRST_SNAPSHOT, ago("20d"))]
-    found = job_bounds(T0, wide, is_ended=False, own_root_times=[ago("10d")], registry_times=registry)
+    found = job_bounds(
+        T0, wide, is_ended=False, own_root_times=[ago("10d")], registry_times=registry
+    )
     assert [each.at for each in found] == [
         ago("72h"),
         ago("10d") - span("2h"),

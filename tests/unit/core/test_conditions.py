@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+
 from builders import (
     JOB,
     T0,
@@ -15,7 +16,6 @@ from builders import (
     an_ended_job,
     some_facts,
 )
-
 from orphangc.core.conditions import CONDITIONS, Condition
 from orphangc.core.evidence import JobState
 from orphangc.core.judge import Judgement, judge, judge_all

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+
 from builders import (
     NAME,
     OTHER_UUID,
@@ -17,7 +18,6 @@ from builders import (
     live,
     some_bounds,
 )
-
 from orphangc.core.bounds import NEVER, Bound, BoundName
 from orphangc.core.decide import decide
 from orphangc.core.live import LiveSet

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+
 from builders import (
     JOB,
     NAME,
@@ -21,7 +22,6 @@ from builders import (
     job_directory,
     some_facts,
 )
-
 from orphangc.core.bounds import SafetyMargins
 from orphangc.core.evidence import JobState, mode_of
 from orphangc.core.gate import RestoredFacts

@@ -1,8 +1,9 @@
 """What stops one job stops the jobs whose files it needs, along every chain of restores."""
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import pytest
+
 from builders import (
     JOB,
     OTHER_JOB,
@@ -14,7 +15,6 @@ from builders import (
     ahead,
     an_ended_job,
 )
-
 from orphangc.core.conditions import Condition
 from orphangc.core.guards import GUARDS, Guard
 from orphangc.core.judge import GLOBAL_GUARDS, Judgement, judge, judge_all
@@ -84,7 +84,8 @@ def test_a_global_guard_voids_every_job(guard: Guard, jobs, cycle) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"survey": FUTURE}, {"job_id": ""}, {"own_roots": ()}, {"directories_with_roots": 2}]
+    "changes",
+    [{"survey": FUTURE}, {"job_id": ""}, {"own_roots": ()}, {"directories_with_roots": 2}],
 )
 def test_no_objection_of_the_jobs_own_hides_a_global_one(changes: dict) -> None:
     """R7: a parser that missed a name in one job may have missed others in every job."""
@@ -111,9 +112,10 @@ def test_an_acknowledged_root_voids_one_job_and_not_all() -> None:
 def test_conditions_stay_beside_a_global_refusal() -> None:
     """Design, section 4: refused and blocked stand side by side."""
     cycle = a_cycle(skew_seconds=9999.0, is_closed_world=False)
-    assert blocks([a_job(A), a_job(B)], cycle) == dict.fromkeys(
-        (A, B), [Condition.CLOSED_WORLD]
-    )
+    assert blocks([a_job(A), a_job(B)], cycle) == {
+        A: [Condition.CLOSED_WORLD],
+        B: [Condition.CLOSED_WORLD],
+    }
 
 
 # --------------------------------------------------------------------------- dependents
@@ -184,7 +186,7 @@ def test_a_long_chain_is_followed_in_the_worst_order() -> None:
     """R12: one hop a round is enough rounds."""
     names = [f"{number:032x}" for number in range(40)]
     jobs = [a_job(names[0], survey=FUTURE, feeds=frozenset({names[1]}))]
-    jobs += [feeding(own, fed) for own, fed in zip(names[1:-1], names[2:], strict=True)]
+    jobs += [feeding(own, fed) for own, fed in pairwise(names[1:])]
     jobs.append(an_ended_job(names[-1]))
     for order in (jobs, jobs[::-1]):
         assert refusals(order) == {

@@ -1,8 +1,8 @@
 """A name fits one of Flink's schemes exactly, or it is unrecognised and never touched."""
 
 import pytest
-from builders import JOB, NAME, OTHER_JOB, UUID
 
+from builders import JOB, NAME, OTHER_JOB, UUID
 from orphangc.core.model import Layout, Scope
 from orphangc.core.names import (
     Artifact,
@@ -15,6 +15,7 @@ from orphangc.core.names import (
 )
 
 VERTEX = "d" * 32
+FULL_WIDTH_NINE, CYRILLIC_A = "\uff19", "\u0430"
 MERGED = f"job_{JOB}_op_{VERTEX}_0_4"
 MERGED_TASKOWNED = f"job_{JOB}_tm_10.0.0.1%3A34567-ab12cd"
 FORST = "op_AsyncKeyedProcess_0a448493b4782967b150582570326227__1_4__attempt_0"
@@ -94,10 +95,10 @@ def test_every_scheme_of_the_table_is_recognised(key: str, layout: Layout) -> No
         f"{JOB}/shared/{10**19}_{NAME}",
         f"{JOB}/shared/{10**40}_{NAME}",
         f"{JOB}/shared/٤١_{NAME}",
-        f"{JOB}/shared/４１_{NAME}",
+        f"{JOB}/shared/\uff14\uff11_{NAME}",
         f"{JOB}/shared/²_{NAME}",
-        f"{JOB}/shared/{NAME.replace('9', '９', 1)}",
-        f"{JOB}/shared/{NAME.replace('a', 'а', 1)}",  # noqa: RUF001 - a Cyrillic letter
+        f"{JOB}/shared/{NAME.replace('9', FULL_WIDTH_NINE, 1)}",
+        f"{JOB}/shared/{NAME.replace('a', CYRILLIC_A, 1)}",
         f"{JOB}/shared/",
         f"{JOB}/shared",
         f"{JOB}/shared/sub/{NAME}",

@@ -5,9 +5,9 @@ from collections import Counter
 from datetime import UTC, datetime
 
 import pytest
-from builders import JOB, NAME, T0, a_cycle, a_job, a_root, a_snapshot, ago, an_ended_job
 from pydantic import ValidationError
 
+from builders import JOB, NAME, T0, a_cycle, a_job, a_root, a_snapshot, ago, an_ended_job
 from orphangc.core.bounds import Bound, BoundName
 from orphangc.core.conditions import Condition
 from orphangc.core.evidence import JobState
@@ -163,11 +163,7 @@ def _another(value: object, name: object) -> object:
 
 
 DOCUMENT = json.loads(a_plan().signed().model_dump_json())
-SIGNED = [
-    path
-    for path in leaves(DOCUMENT)
-    if path not in {("plan_id",), ("schema_version",)}
-]
+SIGNED = [path for path in leaves(DOCUMENT) if path not in {("plan_id",), ("schema_version",)}]
 
 
 # --------------------------------------------------------------------------- identity

@@ -1,8 +1,8 @@
 """Two spellings of one place are equal, and two places never are."""
 
 import pytest
-from builders import JOB
 
+from builders import JOB
 from orphangc.core.uris import Alias, Location, canonical, parse_alias
 
 AZURE = "container@account.dfs.core.windows.net"
@@ -204,5 +204,5 @@ def test_an_alias_states_two_places() -> None:
 @pytest.mark.parametrize("text", ["", "=", "s3://a", "s3://a=", "=s3://a", "a=s3://b", "s3://a=b"])
 def test_an_alias_that_is_none_is_refused(text: str) -> None:
     """A misspelt alias would make live files look foreign."""
-    with pytest.raises(ValueError, match="alias|neither"):
+    with pytest.raises(ValueError, match=r"alias|neither"):
         parse_alias(text)

@@ -12,6 +12,8 @@ from rich.console import Console
 
 from orphangc.core.conditions import Condition
 from orphangc.core.guards import Guard
+from orphangc.core.model import Action, Reason, Scope
+from orphangc.core.plan import Tally
 from orphangc.core.settings import parse_duration
 from orphangc.runs.breakdown import Breakdown
 from orphangc.shell.render import human_bytes, outcome_tables, plan_tables, render_markdown
@@ -42,6 +44,7 @@ HOSTILE = (
     "\x1b[31mred\x1b[0m\x00\x07\x9b2J",
     "a|b`c*d_e\n\n# title\n- item",
     "`" * 5 + "|",
+    "a|b",
     "trailing \\",
     "a\\|b",
     "<script>alert(1)</script> &amp; <!--",
@@ -145,6 +148,26 @@ def test_an_outcome_with_nothing_in_it_is_shown_as_nothing():
     assert "tombstones only" in plain(outcome_tables({}))
 
 
+def test_of_many_refused_jobs_an_outcome_shows_some_and_counts_the_rest():
+    """One cause that stops all jobs is not printed a thousand times."""
+    text = plain(outcome_tables({"refused": {f"{n:032x}": "clock_skew: 1 h" for n in range(60)}}))
+    assert "10 more stand in outcome.json" in text
+
+
+def test_one_cause_of_many_jobs_names_two_and_counts_the_rest():
+    """The same sentence is not printed for each job."""
+    (block,) = [job.blocked for job in story_jobs() if job.job_id == PAYMENTS]
+    plan, breakdown = a_plan(jobs=tuple(a_job(f"{n:032x}", blocked=block) for n in range(5)))
+    text = plain(plan_tables(plan, breakdown))
+    assert "and 3 more" in text
+
+
+def test_an_empty_plan_has_no_table_of_jobs():
+    """A table without a row is noise."""
+    plan, breakdown = a_plan(jobs=())
+    assert "deletion" not in plain(plan_tables(plan, breakdown))
+
+
 def test_of_many_jobs_a_terminal_shows_some_and_counts_the_rest():
     """Nobody scrolls through a thousand rows."""
     plan, breakdown = many_jobs(120)
@@ -161,6 +184,16 @@ def test_without_a_breakdown_the_sentence_promises_no_more_than_it_knows():
     sentence = headline(plan, summarise(plan))
     assert "at most 430 objects" in sentence
     assert "What lies in blocked jobs stays" in sentence
+
+
+def test_a_tombstone_that_is_dropped_is_told():
+    """Something that is in use again is the most important thing to know."""
+    plan, breakdown = a_plan()
+    revived = Tally(
+        scope=Scope.SHARED, action=Action.REVIVE, reason=Reason.REFERENCED, objects=3, bytes=9
+    )
+    found = plan.model_copy(update={"tallies": (*plan.tallies, revived)})
+    assert "drop 3 of what is in use again" in headline(found, summarise(found, breakdown))
 
 
 def test_if_every_job_is_refused_the_sentence_says_that_nothing_is_known():
@@ -236,6 +269,7 @@ def test_a_hostile_name_breaks_no_table_and_no_list(text):
 
 @settings(max_examples=200)
 @example("a\\|b")
+@example("a|b")
 @example("`|`")
 @example("<b>&amp;</b>")
 @example(" x ")

@@ -1,0 +1,61 @@
+"""``undelete``: back from a versioned bucket, and a clear refusal from anywhere else."""
+
+from __future__ import annotations
+
+from commands.helpers import contents, run
+from commands.stories import bed, story
+from commands.stories_on_s3 import S3Story, on_s3, s3_server
+
+__all__ = ["bed", "on_s3", "s3_server", "story"]
+
+
+def test_a_local_storage_keeps_no_versions(story) -> None:
+    """Exit 4: what was deleted there is gone for good."""
+    story.bed.cycle()
+    plan, _ = story.bed.cycle()
+    before = contents(story.bed.folder)
+    ran = run("undelete", plan.path)
+    assert (ran.code, len(ran.complaints), ran.out) == (4, 1, "")
+    assert "for good" in ran.complaints[0]
+    assert contents(story.bed.folder) == before
+
+
+def test_a_plan_that_was_not_swept_has_nothing_to_bring_back(story) -> None:
+    """Exit 2, one line; so have an absent folder and one without a plan."""
+    plan = story.bed.plan()
+    for place in (plan.path, story.bed.root, story.bed.folder / "absent"):
+        ran = run("undelete", place)
+        assert (ran.code, len(ran.complaints)) == (2, 1)
+
+
+def test_deleted_objects_come_back_from_a_versioned_bucket(on_s3: S3Story) -> None:
+    """Exactly those that the run deleted, with the same bytes."""
+    before = on_s3.contents()
+    on_s3.sweep(on_s3.plan(), "--delete")
+    plan = on_s3.plan()
+    assert on_s3.sweep(plan, "--delete").code == 0
+    assert set(before) - set(on_s3.contents()) == on_s3.orphans
+    ran = run("undelete", plan.path)
+    assert (ran.code, ran.json["counts"], ran.json["failed"]) == (0, {"restored": 2}, [])
+    assert on_s3.contents() == before
+
+
+def test_an_object_that_was_written_anew_stays_as_it_is(on_s3: S3Story) -> None:
+    """Only the sweep's own delete markers are removed, however often."""
+    on_s3.sweep(on_s3.plan(), "--delete")
+    plan = on_s3.plan()
+    on_s3.sweep(plan, "--delete")
+    renewed, other = sorted(on_s3.orphans)
+    on_s3.put(renewed, b"renewed")
+    for _ in range(2):
+        assert run("undelete", plan.path, "--output", "table").code in {0, 3}
+        assert on_s3.contents()[renewed] == b"renewed"
+        assert other in on_s3.contents()
+
+
+def test_a_sweep_that_deleted_nothing_has_nothing_to_bring_back(on_s3: S3Story) -> None:
+    """Tombstones are no deletions."""
+    plan = on_s3.plan()
+    on_s3.sweep(plan)
+    ran = run("undelete", plan.path)
+    assert (ran.code, len(ran.complaints)) == (4, 1)

@@ -1,0 +1,138 @@
+"""What holds of every name, path and listing key, however hostile."""
+
+from __future__ import annotations
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from builders import BASE
+from orphangc.core.model import Layout, Scope
+from orphangc.core.names import (
+    artifact_name,
+    parse_artifact_name,
+    place_of_folder,
+    recognise,
+    uuid_of,
+)
+from orphangc.core.uris import Alias, Location, canonical
+from strategies import MAX_ID, checkpoint_ids, flat_names, folders, names, uuids
+
+keys = (
+    st.lists(
+        st.text(st.characters(blacklist_characters="/\\\0"), min_size=1, max_size=8).filter(
+            lambda part: part not in {".", ".."}
+        ),
+        min_size=1,
+        max_size=4,
+    )
+    .map("/".join)
+    .filter(lambda key: not key.endswith("/"))
+)
+
+
+@given(st.none() | checkpoint_ids, uuids)
+def test_a_name_and_its_parts_are_inverse(checkpoint_id: int | None, uuid: bytes) -> None:
+    """R1: the grammar and its inverse."""
+    name = artifact_name(checkpoint_id, uuid)
+    assert parse_artifact_name(name) == (checkpoint_id, uuid)
+    assert uuid_of(name) == uuid
+
+
+@given(names)
+def test_what_parses_re_spells_to_itself(name: str) -> None:
+    """R1 "exactly": no second spelling of a name is an artifact, and no name crashes."""
+    parsed = parse_artifact_name(name)
+    if parsed is not None:
+        assert artifact_name(*parsed) == name
+        assert parsed[0] is None or 0 <= parsed[0] <= MAX_ID
+        assert uuid_of(name) == parsed[1]
+
+
+@given(folders, names, st.text(max_size=8))
+def test_no_key_crashes_and_only_flat_names_in_shared_become_candidates(
+    folder: str, name: str, root_name: str
+) -> None:
+    """R1: UUID and layout go together, and never without the folder for it."""
+    place = place_of_folder(folder, root_name)
+    found = recognise(name, place)
+    is_flat = found.layout in {Layout.FLAT, Layout.FLAT_WITH_ID}
+    assert (found.uuid is not None) is is_flat
+    assert (found.checkpoint_id is not None) is (found.layout is Layout.FLAT_WITH_ID)
+    if is_flat:
+        assert found.uuid is not None
+        assert artifact_name(found.checkpoint_id, found.uuid) == name
+        assert (place.scope, place.inner) == (Scope.SHARED, "")
+
+
+@given(folders, st.text(max_size=8))
+def test_a_place_puts_together_to_the_folder_that_it_was(folder: str, root_name: str) -> None:
+    """R3: nothing of a key is lost or made up: directory, area and inner path are the folder."""
+    place = place_of_folder(folder, root_name)
+    if place.job_directory is None or place.scope is Scope.OTHER:
+        return
+    area = {Scope.SHARED: "shared", Scope.TASKOWNED: "taskowned", Scope.CHANGELOG: "dstl"}.get(
+        place.scope, f"chk-{place.checkpoint_id}"
+    )
+    above = f"{place.job_directory}/{area}" if place.job_directory else area
+    assert folder == above or folder.startswith(f"{above}/")
+    assert bool(place.inner) is (folder != above)
+    owner = place.job_directory.rpartition("/")[2] if place.job_directory else root_name
+    assert place.job_id in {"", owner}
+
+
+@given(folders, flat_names, st.text(min_size=1, max_size=5))
+def test_a_folder_deeper_is_never_flat(folder: str, name: str, extra: str) -> None:
+    """R1: directly in ``shared/``, so one more folder that opens no area ends it."""
+    place = place_of_folder(folder)
+    deeper = place_of_folder(f"{folder}/{extra}")
+    if place.scope is Scope.SHARED and not place.inner:
+        assert recognise(name, deeper).uuid is None
+
+
+# --------------------------------------------------------------------------- places
+
+
+@given(keys)
+def test_a_key_below_a_root_is_found_again(key: str) -> None:
+    """Losses 1.1 (lakeFS#4658): the round trip of relative and absolute."""
+    assert BASE.key_of(BASE.child(key)) == key
+    assert canonical(f"s3a://bucket/checkpoints//{key}/") == BASE.child(key)
+
+
+@given(keys, st.sampled_from(["s3", "s3a", "hdfs", "gs", "abfss"]))
+def test_a_canonical_place_stays_as_it_is(key: str, scheme: str) -> None:
+    """Normalising twice changes nothing."""
+    place = canonical(f"{scheme}://authority/{key}")
+    assert canonical(str(place)) == place
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_a_place_or_refused(text: str) -> None:
+    """Losses 1.1: a place is absolute, with one slash between parts and none at the end."""
+    try:
+        place = canonical(text)
+    except ValueError:
+        return
+    assert place.path.startswith("/")
+    assert "//" not in place.path
+    assert place.path == "/" or not place.path.endswith("/")
+    assert not {".", ".."} & set(place.path.split("/"))
+    assert canonical(str(place)) == place
+
+
+@given(keys, keys)
+def test_no_place_contains_its_neighbour(one: str, other: str) -> None:
+    """Losses 1.4: whole parts; ``dmf_2`` and ``dmf_27``."""
+    base, place = BASE.child(one), BASE.child(other)
+    parts, of_base = other.split("/"), one.split("/")
+    assert base.contains(place) is (parts[: len(of_base)] == of_base)
+
+
+@given(keys, keys)
+def test_an_alias_keeps_what_lies_below_it(source: str, key: str) -> None:
+    """R5: the base name, hence the UUID, survives every alias."""
+    alias = Alias(BASE.child(source), Location("file", "", "/mnt/x"))
+    moved = canonical(str(BASE.child(source).child(key)), [alias])
+    assert alias.target.key_of(moved) == key
+    assume(not BASE.child(source).contains(BASE.child(key)))
+    assert canonical(str(BASE.child(key)), [alias]) == BASE.child(key)
