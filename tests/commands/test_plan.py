@@ -130,7 +130,7 @@ def test_a_table_is_printed_on_request(story) -> None:
 
 def test_the_report_and_the_summary_are_written_on_request(story) -> None:
     """One file each, where they were asked for."""
-    report, summary = story.bed.folder / "report.html", story.bed.folder / "summary.md"
+    report, summary = story.bed.folder / "new" / "report.html", story.bed.folder / "summary.md"
     ran = story.bed.plan("--report", report, "--summary", summary).ran
     assert ran.code == 0
     assert story.job.id in report.read_text()
@@ -168,11 +168,12 @@ def test_a_plan_is_never_written_below_the_root(story, option) -> None:
 
 
 @pytest.mark.parametrize("option", ["--report", "--summary"])
-@pytest.mark.parametrize("place", ["absent/report", "."])
+@pytest.mark.parametrize("place", ["file/report", "."])
 def test_a_report_that_cannot_be_written_stops_the_plan_before_it_begins(
     story, option, place
 ) -> None:
     """A plan whose report fails would look failed, and lie there all the same."""
+    write(story.bed.folder / "file", b"", DAY)
     before = contents(story.bed.folder)
     ran = story.bed.plan(option, story.bed.folder / place).ran
     assert (ran.code, len(ran.complaints)) == (2, 1)

@@ -47,14 +47,20 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Make sure that a file can be written, before the work that it is to report on begins.
+    """Make sure that a file can be written, before the work that it is to tell of begins.
 
     Raises:
-        SettingsError: Its folder is absent or write-protected, or it is itself a folder.
+        SettingsError: It is a folder, or its folder cannot be made or is write-protected.
 
     """
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
-        raise SettingsError(f"{path} cannot be written: its folder must exist, and allow it")
+    above = _nearest_folder(path.parent)
+    if path.is_dir() or not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise SettingsError(f"{path} cannot be written: choose another place")
+
+
+def _nearest_folder(path: Path) -> Path:
+    """Return the path itself, or what stands nearest above it and exists."""
+    return next(each for each in (path, *path.absolute().parents) if each.exists())
 
 
 class ArrowSpool:
@@ -168,7 +174,7 @@ class PlanDirectory:
         """
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             raise SettingsError(f"{self.path} exists and is not an empty folder; give a new one")
-        above = next(each for each in (self.path, *self.path.absolute().parents) if each.exists())
+        above = _nearest_folder(self.path)
         if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
             raise SettingsError(f"{self.path} cannot be made in {above}")
 

@@ -32,6 +32,7 @@ __all__ = [
     "REST_TIMEOUT",
     "Root",
     "absolute",
+    "check_outside",
     "load_snapshots",
     "located",
     "opened",
@@ -55,6 +56,25 @@ def default_state(root: Location) -> Location:
     return canonical(str(user_state_path("orphangc") / digest))
 
 
+def _resolved(place: Location) -> Location:
+    """Return where a local place really lies: a link is only another spelling."""
+    if place.scheme != "file":
+        return place
+    return canonical(str(Path(place.path).resolve()))
+
+
+def check_outside(root: str, places: Sequence[Path]) -> None:
+    """Make sure that nothing is going to be written below the storage root, which is Flink's.
+
+    Raises:
+        SettingsError: A place lies there.
+
+    """
+    for place in places:
+        if _resolved(canonical(root)).contains(_resolved(canonical(str(place.absolute())))):
+            raise SettingsError(f"{place} lies inside the storage root {root}: choose another")
+
+
 def state_of(settings: StorageRootSettings) -> RootState:
     """Return the state of a storage root.
 
@@ -64,7 +84,7 @@ def state_of(settings: StorageRootSettings) -> RootState:
     """
     root = canonical(settings.root)
     place = canonical(settings.state) if settings.state else default_state(root)
-    if root.contains(place) or place.contains(root):
+    if _resolved(root).contains(_resolved(place)) or _resolved(place).contains(_resolved(root)):
         raise SettingsError(f"state {place} and storage root {root} contain each other: --state")
     return RootState(open_state_files(place), root)
 
@@ -148,8 +168,8 @@ def opened(settings: StorageRootSettings, progress: Progress) -> Iterator[Root]:
 
 
 def absolute(uri: str) -> str:
-    """Return a local path as an absolute one; leave a URI as it is."""
-    return uri if ":" in uri.partition("/")[0] else str(Path(uri).absolute())
+    """Return a local path as an absolute one; leave a URI as it is, and an empty text too."""
+    return uri if not uri or ":" in uri.partition("/")[0] else str(Path(uri).absolute())
 
 
 def roots_now(settings: StorageRootSettings) -> list[Checkpoint]:

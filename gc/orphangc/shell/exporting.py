@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from orphangc.adapters.flink_rest import FlinkRest
-from orphangc.adapters.plan_files import write_atomically
+from orphangc.adapters.plan_files import check_writable, write_atomically
 from orphangc.adapters.storages import open_storage
 from orphangc.core.gate import JobFacts
 from orphangc.core.model import JobId, ObjectKey
@@ -29,7 +29,7 @@ from orphangc.ports import Storage
 from orphangc.runs.export import derive_snapshot
 from orphangc.runs.roots import RootReader
 from orphangc.shell.clock import now
-from orphangc.shell.compose import REST_TIMEOUT, located, parent_of
+from orphangc.shell.compose import REST_TIMEOUT, check_outside, located, parent_of
 from orphangc.shell.options import settings_from
 
 __all__ = ["export_snapshot", "show_snapshot", "snapshot_tables"]
@@ -41,13 +41,15 @@ def export_snapshot(
     """Write a derived snapshot and return what is in it.
 
     Raises:
-        SettingsError: The job id is none.
+        SettingsError: The job id is none, or the file cannot be written there.
         RefusedError: A root cannot be read, or the job has none.
 
     """
     if not re.fullmatch(r"[0-9a-f]{32}", job):
         raise SettingsError(f"--job {job!r} is no job id of 32 lower-case hex digits")
     settings = settings_from(values)
+    check_outside(settings.root, [out])
+    check_writable(out)
     storage = open_storage(settings.root)
     taken_at = storage.now().now or now()
     facts = _facts(flink_rest, JobId(job))

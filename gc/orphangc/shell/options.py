@@ -178,8 +178,8 @@ def _each(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def _absolute_alias(text: str) -> str:
-    source, equals, target = text.partition("=")
-    return f"{absolute(source)}={absolute(target)}" if equals and target else text
+    source, _, target = text.partition("=")
+    return f"{absolute(source)}={absolute(target)}" if source and target else text
 
 
 def first_problem(err: ValidationError) -> str:

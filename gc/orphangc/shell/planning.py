@@ -20,16 +20,15 @@ from orphangc.adapters.plan_files import (
 from orphangc.core.model import Action
 from orphangc.core.plan import Plan
 from orphangc.core.settings import StorageRootSettings
-from orphangc.core.uris import canonical
-from orphangc.errors import SettingsError
 from orphangc.ports import Progress, VerdictSink
 from orphangc.runs.breakdown import Breakdown
 from orphangc.runs.cycle import Cycle, run_cycle
 from orphangc.runs.lock import acquire
+from orphangc.runs.permission import check_plan
 from orphangc.runs.roots import RootReader
-from orphangc.runs.sweep import OUTCOME_SCHEMA, Sweep, SweepResult, check_plan
+from orphangc.runs.sweep import OUTCOME_SCHEMA, Sweep, SweepResult
 from orphangc.shell.clock import is_dead, now, this_process
-from orphangc.shell.compose import opened, state_of
+from orphangc.shell.compose import check_outside, opened, state_of
 from orphangc.shell.progress import shown_progress
 from orphangc.shell.render.html import render_html
 from orphangc.shell.render.markdown import render_markdown
@@ -78,7 +77,7 @@ def make_plan(
         OrphanGcError: Nothing was planned, and nothing was written.
 
     """
-    _check_places(settings, [each for each in (out, report, summary) if each is not None])
+    check_outside(settings.root, [each for each in (out, report, summary) if each is not None])
     for file in (report, summary):
         if file is not None:
             check_writable(file)
@@ -93,21 +92,16 @@ def make_plan(
     if directory is not None:
         plan = directory.write(cycle.plan, files)
     if report is not None:
-        report.write_text(render_html(plan, breakdown), encoding="utf-8")
+        _write(report, render_html(plan, breakdown))
     if summary is not None:
-        summary.write_text(render_markdown(plan, breakdown), encoding="utf-8")
+        _write(summary, render_markdown(plan, breakdown))
     _log_plan(plan)
     return plan
 
 
-def _check_places(settings: StorageRootSettings, places: Sequence[Path]) -> None:
-    """Refuse to write below the storage root, which is Flink's."""
-    root = canonical(settings.root)
-    if root.scheme != "file":
-        return
-    for place in places:
-        if place.resolve().is_relative_to(Path(root.path).resolve()):
-            raise SettingsError(f"{place} lies inside the storage root {root}: choose another")
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 @contextmanager

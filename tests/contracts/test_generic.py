@@ -1,0 +1,139 @@
+"""What the adapter for all of fsspec makes of file systems that tell less, or more, or wrong."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from fsspec.spec import AbstractFileSystem
+
+from contracts.places import facts, listed, rows
+from orphangc.adapters.fsspec_storage import FsspecStorage
+from orphangc.core.uris import canonical
+from orphangc.errors import StorageUnreachableError
+from orphangc.ports import DeletionStatus
+
+STAMP = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+ROOT = {"name": "/r", "size": 0, "type": "directory"}
+
+
+class TellingFileSystem(AbstractFileSystem):
+    """Tells what a test lets it tell."""
+
+    def __init__(self, *infos: dict) -> None:
+        super().__init__(skip_instance_cache=True)
+        self.infos = {info["name"]: info for info in (ROOT, *infos)}
+        self.removed: list[str] = []
+
+    def ls(self, path: str, detail: bool = True, **_: object) -> list:  # noqa: ARG002, FBT001, FBT002
+        """Return what lies in a folder."""
+        return [i for i in self.infos.values() if i["name"].startswith(path.rstrip("/") + "/")]
+
+    def info(self, path: str, **_: object) -> dict:
+        """Return the facts of a name."""
+        if path not in self.infos:
+            raise FileNotFoundError(path)
+        return self.infos[path]
+
+    def rm_file(self, path: str) -> None:
+        """Note the name."""
+        self.removed.append(path)
+
+
+def opened(*infos: dict) -> tuple[FsspecStorage, TellingFileSystem]:
+    """Return a storage over a file system that tells these facts."""
+    file_system = TellingFileSystem(*infos)
+    return FsspecStorage(canonical("tell://h/r"), file_system=(file_system, "/r")), file_system
+
+
+def a_file(name: str, **more: object) -> dict:
+    """Return what a file system may tell of a file."""
+    return {"name": f"/r/{name}", "size": 3, "type": "file", **more}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"mtime": STAMP.timestamp()},
+        {"mtime": STAMP},
+        {"LastModified": STAMP},
+        {"last_modified": STAMP},
+        {"updated": "2026-01-02T03:04:05Z"},
+        {"created": STAMP},
+        {"modificationTime": int(STAMP.timestamp() * 1000)},
+    ],
+)
+def test_every_known_spelling_of_the_store_time_is_understood(told):
+    """Local, memory, S3, Azure, Google, WebHDFS."""
+    storage, _ = opened(a_file("x", **told))
+    assert facts(storage, "x").modified_at == STAMP
+    assert rows(storage)[0]["modified_at"] == STAMP
+
+
+@pytest.mark.parametrize(
+    "told", [{}, {"mtime": None}, {"mtime": datetime(2026, 1, 2)}, {"updated": "yesterday"}]
+)
+def test_a_time_that_is_not_clear_is_unknown_and_keeps_the_file(told):
+    """A naive time could be off by half a day."""
+    storage, file_system = opened(a_file("x", **told))
+    found = facts(storage, "x")
+    assert found.modified_at is None
+    assert storage.delete([found])[0].status is DeletionStatus.CHANGED
+    assert file_system.removed == []
+
+
+def test_a_size_that_is_not_told_keeps_nothing_from_being_listed():
+    """It is null in a listing, and no size at all elsewhere."""
+    storage, _ = opened(a_file("x", size=None))
+    assert rows(storage)[0]["size"] is None
+    assert facts(storage, "x").size == -1
+
+
+def test_an_untested_file_system_says_so_and_tells_no_time():
+    """Plans are made, but nothing is deleted there (R27)."""
+    storage, _ = opened()
+    assert storage.is_tested is False
+    assert storage.now().now is None
+
+
+def test_a_link_is_not_entered_and_has_no_time():
+    """Even where a file system gives the type of what it points to."""
+    link = {"name": "/r/l", "type": "directory", "islink": True, "size": 9, "mtime": 1.0}
+    storage, _ = opened(link, {"name": "/r/l/x", "type": "file", "size": 1})
+    storage._fs.infos.pop("/r/l/x")
+    assert [(row["key"], row["modified_at"]) for row in rows(storage)] == [("l", None)]
+
+
+@pytest.mark.parametrize("key", ["x*", "x?", "x[1]", "x{1}", "x\\1"])
+def test_a_key_with_a_glob_character_is_refused(key):
+    """Nobody knows which file systems expand it where."""
+    storage, file_system = opened(a_file(key, mtime=STAMP))
+    assert storage.delete([facts(storage, key)])[0].status is DeletionStatus.FAILED
+    assert file_system.removed == []
+
+
+def test_exactly_the_literal_path_is_removed():
+    """One verb, one path."""
+    storage, file_system = opened(a_file("x", mtime=STAMP), a_file("x1", mtime=STAMP))
+    assert storage.delete([facts(storage, "x")])[0].status is DeletionStatus.DELETED
+    assert file_system.removed == ["/r/x"]
+
+
+def test_a_listing_of_something_else_is_an_error():
+    """A name from elsewhere would become a key that means another file."""
+    storage, file_system = opened()
+    file_system.ls = lambda *_, **__: [{"name": "/other/x", "type": "file", "size": 1}]
+    with pytest.raises(StorageUnreachableError, match="elsewhere"):
+        rows(storage)
+
+
+def test_any_error_of_a_file_system_is_one_of_ours():
+    """Whatever its library raises."""
+    storage, file_system = opened()
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("token=SECRET\nis over")
+
+    file_system.ls = fail
+    with pytest.raises(StorageUnreachableError, match=r"token=\*\*\* is over"):
+        listed(storage)
