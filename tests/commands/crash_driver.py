@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from commands.helpers import AT_ONCE, ENDED, Bed, Planned, contents, run
+from commands.helpers import AT_ONCE, ENDED, Bed, contents, run
 from commands.stories import Story, tell
+from orphangc.shell.cli import main
 
 _CHANGES = ("os.remove", "os.rename", "os.link", "os.mkdir", "os.rmdir", "shutil.rmtree")
 _LOOKS = ("os.scandir", "os.listdir")
@@ -187,7 +188,6 @@ def crashed_everywhere(folder: Path, mode: str) -> dict[str, Any]:
 
 def stalled(folder: Path, ready: Path) -> None:
     """Sweep, and stall at the first deletion until a signal comes."""
-    plan = Planned(run("--version"), folder)
 
     def stall(event: str, args: tuple[Any, ...]) -> None:
         if event == "os.remove" and len(str(args[0])) == 36:
@@ -195,9 +195,7 @@ def stalled(folder: Path, ready: Path) -> None:
             time.sleep(60)
 
     sys.addaudithook(stall)
-    sys.argv = ["orphangc", "sweep", str(plan.path), "--delete"]
-    from orphangc.shell.cli import main
-
+    sys.argv = ["orphangc", "sweep", str(folder), "--delete"]
     main()
 
 

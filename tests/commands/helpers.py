@@ -74,7 +74,12 @@ def run_process(*args: object, timeout: float = 120) -> Ran:
     """Run the command line as a process of its own."""
     command = [sys.executable, "-m", "orphangc", *map(str, args)]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL
+        command,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        stdin=subprocess.DEVNULL,
     )
     return Ran(done.returncode, done.stdout, done.stderr)
 
@@ -155,9 +160,7 @@ class Bed:
         """Plan into a new folder."""
         self.plans += 1
         out = self.folder / f"plan-{self.plans}"
-        ran = run(
-            "plan", self.root, "--state", self.state, "--out", out, *self.options, *options
-        )
+        ran = run("plan", self.root, "--state", self.state, "--out", out, *self.options, *options)
         return Planned(ran, out)
 
     def sweep(self, plan: Planned, *options: object) -> Ran:
@@ -229,7 +232,7 @@ def contents(folder: Path) -> dict[str, tuple[str, int] | None]:
 
 
 def _digest(path: Path) -> str:
-    return os.readlink(path) if path.is_symlink() else sha256(path.read_bytes()).hexdigest()
+    return str(path.readlink()) if path.is_symlink() else sha256(path.read_bytes()).hexdigest()
 
 
 def flink(

@@ -87,9 +87,7 @@ def on_s3(s3_server, monkeypatch, tmp_path) -> S3Story:
     client = use_s3(monkeypatch, s3_server)
     bucket = f"bucket-{uuid.uuid4().hex[:12]}"
     client.create_bucket(Bucket=bucket)
-    client.put_bucket_versioning(
-        Bucket=bucket, VersioningConfiguration={"Status": "Enabled"}
-    )
+    client.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
     names = [f"{JOB_ID}/shared/{uuid.uuid4()}" for _ in range(5)]
     story = S3Story(client, bucket, tmp_path, set(names[3:]))
     paths = [f"s3a://{bucket}/checkpoints/{name}" for name in names[:3]]

@@ -52,7 +52,13 @@ def test_a_golden_file_is_shown_as_flink_reads_it(file: GoldenFile) -> None:
 def test_the_document_has_the_keys_of_the_contract() -> None:
     """At least these; paths are absolute."""
     (document,) = documents(golden("2.3.0/classic").folder)
-    assert document.keys() >= {"checkpoint_id", "format_version", "operators", "files", "directories"}
+    assert document.keys() >= {
+        "checkpoint_id",
+        "format_version",
+        "operators",
+        "files",
+        "directories",
+    }
     assert document["operators"][0].keys() >= {
         *("id", "name", "uid", "parallelism", "max_parallelism", "fully_finished"),
         *("coordinator_state_bytes", "subtasks"),
@@ -70,7 +76,7 @@ def test_a_folder_and_its_metadata_file_are_the_same() -> None:
 
 
 def test_one_document_a_line_in_the_order_asked() -> None:
-    """jsonl is for programs that read line by line."""
+    """The jsonl form is for programs that read line by line."""
     folders = [golden(name).folder for name in ("2.3.0/empty", "1.10.3/classic")]
     shown = documents(*folders)
     assert [each["directory"] for each in shown] == [str(folder) for folder in folders]
@@ -136,7 +142,9 @@ def test_every_cut_of_a_file_is_told_with_an_offset(tmp_path) -> None:
     ran = run("inspect", *paths, "--output", "jsonl")
     shown = [json.loads(line) for line in ran.out.splitlines()]
     assert (ran.code, len(ran.complaints)) == (1, len(paths))
-    assert all(each["offset"] <= int(each["directory"].split("chk-")[1].split("/")[0]) for each in shown)
+    assert all(
+        each["offset"] <= int(each["directory"].split("chk-")[1].split("/")[0]) for each in shown
+    )
 
 
 def test_an_absent_one_is_an_error(tmp_path) -> None:
@@ -147,7 +155,7 @@ def test_an_absent_one_is_an_error(tmp_path) -> None:
         assert (ran.code, len(ran.complaints), "error" in ran.json) == (1, 1, True)
 
 
-def test_a_place_that_is_none_is_an_error_like_any_other(tmp_path) -> None:
+def test_a_place_that_is_none_is_an_error_like_any_other() -> None:
     """Others are still shown."""
     good = golden("2.3.0/empty").folder
     ran = run("inspect", "gopher://x/y", good, "--output", "jsonl")

@@ -66,7 +66,11 @@ def test_an_export_holds_what_the_roots_refer_to(story) -> None:
     """Header, entries, footer; paths relative to the job directory."""
     lines = [json.loads(line) for line in exported(story).read_text().splitlines()]
     header, *entries, footer = lines
-    assert (header["type"], header["source"], header["job_id"]) == ("header", "derived", story.job.id)
+    assert (header["type"], header["source"], header["job_id"]) == (
+        "header",
+        "derived",
+        story.job.id,
+    )
     assert (header["format"], header["version"]) == ("orphangc-registry", 1)
     assert [each["id"] for each in header["retained"]] == [7, 8]
     assert {each["path"] for each in entries} == {f"shared/{path.name}" for path in story.live}

@@ -321,9 +321,7 @@ def test_a_root_that_appears_during_the_sweep_protects(story, monkeypatch) -> No
     story.bed.cycle()
     plan = story.bed.plan()
     named = story.orphans[0]
-    after_the_cycle(
-        monkeypatch, lambda: story.job.checkpoint(9, *story.live, named, age=18 * DAY)
-    )
+    after_the_cycle(monkeypatch, lambda: story.job.checkpoint(9, *story.live, named, age=18 * DAY))
     swept = story.bed.sweep(plan, "--delete")
     assert swept.code == 0
     assert [path.exists() for path in story.orphans] == [True, False]

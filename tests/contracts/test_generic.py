@@ -39,6 +39,10 @@ class TellingFileSystem(AbstractFileSystem):
         """Note the name."""
         self.removed.append(path)
 
+    def rm(self, path: str, **_: object) -> None:
+        """Refuse: this verb expands, and may recurse."""
+        raise AssertionError(path)
+
 
 def opened(*infos: dict) -> tuple[FsspecStorage, TellingFileSystem]:
     """Return a storage over a file system that tells these facts."""

@@ -154,7 +154,9 @@ CONTENTS = "<Contents><Key>{}</Key><LastModified>2026-01-02T03:04:05Z</LastModif
         CONTENTS.format("a+%2B%2b%25", "<ETag>x</ETag><Size>7</Size>")
         + "<EncodingType>url</EncodingType>",
         CONTENTS.format("a", "<ETag>x</ETag><Size>7</Size><Owner><ID>i</ID></Owner>")
-        + "<!-- <Contents><Key>no</Key></Contents> -->",
+        + "<!--"
+        + CONTENTS.format("no", "<ETag>x</ETag><Size>7</Size><Owner><ID>i</ID></Owner>")
+        + "-->",
         "<Contents xmlns='u'><Key>odd</Key><LastModified>2026-01-02T03:04:05Z</LastModified>"
         "<ETag>x</ETag><Size>1</Size></Contents>"
         + CONTENTS.format("a", "<ETag>x</ETag><Size>7</Size>"),
@@ -173,6 +175,17 @@ def test_the_fast_reader_and_botocore_read_the_same(stub, body):
     fast, slow = (read_by(f"s3://{BUCKET}", is_fast=is_fast) for is_fast in (True, False))
     assert fast == slow
     assert len(fast) == body.count("</Key>") - body.count("<!--")
+
+
+@pytest.mark.parametrize("is_fast", [True, False])
+def test_encoded_keys_are_decoded_once(stub, is_fast):
+    """A plus is a blank, an escape is its byte, and what then looks like an escape is a name."""
+    keys = page(["a+b", "c%2Bd", "e%2525", "f%2Fg%2f", "%C3%A9", "%FF"])
+    stub.answer = lambda _: Answer(
+        keys.body.replace("<IsT", "<EncodingType>url</EncodingType><IsT")
+    )
+    found = [row["key"] for row in read_by(f"s3://{BUCKET}", is_fast=is_fast)]
+    assert found == ["a b", "c+d", "e%25", "f/g/", "é", "\\xff"]
 
 
 def test_both_readers_agree_on_a_real_listing(filled_place):

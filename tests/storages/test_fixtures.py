@@ -129,7 +129,11 @@ def test_only_orphans_are_planned_for_removal(result) -> None:
     assert result.removals <= result.storage.removable()
     for path in result.removals:
         checkpoints, _, shared, name = path.split("/")
-        assert (checkpoints, shared, result.rows[path]["scope"]) == ("checkpoints", "shared", "shared")
+        assert (checkpoints, shared, result.rows[path]["scope"]) == (
+            "checkpoints",
+            "shared",
+            "shared",
+        )
         assert len(name) == 36
 
 
@@ -174,7 +178,9 @@ def test_missing_files_are_those_that_flink_does_not_find(result) -> None:
 def test_every_checkpoint_that_flink_reads_is_a_root(result) -> None:
     """All of them, with the same ids, wherever ROOT begins."""
     tree = str(result.storage.tree) + "/"
-    read = {(each["uri"].removeprefix(tree), each["checkpoint_id"]) for each in result.plan["roots"]}
+    read = {
+        (each["uri"].removeprefix(tree), each["checkpoint_id"]) for each in result.plan["roots"]
+    }
     truth = result.storage.truth["checkpoints"]
     assert read == {(each["dir"], each["checkpoint_id"]) for each in truth}
 
@@ -212,8 +218,8 @@ def test_a_process_plans_the_same(name, style, tmp_path) -> None:
     here, there = planned(storage, style), planned(storage, style, runner=run_process)
     assert there.rows == here.rows
     assert there.code == here.code
-    for name in ("jobs", "roots", "tallies", "live_set_sha256"):
-        assert _without_times(there.plan[name]) == _without_times(here.plan[name])
+    for part in ("jobs", "roots", "tallies", "live_set_sha256"):
+        assert _without_times(there.plan[part]) == _without_times(here.plan[part])
 
 
 def _without_times(part: Any) -> Any:
@@ -221,7 +227,9 @@ def _without_times(part: Any) -> Any:
     if isinstance(part, list):
         return [_without_times(each) for each in part]
     if isinstance(part, dict):
-        return {k: _without_times(v) for k, v in part.items() if k not in {"cutoff", "at", "taken_at"}}
+        return {
+            k: _without_times(v) for k, v in part.items() if k not in {"cutoff", "at", "taken_at"}
+        }
     return part
 
 
@@ -244,9 +252,7 @@ def test_a_full_cycle_removes_exactly_the_planned_files(name, style, tmp_path) -
     assert all((storage.tree / path).is_file() for path in storage.truth["referenced"])
 
 
-def _swept(
-    storage: Storage, style: str, *options: str, delete: bool
-) -> dict[str, tuple[str, str]]:
+def _swept(storage: Storage, style: str, *options: str, delete: bool) -> dict[str, tuple[str, str]]:
     """Plan and sweep; return what was asked of each key, and what became of it."""
     out = Path(tempfile.mkdtemp(dir=storage.tree.parent, prefix="plan-"))
     ran = run("plan", *plan_options(storage, style), "--out", out, *options)

@@ -66,7 +66,9 @@ class Storage:
         """
         if self.name.partition("/")[2].startswith(_WITHOUT_FLAT_FILES):
             return set()
-        return {path for path in self.truth["orphaned"] if self._is_flat(path) and self._is_old(path)}
+        return {
+            path for path in self.truth["orphaned"] if self._is_flat(path) and self._is_old(path)
+        }
 
     def _is_flat(self, path: str) -> bool:
         parts = path.split("/")
@@ -99,7 +101,7 @@ def unpack(name: str, folder: Path) -> Storage:
         packed.extractall(folder, filter="data")
     tree = folder / "tree"
     files = [path for path in tree.rglob("*") if path.is_file()]
-    shift = time.time_ns() - _AGE_NS - max(path.stat().st_mtime_ns for path in files)  # noqa: TID251
+    shift = time.time_ns() - _AGE_NS - max(path.stat().st_mtime_ns for path in files)
     for path in files:
         stored = path.stat().st_mtime_ns + shift
         os.utime(path, ns=(stored, stored))

@@ -86,7 +86,9 @@ def common(
 )
 def plan(  # noqa: PLR0913 - one parameter an option
     *,
-    root: Annotated[str, typer.Argument(help="The storage root: holds the job directories.")],
+    root: Annotated[
+        str, typer.Argument(help="The storage root: holds the job directories.", metavar="ROOT")
+    ],
     out: Annotated[Path | None, typer.Option(help="New folder for the plan.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report.")] = None,
     summary: Annotated[Path | None, typer.Option(help="Write a Markdown summary.")] = None,
@@ -120,11 +122,11 @@ def plan(  # noqa: PLR0913 - one parameter an option
     o.check_engine(engine)
     del spark_threshold  # one engine: there is nothing to choose
     settings = o.settings_from(values)
-    made = planning.make_plan(settings, out=out, report=report, summary=summary)
+    made, breakdown = planning.make_plan(settings, out=out, report=report, summary=summary)
     if _is_json(output):
         _print_json(made.model_dump(mode="json"))
     else:
-        _print(plan_tables(made))
+        _print(plan_tables(made, breakdown))
     if made.are_all_refused:
         raise typer.Exit(ExitCode.REFUSED)
 
@@ -171,7 +173,9 @@ def sweep(
 @app.command(epilog="Example: orphangc explain KEY --plan plan-1")
 def explain(  # noqa: PLR0913 - one parameter an option
     *,
-    key: Annotated[str, typer.Argument(help="Key in the storage root, or its full URI.")],
+    key: Annotated[
+        str, typer.Argument(help="Key in the storage root, or its full URI.", metavar="KEY")
+    ],
     plan: Annotated[Path | None, typer.Option(help="Folder of a saved plan.")] = None,
     root: Annotated[str | None, typer.Option(help="Storage root, where there is no plan.")] = None,
     ended_job: o.EndedJob = None,
@@ -227,7 +231,7 @@ def inspect(
 @registry.command("export", epilog="Example: orphangc registry export ROOT --job ID --out FILE")
 def registry_export(
     *,
-    root: Annotated[str, typer.Argument(help="The storage root.")],
+    root: Annotated[str, typer.Argument(help="The storage root.", metavar="ROOT")],
     job: Annotated[str, typer.Option(help="Job id.")],
     out: Annotated[Path, typer.Option(help="File to write; .gz compresses it.")],
     flink_rest: Annotated[str | None, typer.Option(help="Flink REST endpoint to ask too.")] = None,

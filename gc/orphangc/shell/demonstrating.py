@@ -24,6 +24,7 @@ from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Alias, canonical
 from orphangc.errors import OrphanGcError
 from orphangc.flink.references import read_references
+from orphangc.runs.breakdown import Breakdown
 from orphangc.runs.roots import files_by_folder
 from orphangc.runs.sweep import SweepResult
 from orphangc.shell.clock import now
@@ -77,8 +78,7 @@ def demonstrate(console: Console, keep: Path | None) -> None:
             console, f"1. A checkpoint storage of three jobs, {len(orphans)} orphans in it: {root}"
         )
         settings = _settings(root, folder / "state")
-        first = _plan(settings, folder / "plan-1")
-        console.print(*plan_tables(first), sep="\n")
+        console.print(*plan_tables(*_plan(settings, folder / "plan-1")), sep="\n")
         _say(console, "2. First sweep: tombstones only, not a byte of the storage is touched")
         _tell(console, sweep_plan(folder / "plan-1", is_deleting=False)[1])
         _say(console, "3. Later the orphans are found again: their quarantine is over")
@@ -109,7 +109,7 @@ def _settings(root: Path, state: Path) -> StorageRootSettings:
     )
 
 
-def _plan(settings: StorageRootSettings, out: Path) -> Plan:
+def _plan(settings: StorageRootSettings, out: Path) -> tuple[Plan, Breakdown]:
     return make_plan(settings, out=out, report=None, summary=None)
 
 

@@ -70,8 +70,8 @@ def make_plan(
     out: Path | None,
     report: Path | None,
     summary: Path | None,
-) -> Plan:
-    """Return a plan, written to ``out`` and rendered to ``report`` and ``summary`` if given.
+) -> tuple[Plan, Breakdown]:
+    """Return a plan and its breakdown, written to ``out`` and rendered where asked.
 
     Raises:
         OrphanGcError: Nothing was planned, and nothing was written.
@@ -88,15 +88,13 @@ def make_plan(
     with shown_progress() as progress, _verdicts(directory) as verdicts:
         cycle = cycle_of(settings, _Several([breakdown, verdicts]), progress)
         files = verdicts.close() if isinstance(verdicts, VerdictFiles) else {}
-    plan = cycle.plan.model_copy(update={"verdict_files": files}).signed()
-    if directory is not None:
-        plan = directory.write(cycle.plan, files)
+    plan = cycle.plan.signed() if directory is None else directory.write(cycle.plan, files)
     if report is not None:
         _write(report, render_html(plan, breakdown))
     if summary is not None:
         _write(summary, render_markdown(plan, breakdown))
     _log_plan(plan)
-    return plan
+    return plan, breakdown
 
 
 def _write(path: Path, text: str) -> None:

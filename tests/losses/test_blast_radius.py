@@ -1,0 +1,184 @@
+"""Losses by a deletion wider than its key, or whose failure is hidden."""
+
+from __future__ import annotations
+
+import errno
+import os
+import uuid
+
+import pytest
+
+from commands.helpers import AT_ONCE, DAY, ENDED, Bed, contents, outcomes, run, write
+from commands.stories import bed, story, tell, undeclared
+from commands.stories_on_s3 import S3Story, on_s3, s3_server
+from losses.hooks import hidden_from_the_listing
+from orphangc.adapters.local_storage import LocalStorage
+
+__all__ = ["bed", "on_s3", "s3_server", "story", "undeclared"]
+
+
+def refuse_to_unlink(monkeypatch, *names: str) -> None:
+    """Let the storage refuse single keys."""
+    unlink = LocalStorage._unlink
+
+    def refused(self, wanted):
+        if wanted.key.rpartition("/")[2] in names:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return unlink(self, wanted)
+
+    monkeypatch.setattr(LocalStorage, "_unlink", refused)
+
+
+def test_paimon_7920_an_empty_folder_is_never_removed(story) -> None:
+    """A transient empty listing made it a recursive deletion."""
+    empty = [story.job.folder / "chk-3", story.bed.root / f"{9:032x}" / "shared"]
+    for folder in empty:
+        folder.mkdir(parents=True)
+    story.bed.cycle()
+    story.bed.cycle()
+    assert all(folder.is_dir() for folder in empty)
+    assert (story.job.folder / "shared").is_dir()
+
+
+def test_paimon_7920_a_folder_that_lost_its_last_file_stays(bed) -> None:
+    """Flink may be about to write into it."""
+    story = tell(bed, orphans=5)
+    for path in story.live:
+        path.unlink()
+    bed.options += ("--max-delete-share", "1")
+    bed.cycle()
+    bed.cycle()
+    assert list((story.job.folder / "shared").iterdir()) == []
+
+
+@pytest.mark.parametrize("folder", ["ck[ab]", "ck*", "ck?", "{ck}", "ck%41", "ck #1"])
+def test_fsspec_rm_glob_characters_in_a_path_are_letters(tmp_path, folder) -> None:
+    """``rm`` expanded a literal key, and removed its siblings."""
+    bed = Bed(tmp_path, (*ENDED, *AT_ONCE))
+    bed.root = tmp_path / folder
+    story = tell(bed)
+    sibling = Bed(tmp_path, ENDED)
+    sibling.root = tmp_path / "cka"
+    other = tell(sibling)
+    bed.cycle()
+    bed.cycle()
+    assert not any(path.exists() for path in story.orphans)
+    assert all(path.exists() for path in (*story.live, *other.live, *other.orphans))
+
+
+def test_fsspec_rm_a_name_with_glob_characters_is_on_no_list(story) -> None:
+    """The grammar has none, so no such key is ever handed to a deleter."""
+    names = [f"{story.live[0].name[:-1]}?", "*", "5_*", f"[ab]{uuid.uuid4()}", "a\nb"]
+    for name in names:
+        write(story.job.folder / "shared" / name, b"x", 30 * DAY)
+    plan = story.bed.plan()
+    shown = {plan.rows[f"{story.job.id}/shared/{name}"]["reason"] for name in names}
+    assert shown == {"unrecognised"}
+    story.bed.sweep(plan)
+    story.bed.cycle()
+    assert all((story.job.folder / "shared" / name).exists() for name in names)
+
+
+def test_s3fs_838_a_key_that_could_not_be_deleted_is_told(story, monkeypatch) -> None:
+    """200 with errors inside passed for success (also #1047): here it is exit 3, and why."""
+    story.bed.cycle()
+    refuse_to_unlink(monkeypatch, story.orphans[0].name)
+    plan, swept = story.bed.cycle()
+    assert swept.code == 3
+    assert sorted(outcomes(plan).values()) == ["done", "failed"]
+    assert [path.exists() for path in story.orphans] == [True, False]
+    assert swept.json["counts"]["delete/failed"]["objects"] == 1
+
+
+def test_flink_operator_1089_a_tombstone_goes_only_with_its_object(story, monkeypatch) -> None:
+    """The status was dropped before the deletion worked (also #1185): here the next run retries."""
+    story.bed.cycle()
+    with monkeypatch.context() as patch:
+        refuse_to_unlink(patch, story.orphans[0].name)
+        story.bed.cycle()
+    plan, swept = story.bed.cycle()
+    assert plan.verdict(story.orphans[0]) == ("delete", "quarantine_over")
+    assert (swept.code, story.orphans[0].exists()) == (0, False)
+
+
+def test_s3fs_982_a_truncated_listing_refuses_the_job(undeclared, monkeypatch) -> None:
+    """A page was lost: what a root names is not seen, so what is seen proves nothing."""
+    hidden_from_the_listing(monkeypatch, undeclared.live[2].name)
+    plan = undeclared.bed.plan()
+    assert plan.refusal(undeclared.job) == "damaged_latest_root"
+
+
+def test_s3fs_982_what_a_truncated_listing_hides_is_not_deleted(story, monkeypatch) -> None:
+    """Neither live files nor orphans; the tombstones of the hidden begin anew."""
+    story.bed.cycle()
+    with monkeypatch.context() as patch:
+        hidden_from_the_listing(patch, story.live[0].name, story.orphans[0].name)
+        story.bed.cycle()
+    assert [path.exists() for path in story.orphans] == [True, False]
+    assert all(path.exists() for path in story.live)
+    assert story.bed.plan().verdict(story.orphans[0]) == ("tombstone", "orphan")
+
+
+def test_barman_780_more_than_one_page_of_keys_is_deleted(bed) -> None:
+    """Only the first thousand were ever considered."""
+    story = tell(bed, orphans=1_003)
+    options = ("--max-delete-share", "1")
+    bed.cycle(*options)
+    plan, swept = bed.cycle(*options)
+    assert swept.json["counts"]["delete/done"]["objects"] == 1_003
+    assert sorted(path.name for path in (story.job.folder / "shared").iterdir()) == sorted(
+        path.name for path in story.live
+    )
+    journal = bed.state.glob("*/runs/*/batch-*.jsonl")
+    assert sorted(len(file.read_text().splitlines()) for file in journal) == [3, 1_000]
+    assert len(outcomes(plan)) == 1_003
+
+
+def test_kubernetes_88097_identity_is_a_condition_of_each_deletion(story) -> None:
+    """The same name, size and time, and another object behind it."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+    path = story.orphans[0]
+    found = path.stat()
+    path.rename(path.with_name("kept"))
+    path.write_bytes(bytes(found.st_size))
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+    assert story.bed.sweep(plan, "--delete").code == 0
+    assert path.exists()
+
+
+def test_elasticsearch_82911_tombstones_are_found_by_whoever_takes_over(
+    on_s3: S3Story, monkeypatch, tmp_path
+) -> None:
+    """Marks were lost on a local disk (also Loki#11119, #23547): here they lie in a bucket."""
+    on_s3.sweep(on_s3.plan(), "--delete")
+    monkeypatch.setenv("HOME", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
+    plan = on_s3.plan()
+    assert {key for key, row in plan.rows.items() if row["action"] == "delete"} == on_s3.orphans
+    before = on_s3.contents()
+    assert on_s3.sweep(plan, "--delete").code == 0
+    after = on_s3.contents()
+    assert {key: data for key, data in before.items() if key not in on_s3.orphans} == after
+
+
+def test_a_link_into_the_storage_is_never_followed(story) -> None:
+    """Neither as a file nor as a folder: what it leads to is somebody else's."""
+    outside = story.bed.folder / "outside"
+    victim = write(outside / story.job.id / "shared" / str(uuid.uuid4()), b"x", 30 * DAY)
+    (story.bed.root / f"{7:032x}").symlink_to(outside / story.job.id)
+    (story.job.folder / "shared" / str(uuid.uuid4())).symlink_to(victim)
+    before = contents(outside)
+    story.bed.cycle()
+    story.bed.cycle()
+    assert contents(outside) == before
+    assert not any(path.exists() for path in story.orphans)
+
+
+def test_nothing_is_ever_handed_to_a_shell_or_to_a_pattern(story) -> None:
+    """A plan's own files may be called anything."""
+    folder = story.bed.folder / "plan $(touch x) [ab]*"
+    ran = run("plan", story.bed.root, "--state", story.bed.state, "--out", folder, *ENDED)
+    assert ran.code == 0
+    assert run("sweep", folder).code == 0
+    assert not (story.bed.folder / "x").exists()
