@@ -201,7 +201,6 @@ def a_job(job: JobId = JOB, **changes: object) -> JobEvidence:
         ids_after=ids,
         before=(some_facts(job),),
         after=(some_facts(job),),
-        directories_with_roots=1,
         survey=a_survey(),
     )
     return replace(evidence, **changes)

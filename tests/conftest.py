@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, settings
 
 _SLOW = [HealthCheck.too_slow]  # two shared cores say nothing of the code
 
-settings.register_profile("dev", max_examples=100, deadline=None, suppress_health_check=_SLOW)
+settings.register_profile("dev", max_examples=60, deadline=None, suppress_health_check=_SLOW)
 settings.register_profile(
     "ci", max_examples=500, deadline=None, suppress_health_check=_SLOW, print_blob=True
 )

@@ -172,7 +172,8 @@ _spoilt = st.builds(
     st.sampled_from(["\n", "/", "0", "٤", "A", "_", "-", "\0", " ", "é", "%41", "*", "\ud800", ""]),
 )
 _cut = st.builds(lambda name, at: name[: at % len(name)], flat_names, st.integers(0, 60))
-names = st.one_of(flat_names, _spoilt, _cut, flat_names.map(str.upper), st.text(max_size=60))
+_led = st.builds(str.__add__, st.sampled_from(["0", "00", "+", "-", "\u0664", " "]), flat_names)
+names = st.one_of(flat_names, _spoilt, _cut, _led, flat_names.map(str.upper), st.text(max_size=60))
 
 _parts = st.one_of(
     st.sampled_from(

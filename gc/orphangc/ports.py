@@ -49,10 +49,19 @@ size is null is a folder: it is no object, but an empty folder in ``shared/`` te
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """One level of a storage: names of sub-folders (no slash), and the objects beside them."""
+    """One level of a storage.
+
+    Attributes:
+        folders: Names of sub-folders, no slash.
+        objects: What lies beside them.
+        closed: Names of what may hold objects and is not looked into: links to folders, and a
+            nameless prefix. Deletion must not follow them; marking must not overlook them.
+
+    """
 
     folders: tuple[str, ...]
     objects: tuple[StoredObject, ...]
+    closed: tuple[str, ...] = ()
 
 
 class Lister(Protocol):

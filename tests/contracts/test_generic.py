@@ -8,6 +8,7 @@ import pytest
 from fsspec.spec import AbstractFileSystem
 
 from contracts.places import facts, listed, rows
+from orphangc.adapters.boundary import unreachable
 from orphangc.adapters.fsspec_storage import FsspecStorage
 from orphangc.core.uris import canonical
 from orphangc.errors import StorageUnreachableError
@@ -129,6 +130,25 @@ def test_a_listing_of_something_else_is_an_error():
     file_system.ls = lambda *_, **__: [{"name": "/other/x", "type": "file", "size": 1}]
     with pytest.raises(StorageUnreachableError, match="elsewhere"):
         rows(storage)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://ops:HIDDEN@s3.example/b refused",
+        "GET https://s3.example/b?X-Amz-Signature=HIDDEN&list-type=2",
+        "?AWSAccessKeyId=HIDDEN&Expires=9&Signature=HIDDEN",
+        "the key AKIAHIDDENHIDDENHIDD is unknown",
+        "https://a.blob.example/c?sv=2024&sig=HIDDEN",
+        "two\nlines, password=HIDDEN " + "and long " * 99,
+    ],
+)
+def test_no_message_shows_a_secret_or_a_second_line(text):
+    """What libraries say may quote whole requests."""
+    message = str(unreachable("list s3://b", text))
+    assert "HIDDEN" not in message
+    assert "\n" not in message
+    assert len(message) <= 300
 
 
 def test_any_error_of_a_file_system_is_one_of_ours():

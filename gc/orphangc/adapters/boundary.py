@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
@@ -69,22 +68,17 @@ def to_microseconds(when: object) -> int | None:
     return None
 
 
-def one_line(err: object, *, secrets: Sequence[str | None] = ()) -> str:
+def one_line(err: object) -> str:
     """Return what an error says in one short line, without credentials."""
     text = " ".join(str(err).split()) or type(err).__name__
-    for secret in secrets:
-        if secret and len(secret) > 1:
-            text = text.replace(secret, "***")
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
     return text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 1] + "…"
 
 
-def unreachable(
-    action: str, err: object, **secrets: Sequence[str | None]
-) -> StorageUnreachableError:
+def unreachable(action: str, err: object) -> StorageUnreachableError:
     """Return the error that says which action failed and why; raise it ``from err``."""
-    return StorageUnreachableError(one_line(f"cannot {action}: {err}", **secrets))
+    return StorageUnreachableError(one_line(f"cannot {action}: {err}"))
 
 
 def escaped(name: str) -> str:

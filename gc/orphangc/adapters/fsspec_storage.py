@@ -107,6 +107,7 @@ class FsspecStorage:
                 for name, info in sorted(entries, key=lambda entry: entry[0])
                 if not _is_folder(info)
             ),
+            tuple(sorted(name for name, info in entries if _is_link(info))),
         )
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
@@ -230,6 +231,11 @@ class FsspecStorage:
             raise
         except Exception as err:
             raise unreachable(f"{action} {self.location}", err) from err
+
+
+def _is_link(info: Mapping[str, Any]) -> bool:
+    """Return whether an entry is a link, which may lead to a folder."""
+    return bool(info.get("islink")) or info.get("type") == "link"
 
 
 def _is_folder(info: Info) -> bool:

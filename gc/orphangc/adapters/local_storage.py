@@ -91,6 +91,7 @@ class LocalStorage:
                 return Folder((), ())
             parent = f"{prefix}/" if prefix else ""
             batches = [rows.take() for _ in self._scan(handle, parent, rows, folders)]
+            closed = _links_to_folders(handle)
         batches.append(rows.take())
         objects = [
             StoredObject(**{**row, "key": ObjectKey(row["key"])})
@@ -98,7 +99,8 @@ class LocalStorage:
             for row in batch.to_pylist()
         ]
         names = sorted(escaped(key[len(parent) :]) for key in folders)
-        return Folder(tuple(names), tuple(sorted(objects, key=lambda found: found.key)))
+        ordered = tuple(sorted(objects, key=lambda found: found.key))
+        return Folder(tuple(names), ordered, closed)
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
         """Return the bytes of a regular file; see ``Reader``."""
@@ -278,3 +280,19 @@ def _descend(handle: int, parts: Sequence[str]) -> int:
             os.close(handle)
         handle = inner
     return handle
+
+
+def _links_to_folders(handle: int) -> tuple[str, ...]:
+    """Return the links of an open folder that lead to a folder, or to nowhere that can be seen."""
+    closed = []
+    with os.scandir(handle) as entries:
+        for entry in entries:
+            if not entry.is_symlink():
+                continue
+            try:
+                is_file = st.S_ISREG(entry.stat(follow_symlinks=True).st_mode)
+            except OSError:
+                is_file = False
+            if not is_file:
+                closed.append(escaped(entry.name))
+    return tuple(sorted(closed))

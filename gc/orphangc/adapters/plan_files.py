@@ -225,7 +225,11 @@ class PlanDirectory:
                 yield from file.iter_batches(columns=list(columns) if columns else None)
 
     def write_outcome(self, outcome: dict[str, Any], rows: pa.Table) -> None:
-        """Write ``outcomes.parquet`` and then ``outcome.json``."""
+        """Write ``outcomes.parquet`` and then ``outcome.json``; those of an earlier run stay.
+
+        An earlier run's files get its id as a suffix: its version ids stand nowhere else.
+        """
+        self._set_aside()
         target = self.path / "outcomes.parquet"
         partial = target.with_suffix(".partial")
         pq.write_table(rows, partial, compression="zstd")
@@ -233,8 +237,22 @@ class PlanDirectory:
         text = json.dumps(outcome, indent=1, default=str) + "\n"
         write_atomically(self.path / "outcome.json", text.encode())
 
+    def _set_aside(self) -> None:
+        """Rename the files of an earlier run of the same plan."""
+        earlier = self.path / "outcome.json"
+        if not earlier.exists():
+            return
+        try:
+            run_id = str(json.loads(earlier.read_bytes())["run_id"])
+        except (ValueError, KeyError, TypeError):
+            run_id = f"unknown-{earlier.stat().st_mtime_ns}"
+        rows = self.path / "outcomes.parquet"
+        if rows.exists():
+            rows.rename(self.path / f"outcomes-{run_id}.parquet")
+        earlier.rename(self.path / f"outcome-{run_id}.json")
+
     def read_outcome(self) -> tuple[dict[str, Any], pa.Table]:
-        """Return what a sweep of this plan did.
+        """Return what the last sweep of this plan did, and the rows of all its sweeps.
 
         Raises:
             SettingsError: No sweep has finished here.
@@ -242,6 +260,7 @@ class PlanDirectory:
         """
         try:
             outcome = json.loads((self.path / "outcome.json").read_bytes())
-            return outcome, pq.read_table(self.path / "outcomes.parquet")
+            files = sorted(self.path.glob("outcomes*.parquet"))
+            return outcome, pa.concat_tables(pq.read_table(file) for file in files)
         except (OSError, ValueError) as err:
             raise SettingsError(f"no outcome of a sweep in {self.path}: {err}") from err

@@ -67,7 +67,8 @@ class S3Storage:
                 for row in self._relative(page.objects).to_pylist()
                 if row["key"] != start[len(self._client.root) :]
             ]
-        return Folder(tuple(name for name in folders if name), tuple(objects))
+        named = tuple(name for name in folders if name)
+        return Folder(named, tuple(objects), ("",) if len(named) < len(folders) else ())
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
         """Return the bytes of an object; see ``Reader``."""

@@ -17,6 +17,10 @@ from orphangc.core.model import Mode
 __all__ = ["CONDITIONS", "Condition"]
 
 
+NEWEST_TESTED_FORMAT = 6
+"""Version 7 is read, from Flink's sources only: no release has written one yet (R27)."""
+
+
 class Condition(StrEnum):
     """Which condition of deletion is unmet."""
 
@@ -77,6 +81,9 @@ def _not_quiet(job: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 def _untested_flink_version(job: JobEvidence, _: CycleEvidence) -> str | None:
     """R27: nobody has read the code of that release."""
+    newest = max((root.format_version for root in job.own_roots), default=0)
+    if newest > NEWEST_TESTED_FORMAT:
+        return f"metadata format version {newest} was never seen from a released Flink"
     versions = {facts.flink_version for facts in (*job.before, *job.after)}
     untested = sorted(version for version in versions if not is_tested_version(version))
     return f"Flink {some(untested)} is not in the tested list" if untested else None

@@ -105,6 +105,7 @@ class Survey:
         oldest_modified_at: Minimum of the store times.
         newest_modified_at: Maximum of the store times.
         sub_folders: Folder names inside ``shared/`` (R2), a few of them.
+        shared_directories: Job directories that hold something in ``shared/``.
         only_in_raw_bytes: Artifacts that raw bytes name and the parser did not (R7), a few.
         missing_of_latest: Files that the latest root names and nothing shows (R8), a few.
 
@@ -117,6 +118,7 @@ class Survey:
     oldest_modified_at: datetime | None = None
     newest_modified_at: datetime | None = None
     sub_folders: set[str] = field(default_factory=set)
+    shared_directories: set[Location] = field(default_factory=set)
     only_in_raw_bytes: list[str] = field(default_factory=list)
     missing_of_latest: list[str] = field(default_factory=list)
 
@@ -138,8 +140,8 @@ class JobEvidence:
         before: What REST said before the listings, by each cluster that knows the job.
         after: What REST said after them.
         snapshots: Registry snapshots of this job, oldest first.
-        feeds: Keys of the jobs in whose directories its state lies.
-        directories_with_roots: How many of its directories hold roots.
+        feeds: Keys of the jobs in whose directories its state lies, by path or by UUID.
+        strangers: Ids of living jobs that report checkpoints of theirs in its directories.
         survey: What the listing shows; empty for a job that is not collected.
 
     """
@@ -157,14 +159,18 @@ class JobEvidence:
     after: tuple[JobFacts, ...] = ()
     snapshots: tuple[RegistrySnapshot, ...] = ()
     feeds: frozenset[str] = frozenset()
-    directories_with_roots: int = 0
+    strangers: frozenset[str] = frozenset()
     survey: Survey = field(default_factory=Survey)
+
+    @property
+    def facts(self) -> tuple[JobFacts, ...]:
+        """Return everything that REST said of the job."""
+        return (*self.before, *self.after)
 
     @property
     def state(self) -> JobState:
         """Return what is known of the job's life; REST proves an end only if it says so twice."""
-        seen = (*self.before, *self.after)
-        if any(not facts.is_globally_terminal for facts in seen):
+        if any(not facts.is_globally_terminal for facts in self.facts):
             return JobState.RUNNING
         is_proven = bool(self.before) and bool(self.after)
         return JobState.ENDED if self.is_declared_ended or is_proven else JobState.UNKNOWN
@@ -173,6 +179,11 @@ class JobEvidence:
     def retained_ids(self) -> tuple[int, ...]:
         """Return the checkpoint ids of its own roots that are no savepoints, ascending."""
         return tuple(sorted({r.checkpoint_id for r in self.own_roots if not r.is_savepoint}))
+
+    @property
+    def directories_with_roots(self) -> frozenset[Location]:
+        """Return which of its directories hold roots."""
+        return frozenset(root.directory for root in self.own_roots if root.directory is not None)
 
     @property
     def latest(self) -> Root | None:
@@ -197,6 +208,7 @@ class CycleEvidence:
         halted: Why an earlier run stopped all collection, or ``None``.
         looked_until: When the cycle had looked at everything, by the clock of ``now``; ``None``
             if it took no time.
+        is_registry_mode: A running job's registry was exported, so each living job must have one.
 
     """
 
@@ -210,6 +222,7 @@ class CycleEvidence:
     gate_errors: tuple[str, ...] = ()
     halted: str | None = None
     looked_until: datetime | None = None
+    is_registry_mode: bool = False
 
 
 Check = Callable[[JobEvidence, CycleEvidence], str | None]

@@ -22,7 +22,7 @@ from orphangc.core.gate import (
     layout_problem,
 )
 from orphangc.core.model import Mode
-from orphangc.core.snapshot import check_successor
+from orphangc.core.snapshot import EntryKind, check_successor
 
 __all__ = ["GUARDS", "REGISTRY_MAX_AGE", "Guard"]
 
@@ -44,6 +44,7 @@ class Guard(StrEnum):
     TWO_OWNERS = "two_owners"
     ENDED_JOB_IS_RUNNING = "ended_job_is_running"
     NO_ROOTS = "no_roots"
+    MISPLACED_ROOT = "misplaced_root"
     DAMAGED_LATEST_ROOT = "damaged_latest_root"
     UNSTABLE_ROOT = "unstable_root"
     GATE = "gate"
@@ -114,6 +115,11 @@ def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
     for root in job.own_roots:
         if root.unproven_layout is not None:
             return f"{root.folder} holds {root.unproven_layout}"
+    unproven = {EntryKind.SEGMENT, EntryKind.DIRECTORY}
+    for snapshot in job.snapshots:
+        kind = next((each.kind for each in snapshot.entries if each.kind in unproven), None)
+        if kind is not None:
+            return f"registry snapshot {snapshot.sequence} holds entries of kind {kind}"
     problems = (layout_problem(facts) for facts in (*job.before, *job.after))
     return next((problem for problem in problems if problem is not None), None)
 
@@ -130,8 +136,19 @@ def _two_owners(job: JobEvidence, _: CycleEvidence) -> str | None:
     running = [facts for facts in job.after if not facts.is_globally_terminal]
     if len(running) > 1:
         return f"{len(running)} clusters say that they run the job"
-    if job.directories_with_roots > 1:
-        return f"{job.directories_with_roots} directories of this job id hold roots"
+    if job.strangers:
+        return f"job {some(sorted(job.strangers))} writes its checkpoints here too"
+    with_roots = job.directories_with_roots
+    if len(with_roots) > 1:
+        return f"{len(with_roots)} directories of this job id hold roots"
+    named = {folder for root in job.own_roots for folder in root.files}
+    alone = [
+        directory
+        for directory in sorted(job.survey.shared_directories - with_roots, key=str)
+        if not any(directory.contains(folder) for folder in named)
+    ]
+    if alone and len(job.survey.shared_directories) > 1:
+        return f"{alone[0]} bears the same job id, and no root of the job names a file in it"
     return None
 
 
@@ -154,6 +171,14 @@ def _no_roots(job: JobEvidence, _: CycleEvidence) -> str | None:
     if job.state is JobState.ENDED and job.is_declared_ended:
         return None
     return "no checkpoint of the job can be seen: its first one may be pending"
+
+
+def _misplaced_root(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R8: a root in another checkpoint's folder was put there by hand; ids say nothing then."""
+    for root in job.own_roots:
+        if root.directory is not None and root.folder.name != f"chk-{root.checkpoint_id}":
+            return f"{root.folder} holds the metadata of checkpoint {root.checkpoint_id}"
+    return None
 
 
 def _damaged_latest_root(job: JobEvidence, _: CycleEvidence) -> str | None:
@@ -207,6 +232,8 @@ def _gate(job: JobEvidence, _: CycleEvidence) -> str | None:
 def _registry(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R15: snapshots that contradict each other, or that nobody writes any more."""
     exported = [each for each in job.snapshots if each.source is Mode.REGISTRY]
+    if not exported and cycle.is_registry_mode and job.state is not JobState.ENDED:
+        return "registry snapshots were given, and this living job has none"
     if not exported:
         return _derived_snapshot(job)
     first, second = exported[0], exported[-1]
@@ -240,6 +267,7 @@ GUARDS: Mapping[Guard, Check] = {
     Guard.ENDED_JOB_IS_RUNNING: _ended_job_is_running,
     Guard.UNPROVEN_LAYOUT: _unproven_layout,
     Guard.NO_ROOTS: _no_roots,
+    Guard.MISPLACED_ROOT: _misplaced_root,
     Guard.DAMAGED_LATEST_ROOT: _damaged_latest_root,
     Guard.COPIED_TREE: _copied_tree,
     Guard.GATE: _gate,

@@ -94,16 +94,20 @@ def judge_all(
     for _ in jobs:
         changed = False
         for job in jobs:
-            if job.state is not JobState.ENDED:
-                changed |= _pass_on(job, judged)
+            changed |= _pass_on(job, judged)
         if not changed:
             break
     return judged
 
 
 def _pass_on(job: JobEvidence, judged: dict[str, Judgement]) -> bool:
-    """Let what stops a living job stop the jobs whose files it needs; return whether it did."""
+    """Let what stops a living job stop the jobs whose files it needs; return whether it did.
+
+    An ended job passes on only what it received itself: somebody alive stands behind it.
+    """
     own, changed = judged[job.key], False
+    if job.state is JobState.ENDED:
+        own = _received(own)
     whom = f"job {job.key}, whose state refers to files here,"
     for key in job.feeds - {job.key}:
         other = judged.get(key)
@@ -113,6 +117,13 @@ def _pass_on(job: JobEvidence, judged: dict[str, Judgement]) -> bool:
         if passed is not None:
             judged[key], changed = passed, True
     return changed
+
+
+def _received(own: Judgement) -> Judgement:
+    """Return what of a judgement comes from a job that feeds on this one."""
+    is_passed_on = own.refused is not None and own.refused.guard is Guard.DEPENDENT_JOB
+    waiting = tuple(b for b in own.blocked if b.condition is Condition.DEPENDENT_JOB)
+    return Judgement(own.refused if is_passed_on else None, waiting)
 
 
 def _with_refusal_of(own: Judgement, other: Judgement, whom: str) -> Judgement | None:

@@ -15,7 +15,7 @@ from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import oldest_retained
 from orphangc.errors import RefusedError
 from orphangc.ports import VerdictSink
-from orphangc.runs.mark import Mark, cycle_evidence, mark, with_surveys
+from orphangc.runs.mark import Mark, cycle_evidence, mark, with_feeds, with_surveys
 from orphangc.runs.observe import Outside, observe
 from orphangc.runs.planning import Found, plan_of
 from orphangc.runs.roots import RootReader
@@ -32,6 +32,8 @@ class Cycle:
     Attributes:
         plan: Unsigned: the verdict files are not in it yet.
         views: By job key, collected jobs only.
+        jobs: Every job's evidence, those of the extra roots too.
+        judged: What stops each of them.
         mark: What is live.
         evidence: What concerns all jobs.
 
@@ -41,6 +43,8 @@ class Cycle:
     views: Mapping[str, JobView]
     mark: Mark
     evidence: CycleEvidence
+    jobs: Mapping[str, JobEvidence]
+    judged: Mapping[str, Judgement]
 
 
 def run_cycle(
@@ -69,10 +73,13 @@ def run_cycle(
             f"no job directory below {bases[0]} ({surveyed.objects} objects listed);"
             " is this the storage root? Nothing was planned"
         )
+    broken = [each for each in seen.unreadable if not each.is_acknowledged]
+    if broken and not marked.jobs:
+        raise RefusedError(f"cannot read {broken[0].uri}: {broken[0].reason}; nothing was planned")
     evidence = cycle_evidence(
         seen, settings, is_tested_storage=outside.storage.is_tested, halted=halted
     )
-    jobs = with_surveys(marked.jobs, surveyed.jobs)
+    jobs = with_surveys(with_feeds(marked, settings, surveyed.held), surveyed.jobs)
     judged = judge_all(list(jobs.values()), evidence)
     views = {
         key: JobView(job, judged[key], _bounds_of(job, judged[key], evidence))
@@ -90,7 +97,8 @@ def run_cycle(
     counts = decide_all(deciding, outside.spool, sink=sink, progress=outside.progress)
     views = {key: _with_limits(view, counts, settings) for key, view in views.items()}
     found = Found(seen, surveyed, marked, views, evidence, counts)
-    return Cycle(plan_of(found, settings, outside.storage), views, marked, evidence)
+    plan = plan_of(found, settings, outside.storage)
+    return Cycle(plan, views, marked, evidence, jobs, judged)
 
 
 def _outside_jobs(judged: Iterable[Judgement], cycle: CycleEvidence) -> JobBounds:

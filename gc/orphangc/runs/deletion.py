@@ -12,7 +12,12 @@ import structlog
 
 from orphangc.core.model import Outcome, StoredObject
 from orphangc.core.names import parse_artifact_name
-from orphangc.errors import LockHeldError, RefusedError, StorageUnreachableError
+from orphangc.errors import (
+    LockHeldError,
+    OrphanGcError,
+    RefusedError,
+    StorageUnreachableError,
+)
 from orphangc.ports import DeletionResult, DeletionStatus, Progress, Storage
 from orphangc.runs.lock import Lock
 from orphangc.runs.permission import Asked
@@ -55,26 +60,29 @@ class Deletion:
     at: datetime
     progress: Progress
 
-    def delete(self, due: Sequence[Asked]) -> tuple[list[dict[str, Any]], str | None]:
-        """Return a row for each object that was due, and why the deletion stopped early.
+    def delete(self, due: Sequence[Asked], rows: list[dict[str, Any]]) -> OrphanGcError | None:
+        """Append a row for each object that was due; return what ended the deletion early.
 
-        What was not reached is ``planned``: the next run decides anew.
+        What was not reached is ``planned``: the next run decides anew. Rows are appended batch
+        by batch, so that a signal in between leaves what was done written down.
         """
-        rows: list[dict[str, Any]] = []
         batches = list(_batches(due, min(_BATCH, self.storage.batch_size)))
+        stopped_by: OrphanGcError | None
         for number, batch in enumerate(batches):
             try:
                 rows += self._delete_batch(number, batch)
-                stopped = self.state.halted()
+                halted = self.state.halted()
+                stopped_by = None if halted is None else RefusedError(halted)
             except (RefusedError, StorageUnreachableError, LockHeldError) as err:
                 rows += [each.with_outcome(Outcome.PLANNED) for each in batch]
-                stopped = str(err)
-            if stopped is not None:
-                log.warning("sweep.stopped", reason=stopped, batch=number)
+                stopped_by = err
+            if stopped_by is not None:
+                log.warning("sweep.stopped", reason=str(stopped_by), batch=number)
                 left = (each for later in batches[number + 1 :] for each in later)
-                return rows + [each.with_outcome(Outcome.PLANNED) for each in left], stopped
+                rows += [each.with_outcome(Outcome.PLANNED) for each in left]
+                return stopped_by
             self.progress("deleting", number + 1, len(batches))
-        return rows, None
+        return None
 
     def _delete_batch(self, number: int, batch: Sequence[Asked]) -> list[dict[str, Any]]:
         """Delete one batch after looking at everything again; return its rows.
@@ -103,6 +111,7 @@ class Deletion:
             )
             for each, result in zip(going, self._delete_exactly(going), strict=True)
         ]
+        self.state.write_journal(self.run_id, f"batch-{number:06d}-done", rows)
         self._check_nothing_live_went(going)
         return rows
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from orphangc.core.evidence import CycleEvidence, JobEvidence, Root, Survey
 from orphangc.core.gate import ClusterFacts, JobFacts
 from orphangc.core.live import LiveSet
-from orphangc.core.model import JobId
+from orphangc.core.model import JobId, Mode
 from orphangc.core.names import place_of_folder, uuid_of
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import EntryKind, RegistrySnapshot, resolve
 from orphangc.core.uris import Location, canonical
+from orphangc.errors import RefusedError
 from orphangc.runs.observe import Observation
 from orphangc.runs.roots import RootScan
 
-__all__ = ["Mark", "cycle_evidence", "mark", "owner_of", "with_surveys"]
+__all__ = ["Mark", "cycle_evidence", "mark", "owner_of", "with_feeds", "with_surveys"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,7 @@ def mark(
 ) -> Mark:
     """Return what the observation shows to be live, job by job."""
     pins = [canonical(pin, settings.aliases) for pin in settings.pin]
-    entries = [
-        (kind, canonical(resolve(path, snapshot.checkpoint_dir), settings.aliases))
-        for snapshot in observation.snapshots
-        for path, kind, *_ in snapshot.entries
-    ]
+    entries = [entry for each in observation.snapshots for entry in _entry_places(each, settings)]
     owners = _owners(observation, settings, bases)
     return Mark(
         live=_live_set(observation, [*pins, *(place for _, place in entries)]),
@@ -62,6 +59,23 @@ def mark(
         jobs=_jobs(observation, settings, bases, owners),
         owners=owners,
     )
+
+
+def _entry_places(
+    snapshot: RegistrySnapshot, settings: StorageRootSettings
+) -> Iterator[tuple[EntryKind, Location]]:
+    """Yield kind and place of each entry.
+
+    Raises:
+        RefusedError: An entry's path is no place: what it protects cannot be known.
+
+    """
+    for path, kind, *_ in snapshot.entries:
+        try:
+            yield kind, canonical(resolve(path, snapshot.checkpoint_dir), settings.aliases)
+        except ValueError as err:
+            where = f"registry snapshot {snapshot.sequence} of job {snapshot.job_id}"
+            raise RefusedError(f"{where}: {err}; nothing was planned") from err
 
 
 def _live_set(observation: Observation, named: Iterable[Location]) -> LiveSet:
@@ -155,8 +169,9 @@ def _jobs(
             before=before.get(job_id, ()),
             after=after.get(job_id, ()),
             snapshots=_snapshots_of(observation.snapshots, job_id),
+            strangers=_strangers(key, observation, settings, owners),
         )
-    return {key: _with_feeds(job, settings, owners) for key, job in jobs.items()}
+    return jobs
 
 
 def _own_roots(
@@ -187,17 +202,79 @@ def _snapshots_of(
     return tuple(sorted(own, key=lambda each: (each.taken_at, each.sequence)))
 
 
+def with_feeds(
+    marked: Mark, settings: StorageRootSettings, held: Mapping[bytes, str]
+) -> dict[str, JobEvidence]:
+    """Return the jobs, each with the keys of the jobs in whose directories its state lies (R12).
+
+    By path, and by the UUIDs that the listing shows: a link, an alias that nobody stated, or a
+    copied checkpoint spell the same file otherwise. What a job was restored from counts as its
+    own: its first checkpoints refer to the same files.
+
+    Args:
+        marked: Roots and jobs.
+        settings: The aliases.
+        held: Job key by the UUID of each live artifact in the listing.
+
+    """
+    by_folder = {root.folder: root for root in marked.roots}
+    return {
+        key: _with_feeds(job, marked, held, restored=_restored_from(job, settings, by_folder))
+        for key, job in marked.jobs.items()
+    }
+
+
+def _restored_from(
+    job: JobEvidence, settings: StorageRootSettings, by_folder: Mapping[Location, Root]
+) -> tuple[set[Location], list[Root]]:
+    """Return the places that the job was restored from, and the roots read there."""
+    paths = [facts.restored.external_path for facts in job.facts if facts.restored is not None]
+    paths += [each.path for snapshot in job.snapshots for each in snapshot.restored]
+    places = {place for path in paths if (place := _place(path, settings)) is not None}
+    return places, [by_folder[place] for place in places if place in by_folder]
+
+
+def _place(path: str | None, settings: StorageRootSettings) -> Location | None:
+    """Return the place of a path that Flink reports, ``None`` for its word for "no place"."""
+    try:
+        return None if path is None else canonical(path, settings.aliases)
+    except ValueError:
+        return None
+
+
 def _with_feeds(
-    job: JobEvidence, settings: StorageRootSettings, owners: Mapping[Location, str]
+    job: JobEvidence,
+    marked: Mark,
+    held: Mapping[bytes, str],
+    *,
+    restored: tuple[set[Location], list[Root]],
 ) -> JobEvidence:
-    """Return the job with the keys of the jobs whose directories its state lies in (R12)."""
-    folders = {folder for root in job.own_roots for folder in root.files}
-    for facts in (*job.before, *job.after):
-        if facts.restored is not None and facts.restored.external_path is not None:
-            folders.add(canonical(facts.restored.external_path, settings.aliases))
-    fed = {owner for folder in folders if (owner := owner_of(folder, owners)) is not None}
-    with_roots = {root.directory for root in job.own_roots if root.directory is not None}
-    return replace(job, feeds=frozenset(fed - {job.key}), directories_with_roots=len(with_roots))
+    places, roots = restored
+    files = [root.files for root in (*job.own_roots, *roots)]
+    folders = places | {folder for each in files for folder in each}
+    fed = {owner for folder in folders if (owner := owner_of(folder, marked.owners)) is not None}
+    uuids = {uuid_of(name) for each in files for names in each.values() for name in names}
+    fed |= {held[uuid] for uuid in uuids if uuid is not None and uuid in held}
+    return replace(job, feeds=frozenset(fed - {job.key}))
+
+
+def _strangers(
+    key: str,
+    observation: Observation,
+    settings: StorageRootSettings,
+    owners: Mapping[Location, str],
+) -> frozenset[str]:
+    """Return the living jobs of other ids that report checkpoints inside the job's directories."""
+    found: set[str] = set()
+    for cluster in observation.after:
+        for job_id, facts in cluster.jobs.items():
+            if job_id == key or facts.is_globally_terminal:
+                continue
+            own = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
+            places = (place for path in own if (place := _place(path, settings)) is not None)
+            if any(owner_of(place, owners) == key for place in places):
+                found.add(job_id)
+    return frozenset(found)
 
 
 def owner_of(folder: Location, owners: Mapping[Location, str]) -> str | None:
@@ -250,5 +327,6 @@ def cycle_evidence(
         unreadable=observation.unreadable,
         gate_errors=observation.gate_errors,
         halted=halted,
+        is_registry_mode=any(each.source is Mode.REGISTRY for each in observation.snapshots),
         looked_until=after.local if time.now is None else after.now,
     )

@@ -19,11 +19,15 @@ from orphangc.core.names import METADATA_NAME
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import RegistrySnapshot, resolve
 from orphangc.core.uris import Location, canonical
-from orphangc.errors import OrphanGcError, RegistryUnavailableError
+from orphangc.errors import (
+    OrphanGcError,
+    RegistryUnavailableError,
+    StorageUnreachableError,
+)
 from orphangc.ports import JobRegistry, Progress, Spool, Storage, StoreTime, Waiter
 from orphangc.runs.roots import RootReader, RootScan, RootsRead, scan_roots
 
-__all__ = ["Observation", "Outside", "observe"]
+__all__ = ["Observation", "Outside", "observe", "read_root_at", "reported_places"]
 
 _LATER = 1.0
 """Seconds beyond the age of a cached answer: it must be surely older than the new one."""
@@ -95,7 +99,8 @@ class Observation:
     def roots(self) -> tuple[Root, ...]:
         """Return every root of S1, S2 and elsewhere, each once."""
         read = [root for part in (*self.first, *self.second) for root in part.roots]
-        return tuple({id(root): root for root in (*read, *self.elsewhere)}.values())
+        unique = {(root.folder, root.sha256): root for root in (*read, *self.elsewhere)}
+        return tuple(unique.values())
 
     @property
     def unreadable(self) -> tuple[UnreadableRoot, ...]:
@@ -118,13 +123,20 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
     at_start = tuple(scan_roots(base) for base in outside.bases)
     outside.progress("roots", 0)
     first = tuple(reader.collect(base) for base in outside.bases)
+    _check_extra_roots(outside, first)
     _list(outside)
     second = tuple(reader.collect(base) for base in outside.bases)
     _let_the_cache_expire(outside, before)
     after, errors_after = _ask(outside.registries)
     snapshots += [each for each in outside.snapshots() if each not in snapshots]
-    places, unusable = _reported_places((*before, *after), snapshots, settings)
-    elsewhere = [found for place in places for found in _read_elsewhere(outside, reader, place)]
+    places, unusable = reported_places((*before, *after), snapshots, settings)
+    read = {root.folder for part in (*first, *second) for root in part.roots}
+    elsewhere = [
+        found
+        for place in places
+        if place not in read
+        for found in read_root_at(outside, reader, place)
+    ]
     elsewhere += unusable
     elsewhere += _read_hidden(outside, reader, (first[0].scan, second[0].scan))
     return Observation(
@@ -153,6 +165,21 @@ def _ask(registries: Sequence[JobRegistry]) -> tuple[tuple[ClusterFacts, ...], l
     return tuple(facts), errors
 
 
+def _check_extra_roots(outside: Outside, read: Sequence[RootsRead]) -> None:
+    """Make sure that every extra root is there, where the store cannot tell absent from empty.
+
+    Raises:
+        StorageUnreachableError: Nothing at all lies below one: a mistyped name hides its roots.
+
+    """
+    for base, seen in zip(outside.extra, read[1:], strict=True):
+        if base.location.scheme == "file" or seen.scan.metadata or seen.scan.directories:
+            continue
+        top = base.folder()
+        if not (top.folders or top.objects or top.closed):
+            raise StorageUnreachableError(f"extra root {base.location} holds nothing: mistyped?")
+
+
 def _list(outside: Outside) -> None:
     listed = 0
     for batch in outside.storage.objects():
@@ -167,7 +194,7 @@ def _let_the_cache_expire(outside: Outside, before: Sequence[ClusterFacts]) -> N
         outside.wait(max(cluster.cache_seconds for cluster in before) + _LATER)
 
 
-def _reported_places(
+def reported_places(
     clusters: Iterable[ClusterFacts],
     snapshots: Iterable[RegistrySnapshot],
     settings: StorageRootSettings,
@@ -188,15 +215,13 @@ def _reported_places(
     return sorted(places, key=str), unusable
 
 
-def _read_elsewhere(
+def read_root_at(
     outside: Outside, reader: RootReader, place: Location
 ) -> Iterable[Root | UnreadableRoot]:
-    """Yield the root at a reported place outside all bases; one that is gone is no root.
+    """Yield the root at a reported place; one that is gone is no root.
 
     A place that cannot be asked is unreadable: it may hold a root, so nothing can be judged.
     """
-    if any(base.location.contains(place) for base in outside.bases):
-        return
     top = Location(place.scheme, place.authority, "/")
     folder = place.path.lstrip("/")
     key = ObjectKey(f"{folder}/{METADATA_NAME}".lstrip("/"))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from orphangc.core.evidence import JobState
+from orphangc.core.evidence import JobEvidence, JobState, Root, UnreadableRoot
 from orphangc.core.gate import ClusterFacts, gate_problem, is_same_incarnation
 from orphangc.core.names import uuid_of
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Location
 from orphangc.errors import RefusedError, RegistryUnavailableError
-from orphangc.runs.observe import Outside
+from orphangc.runs.observe import Outside, read_root_at, reported_places
 from orphangc.runs.roots import RootReader
-from orphangc.runs.verdicts import JobView
 
 __all__ = ["Recheck"]
 
@@ -26,7 +25,9 @@ class Recheck:
         outside: The same ports as the cycle's.
         settings: The same settings.
         reader: Knows every root that was read, so that only new ones are read.
-        views: The jobs as they were judged.
+        jobs: Every job whose evidence the deletion rests on: collected ones, and living ones
+            that feed on them, wherever they lie.
+        clusters: What Flink said last, for the roots that it reports.
         stable: Newest root folder of each living job, which must still be there.
 
     """
@@ -34,15 +35,15 @@ class Recheck:
     outside: Outside
     settings: StorageRootSettings
     reader: RootReader
-    views: dict[str, JobView]
+    jobs: Sequence[JobEvidence]
+    clusters: Sequence[ClusterFacts] = ()
     stable: dict[str, Location] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Note what must not vanish."""
-        for key, view in self.views.items():
-            latest = view.evidence.latest
-            if view.evidence.state is not JobState.ENDED and latest is not None:
-                self.stable[key] = latest.folder
+        for job in self.jobs:
+            if job.state is not JobState.ENDED and job.latest is not None:
+                self.stable[job.key] = job.latest.folder
 
     def live_now(self) -> set[bytes]:
         """Return the UUIDs that the roots of this moment name.
@@ -54,19 +55,32 @@ class Recheck:
         """
         live: set[bytes] = set()
         folders: set[Location] = set()
-        for base in self.outside.bases:
-            read = self.reader.collect(base)
-            for broken in read.unreadable:
-                if not broken.is_acknowledged:
-                    raise RefusedError(f"cannot read {broken.uri}: {broken.reason}; stopped")
-                live |= broken.raw
-            for root in read.roots:
-                folders.add(root.folder)
-                live |= root.raw
-                for names in root.files.values():
-                    live.update(uuid for name in names if (uuid := uuid_of(name)) is not None)
+        for each in self._read():
+            if isinstance(each, UnreadableRoot):
+                if not each.is_acknowledged:
+                    raise RefusedError(f"cannot read {each.uri}: {each.reason}; stopped")
+                live |= each.raw
+                continue
+            folders.add(each.folder)
+            live |= each.raw
+            for names in each.files.values():
+                live.update(uuid for name in names if (uuid := uuid_of(name)) is not None)
         self._check_stable(folders)
         return live
+
+    def _read(self) -> Iterator[Root | UnreadableRoot]:
+        """Yield every root below the bases, and what Flink reports elsewhere (R4)."""
+        seen: set[Location] = set()
+        for base in self.outside.bases:
+            read = self.reader.collect(base)
+            seen.update(root.folder for root in read.roots)
+            yield from read.roots
+            yield from read.unreadable
+        places, unusable = reported_places(self.clusters, (), self.settings)
+        yield from unusable
+        for place in places:
+            if place not in seen:
+                yield from read_root_at(self.outside, self.reader, place)
 
     def _check_stable(self, folders: set[Location]) -> None:
         for key, folder in self.stable.items():
@@ -84,18 +98,18 @@ class Recheck:
 
         """
         try:
-            clusters = [registry.observe() for registry in self.outside.registries]
+            self.clusters = [registry.observe() for registry in self.outside.registries]
         except RegistryUnavailableError as err:
             raise RefusedError(f"{err}; stopped") from err
-        for view in self.views.values():
-            self._check_job(view, clusters)
+        for job in self.jobs:
+            self._check_job(job)
 
-    def _check_job(self, view: JobView, clusters: Sequence[ClusterFacts]) -> None:
-        job_id = view.evidence.job_id
-        now = [cluster.jobs[job_id] for cluster in clusters if job_id in cluster.jobs]
-        if len(now) != len(view.evidence.after):
+    def _check_job(self, job: JobEvidence) -> None:
+        job_id = job.job_id
+        now = [each.jobs[job_id] for each in self.clusters if job_id in each.jobs]
+        if len(now) != len(job.after):
             raise RefusedError(f"job {job_id} appeared or vanished during the sweep; stopped")
-        for before, after in zip(view.evidence.after, now, strict=True):
+        for before, after in zip(job.after, now, strict=True):
             if before.is_globally_terminal and after.is_globally_terminal:
                 continue
             if not is_same_incarnation(before, after):

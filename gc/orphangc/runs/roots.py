@@ -48,12 +48,14 @@ class RootScan:
         metadata: Each ``_metadata`` by the key of its folder.
         directories: Keys of the job directories.
         ids: By job directory, the ids of its ``chk-<n>`` that hold a ``_metadata``.
+        closed: Keys of what may hold roots and cannot be looked into.
 
     """
 
     metadata: Mapping[str, StoredObject]
     directories: frozenset[str]
     ids: Mapping[str, frozenset[int]]
+    closed: tuple[str, ...] = ()
 
 
 def _join(folder: str, name: str) -> str:
@@ -63,8 +65,9 @@ def _join(folder: str, name: str) -> str:
 def scan_roots(storage: _ListerAndReader) -> RootScan:
     """Return every ``_metadata`` below the storage root, and the job directories.
 
-    Level by level, all of a level at once; ``shared/``, ``taskowned/`` and ``dstl/`` of a job
-    are not entered, for they hold everything but roots.
+    Level by level, all of a level at once; ``shared/``, ``taskowned/`` and ``dstl/`` directly
+    below a job id are not entered, for they hold everything but roots. Any other folder of such
+    a name is a folder like all.
 
     Raises:
         StorageUnreachableError: Any folder could not be listed.
@@ -72,24 +75,33 @@ def scan_roots(storage: _ListerAndReader) -> RootScan:
     """
     metadata: dict[str, StoredObject] = {}
     directories: set[str] = set()
+    closed: list[str] = []
     level = [""]
     name = storage.location.name
     with ThreadPoolExecutor(_THREADS) as pool:
         while level:
             following: list[str] = []
             for folder, listed in zip(level, pool.map(storage.folder, level), strict=True):
-                for each in listed.objects:
-                    if each.key == _join(folder, METADATA_NAME):
-                        metadata[folder] = each
-                for sub_folder in listed.folders:
-                    key = _join(folder, sub_folder)
+                metadata.update(
+                    (folder, each)
+                    for each in listed.objects
+                    if each.key == _join(folder, METADATA_NAME)
+                )
+                closed += [_join(folder, each) for each in listed.closed]
+                for key in (_join(folder, each) for each in listed.folders):
                     place = place_of_folder(key, name)
                     if place.job_directory is not None and place.scope is not Scope.OTHER:
                         directories.add(place.job_directory)
-                    if place.scope not in _NOT_ENTERED:
+                    if not _is_left_out(place):
                         following.append(key)
             level = following
-    return RootScan(metadata, frozenset(directories), _ids(metadata, name))
+    hidden = tuple(key for key in closed if not _is_left_out(place_of_folder(key, name)))
+    return RootScan(metadata, frozenset(directories), _ids(metadata, name), hidden)
+
+
+def _is_left_out(place: Place) -> bool:
+    """Return whether a folder is an area of a job that holds everything but roots."""
+    return place.scope in _NOT_ENTERED and bool(place.job_id)
 
 
 def _ids(metadata: Iterable[str], root_name: str) -> dict[str, frozenset[int]]:
@@ -135,7 +147,7 @@ class RootReader:
             scan = scan_roots(storage)
             found = self._read_all(storage, scan)
             if all(each is not None for each in found):
-                return _sorted(scan, found)
+                return _sorted(scan, [*found, *_closed(storage.location, scan)])
         scan = scan_roots(storage)
         found = self._read_all(storage, scan)
         uris = [storage.location.child(_join(f, METADATA_NAME)) for f in scan.metadata]
@@ -144,7 +156,8 @@ class RootReader:
             [
                 each or UnreadableRoot(uri=str(uri), reason="listed, but not there", sha256="")
                 for each, uri in zip(found, uris, strict=True)
-            ],
+            ]
+            + _closed(storage.location, scan),
         )
 
     def _read_all(
@@ -224,6 +237,12 @@ def _sorted(scan: RootScan, found: Iterable[Root | UnreadableRoot | None]) -> Ro
         tuple(one for one in each if isinstance(one, Root)),
         tuple(one for one in each if isinstance(one, UnreadableRoot)),
     )
+
+
+def _closed(base: Location, scan: RootScan) -> list[Root | UnreadableRoot | None]:
+    """Return what cannot be looked into, as roots that cannot be read."""
+    reason = "a link, or a folder without a name, is not looked into: name its target as extra root"
+    return [UnreadableRoot(uri=f"{base}/{key}", reason=reason, sha256="") for key in scan.closed]
 
 
 def _unproven_layout(references: References) -> str | None:

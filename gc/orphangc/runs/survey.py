@@ -25,6 +25,7 @@ class Surveyed:
     Attributes:
         jobs: By job key.
         missing: By job key: what its roots refer to below the storage root and is not listed.
+        held: Job key by the UUID of each live artifact.
         objects: Number of listed objects.
         size: Their bytes.
 
@@ -32,6 +33,7 @@ class Surveyed:
 
     jobs: dict[str, Survey] = field(default_factory=dict)
     missing: dict[str, list[str]] = field(default_factory=dict)
+    held: dict[bytes, str] = field(default_factory=dict)
     objects: int = 0
     size: int = 0
 
@@ -98,22 +100,29 @@ class _Pass:
         shown.objects += 1
         shown.size += row.size or 0
         self.times[job_key].add(row.modified_us)
-        self.see_in_job(row, shown, is_expected=is_expected)
+        self.see_in_job(row, job_key, is_expected=is_expected)
 
-    def see_in_job(self, row: Row, shown: Survey, *, is_expected: bool) -> None:
+    def see_in_job(self, row: Row, job_key: str, *, is_expected: bool) -> None:
+        shown = self.found.jobs[job_key]
         is_live = is_expected
         if row.place.scope is Scope.SHARED:
+            shown.shared_directories.add(self.location_of(row.place))
             if row.place.inner:
                 shown.sub_folders.add(row.place.inner.partition("/")[0])
             uuid = recognise(row.name, row.place).uuid
             if uuid is not None:
-                is_live = is_live or self.is_live(uuid, row, shown)
+                is_live = self.is_live(uuid, row, shown) or is_live
                 shown.live_in_shared += is_live
+                if is_live:
+                    self.found.held[uuid] = job_key
         shown.live_objects += is_live
+
+    def location_of(self, place: Place) -> Location:
+        return self.base.child(place.job_directory) if place.job_directory else self.base
 
     def is_live(self, uuid: bytes, row: Row, shown: Survey) -> bool:
         live = self.mark.live
-        if self.pins and any(row.key == p or row.key.startswith(p + "/") for p in self.pins):
+        if any(p in ("", row.key) or row.key.startswith(p + "/") for p in self.pins):
             live.parsed.add(uuid)
         if uuid in live.parsed:
             return True
@@ -136,7 +145,7 @@ def survey(spool: Spool, base: Location, mark: Mark, extra: Iterable[Storage]) -
     """
     collected = [job for job in mark.jobs.values() if job.is_collected]
     outside = {job.key: _outside(job.latest, base) for job in collected}
-    pins = tuple(key for pin in mark.pinned if (key := base.key_of(pin)))
+    pins = tuple(key for pin in mark.pinned if (key := _pinned_key(pin, base)) is not None)
     state = _Pass(
         base=base,
         mark=mark,
@@ -153,6 +162,11 @@ def survey(spool: Spool, base: Location, mark: Mark, extra: Iterable[Storage]) -
     for job in mark.jobs.values():
         _note_missing(job, state, outside.get(job.key, []), storages)
     return state.found
+
+
+def _pinned_key(pin: Location, base: Location) -> str | None:
+    """Return the key that a pin protects: "" is the whole storage root, ``None`` nothing of it."""
+    return "" if pin.contains(base) else base.key_of(pin)
 
 
 def _run(state: _Pass, spool: Spool) -> None:
@@ -199,7 +213,7 @@ def _note_missing(
     missing = {key for root in job.own_roots for key in _keys(root, state.base)} & state.expected
     if missing:
         state.found.missing[job.key] = sorted(missing)
-    if job.latest is None or not job.is_collected:
+    if job.latest is None:
         return
     lacking = sorted(set(_keys(job.latest, state.base)) & missing)
     lacking += _not_seen(outside, state, storages)

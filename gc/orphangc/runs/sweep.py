@@ -14,10 +14,11 @@ from typing import Any
 import pyarrow as pa
 import structlog
 
+from orphangc.core.evidence import JobEvidence
 from orphangc.core.model import Action, Outcome, Tombstone
 from orphangc.core.plan import Plan
 from orphangc.core.settings import StorageRootSettings
-from orphangc.errors import ExitCode
+from orphangc.errors import ExitCode, OrphanGcError
 from orphangc.ports import VERDICT_SCHEMA
 from orphangc.runs.cycle import Cycle, run_cycle
 from orphangc.runs.deletion import Deletion
@@ -46,16 +47,21 @@ class SweepResult:
 
     Attributes:
         rows: One for each verdict of the plan that asked for something, ``OUTCOME_SCHEMA``.
-        stopped: Why it ended early, ``None`` if it did not.
+        stopped_by: What ended it early, ``None`` if nothing did.
         refused: Jobs that a guard or an unmet condition kept from deletion, with the reason.
         exit_code: What the run amounts to.
 
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
-    stopped: str | None = None
+    stopped_by: BaseException | None = None
     refused: dict[str, str] = field(default_factory=dict)
     exit_code: ExitCode = ExitCode.DONE
+
+    @property
+    def stopped(self) -> str | None:
+        """Return why the sweep ended early, ``None`` if it did not."""
+        return None if self.stopped_by is None else str(self.stopped_by) or "interrupted"
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return objects and bytes by action and outcome."""
@@ -79,6 +85,7 @@ class Sweep:
         lock: Held by this run.
         run_id: Of this run.
         is_deleting: Delete what is due; otherwise only tombstones are written.
+        result: What was done so far, also where an error or a signal ends the run.
 
     """
 
@@ -88,6 +95,7 @@ class Sweep:
     lock: Lock
     run_id: str
     is_deleting: bool
+    result: SweepResult = field(default_factory=SweepResult)
     reader: RootReader = field(init=False)
 
     def __post_init__(self) -> None:
@@ -120,11 +128,16 @@ class Sweep:
         )
         self.state.start_run(self.run_id, cycle.evidence.now)
         self._write_down_evidence(plan, cycle)
-        result = SweepResult()
+        result = self.result
         self._note_refusals(cycle, result)
-        result.rows += self._mind_tombstones(plan, planned, cycle=cycle, fresh=fresh)
-        self._delete_due(planned, cycle, fresh, result)
-        self._forget_deleted(result)
+        try:
+            result.rows += self._mind_tombstones(plan, planned, cycle=cycle, fresh=fresh)
+            self._delete_due(planned, cycle, fresh, result)
+            self._forget_deleted(result)
+        except SystemExit as signalled:
+            result.stopped_by = signalled
+            self._finish(plan, cycle, result, interrupted)
+            raise
         result.exit_code = _exit_code(cycle, result, is_deleting=self.is_deleting)
         self._finish(plan, cycle, result, interrupted)
         return result
@@ -155,7 +168,15 @@ class Sweep:
         """
         rows: list[dict[str, Any]] = []
         kept = {key: t for key, t in fresh.known.items() if key in fresh.listed_tombstones}
-        revived = [key for key, each in fresh.asking.items() if each.action is Action.REVIVE]
+        revived = [
+            key
+            for key, each in (*fresh.asking.items(), *((each.key, each) for each in planned))
+            if each.action is Action.REVIVE and key in fresh.known
+        ]
+        if revived:
+            reason = f"{revived[0]} had a tombstone and is referred to again"
+            self.state.halt(reason, cycle.evidence.now)
+            log.error("sweep.halted", reason=reason)
         for key in revived:
             kept.pop(key, None)
         for each in planned:
@@ -166,14 +187,11 @@ class Sweep:
                 outcome = Outcome.DONE if isinstance(laid, Tombstone) else laid
                 rows.append(each.with_outcome(outcome))
             elif each.action is Action.REVIVE:
-                rows.append(each.with_outcome(Outcome.DONE))
+                is_dropped = each.key in revived
+                rows.append(each.with_outcome(Outcome.DONE if is_dropped else Outcome.GONE))
         if kept != fresh.known:
             self.lock.renew()
             self.state.keep_tombstones(kept.values())
-        if revived:
-            reason = f"{revived[0]} had a tombstone and is referred to again"
-            self.state.halt(reason, cycle.evidence.now)
-            log.error("sweep.halted", reason=reason)
         return rows
 
     def _delete_due(
@@ -181,8 +199,11 @@ class Sweep:
     ) -> None:
         """Delete what both plans hold to be due, of the jobs that nothing stops."""
         due: list[Asked] = []
+        is_halted = self.state.halted() is not None
         free = {
-            view.evidence.job_id for key, view in cycle.views.items() if key not in result.refused
+            view.evidence.job_id
+            for key, view in cycle.views.items()
+            if key not in result.refused and not is_halted
         }
         for each in planned:
             if each.action is not Action.DELETE:
@@ -197,15 +218,14 @@ class Sweep:
                 due.append(each)
         deletion = Deletion(
             storage=self.outside.storage,
-            recheck=Recheck(self.outside, self.settings, self.reader, dict(cycle.views)),
+            recheck=Recheck(self.outside, self.settings, self.reader, _relied_on(cycle)),
             state=self.state,
             lock=self.lock,
             run_id=self.run_id,
             at=cycle.evidence.now,
             progress=self.outside.progress,
         )
-        rows, result.stopped = deletion.delete(due)
-        result.rows += rows
+        result.stopped_by = deletion.delete(due, result.rows)
 
     def _forget_deleted(self, result: SweepResult) -> None:
         """Drop the tombstones of what is gone now."""
@@ -215,6 +235,7 @@ class Sweep:
             if row["action"] == Action.DELETE and row["outcome"] in {Outcome.DONE, Outcome.GONE}
         }
         if gone:
+            self.lock.renew()
             current = self.state.tombstones()
             self.state.keep_tombstones(t for key, t in current.items() if key not in gone)
 
@@ -240,6 +261,16 @@ class Sweep:
         log.info("sweep.finished", **{**outcome, "counts": result.counts()})
 
 
+def _relied_on(cycle: Cycle) -> list[JobEvidence]:
+    """Return the jobs whose evidence the deletion rests on; a refused one loses nothing anyway."""
+    collected = set(cycle.views)
+    return [
+        job
+        for key, job in cycle.jobs.items()
+        if cycle.judged[key].refused is None and (key in collected or job.feeds & collected)
+    ]
+
+
 def _why_not(view: JobView) -> str | None:
     """Return why nothing of a job may be deleted."""
     if view.judgement.refused is not None:
@@ -254,8 +285,10 @@ def _exit_code(cycle: Cycle, result: SweepResult, *, is_deleting: bool) -> ExitC
     outcomes = Counter(row["outcome"] for row in result.rows if row["action"] == Action.DELETE)
     if outcomes[Outcome.FAILED]:
         return ExitCode.SOME_DELETES_FAILED
-    if result.stopped is not None:
-        return ExitCode.FAILED if outcomes[Outcome.DONE] else ExitCode.REFUSED
+    if isinstance(result.stopped_by, OrphanGcError):
+        is_refusal = result.stopped_by.exit_code is ExitCode.REFUSED
+        is_part_done = is_refusal and outcomes[Outcome.DONE]
+        return ExitCode.FAILED if is_part_done else result.stopped_by.exit_code
     if cycle.plan.are_all_refused:
         return ExitCode.REFUSED
     is_idle = not outcomes[Outcome.DONE] and outcomes[Outcome.PLANNED]

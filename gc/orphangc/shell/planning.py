@@ -20,6 +20,7 @@ from orphangc.adapters.plan_files import (
 from orphangc.core.model import Action
 from orphangc.core.plan import Plan
 from orphangc.core.settings import StorageRootSettings
+from orphangc.errors import SettingsError
 from orphangc.ports import Progress, VerdictSink
 from orphangc.runs.breakdown import Breakdown
 from orphangc.runs.cycle import Cycle, run_cycle
@@ -29,6 +30,7 @@ from orphangc.runs.roots import RootReader
 from orphangc.runs.sweep import OUTCOME_SCHEMA, Sweep, SweepResult
 from orphangc.shell.clock import is_dead, now, this_process
 from orphangc.shell.compose import check_outside, opened, state_of
+from orphangc.shell.options import settings_from
 from orphangc.shell.progress import shown_progress
 from orphangc.shell.render.html import render_html
 from orphangc.shell.render.markdown import render_markdown
@@ -162,7 +164,7 @@ def sweep_plan(
     plan = directory.read()
     settings = plan.settings
     if flink_rest:
-        settings = settings.model_copy(update={"flink_rest": tuple(flink_rest)})
+        settings = _with_credentials(settings, flink_rest)
     check_plan(plan, settings, now())
     state = state_of(settings)
     holder = this_process()
@@ -179,11 +181,37 @@ def sweep_plan(
                 run_id=_run_id(now(), holder.token),
                 is_deleting=is_deleting,
             )
-            result = sweep.carry_out(plan, directory.rows(plan))
+            try:
+                sweep.carry_out(plan, directory.rows(plan))
+            except BaseException:
+                if sweep.result.rows:
+                    _keep_outcome(directory, plan, sweep)
+                raise
+            _keep_outcome(directory, plan, sweep)
     finally:
         lock.release()
-    directory.write_outcome(_outcome(plan, sweep.run_id, result), _table(result.rows))
-    return plan, result
+    return plan, sweep.result
+
+
+def _with_credentials(
+    settings: StorageRootSettings, flink_rest: Sequence[str]
+) -> StorageRootSettings:
+    """Return the settings with endpoints that bear credentials; fewer would be less evidence.
+
+    Raises:
+        SettingsError: They are not the endpoints of the plan.
+
+    """
+    given = settings_from({**settings.model_dump(), "flink_rest": tuple(flink_rest)})
+    if set(given.model_dump(mode="json")["flink_rest"]) != set(settings.flink_rest):
+        raise SettingsError("--flink-rest must name exactly the endpoints of the plan")
+    return given
+
+
+def _keep_outcome(directory: PlanDirectory, plan: Plan, sweep: Sweep) -> None:
+    """Write what was done beside the plan."""
+    outcome = _outcome(plan, sweep.run_id, sweep.result)
+    directory.write_outcome(outcome, _table(sweep.result.rows))
 
 
 def _run_id(at: datetime, token: str) -> str:

@@ -172,6 +172,17 @@ def test_an_untested_flink_blocks_whenever_it_is_seen(version: str) -> None:
     assert blocks(a_job(after=other)) == [Condition.UNTESTED_FLINK_VERSION]
 
 
+@pytest.mark.parametrize(("version", "expected"), [(2, []), (6, []), (7, True), (99, True)])
+@pytest.mark.parametrize("build", [a_job, an_ended_job])
+def test_a_metadata_version_that_no_release_wrote_blocks_ended_jobs_too(
+    build, version: int, expected
+) -> None:
+    """R27: unknown metadata version => dry run only."""
+    roots = (a_root(42, age="30d", format_version=version), a_root(43, age="30d"))
+    blocked = [Condition.UNTESTED_FLINK_VERSION] if expected else []
+    assert blocks(build(own_roots=roots)) == blocked
+
+
 @pytest.mark.parametrize("version", ["1.14.0", "1.20.5", "2.3.0"])
 def test_a_tested_flink_does_not_block(version: str) -> None:
     """R27: the tested list."""

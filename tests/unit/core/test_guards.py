@@ -28,6 +28,8 @@ from orphangc.core.gate import RestoredFacts
 from orphangc.core.guards import GUARDS, REGISTRY_MAX_AGE, Guard
 from orphangc.core.judge import Judgement, judge, judge_all
 from orphangc.core.model import Mode
+from orphangc.core.snapshot import EntryKind, RegistryEntry
+from orphangc.core.uris import canonical
 
 NO_IDS = frozenset()
 
@@ -66,6 +68,14 @@ CASES = {
     Guard.ENDED_JOB_IS_RUNNING: (a_job(is_declared_ended=True), a_cycle()),
     Guard.NO_ROOTS: (
         a_job(own_roots=(), ids_at_start=NO_IDS, ids_before=NO_IDS, ids_after=NO_IDS),
+        a_cycle(),
+    ),
+    Guard.MISPLACED_ROOT: (
+        a_job(own_roots=(a_root(42), a_root(43, folder=job_directory().child("chk-44")))),
+        a_cycle(),
+    ),
+    Guard.MISPLACED_ROOT: (
+        a_job(own_roots=(a_root(43, folder=job_directory(JOB).child("chk-7")),)),
         a_cycle(),
     ),
     Guard.DAMAGED_LATEST_ROOT: (
@@ -244,7 +254,28 @@ def test_an_ended_job_may_have_had_many_checkpoints_at_once() -> None:
 
 def test_two_directories_with_roots_under_one_job_id_refuse() -> None:
     """R3 **T:** two configs on one path, or one id in two places."""
-    assert refusal(a_job(directories_with_roots=2)) is Guard.TWO_OWNERS
+    elsewhere = canonical(f"s3://bucket/elsewhere/{JOB}")
+    second = a_root(43, directory=elsewhere, folder=elsewhere.child("chk-43"))
+    assert refusal(a_job(own_roots=(a_root(42), second))) is Guard.TWO_OWNERS
+    assert refusal(an_ended_job(own_roots=(a_root(42), second))) is Guard.TWO_OWNERS
+
+
+def test_a_stranger_that_writes_its_checkpoints_here_refuses() -> None:
+    """R3: two running jobs claiming one directory, whatever it is called."""
+    assert refusal(a_job(strangers=frozenset({OTHER_JOB}))) is Guard.TWO_OWNERS
+    assert refusal(an_ended_job(strangers=frozenset({OTHER_JOB}))) is Guard.TWO_OWNERS
+
+
+def test_a_second_shared_folder_counts_as_the_jobs_own_only_if_a_root_names_it() -> None:
+    """R3: with entropy injection roots name files under every prefix; a copied tree is not named."""
+    own, second = job_directory(), canonical(f"s3://bucket/copy/{JOB}")
+    named = a_root(43, files={second.child("shared"): frozenset({NAME})})
+    both = a_survey(shared_directories={own, second})
+    assert refusal(a_job(survey=both)) is Guard.TWO_OWNERS
+    assert refusal(a_job(survey=both, own_roots=(a_root(42), named))) is None
+    assert refusal(a_job(survey=a_survey(shared_directories={own}))) is None
+    only_elsewhere = a_survey(shared_directories={second})
+    assert refusal(a_job(survey=only_elsewhere)) is None
 
 
 def test_an_ended_job_in_a_second_cluster_is_no_second_owner() -> None:
@@ -489,6 +520,41 @@ def test_concurrent_checkpoints_are_no_problem_for_a_true_registry() -> None:
     many = (some_facts(max_concurrent=4),)
     job = a_job(before=many, after=many, snapshots=(a_snapshot(max_concurrent=4),))
     assert refusal(job) is None
+
+
+@pytest.mark.parametrize("job", [a_job(), a_job(before=(), after=())])
+def test_a_living_job_without_a_snapshot_is_never_judged_by_its_roots_instead(job) -> None:
+    """R15: no snapshot => void, **never** fall back silently from registry to derived mode."""
+    assert refusal(job, a_cycle(is_registry_mode=True)) is Guard.REGISTRY
+    derived = replace(job, snapshots=(a_snapshot(source=Mode.DERIVED),))
+    assert refusal(derived, a_cycle(is_registry_mode=True)) is Guard.REGISTRY
+    own = replace(job, snapshots=(a_snapshot(),))
+    assert refusal(own, a_cycle(is_registry_mode=True)) is None
+
+
+def test_an_ended_job_needs_no_snapshot() -> None:
+    """R15 asks each *running* job; an ended one has no JobManager to export anything."""
+    assert refusal(an_ended_job(), a_cycle(is_registry_mode=True)) is None
+
+
+@pytest.mark.parametrize("kind", [EntryKind.SEGMENT, EntryKind.DIRECTORY])
+@pytest.mark.parametrize("source", [Mode.REGISTRY, Mode.DERIVED])
+def test_a_registry_with_segments_or_directories_refuses(kind: EntryKind, source: Mode) -> None:
+    """R2: file merging voids in **both** modes, whoever tells of it."""
+    entries = (RegistryEntry("shared/x", EntryKind.FILE, 1, 1, 1),)
+    plain = a_snapshot(source=source, entries=entries)
+    merged = a_snapshot(source=source, entries=(*entries, RegistryEntry("y", kind, 1, 1, 1)))
+    assert refusal(a_job(snapshots=(plain,))) is None
+    assert refusal(a_job(snapshots=(merged,))) is Guard.UNPROVEN_LAYOUT
+    assert refusal(an_ended_job(snapshots=(merged,))) is Guard.UNPROVEN_LAYOUT
+
+
+def test_a_checkpoint_in_the_folder_of_another_one_refuses() -> None:
+    """R8: put there by hand; ids say nothing then. Roots outside job directories may lie anywhere."""
+    moved = a_root(43, folder=job_directory().child("chk-5"))
+    assert refusal(an_ended_job(own_roots=(a_root(42), moved))) is Guard.MISPLACED_ROOT
+    elsewhere = a_root(43, folder=job_directory().child("copy"), directory=None)
+    assert refusal(a_job(own_roots=(a_root(42), elsewhere))) is None
 
 
 def test_the_slack_is_the_operators() -> None:

@@ -21,6 +21,8 @@ from orphangc.core.judge import GLOBAL_GUARDS, Judgement, judge, judge_all
 
 FUTURE = a_survey(newest_modified_at=ahead("1d"))
 """Makes one job, and no other, refused."""
+NOT_SEEN = a_survey(live_in_shared=0)
+"""Makes one job, and no other, blocked."""
 A, B, C = JOB, OTHER_JOB, THIRD_JOB
 
 
@@ -85,7 +87,7 @@ def test_a_global_guard_voids_every_job(guard: Guard, jobs, cycle) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"survey": FUTURE}, {"job_id": ""}, {"own_roots": ()}, {"directories_with_roots": 2}],
+    [{"survey": FUTURE}, {"job_id": ""}, {"own_roots": ()}, {"strangers": frozenset({"f" * 32})}],
 )
 def test_no_objection_of_the_jobs_own_hides_a_global_one(changes: dict) -> None:
     """R7: a parser that missed a name in one job may have missed others in every job."""
@@ -160,15 +162,29 @@ def test_a_refusal_follows_chains_of_restores_to_their_end(order: tuple) -> None
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_an_ended_job_in_the_middle_breaks_the_chain(order: tuple) -> None:
-    """R12: B is over, so nothing of A is needed through B; C's own references protect by name."""
+def test_an_ended_job_in_the_middle_passes_on_what_it_received(order: tuple) -> None:
+    """R12: C is alive and was restored from B, which was restored from A: chains alike."""
     middle = an_ended_job(B, feeds=frozenset({A}))
     jobs = [a_job(A), middle, feeding(C, B, survey=FUTURE)]
     assert refusals([jobs[each] for each in order]) == {
-        A: None,
+        A: Guard.DEPENDENT_JOB,
         B: Guard.DEPENDENT_JOB,
         C: Guard.FUTURE_TIME,
     }
+    jobs[2] = feeding(C, B, survey=NOT_SEEN)
+    assert blocks([jobs[each] for each in order]) == {
+        A: [Condition.DEPENDENT_JOB],
+        B: [Condition.DEPENDENT_JOB],
+        C: [Condition.NOTHING_PROTECTED],
+    }
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_an_ended_job_in_the_middle_keeps_its_own_troubles_to_itself(order: tuple) -> None:
+    """R12 asks of living jobs: what is wrong with B alone stops neither A nor C."""
+    middle = an_ended_job(B, feeds=frozenset({A}), survey=FUTURE)
+    jobs = [a_job(A), middle, feeding(C, B)]
+    assert refusals([jobs[each] for each in order]) == {A: None, B: Guard.FUTURE_TIME, C: None}
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -203,15 +219,11 @@ def test_a_job_does_not_depend_on_itself_nor_on_strangers() -> None:
 
 def test_a_refusal_of_its_own_is_kept_when_a_dependent_is_refused_too() -> None:
     """The operator reads the nearest cause."""
-    jobs = [a_job(A, directories_with_roots=2), feeding(B, A, survey=FUTURE)]
+    jobs = [a_job(A, strangers=frozenset({C})), feeding(B, A, survey=FUTURE)]
     assert refusals(jobs) == {A: Guard.TWO_OWNERS, B: Guard.FUTURE_TIME}
 
 
 # --------------------------------------------------------------------------- blocks
-
-
-NOT_SEEN = a_survey(live_in_shared=0)
-"""Makes one job, and no other, blocked."""
 
 
 def test_a_block_of_a_living_dependent_is_passed_on_along_the_chain_once() -> None:

@@ -52,6 +52,10 @@ GUARD_ADVICE: Mapping[str, str] = {
         "Wait for the job's first checkpoint; if the job is over for good, declare it with"
         " --ended-job."
     ),
+    Guard.MISPLACED_ROOT: (
+        "Somebody copied or renamed a checkpoint folder: move it out of the job's directory and"
+        " name it with --extra-roots."
+    ),
     Guard.DAMAGED_LATEST_ROOT: (
         "Look for the missing files first: check the aliases (--alias), --extra-roots and what"
         " else deletes in this bucket; for a job that is over, --ended-job accepts the damage."
