@@ -155,7 +155,7 @@ def check_end(bed: Bed, story: Story, before: dict[str, Any]) -> None:
     (state,) = bed.state.iterdir()
     journal = [
         json.loads(line)["key"]
-        for file in state.glob("runs/*/batch-*.jsonl")
+        for file in state.glob("runs/*/batch-??????.jsonl")
         for line in file.read_text().splitlines()
     ]
     assert gone <= set(journal), "deleted, and not written down"

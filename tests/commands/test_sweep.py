@@ -571,7 +571,7 @@ def test_everything_is_written_down_before_it_is_deleted(story) -> None:
     assert swept.code == 0
     lines = [
         json.loads(line)
-        for file in state_files(story.bed, "runs/*/batch-*.jsonl")
+        for file in state_files(story.bed, "runs/*/batch-??????.jsonl")
         for line in file.read_text().splitlines()
     ]
     assert {line["key"] for line in lines} == keys(story)

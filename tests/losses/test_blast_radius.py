@@ -129,7 +129,7 @@ def test_barman_780_more_than_one_page_of_keys_is_deleted(bed) -> None:
     assert sorted(path.name for path in (story.job.folder / "shared").iterdir()) == sorted(
         path.name for path in story.live
     )
-    journal = bed.state.glob("*/runs/*/batch-*.jsonl")
+    journal = bed.state.glob("*/runs/*/batch-??????.jsonl")
     assert sorted(len(file.read_text().splitlines()) for file in journal) == [3, 1_000]
     assert len(outcomes(plan)) == 1_003
 
@@ -166,13 +166,22 @@ def test_a_link_into_the_storage_is_never_followed(story) -> None:
     """Neither as a file nor as a folder: what it leads to is somebody else's."""
     outside = story.bed.folder / "outside"
     victim = write(outside / story.job.id / "shared" / str(uuid.uuid4()), b"x", 30 * DAY)
-    (story.bed.root / f"{7:032x}").symlink_to(outside / story.job.id)
     (story.job.folder / "shared" / str(uuid.uuid4())).symlink_to(victim)
     before = contents(outside)
     story.bed.cycle()
     story.bed.cycle()
     assert contents(outside) == before
     assert not any(path.exists() for path in story.orphans)
+
+
+def test_a_linked_folder_refuses_for_it_may_hold_roots(story) -> None:
+    """It is not looked into; its target must be named as an extra root."""
+    outside = story.bed.folder / "outside"
+    Bed(story.bed.folder).job(7, below=outside).shared()
+    (story.bed.root / f"{7:032x}").symlink_to(outside / f"{7:032x}")
+    plan = story.bed.plan()
+    assert (plan.ran.code, plan.refusal(story.job)) == (4, "unreadable_root")
+    assert not plan.removals()
 
 
 def test_nothing_is_ever_handed_to_a_shell_or_to_a_pattern(story) -> None:

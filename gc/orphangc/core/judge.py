@@ -91,39 +91,39 @@ def judge_all(
     )
     if common is not None and common.guard in guards:
         return {key: Judgement(common, each.blocked) for key, each in judged.items()}
-    for _ in jobs:
-        changed = False
-        for job in jobs:
-            changed |= _pass_on(job, judged)
-        if not changed:
-            break
+    by_key = {job.key: job for job in jobs}
+    own = dict(judged)
+    for job in jobs:
+        if job.state is not JobState.ENDED:
+            _pass_on(own[job.key], job, by_key, judged)
     return judged
 
 
-def _pass_on(job: JobEvidence, judged: dict[str, Judgement]) -> bool:
-    """Let what stops a living job stop the jobs whose files it needs; return whether it did.
-
-    An ended job passes on only what it received itself: somebody alive stands behind it.
-    """
-    own, changed = judged[job.key], False
-    if job.state is JobState.ENDED:
-        own = _received(own)
+def _pass_on(
+    own: Judgement,
+    job: JobEvidence,
+    by_key: Mapping[str, JobEvidence],
+    judged: dict[str, Judgement],
+) -> None:
+    """Let what stops a living job stop the jobs whose files it needs."""
     whom = f"job {job.key}, whose state refers to files here,"
-    for key in job.feeds - {job.key}:
-        other = judged.get(key)
-        if other is None:
-            continue
-        passed = _with_refusal_of(own, other, whom) or _with_block_of(own, other, whom)
-        if passed is not None:
-            judged[key], changed = passed, True
-    return changed
+    for key in _needed_by(job, by_key):
+        judged[key] = _with_refusal_of(own, judged[key], whom) or judged[key]
+        judged[key] = _with_block_of(own, judged[key], whom) or judged[key]
 
 
-def _received(own: Judgement) -> Judgement:
-    """Return what of a judgement comes from a job that feeds on this one."""
-    is_passed_on = own.refused is not None and own.refused.guard is Guard.DEPENDENT_JOB
-    waiting = tuple(b for b in own.blocked if b.condition is Condition.DEPENDENT_JOB)
-    return Judgement(own.refused if is_passed_on else None, waiting)
+def _needed_by(job: JobEvidence, by_key: Mapping[str, JobEvidence]) -> set[str]:
+    """Return the jobs whose files a job needs, along every chain of restores.
+
+    Whatever is between: an ended job, or one that is refused itself, hides nobody behind it.
+    """
+    found: set[str] = set()
+    left = [job.key]
+    while left:
+        new = (by_key[left.pop()].feeds & by_key.keys()) - found
+        found |= new
+        left += new
+    return found - {job.key}
 
 
 def _with_refusal_of(own: Judgement, other: Judgement, whom: str) -> Judgement | None:

@@ -267,7 +267,7 @@ def test_a_stranger_that_writes_its_checkpoints_here_refuses() -> None:
 
 
 def test_a_second_shared_folder_counts_as_the_jobs_own_only_if_a_root_names_it() -> None:
-    """R3: with entropy injection roots name files under every prefix; a copied tree is not named."""
+    """R3: with entropy roots name files under every prefix; a copied tree is not named."""
     own, second = job_directory(), canonical(f"s3://bucket/copy/{JOB}")
     named = a_root(43, files={second.child("shared"): frozenset({NAME})})
     both = a_survey(shared_directories={own, second})
@@ -550,7 +550,7 @@ def test_a_registry_with_segments_or_directories_refuses(kind: EntryKind, source
 
 
 def test_a_checkpoint_in_the_folder_of_another_one_refuses() -> None:
-    """R8: put there by hand; ids say nothing then. Roots outside job directories may lie anywhere."""
+    """R8: put there by hand; ids say nothing then. Outside job directories any name will do."""
     moved = a_root(43, folder=job_directory().child("chk-5"))
     assert refusal(an_ended_job(own_roots=(a_root(42), moved))) is Guard.MISPLACED_ROOT
     elsewhere = a_root(43, folder=job_directory().child("copy"), directory=None)

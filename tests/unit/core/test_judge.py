@@ -188,6 +188,18 @@ def test_an_ended_job_in_the_middle_keeps_its_own_troubles_to_itself(order: tupl
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_an_ended_job_that_is_refused_itself_hides_nobody_behind_it(order: tuple) -> None:
+    """R12: B's own refusal must not swallow what C, which is alive, has to say about A."""
+    middle = an_ended_job(B, feeds=frozenset({A}), survey=FUTURE)
+    jobs = [a_job(A), middle, feeding(C, B, survey=FUTURE)]
+    assert refusals([jobs[each] for each in order]) == {
+        A: Guard.DEPENDENT_JOB,
+        B: Guard.FUTURE_TIME,
+        C: Guard.FUTURE_TIME,
+    }
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_a_refusal_goes_round_a_cycle_and_comes_to_rest(order: tuple) -> None:
     """A job restored from its own descendant is strange, and no reason to run for ever."""
     jobs = [feeding(A, C), feeding(B, A, survey=FUTURE), feeding(C, B)]
@@ -209,6 +221,17 @@ def test_a_long_chain_is_followed_in_the_worst_order() -> None:
             **dict.fromkeys(names[1:], Guard.DEPENDENT_JOB),
             names[0]: Guard.FUTURE_TIME,
         }
+
+
+def test_a_directory_of_unknown_owner_in_the_middle_is_followed_too() -> None:
+    """R3, R12: that we do not know whose it is makes nothing behind it less needed."""
+    place = "s3://bucket/checkpoints/my-job"
+    middle = an_ended_job(place, job_id="", feeds=frozenset({A}))
+    assert refusals([a_job(A), middle, feeding(C, place, survey=FUTURE)]) == {
+        A: Guard.DEPENDENT_JOB,
+        place: Guard.UNKNOWN_OWNER,
+        C: Guard.FUTURE_TIME,
+    }
 
 
 def test_a_job_does_not_depend_on_itself_nor_on_strangers() -> None:
@@ -240,12 +263,14 @@ def test_a_block_of_a_living_dependent_is_passed_on_along_the_chain_once() -> No
 
 
 def test_a_block_goes_round_a_cycle_and_comes_to_rest() -> None:
-    """Each job gets the sentence once."""
-    jobs = [feeding(A, B, survey=NOT_SEEN), feeding(B, A)]
+    """Each job gets the sentence once, and never about itself."""
+    jobs = [feeding(A, B, survey=NOT_SEEN), feeding(B, A), feeding(C, A, B, survey=NOT_SEEN)]
     assert blocks(jobs) == {
         A: [Condition.NOTHING_PROTECTED, Condition.DEPENDENT_JOB],
         B: [Condition.DEPENDENT_JOB],
+        C: [Condition.NOTHING_PROTECTED],
     }
+    assert blocks(jobs[:2]) == {A: [Condition.NOTHING_PROTECTED], B: [Condition.DEPENDENT_JOB]}
 
 
 def test_an_ended_dependents_block_is_not_passed_on() -> None:
