@@ -277,6 +277,17 @@ def test_a_changed_object_is_kept(story) -> None:
     assert story.bed.plan().verdict(path) == ("tombstone", "orphan")
 
 
+def test_no_tombstone_is_laid_for_an_object_that_was_renewed(story) -> None:
+    """The plan judged another one; the next plan sees this one anew."""
+    plan = story.bed.plan()
+    write(story.orphans[0], b"renewed", 30 * DAY)
+    assert story.bed.sweep(plan).code == 0
+    assert sorted(outcomes(plan).values()) == ["changed", "done"]
+    plan = story.bed.plan()
+    assert plan.verdict(story.orphans[0]) == ("tombstone", "orphan")
+    assert plan.verdict(story.orphans[1]) == ("delete", "quarantine_over")
+
+
 def test_a_touched_object_is_kept(story) -> None:
     """The same bytes with another store time were written again."""
     story.bed.cycle()

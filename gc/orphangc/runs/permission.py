@@ -114,7 +114,7 @@ class Fresh:
 
 
 def tombstone_for(
-    planned: Asked, plan: Plan, *, now: datetime, fresh: Fresh
+    planned: Asked, plan: Plan, *, since: datetime, fresh: Fresh
 ) -> Tombstone | Outcome:
     """Return the tombstone of one object if the fresh cycle agrees, else what became of it."""
     asked = fresh.asking.get(planned.key)
@@ -123,4 +123,4 @@ def tombstone_for(
     if not fresh.agrees(planned):
         return Outcome.CHANGED
     job_id = JobId(planned.row["job_id"])
-    return Tombstone(object=planned.stored, job_id=job_id, since=now, plan_id=plan.plan_id)
+    return Tombstone(object=planned.stored, job_id=job_id, since=since, plan_id=plan.plan_id)

@@ -167,6 +167,8 @@ class Sweep:
         Returns the rows of what asked for a tombstone or its end.
         """
         rows: list[dict[str, Any]] = []
+        # R17 counts checkpoints after the *whole* cycle, so a tombstone dates from its end
+        since = cycle.evidence.looked_until or cycle.evidence.now
         kept = {key: t for key, t in fresh.known.items() if key in fresh.listed_tombstones}
         revived = [
             key
@@ -181,7 +183,7 @@ class Sweep:
             kept.pop(key, None)
         for each in planned:
             if each.action is Action.TOMBSTONE:
-                laid = tombstone_for(each, plan, now=cycle.evidence.now, fresh=fresh)
+                laid = tombstone_for(each, plan, since=since, fresh=fresh)
                 if isinstance(laid, Tombstone):
                     kept[each.key] = laid
                 outcome = Outcome.DONE if isinstance(laid, Tombstone) else laid
