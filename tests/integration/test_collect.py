@@ -438,8 +438,9 @@ class TestARunningJobWithOrphans:
         assert gone.document["referenced_by"] == []
         assert gone.document["tombstone"] is not None
 
-        named = seen(lambda: named_by(scene.job_dir, scene.job_dir / "shared"))
-        live = min(named & scene.due.files("keep", reason="referenced"), key=stored_at)
+        kept_by_plan = scene.due.files("keep", reason="referenced")
+        shared = scene.job_dir / "shared"
+        live = seen(lambda: min(named_by(scene.job_dir, shared) & kept_by_plan, key=stored_at))
         kept = orphangc("explain", live, "--plan", scene.due.folder)
         assert kept.code == 0, str(kept)
         assert kept.document["verdict"] == {"action": "keep", "reason": "referenced"}
