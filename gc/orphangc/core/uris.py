@@ -38,7 +38,9 @@ class Location:
         return f"{self.scheme}://{self.authority}{self.path}"
 
     def child(self, name: str) -> Location:
-        """Return the place ``name`` (one or more parts) below this one."""
+        """Return the place ``name`` (one or more parts, "" for none) below this one."""
+        if not name:
+            return self
         return Location(self.scheme, self.authority, posixpath.join(self.path, name).rstrip("/"))
 
     def key_of(self, other: Location) -> str | None:

@@ -70,7 +70,7 @@ def explain(
         "referenced_by": [
             {"root": str(root.folder), "checkpoint_id": root.checkpoint_id, "how": how}
             for root in roots
-            if (how := _how(root, base.child(folder) if folder else base, name)) is not None
+            if (how := _how(root, base.child(folder), name)) is not None
         ],
         "tombstone": None
         if tombstone is None

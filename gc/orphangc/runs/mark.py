@@ -9,7 +9,7 @@ from orphangc.core.evidence import CycleEvidence, JobEvidence, Root, Survey
 from orphangc.core.gate import ClusterFacts, JobFacts
 from orphangc.core.live import LiveSet
 from orphangc.core.model import JobId, Mode
-from orphangc.core.names import place_of_folder, uuid_of
+from orphangc.core.names import Place, place_of_folder, uuid_of
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import EntryKind, RegistrySnapshot, resolve
 from orphangc.core.uris import Location, canonical
@@ -38,6 +38,13 @@ class Mark:
     roots: tuple[Root, ...]
     jobs: dict[str, JobEvidence]
     owners: dict[Location, str] = field(default_factory=dict)
+
+    def job_key(self, base: Location, place: Place) -> str | None:
+        """Return the key of the job that owns a place below ``base``, ``None`` if none does."""
+        if place.job_directory is None:
+            return None
+        directory = base.child(place.job_directory)
+        return self.owners.get(directory) or place.job_id or str(directory)
 
     def names_file(self, name: str) -> bool:
         """Return whether some root, snapshot or pin names a file of this base name."""
@@ -114,7 +121,7 @@ def _owners(
     owners: dict[Location, str] = {}
     for base, scans in zip(bases, _scans(observation), strict=True):
         for directory in sorted({each for scan in scans for each in scan.directories}):
-            place = base.child(directory) if directory else base
+            place = base.child(directory)
             job_id = place_of_folder(f"{directory}/shared".lstrip("/"), base.name).job_id
             owners.setdefault(place, job_id or str(place))
     unknown = [place for place, key in owners.items() if key == str(place)]
@@ -132,7 +139,7 @@ def _ids(
     for base, scans in zip(bases, _scans(observation), strict=True):
         for ids, scan in zip(found, scans, strict=True):
             for directory, shown in scan.ids.items():
-                if (base.child(directory) if directory else base) in wanted:
+                if (base.child(directory)) in wanted:
                     ids.update(shown)
     return frozenset(found[0]), frozenset(found[1]), frozenset(found[2])
 

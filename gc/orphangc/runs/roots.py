@@ -175,7 +175,7 @@ class RootReader:
         key = (storage.location, listed)
         if key in self._known:
             return self._known[key]
-        place = storage.location.child(folder) if folder else storage.location
+        place = storage.location.child(folder)
         uri = f"{place}/{METADATA_NAME}"
         try:
             data = storage.read(listed.key, max_bytes=MAX_METADATA_BYTES)
@@ -191,7 +191,7 @@ class RootReader:
         self, data: bytes, base: Location, folder: str, listed: StoredObject
     ) -> Root | UnreadableRoot:
         place = place_of_folder(folder, base.name)
-        location = base.child(folder) if folder else base
+        location = base.child(folder)
         is_own = place.checkpoint_id is not None and not place.inner
         sha256 = hashlib.sha256(data).hexdigest()
         raw = frozenset(raw_uuids(data))
@@ -227,7 +227,7 @@ def _directory(base: Location, place: Place) -> Location | None:
     """Return the job directory of a place as a location."""
     if place.job_directory is None:
         return None
-    return base.child(place.job_directory) if place.job_directory else base
+    return base.child(place.job_directory)
 
 
 def _sorted(scan: RootScan, found: Iterable[Root | UnreadableRoot | None]) -> RootsRead:

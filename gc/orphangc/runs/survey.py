@@ -68,10 +68,7 @@ class _Pass:
     def job_key(self, place: Place) -> str | None:
         directory = place.job_directory
         if directory not in self.keys:
-            location = self.base.child(directory) if directory else self.base
-            known = None if directory is None else self.mark.owners.get(location)
-            unknown = None if directory is None else (place.job_id or str(location))
-            self.keys[directory] = known or unknown
+            self.keys[directory] = self.mark.job_key(self.base, place)
         return self.keys[directory]
 
     def see_folder(self, place: Place) -> None:
@@ -118,7 +115,7 @@ class _Pass:
         shown.live_objects += is_live
 
     def location_of(self, place: Place) -> Location:
-        return self.base.child(place.job_directory) if place.job_directory else self.base
+        return self.base.child(place.job_directory or "")
 
     def is_live(self, uuid: bytes, row: Row, shown: Survey) -> bool:
         live = self.mark.live

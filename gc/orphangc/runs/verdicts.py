@@ -21,7 +21,7 @@ from orphangc.core.model import (
     Tombstone,
     Verdict,
 )
-from orphangc.core.names import METADATA_NAME, Artifact, recognise
+from orphangc.core.names import METADATA_NAME, Artifact, Place, recognise
 from orphangc.core.uris import Location
 from orphangc.ports import VERDICT_SCHEMA, Progress, Spool, VerdictSink
 from orphangc.runs.mark import Mark
@@ -99,16 +99,13 @@ class Deciding:
         """Return whose an object is, looked up once a job directory."""
         directory = row.place.job_directory
         if directory not in self.owners:
-            self.owners[directory] = self._find(directory, row.place.job_id)
+            self.owners[directory] = self._find(row.place)
         return self.owners[directory]
 
-    def _find(self, directory: str | None, job_id: str) -> _Owner:
-        if directory is None:
-            return _Owner("", "", self.outside_jobs)
-        place = self.base.child(directory) if directory else self.base
-        key = self.marked.owners.get(place) or job_id or str(place)
-        view = self.views.get(key)
-        if view is None:
+    def _find(self, place: Place) -> _Owner:
+        key = self.marked.job_key(self.base, place)
+        view = None if key is None else self.views.get(key)
+        if key is None or view is None:
             return _Owner("", "", self.outside_jobs)
         return _Owner(key, view.evidence.job_id, view.bounds)
 
