@@ -7,7 +7,7 @@ import os
 import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,9 @@ PROBE = ".orphangc-probe-"
 """Start of the name of a throwaway file that finds out whether a location can lock."""
 
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}
-_memory_create = threading.Lock()
+_MEMORY = threading.RLock()
+"""fsspec's memory file system is one dictionary a process, without a lock of its own."""
+
 
 
 def cannot_lock(location: Location, why: object) -> SettingsError:
@@ -151,6 +153,7 @@ class FsspecStateFiles:
         self._fs, root = file_system or open_file_system(location)
         self._root = root.rstrip("/")
         self._can_create = location.scheme == "memory"
+        self._alone = _MEMORY if self._can_create else nullcontext()
 
     def names(self, folder: str) -> list[str]:
         """Return the names in ``folder``, sorted; see ``StateFiles``."""
@@ -220,7 +223,7 @@ class FsspecStateFiles:
         with self._translated(f"create {name!r} in"):
             self._make_parent(name)
             try:
-                with _memory_create, self._fs.open(path, "xb") as file:
+                with self._fs.open(path, "xb") as file:
                     file.write(data)
             except FileExistsError:
                 return False
@@ -238,7 +241,8 @@ class FsspecStateFiles:
     def _translated(self, action: str) -> Iterator[None]:
         """Turn whatever a file system raises into ``StorageUnreachableError``."""
         try:
-            yield
+            with self._alone:
+                yield
         except SettingsError:
             raise
         except Exception as err:
