@@ -14,7 +14,8 @@ from datetime import UTC, datetime, timedelta
 from orphangc.core.bounds import Bound, BoundName, JobBounds, SafetyMargins
 from orphangc.core.evidence import CycleEvidence, JobEvidence, Root, Survey, UnreadableRoot
 from orphangc.core.gate import CheckpointFacts, JobFacts
-from orphangc.core.live import LiveSet
+from orphangc.core.file_names import FileNames
+from orphangc.core.live import LiveSet, UuidSet
 from orphangc.core.model import JobId, Layout, Mode, ObjectKey, StoredObject, Tombstone
 from orphangc.core.names import Artifact, artifact_name
 from orphangc.core.snapshot import RegistrySnapshot, RetainedCheckpoint
@@ -99,7 +100,7 @@ def some_bounds(*, cutoff: datetime | None = None, **changes: object) -> JobBoun
 
 def live(*uuids: bytes) -> LiveSet:
     """Return the live set that the parser found to be these."""
-    return LiveSet(parsed=set(uuids))
+    return LiveSet(parsed=UuidSet(uuids))
 
 
 # --- one job
@@ -129,8 +130,8 @@ def a_root(
         is_savepoint=False,
         modified_at=ago(age),
         sha256=f"{checkpoint_id:064x}",
-        files={directory.child("shared"): frozenset(names)},
-        raw=frozenset({UUID}),
+        files={directory.child("shared"): FileNames.from_names(names)},
+        raw=UuidSet({UUID}),
     )
     return replace(root, **changes)
 

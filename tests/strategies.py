@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from builders import JOB, OTHER_JOB, OTHER_UUID, T0, UUID
 from orphangc.core.bounds import NEVER, Bound, BoundName, JobBounds
-from orphangc.core.live import LiveSet
+from orphangc.core.live import LiveSet, UuidSet
 from orphangc.core.model import JobId, Layout, ObjectKey, StoredObject, Tombstone
 from orphangc.core.names import Artifact, artifact_name
 
@@ -48,7 +48,8 @@ stored_objects = st.builds(
     etag=st.sampled_from([None, "e1", "e2"]),
 )
 
-live_sets = st.builds(LiveSet, parsed=st.sets(uuids, max_size=3), raw=st.sets(uuids, max_size=3))
+uuid_sets = st.builds(UuidSet, st.sets(uuids, max_size=3))
+live_sets = st.builds(LiveSet, parsed=uuid_sets, raw=uuid_sets)
 
 some_bound = st.builds(Bound, st.sampled_from(BoundName), st.none() | instants)
 known_bound = st.builds(Bound, st.sampled_from(BoundName), instants)
@@ -140,7 +141,7 @@ def nearly_deleted(draw: st.DrawFn) -> dict[str, object]:
     return {
         "stored": stored,
         "artifact": Artifact(layout, uuid=UUID, checkpoint_id=checkpoint_id),
-        "live": twists.get("live", LiveSet(parsed={OTHER_UUID})),
+        "live": twists.get("live", LiveSet(parsed=UuidSet({OTHER_UUID}))),
         "bounds": JobBounds(
             is_void="is_void" in twists,
             is_ended=is_ended,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from builders import T0, a_tombstone, an_artifact
 from orphangc.core.bounds import NEVER, Bound, SafetyMargins, cutoff, job_bounds
 from orphangc.core.decide import decide
-from orphangc.core.live import LiveSet
+from orphangc.core.live import LiveSet, UuidSet
 from orphangc.core.model import Action, Layout, Reason, Scope, Verdict
 from orphangc.core.names import parse_artifact_name, place_of_folder, recognise
 from strategies import (
@@ -88,9 +88,9 @@ def test_a_referenced_artifact_is_never_harmed(case: dict, artifact, in_raw) -> 
     extra = {artifact.uuid}
     before = case["live"]
     named = (
-        LiveSet(parsed=before.parsed, raw=before.raw | extra)
+        LiveSet(parsed=before.parsed, raw=UuidSet([*before.raw, *extra]))
         if in_raw
-        else LiveSet(parsed=before.parsed | extra, raw=before.raw)
+        else LiveSet(parsed=UuidSet([*before.parsed, *extra]), raw=before.raw)
     )
     assert verdict(case, artifact=artifact, live=named).action in KEEPING
 
@@ -215,7 +215,7 @@ def test_an_older_or_unknown_oldest_retained_never_removes_more(case: dict, less
 def test_a_further_reference_never_removes_more(case: dict, uuid: bytes, is_own) -> None:
     """R4, R5: roots only protect."""
     new = case["artifact"].uuid if is_own and case["artifact"].uuid else uuid
-    more = LiveSet(parsed=case["live"].parsed | {new}, raw=case["live"].raw)
+    more = LiveSet(parsed=UuidSet([*case["live"].parsed, new]), raw=case["live"].raw)
     assert harm(case, live=more) <= harm(case)
 
 

@@ -8,7 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from orphangc.core.bounds import SafetyMargins
+from orphangc.core.file_names import FileNames
 from orphangc.core.gate import JobFacts
+from orphangc.core.live import UuidSet
 from orphangc.core.model import JobId, Mode
 from orphangc.core.snapshot import RegistrySnapshot
 from orphangc.core.uris import Location
@@ -61,8 +63,8 @@ class Root:
     is_savepoint: bool | None
     modified_at: datetime | None
     sha256: str
-    files: Mapping[Location, frozenset[str]]
-    raw: frozenset[bytes] = frozenset()
+    files: Mapping[Location, FileNames]
+    raw: UuidSet = field(default_factory=UuidSet)
     unproven_layout: str | None = None
 
     @property
@@ -88,7 +90,7 @@ class UnreadableRoot:
     uri: str
     reason: str
     sha256: str
-    raw: frozenset[bytes] = frozenset()
+    raw: UuidSet = field(default_factory=UuidSet)
     directory: Location | None = None
     is_acknowledged: bool = False
 

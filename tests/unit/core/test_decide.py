@@ -20,7 +20,7 @@ from builders import (
 )
 from orphangc.core.bounds import NEVER, Bound, BoundName
 from orphangc.core.decide import decide
-from orphangc.core.live import LiveSet
+from orphangc.core.live import LiveSet, UuidSet
 from orphangc.core.model import Action, Layout, Reason, Verdict
 from orphangc.core.names import Artifact
 
@@ -110,9 +110,9 @@ def test_other_layouts_are_reported_and_never_touched(layout: Layout) -> None:
 
 def test_what_either_oracle_names_is_kept() -> None:
     """R5, R7: parsed references, or raw bytes alone."""
-    assert verdict(live=LiveSet(parsed={UUID}), tombstone=None) == REFERENCED
-    assert verdict(live=LiveSet(raw={UUID}), tombstone=None) == REFERENCED
-    assert verdict(live=LiveSet(parsed={OTHER_UUID}, raw={OTHER_UUID})) == DELETE
+    assert verdict(live=LiveSet(parsed=UuidSet({UUID})), tombstone=None) == REFERENCED
+    assert verdict(live=LiveSet(raw=UuidSet({UUID})), tombstone=None) == REFERENCED
+    assert verdict(live=LiveSet(parsed=UuidSet({OTHER_UUID}), raw=UuidSet({OTHER_UUID}))) == DELETE
 
 
 def test_a_reference_covers_the_name_with_and_without_an_id() -> None:

@@ -74,7 +74,14 @@ def check_agreement(data: bytes, metadata: Metadata, references: References) -> 
     properties = metadata.properties
     assert references.is_savepoint == (None if properties is None else properties.is_savepoint)
     assert write_metadata(metadata) == data
-    assert uuids_in([*paths, *names]) <= raw_uuids(data)
+    assert uuids_in([*paths, *names]) <= raw_uuid_set(data)
+
+
+def raw_uuid_set(data: bytes) -> set[bytes]:
+    """Return the UUIDs in the raw bytes as a set."""
+    found = raw_uuids(data)
+    assert len(found) % 16 == 0
+    return {found[at : at + 16] for at in range(0, len(found), 16)}
 
 
 def uuids_in(texts: list[str]) -> set[bytes]:

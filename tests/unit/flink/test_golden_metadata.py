@@ -16,10 +16,9 @@ from orphangc.flink.document import describe
 from orphangc.flink.metadata import read_metadata
 from orphangc.flink.model import LayoutVariant
 from orphangc.flink.primitives import Cursor
-from orphangc.flink.raw_names import raw_uuids
 from orphangc.flink.references import read_references
 from orphangc.flink.writer import write_metadata
-from unit.flink.both_passes import UUID, check_agreement, refuse
+from unit.flink.both_passes import UUID, check_agreement, raw_uuid_set, refuse
 from unit.flink.golden_files import GoldenFile, golden, golden_files, handles_in
 
 EXHAUSTIVE = bool(os.environ.get("ORPHANGC_EXHAUSTIVE"))
@@ -114,7 +113,7 @@ def test_raw_uuids_hold_every_base_name_that_is_a_uuid(file: GoldenFile) -> None
     found = read_references(file.data)
     names = [PurePosixPath(path).name for path in found.paths] + list(found.relative_names)
     uuids = {bytes.fromhex(name.replace("-", "")) for name in names if UUID.fullmatch(name)}
-    assert uuids <= raw_uuids(file.data)
+    assert uuids <= raw_uuid_set(file.data)
 
 
 @every_golden_file

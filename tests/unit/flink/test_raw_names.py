@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.flink.raw_names import raw_uuids
+from orphangc.flink import raw_names
+from unit.flink.both_passes import raw_uuid_set
 
 ONE = "01234567-89ab-cdef-0123-456789abcdef"
 NAIVE = re.compile(rb"(?=([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}))")
@@ -38,7 +39,7 @@ def packed(*texts: str) -> set[bytes]:
 )
 def test_a_uuid_is_found_whatever_is_glued_to_it(around: str) -> None:
     """Flink puts checkpoint ids, directories and length bytes before names."""
-    assert raw_uuids(around.format(ONE).encode("latin-1")) == packed(ONE)
+    assert raw_uuid_set(around.format(ONE).encode("latin-1")) == packed(ONE)
 
 
 @pytest.mark.parametrize(
@@ -55,19 +56,19 @@ def test_a_uuid_is_found_whatever_is_glued_to_it(around: str) -> None:
 )
 def test_what_is_no_whole_lower_case_uuid_is_not_found(text: str) -> None:
     """Java writes them in lower case, whole."""
-    assert raw_uuids(text.encode("ascii")) == set()
+    assert raw_uuid_set(text.encode("ascii")) == set()
 
 
 def test_uuids_that_share_digits_are_both_found() -> None:
     """The last eight digits of one may begin the next."""
     chain = ONE + "-1111-2222-3333-444444444444"
-    assert raw_uuids(chain.encode()) == packed(ONE, "89abcdef-1111-2222-3333-444444444444")
+    assert raw_uuid_set(chain.encode()) == packed(ONE, "89abcdef-1111-2222-3333-444444444444")
 
 
 def test_uuids_side_by_side_are_all_found() -> None:
     """Without anything between them."""
     many = [str(uuid.UUID(int=number << 60 | number)) for number in range(500)]
-    assert raw_uuids("".join(many).encode()) == packed(*many)
+    assert raw_uuid_set("".join(many).encode()) == packed(*many)
 
 
 pieces = st.lists(
@@ -82,4 +83,11 @@ pieces = st.lists(
 def test_nothing_is_missed_that_a_look_at_every_place_finds(data: bytes) -> None:
     """Checked against the slow way: a fresh match at each byte."""
     slow = {bytes.fromhex(text.replace(b"-", b"").decode()) for text in NAIVE.findall(data)}
-    assert raw_uuids(data) == slow
+    assert raw_uuid_set(data) == slow
+
+
+def test_a_uuid_across_two_windows_is_found() -> None:
+    """Large files are looked at piece by piece; nothing hides at a seam."""
+    for offset in range(40):
+        data = b"-" * (raw_names._WINDOW - offset) + ONE.encode() + b"-" * 50
+        assert raw_uuid_set(data) == packed(ONE)

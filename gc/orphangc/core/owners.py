@@ -1,0 +1,36 @@
+"""Which job owns a place below the storage root."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from orphangc.core.names import Place
+from orphangc.core.uris import Location
+
+__all__ = ["Owners"]
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """The job directories that the root scans showed, and whose they are.
+
+    Attributes:
+        base: The storage root.
+        keys: Job key by job directory.
+
+    """
+
+    base: Location
+    keys: Mapping[Location, str]
+    _known: dict[tuple[str, str], str] = field(default_factory=dict, compare=False)
+
+    def job_key(self, place: Place) -> str | None:
+        """Return the key of the job that owns a place, ``None`` if none does."""
+        if place.job_directory is None:
+            return None
+        known = (place.job_directory, place.job_id)
+        if known not in self._known:
+            directory = self.base.child(place.job_directory)
+            self._known[known] = self.keys.get(directory) or place.job_id or str(directory)
+        return self._known[known]
