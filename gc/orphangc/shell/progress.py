@@ -1,41 +1,97 @@
-"""Progress on a terminal, and nowhere else."""
+"""Progress: bars with rate and time to go on a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
 
+import structlog
 from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from orphangc.ports import Progress as ProgressPort
 
-__all__ = ["shown_progress"]
+__all__ = ["LoggedProgress", "shown_progress"]
+
+log = structlog.get_logger()
+
+_SECONDS_PER_LINE = 30.0
 
 
-def _silent(phase: str, done: int, total: int | None = None) -> None:
-    """Show nothing."""
+@dataclass(slots=True)
+class LoggedProgress:
+    """Logs how far a phase is, at most every half minute, so that a short run logs nothing.
+
+    Attributes:
+        clock: Seconds from any start.
+
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    _phase: str = ""
+    _since: float = 0.0
+    _done_then: int = 0
+    _said: float = field(default=0.0)
+
+    def __call__(self, phase: str, done: int, total: int | None = None) -> None:
+        """Log a line if it is time."""
+        now = self.clock()
+        if phase != self._phase:
+            self._phase, self._since, self._said, self._done_then = phase, now, now, done
+        if now - self._said < _SECONDS_PER_LINE:
+            return
+        self._said = now
+        rate = (done - self._done_then) / (now - self._since)
+        facts: dict[str, Any] = {"phase": phase, "done": done, "per_second": round(rate)}
+        if total is not None:
+            facts["about_total"] = total
+            facts["about_seconds_left"] = round((total - done) / rate) if rate > 0 else None
+        log.info("progress", **facts)
+
+
+def _rate(task: Task) -> str:
+    """Return how many objects a second a phase does."""
+    speed = task.finished_speed or task.speed
+    return f"{speed:,.0f}/s" if speed else ""
 
 
 @contextmanager
 def shown_progress() -> Iterator[ProgressPort]:
-    """Yield what runs report their progress to: a bar on stderr if that is a terminal."""
+    """Yield what runs report their progress to: bars on stderr if that is a terminal."""
     if not sys.stderr.isatty():
-        yield _silent
+        yield LoggedProgress()
         return
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
+        BarColumn(),
         MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(compact=True),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks = {}
+        tasks: dict[str, Task] = {}
 
         def show(phase: str, done: int, total: int | None = None) -> None:
             if phase not in tasks:
-                tasks[phase] = bars.add_task(phase, total=total)
-            bars.update(tasks[phase], completed=done, total=total)
+                number = bars.add_task(phase, total=total, rate="")
+                tasks[phase] = next(each for each in bars.tasks if each.id == number)
+            task = tasks[phase]
+            bars.update(task.id, completed=done, total=total, rate=_rate(task))
 
         yield show

@@ -1,0 +1,143 @@
+"""Where a key space is cut: by what is known before it is listed, or by the names seen in it."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from bisect import bisect_right
+
+import pytest
+
+from orphangc.core.midpoint import Scale, midpoint, scale_of
+from orphangc.core.ranges import EVERYTHING, KeyRange, cut, gaps, landmarks
+
+JOB = "4ae4a2986a0e1a49b0f165b58085d4b3"
+OTHER = "c91d5b07f3a24e0d8f6b1122aa33cc44"
+SHARED = f"{JOB}/shared"
+DRAWN = random.Random(3)
+
+
+def some_uuids(count: int) -> list[str]:
+    return [str(uuid.UUID(int=DRAWN.getrandbits(128))) for _ in range(count)]
+
+
+def counts(keys: list[str], parts: list[KeyRange]) -> list[int]:
+    """Return how many of the keys, which ascend, lie in each part."""
+    ends = [len(keys) if p.until is None else bisect_right(keys, p.until) for p in parts]
+    return [end - start for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def test_everything_holds_the_empty_key_and_the_last_one() -> None:
+    """A marker of the storage root itself is a key."""
+    assert "" in EVERYTHING
+    assert "\U0010ffff" in EVERYTHING
+    assert "" not in KeyRange("", None)
+    assert "" in KeyRange(None, "")
+
+
+@pytest.mark.parametrize(
+    ("within", "is_empty"),
+    [
+        (KeyRange("a", "a"), True),
+        (KeyRange("b", "a"), True),
+        (KeyRange(None, ""), False),
+        (KeyRange("", None), False),
+        (KeyRange("a", "a\0"), False),
+    ],
+)
+def test_a_range_is_empty_if_nothing_can_be_in_it(within, is_empty) -> None:
+    """Open below, closed above."""
+    assert within.is_empty is is_empty
+
+
+def test_gaps_of_nothing_are_everything_and_of_everything_nothing() -> None:
+    """The two ends of a listing."""
+    assert gaps([]) == [EVERYTHING]
+    assert gaps([EVERYTHING]) == []
+    assert gaps([KeyRange("b", "c")]) == [KeyRange(None, "b"), KeyRange("c", None)]
+
+
+@pytest.mark.parametrize("wanted", [2, 16, 64, 256])
+def test_uuid_names_are_cut_by_hex_prefix(wanted) -> None:
+    """No sample is needed for that: they are spread evenly."""
+    known = landmarks([JOB], {SHARED: some_uuids(100)}, {SHARED: 1_000_000})
+    keys = sorted(f"{SHARED}/{name}" for name in some_uuids(20_000))
+    found = counts(keys, cut(EVERYTHING, known.boundaries(wanted)))
+    assert len(found) == wanted
+    assert max(found) < 1.1 * 20_000 / wanted + 60
+
+
+def test_names_with_ids_are_cut_by_the_ids_that_roots_refer_to() -> None:
+    """In the order of texts, where 10_ comes before 100_ and both before 9_."""
+    names = [f"{DRAWN.randint(1, 12_000)}_{each}" for each in some_uuids(20_000)]
+    known = landmarks([JOB], {SHARED: names[:4000]})
+    found = counts(
+        sorted(f"{SHARED}/{name}" for name in names), cut(EVERYTHING, known.boundaries(64))
+    )
+    assert len(found) == 64
+    assert max(found) < 2 * 20_000 / 64
+
+
+def test_a_job_gets_ranges_by_how_much_it_holds() -> None:
+    """One large job among a hundred small ones."""
+    small = [f"{number:032x}" for number in range(100)]
+    sample = {f"{each}/shared": some_uuids(10) for each in small}
+    known = landmarks([*small, JOB], {**sample, SHARED: some_uuids(50)}, {SHARED: 100_000})
+    boundaries = known.boundaries(64)
+    assert sum(each.startswith(SHARED) for each in boundaries) >= 60
+
+
+def test_more_jobs_than_points_are_cut_between_jobs() -> None:
+    """What is cut is bounded, however many jobs there are."""
+    jobs = [f"{number:032x}" for number in range(10_000)]
+    known = landmarks(jobs, {})
+    assert len(known.keys) == 10_000
+    assert {key.rpartition("/")[2] for key in known.boundaries(64)} == {""}
+    assert len(known.boundaries(64)) == 63
+
+
+def test_a_root_that_is_a_job_directory_has_its_shared_folder_at_the_top() -> None:
+    """Its key is empty."""
+    assert all(key.startswith("shared/") for key in landmarks([""], {}).keys)
+
+
+def test_nothing_known_is_not_cut() -> None:
+    """One range to begin with."""
+    assert cut(EVERYTHING, landmarks([], {}).boundaries(64)) == [EVERYTHING]
+    assert landmarks([], {}).median(EVERYTHING) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "scale"),
+    [
+        (f"{SHARED}/00012f2a-", f"{SHARED}/0a012f2a-1", Scale(f"{SHARED}/", "0123456789abcdef")),
+        (f"{SHARED}/12345678-", f"{SHARED}/12345679-", Scale(f"{SHARED}/", "0123456789abcdef")),
+        (f"{SHARED}/10_ff", f"{SHARED}/100_aa", Scale(f"{SHARED}/", "0123456789")),
+        ("j/chk-1/aa", "j/chk-1003/zz", Scale("j/chk-", "0123456789")),
+        (f"{JOB}/shared/a", f"{OTHER}/shared/b", Scale("", "0123456789abcdef")),
+    ],
+)
+def test_names_are_read_in_the_alphabet_that_they_are_written_in(first, last, scale) -> None:
+    """UUIDs and job ids in hex, ids in decimal digits."""
+    assert scale_of(*sorted((first, last))) == scale
+
+
+def test_the_middle_of_what_remains_is_found_on_the_scale_of_the_names() -> None:
+    """Half of the UUIDs that are still to come; a quarter has been seen."""
+    seen = f"{SHARED}/40000000-0000-4000-8000-000000000000"
+    assert midpoint(seen, EVERYTHING) == f"{SHARED}/a"
+    assert midpoint(seen, KeyRange(None, f"{SHARED}/5")) == f"{SHARED}/48"
+    assert midpoint(f"{SHARED}/5_x", EVERYTHING, Scale(f"{SHARED}/", "0123456789")) == f"{SHARED}/8"
+
+
+@pytest.mark.parametrize("until", ["a\0", "a\0\0", "a ", "a!"])
+def test_no_control_character_is_made_up(until) -> None:
+    """Servers choke on them; a range that has nothing else between is listed by one stream."""
+    middle = midpoint("a", KeyRange("a", until))
+    assert middle is None or middle == "a\0"  # a beginning of the boundary itself
+
+
+def test_a_key_that_is_made_up_is_no_longer_than_stores_take() -> None:
+    """1024 bytes are the limit, with the prefix of the storage root."""
+    middle = midpoint("a" * 1000, KeyRange(None, "a" * 1000 + "b"))
+    assert middle is None

@@ -1,0 +1,115 @@
+"""A storage in memory that is listed in the order of its keys, as S3 is, and a spool in memory."""
+
+# ruff: noqa: D102 - the verbs are those of the ports
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from orphangc.core.ranges import EVERYTHING, KeyRange
+from orphangc.ports import LISTING_SCHEMA
+
+
+def a_page(keys: Iterable[str]) -> pa.RecordBatch:
+    """Return a page of objects."""
+    found = list(keys)
+    columns = {"key": found, "size": [1] * len(found), "modified_at": [0] * len(found)}
+    return pa.RecordBatch.from_pydict({**columns, "etag": ["e"] * len(found)}, LISTING_SCHEMA)
+
+
+@dataclass
+class OrderedStorage:
+    """Keys in memory.
+
+    Attributes:
+        keys: Ascending.
+        page_size: Most keys of a page.
+        before: Called before each request with its number; may wait, or raise.
+        is_ahead: Ask for the next page before the one at hand is given out, as the real one does.
+        requests: How many were sent.
+
+    """
+
+    keys: list[str]
+    page_size: int = 1000
+    before: Callable[[int], None] = lambda _: None
+    is_ahead: bool = False
+    is_ordered: bool = True
+    requests: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def _ask(self, start: int) -> list[str]:
+        with self._lock:
+            self.requests += 1
+            number = self.requests
+        self.before(number)
+        return self.keys[start : start + self.page_size]
+
+    def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
+        start = 0 if within.after is None else bisect_right(self.keys, within.after)
+        end = len(self.keys)
+        end = end if within.until is None else bisect_right(self.keys, within.until)
+        ahead = self._ask(start)
+        while True:
+            keys, start = ahead, start + len(ahead)
+            is_last = start >= end
+            if not is_last and self.is_ahead:
+                ahead = self._ask(start)
+            own = keys[: len(keys) - max(0, start - end)]
+            if own:
+                yield a_page(own)
+            if is_last:
+                return
+            if not self.is_ahead:
+                ahead = self._ask(start)
+
+    def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
+        del prefix
+        return self.pages()
+
+
+@dataclass
+class MemoryPart:
+    """A part of a spool in memory."""
+
+    spool: MemorySpool
+    rows: int = 0
+    keys: list[str] = field(default_factory=list)
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        self.rows += batch.num_rows
+        self.keys += batch.column("key").to_pylist()
+
+    def finish(self, within: KeyRange) -> None:
+        with self.spool.lock:
+            self.spool.parts.append((within, self.keys))
+
+
+@dataclass
+class MemorySpool:
+    """A spool in memory; what is in it before, an interrupted run has left."""
+
+    parts: list[tuple[KeyRange, list[str]]] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def rows(self) -> int:
+        return sum(len(keys) for _, keys in self.parts)
+
+    @property
+    def keys(self) -> list[str]:
+        return sorted(key for _, keys in self.parts for key in keys)
+
+    def part(self) -> MemoryPart:
+        return MemoryPart(self)
+
+    def finished(self) -> list[KeyRange]:
+        return [within for within, _ in self.parts]
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        for _, keys in self.parts:
+            yield a_page(keys)
