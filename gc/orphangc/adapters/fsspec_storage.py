@@ -20,6 +20,7 @@ from orphangc.adapters.boundary import (
     unreachable,
 )
 from orphangc.core.model import ObjectKey, StoredObject
+from orphangc.core.ranges import EVERYTHING, KeyRange
 from orphangc.core.uris import Location
 from orphangc.errors import SettingsError, StorageUnreachableError
 from orphangc.ports import DeletionResult, DeletionStatus, Folder, StoreTime
@@ -63,11 +64,13 @@ class FsspecStorage:
     """
 
     batch_size = 1000
+    at_once = 1
 
     def __init__(self, location: Location, *, file_system: tuple[Any, str] | None = None) -> None:
         self.location = location
         self.is_tested = location.scheme in _TESTED
         self.is_versioned = False
+        self.is_ordered = False
         self.list_requests = 0
         self._fs, root = file_system or open_file_system(location)
         self._root = root.rstrip("/")
@@ -95,6 +98,12 @@ class FsspecStorage:
         self._check_root()
         if rows.keys:
             yield rows.take()
+
+    def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
+        """Yield everything, in no order; see ``Lister``."""
+        if within != EVERYTHING:
+            raise ValueError(f"{self.location} is listed in no order, so not by key range")
+        return self.objects()
 
     def folder(self, prefix: str = "") -> Folder:
         """Return one level; see ``Lister``."""

@@ -19,6 +19,7 @@ from orphangc.adapters.boundary import (
     unreachable,
 )
 from orphangc.core.model import ObjectKey, StoredObject
+from orphangc.core.ranges import EVERYTHING, KeyRange
 from orphangc.core.uris import Location
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import DeletionResult, DeletionStatus, Folder, StoreTime
@@ -56,11 +57,13 @@ class LocalStorage:
     """
 
     batch_size = 1000
+    at_once = 1
 
     def __init__(self, location: Location) -> None:
         self.location = location
         self.is_tested = True
         self.is_versioned = False
+        self.is_ordered = False
         self.list_requests = 0
         self._identity: tuple[int, int] | None = None
         with self._folder(""):
@@ -81,6 +84,12 @@ class LocalStorage:
                     yield rows.take()
         if rows.keys:
             yield rows.take()
+
+    def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
+        """Yield everything, in no order; see ``Lister``."""
+        if within != EVERYTHING:
+            raise ValueError(f"{self.location} is listed in no order, so not by key range")
+        return self.objects()
 
     def folder(self, prefix: str = "") -> Folder:
         """Return one level; see ``Lister``."""

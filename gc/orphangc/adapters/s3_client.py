@@ -8,6 +8,7 @@ times around botocore's five, cache listings and drop per-key errors.
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from typing import Any
 import aiohttp
 import s3fs
 from botocore import exceptions as boto
+from botocore.endpoint import EndpointCreator
+from botocore.httpsession import URLLib3Session
 from botocore.parsers import ResponseParserError
 from fsspec.asyn import sync
 
@@ -40,7 +43,6 @@ _CONFIG = {
     "connect_timeout": 5,
     "read_timeout": 60,
     "max_pool_connections": 64,  # the default of 10 would cap the concurrent HEAD requests
-    "retries": {"mode": "standard", "total_max_attempts": 4},  # at most some 7 s of waiting
 }
 
 Answer = dict[str, Any]
@@ -82,12 +84,18 @@ class S3Client:
 
     """
 
-    def __init__(self, location: Location) -> None:
+    def __init__(self, location: Location, *, attempts: int = 4) -> None:
+        """Take the place; a request is sent so many times at most, some 7 s apart in all."""
         self.bucket = location.authority
         self.root = location.path[1:] + "/" if location.path != "/" else ""
         with self.translated("open"):
             self._fs = s3fs.S3FileSystem(
-                use_listings_cache=False, skip_instance_cache=True, config_kwargs=_CONFIG
+                use_listings_cache=False,
+                skip_instance_cache=True,
+                config_kwargs={
+                    **_CONFIG,
+                    "retries": {"mode": "standard", "total_max_attempts": attempts},
+                },
             )
 
     def call(self, operation: str, **request: Any) -> Answer:
@@ -121,6 +129,33 @@ class S3Client:
             client.meta.events.register(event, handler)
 
         self.run(register())
+
+    def http_session(self, url: str) -> URLLib3Session:
+        """Return botocore's blocking HTTP session, with the proxies and certificates for ``url``.
+
+        As many threads may use it at once as may send requests.
+        """
+        client = self.run(self._fs.set_session())
+        config, session = client.meta.config, self._fs.session
+        verify = self._fs.client_kwargs.get("verify")
+        endpoint = EndpointCreator(client.meta.events).create_endpoint(
+            client.meta.service_model,
+            client.meta.region_name,
+            url,
+            verify=session.get_config_variable("ca_bundle") if verify is None else verify,
+            timeout=(config.connect_timeout, config.read_timeout),
+            max_pool_connections=config.max_pool_connections,
+            socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
+            proxies=config.proxies,
+            proxies_config=config.proxies_config,
+            client_cert=config.client_cert,
+        )
+        return endpoint.http_session
+
+    def output_shape(self, operation: str) -> Any:
+        """Return what botocore knows of the form of an answer."""
+        client = self.run(self._fs.set_session())
+        return client.meta.service_model.operation_model(operation).output_shape
 
     def explained(self, action: str, err: BaseException) -> StorageUnreachableError:
         """Return the error to raise ``from err``."""

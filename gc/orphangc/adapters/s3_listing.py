@@ -1,196 +1,193 @@
 """Listings of S3: every page or an error, every key as it is.
 
-The page loop counts tokens itself. Pages are read by botocore, except that their ``Contents``
-are taken out by a regular expression first, wherever all of them fit it: botocore's own way of
-turning them into dictionaries costs twenty times as much. What does not fit is left to botocore.
-obstore would be as fast, but it silently renames keys: ``x/`` becomes ``x`` and ``/x`` too.
+The page loop counts tokens itself, and checks the order of keys where a range is asked for.
+obstore would be about as fast, but it silently renames keys: ``x/`` becomes ``x`` and ``/x`` too.
 """
 
 from __future__ import annotations
 
 import re
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from http import HTTPStatus
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import partial
 from typing import Any
-from urllib.parse import unquote_to_bytes
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from orphangc.adapters.s3_client import CALL_ERRORS, Answer, S3Client
+from orphangc.adapters.s3_client import S3Client
+from orphangc.adapters.s3_pages import Page, read_page
+from orphangc.adapters.s3_parsed_pages import parse_page
+from orphangc.adapters.s3_requests import ListRequests, Pace, Query
+from orphangc.core.ranges import EVERYTHING, KeyRange
 from orphangc.errors import StorageUnreachableError
-from orphangc.ports import LISTING_SCHEMA
 
-__all__ = ["Page", "S3Pages"]
+__all__ = ["S3Pages"]
 
-_FAST = "OrphanGcContents"
-_BEFORE_ALL_OTHERS = "before-parse.*.ListObjectsV2"
-"""Handlers of ``before-parse.s3.*`` come later, of which one parses the whole page for errors."""
+_WORTH_A_THREAD = 0.01
+"""Seconds: a page that comes sooner is not worth asking for in another thread."""
 
-_FIRST = re.compile(rb"<Contents>(?:(?!</Contents>).)*</Contents>", re.DOTALL)
-_TAG = re.compile(rb"<(/?)([A-Za-z]+)>")
-_WANTED = [b"ETag", b"Key", b"LastModified", b"Size"]
-_FIELD_DEPTH = 2  # an element directly in Contents; Owner has some deeper down
-_FLAG = re.compile(rb"<IsTruncated>([^<]*)<")
-_STAMP = LISTING_SCHEMA.field("modified_at").type
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page: objects with whole keys, and at one level the common prefixes."""
-
-    objects: pa.RecordBatch
-    prefixes: tuple[str, ...]
+_UNNAMEABLE = re.compile("[\x00-\x1f\x7f\ufffe\uffff].*", re.DOTALL)
+"""What XML cannot hold: some stores repeat ``StartAfter`` in their answer as it is."""
 
 
 class S3Pages:
-    """Reads the pages of one bucket."""
+    """Reads the pages of one bucket; may be used by many threads at once.
 
-    def __init__(self, client: S3Client, *, is_fast: bool = True) -> None:
-        self._client = client
-        if is_fast:
-            with client.translated("open"):
-                client.on(_BEFORE_ALL_OTHERS, take_contents)
+    Attributes:
+        read_by: How many pages each reader has read: ``bytes``, ``botocore``.
 
-    def pages(self, prefix: str, *, delimiter: str = "") -> Iterator[Page]:
-        """Yield all pages of the keys that start with ``prefix``; the next one is under way.
+    """
+
+    def __init__(
+        self,
+        client: S3Client,
+        *,
+        is_fast: bool = True,
+        on_request: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._is_fast = is_fast
+        self._requests = ListRequests(client, on_request=on_request)
+        with client.translated("open"):
+            self._shape: Any = client.output_shape("ListObjectsV2")
+        self._lock = threading.Lock()
+        self.read_by: Counter[str] = Counter()
+
+    def pages(self, prefix: str, *, delimiter: str = "", root: str = "") -> Iterator[Page]:
+        """Yield all pages of the keys that start with ``prefix``, with ``root`` taken off them.
+
+        The next page is under way while one is worked on, if the store is slow to answer.
 
         Raises:
             StorageUnreachableError: Any page failed, or the pages do not add up.
 
         """
-        request = {"Prefix": prefix, "EncodingType": "url"}
+        query = {"Prefix": prefix, "EncodingType": "url"}
         if delimiter:
-            request["Delimiter"] = delimiter
+            query["Delimiter"] = delimiter
+        return self._stream(query, partial(self._read, prefix=prefix, root=root))
+
+    def range(self, root: str, within: KeyRange) -> Iterator[Page]:
+        """Yield the pages of a key range below ``root``, in ascending order of their bytes.
+
+        Of a part of the keys no page is fetched ahead: other parts are listed meanwhile.
+
+        Raises:
+            StorageUnreachableError: As ``pages``; also if keys do not ascend.
+
+        """
+        query = {"Prefix": root, "EncodingType": "url"}
+        after = None if within.after is None else _UNNAMEABLE.sub("", within.after)
+        if after is not None and root + after:
+            query["StartAfter"] = root + after
+        read = partial(self._read, prefix=root, root=root)
+        cut = _Cut(KeyRange(after), within)
+        return self._stream(query, read, cut=cut, is_ahead=within == EVERYTHING)
+
+    def _stream(
+        self,
+        query: Query,
+        read: Callable[[bytes], Page],
+        *,
+        cut: Callable[[Page], tuple[Page, bool]] = lambda page: (page, False),
+        is_ahead: bool = True,
+    ) -> Iterator[Page]:
+        """Yield pages until the last one, or until ``cut`` says that one is."""
         seen: set[str] = set()
-        pending = self._client.submit(self._client.request("list_objects_v2", **request))
-        try:
-            while True:
-                try:
-                    answer = pending.result()
-                except CALL_ERRORS as err:
-                    raise self._client.explained("list", err) from err
-                token = next_token(answer, seen)
-                if token is not None:
-                    following = {**request, "ContinuationToken": token}
-                    pending = self._client.submit(
-                        self._client.request("list_objects_v2", **following)
-                    )
-                yield read_page(answer, prefix)
-                if token is None:
-                    return
-        finally:
-            pending.cancel()
+        pace = Pace()
+        fetch = partial(self._requests.fetch, read=read, pace=pace)
+        following: Callable[[], Page] = partial(fetch, query)
+        while True:
+            page = following()
+            token = next_token(page, seen)
+            page, is_over = cut(page)
+            if token is None or is_over:
+                yield page
+                return
+            following = partial(fetch, {**query, "ContinuationToken": token})
+            if is_ahead and pace.seconds > _WORTH_A_THREAD:
+                following = _begun(following)
+            yield page
+
+    def _read(self, body: bytes, *, prefix: str, root: str) -> Page:
+        with self._lock:  # sixty threads that take turns cost less than sixty that compete
+            page = read_page(body, prefix, root=root) if self._is_fast else None
+            self.read_by["botocore" if page is None else "bytes"] += 1
+        return parse_page(body, prefix, self._shape, root=root) if page is None else page
 
 
-def next_token(answer: Answer, seen: set[str]) -> str | None:
+def next_token(page: Page, seen: set[str]) -> str | None:
     """Return the token of the following page, ``None`` after the last; remember it in ``seen``.
 
     Raises:
-        StorageUnreachableError: The page does not say whether it is the last, or has no token
-            or an old one though it is not.
+        StorageUnreachableError: It is not the last, and has no token or an old one.
 
     """
-    token = answer.get("NextContinuationToken")
-    match answer.get("IsTruncated"):
-        case False:
-            return None
-        case True if token and token not in seen:
-            seen.add(token)
-            return str(token)
-        case True:
+    if not page.is_truncated:
+        return None
+    if not page.token or page.token in seen:
+        follower = "itself" if page.token else "none"
+        raise StorageUnreachableError(f"the listing is cut off: a page is followed by {follower}")
+    seen.add(page.token)
+    return page.token
+
+
+def _begun(fetch: Callable[[], Page]) -> Callable[[], Page]:
+    """Start fetching in a thread that no exit waits for; return what waits for the page."""
+    future: Future[Page] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(fetch())
+        except BaseException as err:  # noqa: BLE001 - raised where the page is waited for
+            future.set_exception(err)
+
+    threading.Thread(target=run, name="list-ahead", daemon=True).start()
+    return future.result
+
+
+class _Cut:
+    """Cuts the pages of one stream to a range, and checks their order."""
+
+    def __init__(self, asked: KeyRange, within: KeyRange) -> None:
+        self._last = _encoded(asked.after)
+        self._after, self._until = _encoded(within.after), _encoded(within.until)
+
+    def __call__(self, page: Page) -> tuple[Page, bool]:
+        """Return the part of a page that is in the range, and whether no other can be."""
+        keys = page.keys
+        if not len(keys):
+            return page, False
+        self._check_order(keys)
+        begin, end, is_over = 0, len(keys), False
+        if self._after is not None and keys[0].as_py() <= self._after:
+            begin = _count(keys, self._after)
+        if self._until is not None and self._last is not None and self._last >= self._until:
+            end, is_over = _count(keys, self._until), True
+        if (begin, end) == (0, len(keys)):
+            return page, is_over
+        count = max(end - begin, 0)
+        return replace(
+            page, objects=page.objects.slice(begin, count), keys=keys.slice(begin, count)
+        ), is_over
+
+    def _check_order(self, keys: pa.BinaryArray) -> None:
+        first, last = keys[0].as_py(), keys[-1].as_py()
+        is_ascending = pc.all(pc.less(keys[:-1], keys[1:]), min_count=0).as_py()
+        if not is_ascending or (self._last is not None and first <= self._last):
             raise StorageUnreachableError(
-                f"the listing is cut off: a page is followed by {'itself' if token else 'none'}"
+                f"the store is not ordered: it lists {first!r} to {last!r} after {self._last!r}"
             )
-        case _:
-            raise StorageUnreachableError("the listing does not say whether it is complete")
+        self._last = last
 
 
-def take_contents(
-    response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any
-) -> None:
-    """Take the ``Contents`` out of a page's XML if every one of them has the first one's form."""
-    if response_dict["status_code"] != HTTPStatus.OK:
-        return
-    body = response_dict["body"]
-    if (flag := _FLAG.search(body)) and flag[1].strip() not in {b"true", b"false"}:
-        customized_response_dict["IsTruncated"] = None  # botocore reads any odd text as "false"
-    first = _FIRST.search(body)
-    form = _form(first[0]) if first and b"<!" not in body else None
-    if form is None:
-        return
-    parts = form.split(body)  # what is between, the groups, what is between, ...
-    rest = b"".join(parts[:: form.groups + 1])
-    columns = {name: parts[at :: form.groups + 1] for name, at in form.groupindex.items()}
-    if b"Contents" in rest or b"&" in b"".join(columns["Key"]):
-        return
-    customized_response_dict[_FAST] = columns
-    response_dict["body"] = rest
+def _encoded(key: str | None) -> bytes | None:
+    return None if key is None else key.encode()
 
 
-def _form(example: bytes) -> re.Pattern[bytes] | None:
-    """Return the expression for ``Contents`` with exactly the elements of this one."""
-    expression, depth, wanted = b"", 0, []
-    for slash, name in _TAG.findall(example):
-        depth += -1 if slash else 1
-        expression += b"<" + slash + name + b">"
-        if slash:
-            expression += rb"\s*"
-        elif depth == _FIELD_DEPTH and name in _WANTED:
-            wanted.append(name)
-            expression += b"(?P<" + name + b">[^<]*)"
-        else:
-            expression += b"[^<]*"
-    return re.compile(expression) if sorted(wanted) == _WANTED and depth == 0 else None
-
-
-def read_page(answer: Answer, prefix: str) -> Page:
-    """Return a page with its keys decoded, all of them checked to start with ``prefix``."""
-    is_encoded = answer.get("EncodingType") == "url"
-    decode = _url_decoded if is_encoded else str
-    prefixes = tuple(decode(found["Prefix"]) for found in answer.get("CommonPrefixes", ()))
-    try:
-        if _FAST in answer:
-            objects = _fast_rows(answer[_FAST], is_encoded=is_encoded)
-        else:
-            objects = _rows(answer, decode)
-    except (pa.ArrowException, ValueError, KeyError) as err:
-        raise StorageUnreachableError(f"the listing has a page that cannot be read: {err}") from err
-    strays = [key for key in prefixes if not key.startswith(prefix)]
-    if strays or not pc.all(pc.starts_with(objects["key"], prefix), min_count=0).as_py():
-        raise StorageUnreachableError(f"the listing of {prefix!r} has keys from elsewhere")
-    return Page(objects, prefixes)
-
-
-def _url_decoded(text: str) -> str:
-    """Return the key, of which bytes that are no UTF-8 stay visible as escapes."""
-    return unquote_to_bytes(text.replace("+", " ")).decode("utf-8", "backslashreplace")
-
-
-def _fast_rows(columns: dict[str, list[bytes]], *, is_encoded: bool) -> pa.RecordBatch:
-    """Return the columns that ``take_contents`` took."""
-    texts = {
-        name: pa.array(column, pa.binary()).cast(pa.string()) for name, column in columns.items()
-    }
-    keys = texts["Key"]
-    if is_encoded:
-        keys = pc.replace_substring(keys, "%2F", "/")  # radosgw's; spares decoding each key
-        if pc.any(pc.match_substring_regex(keys, "[%+]")).as_py():
-            keys = pa.array([_url_decoded(key) for key in keys.to_pylist()], pa.string())
-    etags = pc.utf8_trim(pc.replace_substring(texts["ETag"], "&quot;", '"'), '"')
-    stamps = pc.floor_temporal(texts["LastModified"].cast(_STAMP), unit="second")
-    sizes = texts["Size"].cast(pa.int64())
-    return pa.RecordBatch.from_arrays([keys, sizes, stamps, etags], schema=LISTING_SCHEMA)
-
-
-def _rows(answer: Answer, decode: Callable[[str], str]) -> pa.RecordBatch:
-    """Return the rows as botocore reads them."""
-    found = answer.get("Contents", ())
-    columns = [
-        pa.array([decode(row["Key"]) for row in found], pa.string()),
-        pa.array([row["Size"] for row in found], pa.int64()),
-        pa.array([row["LastModified"].replace(microsecond=0) for row in found], _STAMP),
-        pa.array([row["ETag"].strip('"') if "ETag" in row else None for row in found], pa.string()),
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=LISTING_SCHEMA)
+def _count(keys: pa.BinaryArray, until: bytes) -> int:
+    """Return how many of some ascending keys are not greater than ``until``."""
+    return int(pc.sum(pc.less_equal(keys, until)).as_py())
