@@ -26,6 +26,8 @@ class BoundName(StrEnum):
     """What was uploaded after the first registry snapshot may be missing from it (R16)."""
     OLDEST_ISSUED = "oldest_issued"
     """An unfinished checkpoint began to upload when its id was issued (R16)."""
+    INVENTORY = "inventory"
+    """What was stored since an inventory was begun may be in it or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +107,7 @@ def job_bounds(
     is_ended: bool,
     own_root_times: Sequence[datetime | None],
     registry_times: Sequence[Bound] = (),
+    listed_at: datetime | None = None,
 ) -> tuple[Bound, ...]:
     """Return the bounds of one job's cutoff.
 
@@ -115,15 +118,18 @@ def job_bounds(
         own_root_times: Store times of every ``_metadata`` in the job's directory; ``None`` in it
             is a root without a time. Empty for a running job means unknown.
         registry_times: In registry mode: first snapshot and issued ids, before any slack.
+        listed_at: When the inventory was begun that stands in for the listing, if one does.
 
     """
-    grace = Bound(BoundName.GRACE_PERIOD, now - margins.grace_period)
+    always = [Bound(BoundName.GRACE_PERIOD, now - margins.grace_period)]
+    if listed_at is not None:
+        always.append(Bound(BoundName.INVENTORY, listed_at - margins.clock_skew))
     if is_ended:
-        return (grace, Bound(BoundName.QUIET_PERIOD, now - margins.quiet_period))
+        return (*always, Bound(BoundName.QUIET_PERIOD, now - margins.quiet_period))
     oldest: datetime | None = None
     known = [at for at in own_root_times if at is not None]
     if known and len(known) == len(own_root_times):
         oldest = min(known) - margins.clock_skew
     slack = 2 * margins.clock_skew  # R16: a JobManager's time is compared with the store's
     registry = (Bound(b.name, None if b.at is None else b.at - slack) for b in registry_times)
-    return (grace, Bound(BoundName.OLDEST_OWN_ROOT, oldest), *registry)
+    return (*always, Bound(BoundName.OLDEST_OWN_ROOT, oldest), *registry)

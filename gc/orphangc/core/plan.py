@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -22,6 +23,10 @@ __all__ = [
     "BoundPart",
     "BoundsPart",
     "EvidencePart",
+    "ExtraStatus",
+    "ExtrasPart",
+    "HiddenPart",
+    "InventoryPart",
     "JobPart",
     "Plan",
     "RefusedPart",
@@ -131,6 +136,63 @@ class ReportedPart(_Part):
     oldest_modified_at: datetime | None
 
 
+class InventoryPart(_Part):
+    """The report of S3 Inventory that stood in for the listing; ``objects`` of all the bucket."""
+
+    uri: str
+    created_at: datetime
+    objects: int
+
+
+class ExtraStatus(StrEnum):
+    """Whether one kind of what a listing does not show was counted; if not, it is unknown."""
+
+    COUNTED = "counted"
+    NOT_ASKED = "not_asked"
+    FORBIDDEN = "forbidden"
+    NOT_TOLD = "not_told"
+    """The store has no such request."""
+    FAILED = "failed"
+
+
+class HiddenPart(_Part):
+    """What one area of a job holds beside its objects, never acted upon (R28).
+
+    Attributes:
+        scope: The area.
+        job_id: Its owner, "" if there is none.
+        uploads: Unfinished multipart uploads; ``null``, as below: not counted, so unknown.
+        upload_bytes: Of the parts that are there already: of the uploads of known size.
+        uploads_of_unknown_size: How many have further bytes that nobody counted.
+        oldest_upload_at: When the oldest was begun.
+        noncurrent_versions: Versions that a newer one or a delete marker hides.
+        noncurrent_bytes: Theirs.
+        delete_markers: All of them.
+        directory_markers: Empty objects that stand for folders.
+
+    """
+
+    scope: Scope
+    job_id: str
+    uploads: int | None
+    upload_bytes: int | None
+    uploads_of_unknown_size: int | None
+    oldest_upload_at: datetime | None
+    noncurrent_versions: int | None
+    noncurrent_bytes: int | None
+    delete_markers: int | None
+    directory_markers: int
+
+
+class ExtrasPart(_Part):
+    """What an object store holds beside objects, and whether each kind could be counted."""
+
+    uploads: ExtraStatus
+    versions: ExtraStatus
+    problems: tuple[str, ...] = ()
+    areas: tuple[HiddenPart, ...] = ()
+
+
 class Plan(_Part):
     """One dry pass; ``plan_id`` is the digest of all the rest, the verdict files included."""
 
@@ -151,6 +213,10 @@ class Plan(_Part):
     duration_seconds: float
     live_set_sha256: str
     reported: tuple[ReportedPart, ...] = ()
+    inventory: InventoryPart | None = None
+    """``null``: the storage root itself was listed."""
+    extras: ExtrasPart | None = None
+    """``null``: nobody was asked, or the storage is no object store."""
     warnings: tuple[str, ...] = ()
     verdict_files: Mapping[str, str] = Field(default_factory=dict)
     """sha256 by file name below ``verdicts/``."""

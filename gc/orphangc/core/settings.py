@@ -177,6 +177,14 @@ class StorageRootSettings(BaseModel):
     """Largest part of a job's listed objects that may go."""
     max_deletes: int | None = Field(default=None, ge=0)
     """Most objects that one sweep may delete."""
+    delete_rate: int = Field(default=3200, ge=1)
+    """Keys a second that a sweep deletes at most: S3's 3,500 less what the jobs themselves need."""
+    inventory: Place | None = None
+    """S3 Inventory to plan from: a report's ``manifest.json``, or the folder of the reports."""
+    inventory_max_age: Duration = timedelta(hours=72)
+    """How old an inventory may be: a daily one is delivered up to two days after it was begun."""
+    noncurrent_versions: bool = False
+    """Count noncurrent versions and delete markers too, which takes a second listing."""
     unsafe_acknowledge_root: tuple[Annotated[str, AfterValidator(_acknowledged)], ...] = ()
     """``URI=SHA256`` of a ``_metadata`` known to be broken: it protects what its bytes name."""
 
@@ -198,6 +206,14 @@ class StorageRootSettings(BaseModel):
             raise ValueError(f"the state location {self.state} lies inside the storage root")
         if state.contains(root):
             raise ValueError(f"the storage root lies inside the state location {self.state}")
+        return self
+
+    @model_validator(mode="after")
+    def _check_inventory(self) -> StorageRootSettings:
+        if self.inventory is None:
+            return self
+        if {canonical(self.root).scheme, canonical(self.inventory).scheme} != {"s3"}:
+            raise ValueError("an inventory is of a storage root in S3, and lies in S3")
         return self
 
     @property

@@ -129,3 +129,24 @@ def test_the_slack_widens_every_bound_that_compares_two_clocks() -> None:
         ago("10d") - span("2h"),
         ago("20d") - span("4h"),
     ]
+
+
+# --------------------------------------------------------------------------- an inventory
+
+
+@pytest.mark.parametrize("is_ended", [False, True])
+def test_an_inventory_bounds_what_may_be_an_orphan(is_ended: bool) -> None:  # noqa: FBT001
+    """What was stored since it was begun may be in it or not, whoever the job is."""
+    found = running(is_ended=is_ended, listed_at=ago("80h"))
+    assert found[BoundName.INVENTORY] == ago("80h") - span("15m")
+    assert BoundName.INVENTORY not in running(is_ended=is_ended)
+    assert set(found) - {BoundName.INVENTORY} == set(running(is_ended=is_ended))
+
+
+@pytest.mark.parametrize("is_ended", [False, True])
+@pytest.mark.parametrize("age", ["1h", "80h", "30d"])
+def test_an_inventory_can_only_keep_more(age: str, is_ended: bool) -> None:  # noqa: FBT001
+    """Like every bound."""
+    facts = {"is_ended": is_ended, "own_root_times": [ago("10d"), ago("1m")]}
+    without = cutoff(job_bounds(T0, MARGINS, **facts))
+    assert cutoff(job_bounds(T0, MARGINS, **facts, listed_at=ago(age))) <= without

@@ -45,6 +45,9 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         "pin": (),
         "max_delete_share": 0.5,
         "max_deletes": None,
+        "inventory": None,
+        "inventory_max_age": timedelta(hours=72),
+        "noncurrent_versions": False,
         "unsafe_acknowledge_root": (),
     }
     assert said().margins == SafetyMargins()
@@ -428,3 +431,27 @@ def test_settings_survive_the_plan_that_they_are_written_into() -> None:
         unsafe_acknowledge_root=[f"s3://b/x={SHA}"],
     )
     assert StorageRootSettings.model_validate_json(settings.model_dump_json()) == settings
+
+
+# --------------------------------------------------------------------------- an inventory
+
+
+def test_an_inventory_in_s3_may_stand_for_a_root_in_s3() -> None:
+    """In another bucket, under whichever of S3's schemes."""
+    settings = said(inventory="s3a://reports/inventory/daily", inventory_max_age="10d")
+    assert settings.inventory_max_age == span("10d")
+    assert StorageRootSettings.model_validate_json(settings.model_dump_json()) == settings
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        {"root": "/checkpoints", "inventory": "s3://reports/daily"},
+        {"root": ROOT, "inventory": "/reports/daily"},
+        {"root": "gs://bucket/checkpoints", "inventory": "gs://reports/daily"},
+    ],
+)
+def test_an_inventory_of_another_kind_of_store_is_refused(places: dict[str, str]) -> None:
+    """Its rows would be of keys that mean something else there."""
+    with pytest.raises(ValidationError, match="inventory"):
+        StorageRootSettings.model_validate(places)

@@ -13,6 +13,10 @@ from orphangc.core.plan import (
     BoundPart,
     BoundsPart,
     EvidencePart,
+    ExtrasPart,
+    ExtraStatus,
+    HiddenPart,
+    InventoryPart,
     JobPart,
     Plan,
     RefusedPart,
@@ -283,6 +287,30 @@ def many_jobs(count: int) -> tuple[Plan, Breakdown]:
     return a_plan(verdicts(story), jobs=jobs, roots=tuple(a_root(job_id) for job_id in ids))
 
 
+def some_extras(job_id=ORDERS, **changes) -> ExtrasPart:
+    """Return what an object store holds beside the objects of one job."""
+    area = {
+        "scope": Scope.SHARED,
+        "job_id": job_id,
+        "uploads": 12,
+        "upload_bytes": 3_400_000_000,
+        "uploads_of_unknown_size": 0,
+        "oldest_upload_at": NOW - timedelta(days=90),
+        "noncurrent_versions": 800,
+        "noncurrent_bytes": 52_000_000_000,
+        "delete_markers": 790,
+        "directory_markers": 3,
+    }
+    facts = {
+        "uploads": ExtraStatus.COUNTED,
+        "versions": ExtraStatus.COUNTED,
+        "problems": (job_id,) if job_id != ORDERS else (),
+    }
+    known = {name: changes[name] for name in changes.keys() & facts.keys()}
+    other = {name: changes[name] for name in changes.keys() - facts.keys()}
+    return ExtrasPart(**{**facts, **known}, areas=(HiddenPart(**{**area, **other}),))
+
+
 def hostile_plan(text: str) -> tuple[Plan, Breakdown]:
     """Return a plan that has a text wherever a name or a message of somebody else stands."""
     story = (
@@ -315,6 +343,8 @@ def hostile_plan(text: str) -> tuple[Plan, Breakdown]:
                 oldest_modified_at=None,
             ),
         ),
+        inventory=InventoryPart(uri=text, created_at=NOW, objects=7),
+        extras=some_extras(text),
         warnings=(text,),
         live_set_sha256=text,
         verdict_files={text: text},

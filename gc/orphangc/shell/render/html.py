@@ -14,6 +14,7 @@ from markupsafe import Markup
 from orphangc.core.plan import Plan
 from orphangc.runs.breakdown import Amount, Breakdown, Cell
 from orphangc.shell.render.bars import stacked
+from orphangc.shell.render.extras import EXTRAS_ADVICE, extra_rows, inventory_sentence
 from orphangc.shell.render.kinds import (
     ACTION_WORDS,
     BOUND_WORDS,
@@ -123,6 +124,9 @@ def _context(plan: Plan, breakdown: Breakdown) -> dict[str, Any]:
         "tallies": sorted(plan.tallies, key=lambda tally: (tally.scope, kind_order(tally.reason))),
         "whole": stacked([("All that is stored", summary.kinds)])[0],
         "does_add_up": _does_add_up(plan, cells),
+        "extras": () if plan.extras is None else extra_rows(plan.extras),
+        "extras_advice": EXTRAS_ADVICE,
+        "source": inventory_sentence(plan),
         "settings": settings_rows(plan.settings),
         "sections": _sections(plan, has_stops=bool(stopped)),
         **_pictures(cells),
@@ -173,6 +177,7 @@ def _sections(plan: Plan, *, has_stops: bool) -> list[tuple[str, str]]:
         ("jobs", "Jobs", True),
         ("tallies", "Verdicts", True),
         ("reported", "Only reported", bool(plan.reported)),
+        ("extras", "Not in the listing", plan.extras is not None),
         ("roots", "Roots", True),
         ("settings", "Settings", True),
         ("identity", "Identity", True),

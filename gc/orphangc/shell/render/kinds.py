@@ -103,6 +103,7 @@ BOUND_WORDS: Mapping[BoundName, str] = {
     BoundName.QUIET_PERIOD: "start of the cycle less the quiet period (the job has ended)",
     BoundName.FIRST_SNAPSHOT: "first registry snapshot less twice the clock slack",
     BoundName.OLDEST_ISSUED: "oldest unfinished checkpoint less twice the clock slack",
+    BoundName.INVENTORY: "start of the inventory less the clock slack",
 }
 
 AGE_LABELS: Mapping[AgeBucket, str] = {

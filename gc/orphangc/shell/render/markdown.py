@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from orphangc.core.plan import Plan
 from orphangc.runs.breakdown import Breakdown
+from orphangc.shell.render.extras import extra_rows, inventory_sentence, is_worth_a_look
 from orphangc.shell.render.kinds import KINDS
 from orphangc.shell.render.summary import Stop, headline, stops, summarise
 from orphangc.shell.render.views import JobView, job_views
@@ -34,6 +35,7 @@ def render_markdown(plan: Plan, breakdown: Breakdown) -> str:
     parts = [
         [f"### orphangc plan of {instant(plan.created_at)}"],
         [f"{code(plan.root)}: {_sentence(headline(plan, summary))}"],
+        *([[source]] if (source := inventory_sentence(plan)) is not None else []),
         _table(
             ("What", "Objects", "Bytes", "Exactly", "Share"),
             (
@@ -50,6 +52,7 @@ def render_markdown(plan: Plan, breakdown: Breakdown) -> str:
         ),
         *_job_parts(jobs),
         *([["**What stops deletion**"], _stop_lines(plan)] if stops(plan.jobs) else []),
+        *_extras_parts(plan),
         *([["**Warnings**"], _bullets(map(code, plan.warnings))] if plan.warnings else []),
         [f"plan_id {code(plan.plan_id or 'not signed')}, orphangc {code(plan.tool_version)}"],
     ]
@@ -93,6 +96,17 @@ def _job_parts(jobs: Sequence[JobView]) -> Iterator[list[str]]:
     yield _table(("Job", "Deletion", "State", "Stored", "Orphaned", "Missing"), rows)
     if len(jobs) > _JOBS:
         yield [f"The {_JOBS} largest of {len(jobs):,} jobs."]
+
+
+def _extras_parts(plan: Plan) -> Iterator[list[str]]:
+    if plan.extras is None or not is_worth_a_look(plan.extras):
+        return
+    yield ["**Not in the listing**"]
+    rows = (
+        (row.name, row.number or "unknown", row.size, row.exactly, _sentence(row.remark))
+        for row in extra_rows(plan.extras)
+    )
+    yield _table(("What", "Number", "Bytes", "Exactly", ""), rows)
 
 
 def _stop_lines(plan: Plan) -> list[str]:

@@ -16,8 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from orphangc.core.model import Mode
-from orphangc.core.plan import JobPart, Plan
+from orphangc.core.plan import ExtrasPart, JobPart, Plan
 from orphangc.runs.breakdown import Breakdown
+from orphangc.shell.render.extras import extra_rows, inventory_sentence, is_worth_a_look
 from orphangc.shell.render.kinds import KIND_OF, Kind, kind_order
 from orphangc.shell.render.summary import (
     Fate,
@@ -68,6 +69,8 @@ def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[Renderab
     if len(plan.jobs) > _JOBS:
         parts.append(Text(f"{len(plan.jobs) - _JOBS:,} more jobs stand in plan.json."))
     parts += [_stop_block(stop) for stop in stops(plan.jobs)]
+    if plan.extras is not None and is_worth_a_look(plan.extras):
+        parts.append(_extras_table(plan.extras))
     parts += [_text(f"warning: {each}", "yellow") for each in plan.warnings]
     return parts
 
@@ -121,6 +124,8 @@ def _heading(plan: Plan, breakdown: Breakdown | None) -> Text:
     heading.append(f"\nplan of {instant(plan.created_at)}, ", style="dim")
     heading.append(f"grace period {duration(plan.bounds.grace_period_seconds)}\n", style="dim")
     heading.append(headline(plan, summarise(plan, breakdown)))
+    if (source := inventory_sentence(plan)) is not None:
+        heading.append(f"\n{source}", style="yellow")
     return heading
 
 
@@ -167,6 +172,14 @@ def _jobs_table(jobs: tuple[JobPart, ...]) -> Table:
             f"{job.listed_objects:,}",
             f"{len(job.missing):,}",
         )
+    return table
+
+
+def _extras_table(part: ExtrasPart) -> Table:
+    numbers = ("number", "bytes", "exactly")
+    table = _table("Not in the listing", "what", *numbers, "", numbers=numbers)
+    for row in extra_rows(part):
+        table.add_row(row.name, row.number or "unknown", row.size, row.exactly, row.remark)
     return table
 
 

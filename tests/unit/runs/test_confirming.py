@@ -1,0 +1,120 @@
+"""A name that an inventory lacks is missing only if the storage lacks it too."""
+
+# ruff: noqa: D102 - the verbs are those of ``Storage``
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from builders import JOB
+from orphangc.core.inventory import Inventory
+from orphangc.core.live import UuidSet
+from orphangc.core.model import ObjectKey, StoredObject
+from orphangc.core.names import artifact_name
+from orphangc.errors import RefusedError
+from orphangc.runs.confirming import confirmed, inventory_of
+from orphangc.runs.missing import Missing
+
+BEGUN = datetime(2026, 11, 20, 1, tzinfo=UTC)
+HEAD = f"{JOB}/shared/"
+
+
+def uuid(number: int) -> bytes:
+    return number.to_bytes(16)
+
+
+def key(number: int) -> str:
+    return HEAD + artifact_name(None, uuid(number))
+
+
+@dataclass
+class Stored:
+    """A storage of which only facts are asked; ``ages`` are hours before the inventory."""
+
+    ages: dict[str, float]
+    asked: list[str] = field(default_factory=list)
+
+    def stat(self, keys: list[ObjectKey]) -> list[StoredObject | None]:
+        assert len(keys) <= 1000
+        self.asked += keys
+        return [
+            StoredObject(
+                key=each, size=1, modified_at=BEGUN - timedelta(hours=self.ages[each]), etag="e"
+            )
+            if each in self.ages
+            else None
+            for each in keys
+        ]
+
+
+@dataclass
+class FromInventory(Stored):
+    """The same, listed from an inventory."""
+
+    @property
+    def inventory(self) -> Inventory:
+        return Inventory(uri="s3://reports/manifest.json", created_at=BEGUN, objects=7)
+
+
+def lacking(*numbers: int, others: frozenset[str] = frozenset()) -> Missing:
+    return Missing({HEAD: UuidSet(map(uuid, numbers))} if numbers else {}, others)
+
+
+def keys_of(missing: Missing) -> set[str]:
+    found = {HEAD + artifact_name(None, each) for uuids in missing.heads.values() for each in uuids}
+    return found | missing.others
+
+
+def test_a_listing_is_believed() -> None:
+    """No request more than today."""
+    storage = Stored({key(1): -1})
+    missing = lacking(1, 2)
+    assert confirmed(missing, storage) is missing
+    assert storage.asked == []
+    assert inventory_of(storage) is None
+
+
+def test_what_is_younger_than_the_inventory_is_not_missing() -> None:
+    """The latest checkpoint mostly names files of the last minutes."""
+    storage = FromInventory({key(1): -5, "x/odd": -30, key(3): 0.5})
+    found = confirmed(lacking(1, 2, 3, others=frozenset({"x/odd", "x/gone"})), storage)
+    assert keys_of(found) == {key(2), "x/gone"}
+    assert inventory_of(storage) == storage.inventory
+
+
+def test_a_listing_that_was_gone_on_with_is_looked_up_too() -> None:
+    """A part of it is older than this cycle; but it is of the whole root, so age proves nothing."""
+    storage = Stored({key(1): -1, key(2): 1000})
+    assert keys_of(confirmed(lacking(1, 2, 3), storage, is_resumed=True)) == {key(3)}
+
+
+def test_every_name_is_asked_for_in_batches() -> None:
+    """Thousands of them, and the last is gone."""
+    storage = FromInventory({key(number): -1 for number in range(2499)})
+    found = confirmed(lacking(*range(2500)), storage)
+    assert keys_of(found) == {key(2499)}
+    assert len(storage.asked) == 2500
+
+
+@pytest.mark.parametrize("place", ["heads", "others"])
+def test_an_old_file_that_the_inventory_lacks_shows_that_it_is_partial(place: str) -> None:
+    """Its filter has another prefix: nothing of the rest would be known, so nothing is planned."""
+    storage = FromInventory({key(1): 25, "x/odd": 25})
+    missing = lacking(1) if place == "heads" else lacking(others=frozenset({"x/odd"}))
+    with pytest.raises(RefusedError, match="covers only a part"):
+        confirmed(missing, storage)
+
+
+def test_a_file_of_the_last_day_before_the_inventory_may_be_in_it_or_not() -> None:
+    """An inventory is no snapshot: what was stored shortly before is no proof."""
+    assert keys_of(confirmed(lacking(1), FromInventory({key(1): 23}))) == set()
+
+
+def test_a_partial_inventory_is_found_out_with_the_first_batch() -> None:
+    """A whole job of a million files must not take a million requests to be refused."""
+    storage = FromInventory({key(number): 100 for number in range(5000)})
+    with pytest.raises(RefusedError):
+        confirmed(lacking(*range(5000)), storage)
+    assert len(storage.asked) == 1000
