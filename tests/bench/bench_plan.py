@@ -9,60 +9,20 @@ A folder that exists is used as it is, so that a second run measures the plan al
 from __future__ import annotations
 
 import os
-import random
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-import uuid
 from pathlib import Path
 
-from orphangc.flink.handles import FileHandle, IncrementalHandle, KeyGroupRange, NamedHandle
-from orphangc.flink.model import Metadata, Operator, Subtask
-from orphangc.flink.writer import write_metadata
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from bench.checkpoints import SUBTASKS, metadata, new_uuid
 from orphangc.shell.clock import now
 
-RNG = random.Random(20240101)
 JOBS = 4
-SUBTASKS = 16
 AGE_SECONDS = 40 * 86_400
-
-
-def new_uuid() -> str:
-    return str(uuid.UUID(int=RNG.getrandbits(128)))
-
-
-def metadata(directory: Path, checkpoint_id: int, names: list[str]) -> bytes:
-    subtasks = []
-    for index in range(SUBTASKS):
-        handles = tuple(
-            NamedHandle(
-                name=f"{number:06d}.sst",
-                handle=FileHandle(path=f"file:{directory}/shared/{name}", size=1),
-            )
-            for number, name in enumerate(names[index::SUBTASKS])
-        )
-        keyed = IncrementalHandle(
-            checkpoint_id=checkpoint_id,
-            backend_id=new_uuid(),
-            groups=KeyGroupRange(first=index, count=1),
-            checkpointed_size=1,
-            meta=FileHandle(path=f"file:{directory}/chk-{checkpoint_id}/meta-{index}", size=1),
-            shared=handles,
-            private=(),
-            state_handle_id=new_uuid(),
-            code=11,
-        )
-        subtasks.append(Subtask(index=index, managed_keyed=keyed))
-    operator = Operator(
-        id="0" * 32, parallelism=SUBTASKS, max_parallelism=128, subtasks=tuple(subtasks)
-    )
-    return write_metadata(
-        Metadata(
-            format_version=3, checkpoint_id=checkpoint_id, master_states=(), operators=(operator,)
-        )
-    )
 
 
 def write(path: Path, data: bytes, at: float) -> None:
@@ -81,7 +41,7 @@ def make(root: Path, objects: int) -> None:
         for checkpoint_id in (41, 42):
             folder = directory / f"chk-{checkpoint_id}"
             folder.mkdir()
-            data = metadata(directory, checkpoint_id, names[: len(names) // 2])
+            data = metadata(f"file:{directory}", checkpoint_id, names[: len(names) // 2])
             write(folder / "_metadata", data, old + 86_400)
             for index in range(SUBTASKS):
                 write(folder / f"meta-{index}", b"", old + 86_400)
