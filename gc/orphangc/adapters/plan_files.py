@@ -1,35 +1,29 @@
-"""A plan on disk: ``plan.json``, ``verdicts/*.parquet``, and what a sweep writes beside them."""
+"""A plan on disk: ``plan.json`` and ``verdicts/*.parquet``."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import tempfile
+import re
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import ipc
 from pydantic import ValidationError
 
+from orphangc.adapters.kept_listing import LISTING_FOLDER, remove_listing
 from orphangc.core.plan import Plan
 from orphangc.errors import PlanMismatchError, SettingsError
-from orphangc.ports import LISTING_SCHEMA, VERDICT_SCHEMA
 
 __all__ = [
-    "ArrowSpool",
-    "NoVerdicts",
     "PlanDirectory",
-    "VerdictFiles",
     "check_writable",
     "write_atomically",
 ]
 
-_ROWS_PER_FILE = 5_000_000
+_LEFT = re.compile(rf"{re.escape(LISTING_FOLDER)}|verdicts|\.plan\.json-[0-9a-f]+\.partial")
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -64,92 +58,6 @@ def _nearest_folder(path: Path) -> Path:
     return next(each for each in (path, *path.absolute().parents) if each.exists())
 
 
-class ArrowSpool:
-    """A listing in a temporary Arrow file, which goes when the spool is closed."""
-
-    def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="orphangc-")
-        self._path = Path(self._folder.name) / "listing.arrow"
-        self._file = pa.OSFile(str(self._path), "wb")
-        self._writer = ipc.new_stream(self._file, LISTING_SCHEMA)
-
-    def __enter__(self) -> Self:
-        """Return the open spool."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Remove the file."""
-        self._finish()
-        self._folder.cleanup()
-
-    def _finish(self) -> None:
-        if not self._file.closed:
-            self._writer.close()
-            self._file.close()
-
-    def append(self, batch: pa.RecordBatch) -> None:
-        """Add a batch of ``LISTING_SCHEMA``."""
-        self._writer.write_batch(batch)
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield all batches in order; closes the spool for writing."""
-        self._finish()
-        with pa.memory_map(str(self._path)) as source:
-            yield from ipc.open_stream(source)
-
-
-class NoVerdicts:
-    """Takes verdicts and keeps none: a plan that is only printed."""
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Forget the batch."""
-
-
-class VerdictFiles:
-    """Verdicts as Parquet files in a new folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._writer: pq.ParquetWriter | None = None
-        self._rows = 0
-        self._names: list[str] = []
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Append a batch of ``VERDICT_SCHEMA``."""
-        if self._writer is None or self._rows + batch.num_rows > _ROWS_PER_FILE:
-            self._start_file()
-        assert self._writer is not None  # noqa: S101 - opened one line above
-        self._writer.write_batch(batch)
-        self._rows += batch.num_rows
-
-    def _start_file(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._names.append(f"part-{len(self._names):05d}.parquet")
-        path = self._folder / self._names[-1]
-        self._writer = pq.ParquetWriter(path, VERDICT_SCHEMA, compression="zstd")
-        self._rows = 0
-
-    def close(self) -> dict[str, str]:
-        """Return the sha256 of each file by name."""
-        if self._writer is None:
-            self._start_file()
-        assert self._writer is not None  # noqa: S101 - opened above if it was not
-        self._writer.close()
-        return {name: _sha256(self._folder / name) for name in self._names}
-
-    def discard(self) -> None:
-        """Remove the files of a plan that failed, and the folders made for them."""
-        if self._writer is not None:
-            self._writer.close()
-        for name in self._names:
-            (self._folder / name).unlink(missing_ok=True)
-        for folder in (self._folder, self._folder.parent):
-            if self._names and folder.is_dir() and not any(folder.iterdir()):
-                folder.rmdir()
-
-
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -169,22 +77,52 @@ class PlanDirectory:
     def prepare(self) -> None:
         """Make sure that a new plan can be written here.
 
+        What a plan left that was interrupted may be there: its listing is gone on with.
+
         Raises:
             SettingsError: The path is no folder, or already holds something.
 
         """
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        if self.path.exists() and not (self.path.is_dir() and self._is_free()):
             raise SettingsError(f"{self.path} exists and is not an empty folder; give a new one")
         above = _nearest_folder(self.path)
         if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
             raise SettingsError(f"{self.path} cannot be made in {above}")
 
+    def _is_free(self) -> bool:
+        """Return whether the folder is empty, or holds an interrupted plan that has a listing."""
+        names = {each.name for each in self.path.iterdir()}
+        left = {each for each in names if _LEFT.fullmatch(each)}
+        return not names or (left == names and LISTING_FOLDER in names)
+
+    @property
+    def listing(self) -> Path:
+        """Return the folder of the listing, while the plan is made."""
+        return self.path / LISTING_FOLDER
+
+    def discard(self) -> None:
+        """Remove the verdict files of a plan that failed, and the folders made for them."""
+        self._remove_all_but(())
+        for folder in (self.verdicts, self.path):
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+
+    def _remove_all_but(self, names: Collection[str]) -> None:
+        """Remove what workers that were given up have left among the verdict files."""
+        for file in self.verdicts.glob("part-*.parquet"):
+            if file.name not in names:
+                file.unlink()
+
     def write(self, plan: Plan, verdict_files: dict[str, str]) -> Plan:
         """Write ``plan.json`` last, so that a folder with one is complete; return it signed."""
+        self._remove_all_but(verdict_files)
         signed = plan.model_copy(update={"verdict_files": verdict_files}).signed()
         write_atomically(
             self.path / "plan.json", (signed.model_dump_json(indent=1) + "\n").encode()
         )
+        remove_listing(self.listing)
+        for torn in self.path.glob(".plan.json-*.partial"):
+            torn.unlink()
         return signed
 
     def read(self) -> Plan:
@@ -224,44 +162,3 @@ class PlanDirectory:
         for name in sorted(plan.verdict_files):
             with pq.ParquetFile(self.verdicts / name) as file:
                 yield from file.iter_batches(columns=list(columns) if columns else None)
-
-    def write_outcome(self, outcome: dict[str, Any], rows: pa.Table) -> None:
-        """Write ``outcomes.parquet`` and then ``outcome.json``; those of an earlier run stay.
-
-        An earlier run's files get its id as a suffix: its version ids stand nowhere else.
-        """
-        self._set_aside()
-        target = self.path / "outcomes.parquet"
-        partial = target.with_suffix(".partial")
-        pq.write_table(rows, partial, compression="zstd")
-        partial.replace(target)
-        text = json.dumps(outcome, indent=1, default=str) + "\n"
-        write_atomically(self.path / "outcome.json", text.encode())
-
-    def _set_aside(self) -> None:
-        """Rename the files of an earlier run of the same plan."""
-        earlier = self.path / "outcome.json"
-        if not earlier.exists():
-            return
-        try:
-            run_id = str(json.loads(earlier.read_bytes())["run_id"])
-        except (ValueError, KeyError, TypeError):
-            run_id = f"unknown-{earlier.stat().st_mtime_ns}"
-        rows = self.path / "outcomes.parquet"
-        if rows.exists():
-            rows.rename(self.path / f"outcomes-{run_id}.parquet")
-        earlier.rename(self.path / f"outcome-{run_id}.json")
-
-    def read_outcome(self) -> tuple[dict[str, Any], pa.Table]:
-        """Return what the last sweep of this plan did, and the rows of all its sweeps.
-
-        Raises:
-            SettingsError: No sweep has finished here.
-
-        """
-        try:
-            outcome = json.loads((self.path / "outcome.json").read_bytes())
-            files = sorted(self.path.glob("outcomes*.parquet"))
-            return outcome, pa.concat_tables(pq.read_table(file) for file in files)
-        except (OSError, ValueError) as err:
-            raise SettingsError(f"no outcome of a sweep in {self.path}: {err}") from err

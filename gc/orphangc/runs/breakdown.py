@@ -105,6 +105,15 @@ class Breakdown:
         sums = grouped.rename_columns({"size_sum": "bytes", "count_all": "objects"})
         self._sums = sums if self._sums is None else _together(self._sums, sums)
 
+    def close(self) -> None:
+        """Nothing was opened."""
+
+    def add(self, other: Breakdown) -> None:
+        """Take the sums of another part of the verdicts."""
+        if other._sums is not None:
+            sums = other._sums
+            self._sums = sums if self._sums is None else _together(self._sums, sums)
+
     def cells(self) -> tuple[Cell, ...]:
         """Return every sum that is not empty, by job, area, action, reason and age."""
         if self._sums is None:

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from orphangc.core.bounds import NEVER, Bound, BoundName, JobBounds, job_bounds
 from orphangc.core.conditions import Condition
 from orphangc.core.evidence import CycleEvidence, JobEvidence, JobState, mode_of
 from orphangc.core.judge import GLOBAL_GUARDS, Blocked, Judgement, judge_all
-from orphangc.core.model import Mode, ObjectKey, Tombstone
+from orphangc.core.model import Mode
 from orphangc.core.plan import Plan
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import oldest_retained
+from orphangc.core.tombstones import Tombstones
+from orphangc.core.uris import Location
 from orphangc.errors import RefusedError
 from orphangc.ports import VerdictSink
+from orphangc.runs.confirming import confirmed, inventory_of
 from orphangc.runs.mark import Mark, cycle_evidence, mark, with_feeds, with_surveys
+from orphangc.runs.missing import expected_of, missing_of, missing_outside, wanted_of
 from orphangc.runs.observe import Outside, observe
-from orphangc.runs.planning import Found, plan_of
+from orphangc.runs.planning import Found, Looked, plan_of
 from orphangc.runs.roots import RootReader
-from orphangc.runs.survey import survey
-from orphangc.runs.verdicts import Counts, Deciding, JobView, decide_all
+from orphangc.runs.survey import PinnedPass, SurveyPass
+from orphangc.runs.verdicts import Counts, DecidePass, JobView
 
 __all__ = ["Cycle", "run_cycle"]
+
+_FEW = 20
 
 
 @dataclass(slots=True)
@@ -36,6 +43,7 @@ class Cycle:
         judged: What stops each of them.
         mark: What is live.
         evidence: What concerns all jobs.
+        sinks: Those that took the verdicts, closed: one each worker.
 
     """
 
@@ -45,6 +53,7 @@ class Cycle:
     evidence: CycleEvidence
     jobs: Mapping[str, JobEvidence]
     judged: Mapping[str, Judgement]
+    sinks: Sequence[VerdictSink]
 
 
 def run_cycle(
@@ -52,11 +61,11 @@ def run_cycle(
     settings: StorageRootSettings,
     *,
     reader: RootReader,
-    tombstones: Mapping[ObjectKey, Tombstone],
+    tombstones: Tombstones,
     halted: str | None,
-    sink: VerdictSink,
+    open_sink: Callable[[], VerdictSink],
 ) -> Cycle:
-    """Return the outcome of one cycle; every object's verdict goes to the sink.
+    """Return the outcome of one cycle; every object's verdict goes to a sink.
 
     Raises:
         StorageUnreachableError: The storage root could not be listed completely.
@@ -67,8 +76,9 @@ def run_cycle(
     seen = observe(outside, settings, reader)
     bases = [base.location for base in outside.bases]
     marked = mark(seen, settings, bases)
-    surveyed = survey(outside.spool, bases[0], marked, outside.extra)
-    if not (surveyed.jobs or marked.owners or marked.roots or seen.unreadable):
+    look = _look(outside, marked, tombstones, is_resumed=seen.listed.is_resumed)
+    surveyed = look.surveyed
+    if not (surveyed.jobs or marked.owners.keys or marked.roots or seen.unreadable):
         raise RefusedError(
             f"no job directory below {bases[0]} ({surveyed.objects} objects listed);"
             " is this the storage root? Nothing was planned"
@@ -81,24 +91,59 @@ def run_cycle(
     )
     jobs = with_surveys(with_feeds(marked, settings, surveyed.held), surveyed.jobs)
     judged = judge_all(list(jobs.values()), evidence)
+    inventory = inventory_of(outside.storage)
+    listed_at = None if inventory is None else inventory.created_at
     views = {
-        key: JobView(job, judged[key], _bounds_of(job, judged[key], evidence))
+        key: JobView(job, judged[key], _bounds_of(job, judged[key], evidence, listed_at))
         for key, job in jobs.items()
         if job.is_collected
     }
-    deciding = Deciding(
-        base=bases[0],
-        views=views,
-        marked=marked,
-        tombstones=tombstones,
+    deciding = DecidePass(
+        owners=marked.owners,
+        jobs={key: (view.evidence.job_id, view.bounds) for key, view in views.items()},
         outside_jobs=_outside_jobs(judged.values(), evidence),
         scopes=settings.scopes,
+        open_sink=open_sink,
     )
-    counts = decide_all(deciding, outside.spool, sink=sink, progress=outside.progress)
-    views = {key: _with_limits(view, counts, settings) for key, view in views.items()}
-    found = Found(seen, surveyed, marked, views, evidence, counts)
-    plan = plan_of(found, settings, outside.storage)
-    return Cycle(plan, views, marked, evidence, jobs, judged)
+    decided = outside.engine.run(deciding, outside.progress)
+    views = {key: _with_limits(view, decided.counts, settings) for key, view in views.items()}
+    found = Found(seen, look, marked, views, evidence, decided.counts)
+    plan = plan_of(found, settings, outside)
+    return Cycle(plan, views, marked, evidence, jobs, judged, decided.sinks)
+
+
+def _look(outside: Outside, marked: Mark, tombstones: Tombstones, *, is_resumed: bool) -> Looked:
+    """Return what the listing shows; what lies at or below a pin joins the live set."""
+    base, engine, progress = outside.storage.location, outside.engine, outside.progress
+    pins = tuple(key for pin in marked.pinned if (key := _pinned_key(pin, base)) is not None)
+    if pins:
+        marked.live.parsed.extend(*engine.run(PinnedPass(pins), progress).columns())
+    engine.mark(marked.live, tombstones)
+    collected = [job for job in marked.jobs.values() if job.is_collected]
+    expected = expected_of(marked.roots, base)
+    wanted = wanted_of(collected, outside.bases)
+    work = SurveyPass(
+        owners=marked.owners,
+        expected=expected.heads,
+        expected_others=expected.others,
+        wanted=wanted.uuids,
+        wanted_names=wanted.names,
+        is_holding=len(marked.jobs) > 1,
+    )
+    surveyed = engine.run(work, progress)
+    missing = missing_of(expected, surveyed, engine, progress)
+    missing = confirmed(missing, outside.storage, is_resumed=is_resumed)
+    for job in marked.jobs.values():
+        if job.latest is not None:
+            lacking = missing.of([job.latest], base)
+            lacking += missing_outside(job, surveyed, outside.bases)
+            surveyed.job(job.key).missing_of_latest = lacking[:_FEW]
+    return Looked(surveyed, missing)
+
+
+def _pinned_key(pin: Location, base: Location) -> str | None:
+    """Return the key that a pin protects: "" is the whole storage root, ``None`` nothing of it."""
+    return "" if pin.contains(base) else base.key_of(pin)
 
 
 def _outside_jobs(judged: Iterable[Judgement], cycle: CycleEvidence) -> JobBounds:
@@ -116,7 +161,9 @@ def _outside_jobs(judged: Iterable[Judgement], cycle: CycleEvidence) -> JobBound
     )
 
 
-def _bounds_of(job: JobEvidence, judgement: Judgement, cycle: CycleEvidence) -> JobBounds:
+def _bounds_of(
+    job: JobEvidence, judgement: Judgement, cycle: CycleEvidence, listed_at: datetime | None
+) -> JobBounds:
     """Return what the objects of one job are compared with."""
     is_ended = job.state is JobState.ENDED
     newest = [root.modified_at or NEVER for root in job.own_roots]
@@ -129,6 +176,7 @@ def _bounds_of(job: JobEvidence, judgement: Judgement, cycle: CycleEvidence) -> 
             is_ended=is_ended,
             own_root_times=[root.modified_at for root in job.own_roots],
             registry_times=_registry_times(job),
+            listed_at=listed_at,
         ),
         oldest_retained_checkpoint_id=_oldest_retained(job),
         checkpoint_id_margin=cycle.margins.checkpoint_id_margin,

@@ -10,10 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc.core.evidence import Root
+from orphangc.core.file_names import FileNames
 from orphangc.core.model import Tombstone
 from orphangc.core.names import place_of_folder, recognise, uuid_of
 from orphangc.core.plan import Plan
 from orphangc.core.uris import Location
+from orphangc.core.uuids import words_of
 
 __all__ = ["OneVerdict", "explain"]
 
@@ -30,6 +32,9 @@ class OneVerdict:
         found = batch.filter(pc.equal(batch.column("key"), self.key))
         if found.num_rows:
             self.row = found.to_pylist()[0]
+
+    def close(self) -> None:
+        """Nothing was opened."""
 
 
 def explain(
@@ -88,6 +93,13 @@ def _how(root: Root, folder: Location, name: str) -> str | None:
     uuid = uuid_of(name)
     if uuid is None:
         return None
-    if any(uuid_of(other) == uuid for names in root.files.values() for other in names):
+    if any(_names_uuid(names, uuid) for names in root.files.values()):
         return "uuid"
     return "raw bytes" if uuid in root.raw else None
+
+
+def _names_uuid(names: FileNames, uuid: bytes) -> bool:
+    """Return whether some name ends in the UUID."""
+    (hi,), (lo,) = words_of(uuid)
+    all_hi, all_lo = names.uuids
+    return bool(((all_hi == hi) & (all_lo == lo)).any())

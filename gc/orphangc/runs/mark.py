@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from orphangc.core.evidence import CycleEvidence, JobEvidence, Root, Survey
 from orphangc.core.gate import ClusterFacts, JobFacts
-from orphangc.core.live import LiveSet
+from orphangc.core.live import LiveSet, UuidSet
 from orphangc.core.model import JobId, Mode
-from orphangc.core.names import Place, place_of_folder, uuid_of
+from orphangc.core.names import place_of_folder, uuid_of
+from orphangc.core.owners import Owners
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import EntryKind, RegistrySnapshot, resolve
 from orphangc.core.uris import Location, canonical
@@ -29,7 +30,7 @@ class Mark:
         pinned: Places below which everything is in use.
         roots: Every root.
         jobs: By job key; surveys are still empty.
-        owners: Job key by directory.
+        owners: Whose each job directory is.
 
     """
 
@@ -37,19 +38,7 @@ class Mark:
     pinned: tuple[Location, ...]
     roots: tuple[Root, ...]
     jobs: dict[str, JobEvidence]
-    owners: dict[Location, str] = field(default_factory=dict)
-
-    def job_key(self, base: Location, place: Place) -> str | None:
-        """Return the key of the job that owns a place below ``base``, ``None`` if none does."""
-        if place.job_directory is None:
-            return None
-        directory = base.child(place.job_directory)
-        return self.owners.get(directory) or place.job_id or str(directory)
-
-    def names_file(self, name: str) -> bool:
-        """Return whether some root, snapshot or pin names a file of this base name."""
-        uuid = uuid_of(name)
-        return uuid is not None and uuid in self.live
+    owners: Owners
 
 
 def mark(
@@ -64,7 +53,7 @@ def mark(
         pinned=(*pins, *(place for kind, place in entries if kind is EntryKind.DIRECTORY)),
         roots=observation.roots,
         jobs=_jobs(observation, settings, bases, owners),
-        owners=owners,
+        owners=Owners(bases[0], owners),
     )
 
 
@@ -90,14 +79,12 @@ def _live_set(observation: Observation, named: Iterable[Location]) -> LiveSet:
     live = LiveSet()
     for root in observation.roots:
         for names in root.files.values():
-            live.parsed.update(uuid for name in names if (uuid := uuid_of(name)) is not None)
-        live.raw.update(root.raw)
-    for place in named:
-        uuid = uuid_of(place.name)
-        if uuid is not None:
-            live.parsed.add(uuid)
+            live.parsed.extend(*names.uuids)
+    live.parsed.update(uuid for place in named if (uuid := uuid_of(place.name)) is not None)
     for broken in observation.unreadable:
-        live.parsed.update(broken.raw)
+        live.parsed.extend(*broken.raw.columns())
+    for root in observation.roots:
+        live.extend_raw(*root.raw.columns())
     return live
 
 
@@ -210,7 +197,7 @@ def _snapshots_of(
 
 
 def with_feeds(
-    marked: Mark, settings: StorageRootSettings, held: Mapping[bytes, str]
+    marked: Mark, settings: StorageRootSettings, held: Mapping[str, UuidSet]
 ) -> dict[str, JobEvidence]:
     """Return the jobs, each with the keys of the jobs in whose directories its state lies (R12).
 
@@ -221,7 +208,7 @@ def with_feeds(
     Args:
         marked: Roots and jobs.
         settings: The aliases.
-        held: Job key by the UUID of each live artifact in the listing.
+        held: By job key: UUIDs of the live artifacts that the listing shows in its ``shared/``.
 
     """
     by_folder = {root.folder: root for root in marked.roots}
@@ -252,16 +239,17 @@ def _place(path: str | None, settings: StorageRootSettings) -> Location | None:
 def _with_feeds(
     job: JobEvidence,
     marked: Mark,
-    held: Mapping[bytes, str],
+    held: Mapping[str, UuidSet],
     *,
     restored: tuple[set[Location], list[Root]],
 ) -> JobEvidence:
     places, roots = restored
     files = [root.files for root in (*job.own_roots, *roots)]
     folders = places | {folder for each in files for folder in each}
-    fed = {owner for folder in folders if (owner := owner_of(folder, marked.owners)) is not None}
-    uuids = {uuid_of(name) for each in files for names in each.values() for name in names}
-    fed |= {held[uuid] for uuid in uuids if uuid is not None and uuid in held}
+    owners = marked.owners.keys
+    fed = {owner for folder in folders if (owner := owner_of(folder, owners)) is not None}
+    named = [names.uuids for each in files for names in each.values()] if held else []
+    fed |= {key for key, uuids in held.items() if any(uuids.contains(*n).any() for n in named)}
     return replace(job, feeds=frozenset(fed - {job.key}))
 
 

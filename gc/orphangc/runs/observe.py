@@ -7,27 +7,31 @@ together is protected; a root that stood through all of it proves that nothing h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-
-import pyarrow.compute as pc
+from itertools import islice
 
 from orphangc.core.evidence import Root, UnreadableRoot
 from orphangc.core.gate import ClusterFacts, external_paths
-from orphangc.core.model import ObjectKey, StoredObject
+from orphangc.core.model import ObjectKey
 from orphangc.core.names import METADATA_NAME
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import RegistrySnapshot, resolve
 from orphangc.core.uris import Location, canonical
+from orphangc.engine import Engine, Listed, ListingHints
 from orphangc.errors import (
     OrphanGcError,
     RegistryUnavailableError,
     StorageUnreachableError,
 )
-from orphangc.ports import JobRegistry, Progress, Spool, Storage, StoreTime, Waiter
+from orphangc.ports import Extras, JobRegistry, Progress, Storage, StoreTime, Waiter
 from orphangc.runs.roots import RootReader, RootScan, RootsRead, scan_roots
 
 __all__ = ["Observation", "Outside", "observe", "read_root_at", "reported_places"]
+
+_SAMPLE = 4096
+_WORTH_A_HINT = 16
+"""Names that a root refers to in one folder; fewer say nothing of a key space."""
 
 _LATER = 1.0
 """Seconds beyond the age of a cached answer: it must be surely older than the new one."""
@@ -43,9 +47,10 @@ class Outside:
         registries: Flink clusters.
         snapshots: Reads the registry snapshots as they are now.
         open_storage: Opens any other place that somebody reports a root at.
-        spool: Takes the listing.
+        engine: Lists the storage root, and passes over what it listed.
         wait: Waits.
         progress: Is told how far the cycle has come.
+        extras: Tells what a listing does not show; ``None`` where nobody can, or need.
 
     """
 
@@ -54,9 +59,10 @@ class Outside:
     registries: Sequence[JobRegistry]
     snapshots: Callable[[], Sequence[RegistrySnapshot]]
     open_storage: Callable[[Location], Storage]
-    spool: Spool
+    engine: Engine
     wait: Waiter
     progress: Progress
+    extras: Extras | None = None
 
     @property
     def bases(self) -> tuple[Storage, ...]:
@@ -80,6 +86,7 @@ class Observation:
         elsewhere: Roots at reported places outside all bases.
         elsewhere_unreadable: The same, unreadable.
         snapshots: Registry snapshots, those read before the listing first.
+        listed: How the listing between S1 and S2 went.
 
     """
 
@@ -94,6 +101,7 @@ class Observation:
     elsewhere: tuple[Root, ...]
     elsewhere_unreadable: tuple[UnreadableRoot, ...]
     snapshots: tuple[RegistrySnapshot, ...]
+    listed: Listed
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -111,7 +119,7 @@ class Observation:
 
 
 def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader) -> Observation:
-    """Return the facts of one cycle; the listing goes to the spool.
+    """Return the facts of one cycle; the engine keeps the listing.
 
     Raises:
         StorageUnreachableError: The storage root could not be listed completely.
@@ -124,7 +132,7 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
     outside.progress("roots", 0)
     first = tuple(reader.collect(base) for base in outside.bases)
     _check_extra_roots(outside, first)
-    _list(outside)
+    listed = _list(outside, first[0])
     second = tuple(reader.collect(base) for base in outside.bases)
     _let_the_cache_expire(outside, before)
     after, errors_after = _ask(outside.registries)
@@ -151,6 +159,7 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
         elsewhere=tuple(each for each in elsewhere if isinstance(each, Root)),
         elsewhere_unreadable=tuple(e for e in elsewhere if isinstance(e, UnreadableRoot)),
         snapshots=tuple(snapshots),
+        listed=listed,
     )
 
 
@@ -180,12 +189,22 @@ def _check_extra_roots(outside: Outside, read: Sequence[RootsRead]) -> None:
             raise StorageUnreachableError(f"extra root {base.location} holds nothing: mistyped?")
 
 
-def _list(outside: Outside) -> None:
-    listed = 0
-    for batch in outside.storage.objects():
-        outside.spool.append(batch)
-        listed += batch.num_rows
-        outside.progress("listing", listed)
+def _list(outside: Outside, known: RootsRead) -> Listed:
+    """List the storage root, told what its roots show of the key space."""
+    base = outside.storage.location
+    most: dict[str, Collection[str]] = {}
+    for root in known.roots:
+        for folder, names in root.files.items():
+            key = base.key_of(folder)
+            if key is not None and len(names) > len(most.get(key, ())):
+                most[key] = names
+    worth = {key: names for key, names in most.items() if len(names) >= _WORTH_A_HINT}
+    hints = ListingHints(
+        directories=tuple(sorted(known.scan.directories)),
+        names={key: tuple(islice(names, _SAMPLE)) for key, names in worth.items()},
+        counts={key: len(names) for key, names in worth.items()},
+    )
+    return outside.engine.list_all(outside.storage, hints, outside.progress)
 
 
 def _let_the_cache_expire(outside: Outside, before: Sequence[ClusterFacts]) -> None:
@@ -244,12 +263,10 @@ def _read_hidden(
     One that is gone by now was subsumed between the scans, which the stable root answers for.
     """
     known = {each.key for scan in scans for each in scan.metadata.values()}
-    for batch in outside.spool.batches():
-        keys = batch.column("key")
-        for row in batch.filter(pc.ends_with(keys, METADATA_NAME)).to_pylist():
-            folder, _, name = row["key"].rpartition("/")
-            if name != METADATA_NAME or row["key"] in known or row["size"] is None:
-                continue
-            root = reader.read(outside.storage, folder, StoredObject(**row))
-            if root is not None:
-                yield root
+    for listed in outside.engine.objects_named(METADATA_NAME):
+        if listed.key in known:
+            continue
+        folder = listed.key.rpartition("/")[0]
+        root = reader.read(outside.storage, folder, listed)
+        if root is not None:
+            yield root

@@ -11,6 +11,7 @@ from orphangc.core.evidence import CycleEvidence, JobEvidence
 from orphangc.core.model import Scope
 from orphangc.core.plan import (
     BoundsPart,
+    InventoryPart,
     JobPart,
     Plan,
     ReportedPart,
@@ -20,15 +21,26 @@ from orphangc.core.plan import (
     tallies_of,
 )
 from orphangc.core.settings import StorageRootSettings
-from orphangc.core.uris import canonical
+from orphangc.core.uris import Location, canonical
 from orphangc.ports import Storage
+from orphangc.runs.confirming import inventory_of
+from orphangc.runs.extras import extras_part
 from orphangc.runs.mark import Mark
-from orphangc.runs.observe import Observation
+from orphangc.runs.missing import Missing
+from orphangc.runs.observe import Observation, Outside
 from orphangc.runs.rows import instant
 from orphangc.runs.survey import Surveyed
 from orphangc.runs.verdicts import Counts, JobView, Reported
 
-__all__ = ["Found", "plan_of"]
+__all__ = ["Found", "Looked", "plan_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What the listing shows, and what it does not."""
+
+    surveyed: Surveyed
+    missing: Missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,24 +48,25 @@ class Found:
     """Everything that one cycle found, phase by phase."""
 
     seen: Observation
-    surveyed: Surveyed
+    looked: Looked
     marked: Mark
     views: Mapping[str, JobView]
     evidence: CycleEvidence
     counts: Counts
 
 
-def plan_of(found: Found, settings: StorageRootSettings, storage: Storage) -> Plan:
+def plan_of(found: Found, settings: StorageRootSettings, outside: Outside) -> Plan:
     """Return the unsigned plan."""
-    seen, surveyed, counts = found.seen, found.surveyed, found.counts
+    seen, surveyed, counts = found.seen, found.looked.surveyed, found.counts
+    storage = outside.storage
     return Plan(
         tool_version=__version__,
         root=str(canonical(settings.root)),
         scopes=settings.scopes,
         created_at=found.evidence.now,
-        engine="local",
+        engine=outside.engine.name,
         bounds=_bounds_part(found.evidence),
-        jobs=tuple(_job_part(key, view, found) for key, view in found.views.items()),
+        jobs=tuple(_job_part(view, found, storage.location) for view in found.views.values()),
         roots=tuple(root_part(root) for root in found.marked.roots),
         tallies=tallies_of(counts.objects, counts.bytes),
         objects_listed=surveyed.objects,
@@ -62,6 +75,10 @@ def plan_of(found: Found, settings: StorageRootSettings, storage: Storage) -> Pl
         duration_seconds=_seconds(seen.time.local, storage.now().local),
         live_set_sha256=found.marked.live.digest(),
         reported=tuple(_reported_part(key, each) for key, each in sorted(counts.reported.items())),
+        inventory=_inventory_part(storage),
+        extras=extras_part(
+            outside.extras, surveyed.markers, with_versions=settings.noncurrent_versions
+        ),
         warnings=_warnings(found.views, surveyed),
         settings=settings,
     )
@@ -78,7 +95,7 @@ def _bounds_part(evidence: CycleEvidence) -> BoundsPart:
     )
 
 
-def _job_part(key: str, view: JobView, found: Found) -> JobPart:
+def _job_part(view: JobView, found: Found, base: Location) -> JobPart:
     clusters = _clusters_of(found.seen, view.evidence)
     return job_part(
         view.evidence,
@@ -86,7 +103,7 @@ def _job_part(key: str, view: JobView, found: Found) -> JobPart:
         bounds=view.bounds.bounds,
         cutoff=view.bounds.cutoff,
         oldest_retained_checkpoint_id=view.bounds.oldest_retained_checkpoint_id,
-        missing=found.surveyed.missing.get(key, ()),
+        missing=found.looked.missing.of(view.evidence.own_roots, base),
         evidence=evidence_of(view.evidence, found.evidence, clusters),
     )
 
@@ -108,6 +125,15 @@ def _reported_part(key: tuple[Scope, str], shown: Reported) -> ReportedPart:
         unreferenced_objects=shown.unreferenced_objects,
         unreferenced_bytes=shown.unreferenced_size,
         oldest_modified_at=instant(shown.oldest_us),
+    )
+
+
+def _inventory_part(storage: Storage) -> InventoryPart | None:
+    inventory = inventory_of(storage)
+    if inventory is None:
+        return None
+    return InventoryPart(
+        uri=inventory.uri, created_at=inventory.created_at, objects=inventory.objects
     )
 
 

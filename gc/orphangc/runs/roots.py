@@ -5,13 +5,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Protocol
 
 from orphangc.core.evidence import Root, UnreadableRoot
+from orphangc.core.file_names import FileNames
+from orphangc.core.live import UuidSet
 from orphangc.core.model import Scope, StoredObject
 from orphangc.core.names import METADATA_NAME, Place, place_of_folder
 from orphangc.core.uris import Alias, Location, canonical
+from orphangc.core.uuids import words_of
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
 from orphangc.flink.model import HandleKind
 from orphangc.flink.raw_names import raw_uuids
@@ -23,6 +28,8 @@ __all__ = ["MAX_METADATA_BYTES", "RootReader", "RootScan", "RootsRead", "scan_ro
 MAX_METADATA_BYTES = 2**30
 """A larger ``_metadata`` is refused: over-size is unreadable, and unreadable voids (R6)."""
 
+_LARGE = 2**24
+"""Bytes of a ``_metadata`` of which only one is held at a time: decoding takes several times it."""
 _ATTEMPTS = 5
 _THREADS = 16
 _UNPROVEN = {
@@ -136,6 +143,7 @@ class RootReader:
     aliases: Sequence[Alias] = ()
     acknowledged: Mapping[str, str] = field(default_factory=dict)
     _known: dict[tuple[Location, StoredObject], Root | UnreadableRoot] = field(default_factory=dict)
+    _one_at_a_time: Lock = field(default_factory=Lock)
 
     def collect(self, storage: _ListerAndReader) -> RootsRead:
         """Return every root of a storage, listed and read (R4, R6).
@@ -177,13 +185,14 @@ class RootReader:
             return self._known[key]
         place = storage.location.child(folder)
         uri = f"{place}/{METADATA_NAME}"
-        try:
-            data = storage.read(listed.key, max_bytes=MAX_METADATA_BYTES)
-        except StorageUnreachableError as err:
-            return UnreadableRoot(uri=uri, reason=str(err), sha256="")
-        if data is None:
-            return None
-        root = self._decode(data, storage.location, folder, listed)
+        with self._one_at_a_time if listed.size > _LARGE else nullcontext():
+            try:
+                data = storage.read(listed.key, max_bytes=MAX_METADATA_BYTES)
+            except StorageUnreachableError as err:
+                return UnreadableRoot(uri=uri, reason=str(err), sha256="")
+            if data is None:
+                return None
+            root = self._decode(data, storage.location, folder, listed)
         self._known[key] = root
         return root
 
@@ -194,7 +203,8 @@ class RootReader:
         location = base.child(folder)
         is_own = place.checkpoint_id is not None and not place.inner
         sha256 = hashlib.sha256(data).hexdigest()
-        raw = frozenset(raw_uuids(data))
+        raw = UuidSet()
+        raw.extend(*words_of(raw_uuids(data)))
         try:
             references = read_references(data)
             files = files_by_folder(references, location, self.aliases)
@@ -251,7 +261,7 @@ def _unproven_layout(references: References) -> str | None:
 
 def files_by_folder(
     references: References, folder: Location, aliases: Sequence[Alias]
-) -> dict[Location, frozenset[str]]:
+) -> dict[Location, FileNames]:
     """Return the base names that a root refers to, by the folder they lie in.
 
     Raises:
@@ -267,4 +277,4 @@ def files_by_folder(
         files.setdefault(canonical(parent + "/", aliases), set()).update(names)
     if references.relative_names:
         files.setdefault(folder, set()).update(references.relative_names)
-    return {place: frozenset(names) for place, names in files.items()}
+    return {place: FileNames.from_names(names) for place, names in files.items()}

@@ -1,21 +1,31 @@
-"""One pass over the listing, before anything is judged: what is there, and what is not."""
+"""One pass over the listing, before anything is judged: what is there, job by job."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from orphangc.core.evidence import JobEvidence, Root, Survey
-from orphangc.core.model import ObjectKey, Scope
-from orphangc.core.names import Place, place_of_folder, recognise
-from orphangc.core.uris import Location
-from orphangc.ports import Spool, Storage
-from orphangc.runs.mark import Mark
-from orphangc.runs.rows import Row, folder_rows, instant, rows
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
-__all__ = ["Surveyed", "survey"]
+from orphangc.core.columns import NO_TIME, Columns
+from orphangc.core.evidence import Survey
+from orphangc.core.live import UuidSet
+from orphangc.core.marked import MarkedRows
+from orphangc.core.model import Scope
+from orphangc.core.names import Place, artifact_name, parse_artifact_name, place_of_folder
+from orphangc.core.owners import Owners
+from orphangc.runs.extras import HiddenSums, markers_in
+from orphangc.runs.rows import instant
+
+__all__ = ["PinnedPass", "SurveyPass", "Surveyed", "rows_by_kind"]
 
 _FEW = 20
+_ANY_UUID = artifact_name(None, bytes(16))
+_Mask = npt.NDArray[np.bool_]
+_Rows = npt.NDArray[np.intp]
 
 
 @dataclass(slots=True)
@@ -24,216 +34,266 @@ class Surveyed:
 
     Attributes:
         jobs: By job key.
-        missing: By job key: what its roots refer to below the storage root and is not listed.
-        held: Job key by the UUID of each live artifact.
         objects: Number of listed objects.
         size: Their bytes.
+        present: By head: how many of the names expected there are listed.
+        others: Of the other expected keys, those that are listed.
+        seen: Of the wanted UUIDs, those that some base name ends in.
+        seen_names: Of the other wanted base names, those that are listed.
+        held: By job key: UUIDs of live artifacts in its ``shared/``, if they were asked for.
+        markers: Empty objects that stand for folders.
 
     """
 
     jobs: dict[str, Survey] = field(default_factory=dict)
-    missing: dict[str, list[str]] = field(default_factory=dict)
-    held: dict[bytes, str] = field(default_factory=dict)
     objects: int = 0
     size: int = 0
+    present: Counter[str] = field(default_factory=Counter)
+    others: set[str] = field(default_factory=set)
+    seen: UuidSet = field(default_factory=UuidSet)
+    seen_names: set[str] = field(default_factory=set)
+    held: dict[str, UuidSet] = field(default_factory=dict)
+    markers: HiddenSums = field(default_factory=HiddenSums)
+
+    def job(self, key: str) -> Survey:
+        """Return what is shown of one job."""
+        if key not in self.jobs:
+            self.jobs[key] = Survey()
+        return self.jobs[key]
 
 
-@dataclass(slots=True)
-class _Times:
-    oldest: int | None = None
-    newest: int | None = None
-
-    def add(self, modified_us: int | None) -> None:
-        if modified_us is None:
-            return
-        if self.oldest is None or modified_us < self.oldest:
-            self.oldest = modified_us
-        if self.newest is None or modified_us > self.newest:
-            self.newest = modified_us
-
-
-@dataclass(slots=True)
-class _Pass:
-    """The state of one pass; ``expected`` and ``wanted`` shrink as things are found."""
-
-    base: Location
-    mark: Mark
-    expected: set[str]
-    wanted: set[str]
-    pins: tuple[str, ...]
-    found: Surveyed = field(default_factory=Surveyed)
-    times: dict[str, _Times] = field(default_factory=dict)
-    keys: dict[str | None, str | None] = field(default_factory=dict)
-
-    def job_key(self, place: Place) -> str | None:
-        directory = place.job_directory
-        if directory not in self.keys:
-            self.keys[directory] = self.mark.job_key(self.base, place)
-        return self.keys[directory]
-
-    def see_folder(self, place: Place) -> None:
-        job_key = self.job_key(place)
-        if job_key is not None and place.scope is Scope.SHARED and place.inner:
-            self.survey_of(job_key).sub_folders.add(place.inner.partition("/")[0])
-
-    def survey_of(self, job_key: str) -> Survey:
-        if job_key not in self.found.jobs:
-            self.found.jobs[job_key] = Survey()
-            self.times[job_key] = _Times()
-        return self.found.jobs[job_key]
-
-    def see(self, row: Row) -> None:
-        self.found.objects += 1
-        self.found.size += row.size or 0
-        is_expected = row.key in self.expected
-        if is_expected:
-            self.expected.discard(row.key)
-        if self.wanted:
-            self.wanted.discard(row.name)
-        job_key = self.job_key(row.place)
-        if job_key is None:
-            return
-        shown = self.survey_of(job_key)
-        shown.objects += 1
-        shown.size += row.size or 0
-        self.times[job_key].add(row.modified_us)
-        self.see_in_job(row, job_key, is_expected=is_expected)
-
-    def see_in_job(self, row: Row, job_key: str, *, is_expected: bool) -> None:
-        shown = self.found.jobs[job_key]
-        is_live = is_expected
-        if row.place.scope is Scope.SHARED:
-            shown.shared_directories.add(self.location_of(row.place))
-            if row.place.inner:
-                shown.sub_folders.add(row.place.inner.partition("/")[0])
-            uuid = recognise(row.name, row.place).uuid
-            if uuid is not None:
-                is_live = self.is_live(uuid, row, shown) or is_live
-                shown.live_in_shared += is_live
-                if is_live:
-                    self.found.held[uuid] = job_key
-        shown.live_objects += is_live
-
-    def location_of(self, place: Place) -> Location:
-        return self.base.child(place.job_directory or "")
-
-    def is_live(self, uuid: bytes, row: Row, shown: Survey) -> bool:
-        live = self.mark.live
-        if any(p in ("", row.key) or row.key.startswith(p + "/") for p in self.pins):
-            live.parsed.add(uuid)
-        if uuid in live.parsed:
-            return True
-        if uuid not in live.raw:
-            return False
-        if len(shown.only_in_raw_bytes) < _FEW:
-            shown.only_in_raw_bytes.append(row.key)
-        return True
-
-
-def survey(spool: Spool, base: Location, mark: Mark, extra: Iterable[Storage]) -> Surveyed:
-    """Return what the listing shows; artifacts below a pinned place join the live set.
-
-    Args:
-        spool: The listing.
-        base: The storage root.
-        mark: What is live; its live set grows by what lies below a pin.
-        extra: The other storages, asked for single files that a latest root names there.
-
-    """
-    collected = [job for job in mark.jobs.values() if job.is_collected]
-    outside = {job.key: _outside(job.latest, base) for job in collected}
-    pins = tuple(key for pin in mark.pinned if (key := _pinned_key(pin, base)) is not None)
-    state = _Pass(
-        base=base,
-        mark=mark,
-        expected={key for root in mark.roots for key in _keys(root, base)},
-        wanted={name for names in outside.values() for _, name in names},
-        pins=pins,
-    )
-    _run(state, spool)
-    for job_key, times in state.times.items():
-        shown = state.found.jobs[job_key]
-        shown.oldest_modified_at = instant(times.oldest)
-        shown.newest_modified_at = instant(times.newest)
-    storages = tuple(extra)
-    for job in mark.jobs.values():
-        _note_missing(job, state, outside.get(job.key, []), storages)
-    return state.found
-
-
-def _pinned_key(pin: Location, base: Location) -> str | None:
-    """Return the key that a pin protects: "" is the whole storage root, ``None`` nothing of it."""
-    return "" if pin.contains(base) else base.key_of(pin)
-
-
-def _run(state: _Pass, spool: Spool) -> None:
-    for batch in rows(spool, state.base.name):
-        for row in batch:
-            state.see(row)
-    _see_folders(state, spool)
-
-
-def _see_folders(state: _Pass, spool: Spool) -> None:
-    """Note sub-folders of ``shared/``, the empty ones too: they tell of a layout (R2)."""
-    for batch in spool.batches():
-        for key in folder_rows(batch):
-            state.see_folder(place_of_folder(key, state.base.name))
-
-
-def _keys(root: Root, base: Location) -> Iterable[str]:
-    """Yield the keys below the storage root that a root refers to."""
-    for folder, names in root.files.items():
-        prefix = base.key_of(folder)
-        if prefix is not None:
-            yield from (f"{prefix}/{name}" if prefix else name for name in names)
-
-
-def _outside(root: Root | None, base: Location) -> list[tuple[Location, str]]:
-    """Return what a root refers to outside the storage root."""
-    if root is None:
-        return []
-    return [
-        (folder, name)
-        for folder, names in root.files.items()
-        if not base.contains(folder)
-        for name in names
-    ]
-
-
-def _note_missing(
-    job: JobEvidence,
-    state: _Pass,
-    outside: list[tuple[Location, str]],
-    storages: tuple[Storage, ...],
-) -> None:
-    """Note what the job's roots refer to and nothing shows (R8)."""
-    missing = {key for root in job.own_roots for key in _keys(root, state.base)} & state.expected
-    if missing:
-        state.found.missing[job.key] = sorted(missing)
-    if job.latest is None:
+def rows_by_kind(columns: Columns, rows: _Rows) -> Iterator[tuple[int, _Rows]]:
+    """Yield the rows of each kind that occurs among ``rows``, in no order of kinds."""
+    if not len(rows):
         return
-    lacking = sorted(set(_keys(job.latest, state.base)) & missing)
-    lacking += _not_seen(outside, state, storages)
-    state.survey_of(job.key).missing_of_latest = lacking[:_FEW]
+    if len(columns.kinds) == 1:
+        yield 0, rows
+        return
+    ordered = rows[np.argsort(columns.kind[rows], kind="stable")]
+    kinds, starts = np.unique(columns.kind[ordered], return_index=True)
+    yield from zip(kinds.tolist(), np.split(ordered, starts[1:]), strict=True)
 
 
-def _not_seen(
-    outside: list[tuple[Location, str]], state: _Pass, storages: tuple[Storage, ...]
-) -> list[str]:
-    """Return files outside the storage root that no other storage has.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurveyPass:
+    """Counts what is there, and what of that is live.
 
-    Where no storage covers the place, the base name must stand in the listing: a tree that was
-    moved, or an alias that nobody stated.
+    Attributes:
+        owners: Whose a place is.
+        expected: What roots refer to below the storage root: UUIDs by head.
+        expected_others: Whole keys of all other names.
+        wanted: UUIDs that must end some base name, wherever it lies.
+        wanted_names: Other base names that must be listed somewhere.
+        is_holding: Note which live artifacts each job's ``shared/`` holds.
+
     """
-    lacking: list[str] = []
-    for folder, name in outside:
-        place = folder.child(name)
-        covering = next((each for each in storages if each.location.contains(place)), None)
-        if covering is None:
-            is_seen = name not in state.wanted
-        else:
-            key = ObjectKey(covering.location.key_of(place) or "")
-            is_seen = covering.stat([key])[0] is not None
-        if not is_seen:
-            lacking.append(str(place))
-    return lacking
+
+    owners: Owners
+    expected: Mapping[str, UuidSet]
+    expected_others: frozenset[str]
+    wanted: UuidSet
+    wanted_names: frozenset[str]
+    is_holding: bool
+    phase: str = "surveying"
+
+    def begin(self) -> Surveyed:
+        """See ``Pass``."""
+        return Surveyed(markers=HiddenSums(self.owners.base.name))
+
+    def add(self, found: Surveyed, rows: MarkedRows) -> None:
+        """See ``Pass``."""
+        for folder in rows.folders:
+            self._see_folder(found, place_of_folder(folder, self.owners.base.name))
+        if len(rows.columns.kind):
+            self._see_objects(found, rows)
+            self._see_live(found, rows)
+            self._see_odd_names(found, rows)
+
+    def end(self, found: Surveyed) -> None:
+        """See ``Pass``: nothing was opened."""
+
+    def together(self, found: Iterable[Surveyed]) -> Surveyed:
+        """See ``Pass``."""
+        total = self.begin()
+        for each in found:
+            total.markers.together([each.markers])
+            for key, shown in each.jobs.items():
+                _add(total.job(key), shown)
+            total.objects += each.objects
+            total.size += each.size
+            total.present.update(each.present)
+            total.others |= each.others
+            total.seen.extend(*each.seen.columns())
+            total.seen_names |= each.seen_names
+            for key, uuids in each.held.items():
+                total.held.setdefault(key, UuidSet()).extend(*uuids.columns())
+        return total
+
+    def _see_folder(self, found: Surveyed, place: Place) -> None:
+        """Note a sub-folder of ``shared/``, also an empty one: it tells of a layout (R2)."""
+        key = self.owners.job_key(place)
+        if key is not None and place.scope is Scope.SHARED and place.inner:
+            found.job(key).sub_folders.add(place.inner.partition("/")[0])
+
+    def _see_objects(self, found: Surveyed, rows: MarkedRows) -> None:
+        """Count objects, bytes and times by job, and note which areas there are."""
+        columns = rows.columns
+        keys = [self.owners.job_key(kind.place) for kind in columns.kinds]
+        for key, kind in zip(keys, columns.kinds, strict=True):
+            if key is not None and kind.place.scope is Scope.SHARED:
+                shown = found.job(key)
+                directory = kind.place.job_directory or ""
+                shown.shared_directories.add(self.owners.base.child(directory))
+                self._see_folder(found, kind.place)
+        sizes = columns.batch.column("size")
+        found.markers.add(markers_in(columns.batch))
+        found.objects += len(sizes)
+        found.size += pa.compute.sum(sizes, min_count=0).as_py()
+        for row in _sums(columns, keys, rows.is_live & columns.has_uuid):
+            if row["key"] is not None:
+                _add(found.job(str(row["key"])), _survey_of(row))
+
+    def _see_live(self, found: Surveyed, rows: MarkedRows) -> None:
+        """Note what is live, and which of the expected names are listed."""
+        columns = rows.columns
+        is_named = rows.is_live & columns.has_uuid
+        if len(self.wanted):
+            named = columns.has_uuid & self.wanted.contains(columns.hi, columns.lo)
+            found.seen.extend(columns.hi[named], columns.lo[named])
+        for kind, part in rows_by_kind(columns, np.flatnonzero(is_named)):
+            head, place = columns.kinds[kind].head, columns.kinds[kind].place
+            expected = self.expected.get(head)
+            if expected is not None:
+                found.present[head] += int(
+                    np.count_nonzero(expected.contains(columns.hi[part], columns.lo[part]))
+                )
+            key = self.owners.job_key(place)
+            if key is not None and columns.is_artifact[part[0]]:
+                self._see_live_artifacts(found, rows, part, key)
+
+    def _see_live_artifacts(self, found: Surveyed, rows: MarkedRows, part: _Rows, key: str) -> None:
+        """Note the live artifacts of one kind in a job's ``shared/``."""
+        columns, shown = rows.columns, found.job(key)
+        shown.live_in_shared += len(part)
+        if self.is_holding:
+            held = found.held.setdefault(key, UuidSet())
+            held.extend(columns.hi[part], columns.lo[part])
+        only_raw = part[~rows.in_parsed[part]][: _FEW - len(shown.only_in_raw_bytes)]
+        shown.only_in_raw_bytes += columns.batch.column("key").take(pa.array(only_raw)).to_pylist()
+
+    def _see_odd_names(self, found: Surveyed, rows: MarkedRows) -> None:
+        """Look for expected and wanted names that are no plain artifacts' names."""
+        if not (self.expected_others or self.wanted_names):
+            return
+        columns = rows.columns
+        is_plain = np.array([_is_plain(kind.head) for kind in columns.kinds], np.bool_)
+        odd = np.flatnonzero(~(columns.has_uuid & is_plain[columns.kind]))
+        for at, key in zip(
+            odd.tolist(), columns.batch.column("key").take(pa.array(odd)).to_pylist(), strict=True
+        ):
+            if key in self.expected_others:
+                found.others.add(key)
+                owner = self.owners.job_key(columns.kinds[columns.kind[at]].place)
+                if owner is not None and not columns.has_uuid[at]:  # else it is live already
+                    found.job(owner).live_objects += 1
+            name = key.rpartition("/")[2]
+            if name in self.wanted_names:
+                found.seen_names.add(name)
+
+
+def _is_plain(head: str) -> bool:
+    """Return whether a UUID after this head makes the name of a flat artifact."""
+    return parse_artifact_name(head.rpartition("/")[2] + _ANY_UUID) is not None
+
+
+def _sums(
+    columns: Columns, keys: list[str | None], is_named: _Mask
+) -> list[dict[str, int | str | None]]:
+    """Return objects, bytes, oldest and newest time, and live objects of each job key."""
+    owner = pa.DictionaryArray.from_arrays(
+        pa.array(columns.kind), pa.array(keys, pa.string())
+    ).cast(pa.string())
+    times = pa.array(columns.modified_us, mask=columns.modified_us == NO_TIME)
+    table = pa.table(
+        {
+            "key": owner,
+            "size": columns.batch.column("size"),
+            "us": times,
+            "live": pa.array(is_named).cast(pa.int64()),
+        }
+    )
+    wanted = [("size", "sum"), ("us", "min"), ("us", "max"), ("live", "sum"), ([], "count_all")]
+    return table.group_by("key").aggregate(wanted).to_pylist()  # type: ignore[no-any-return]
+
+
+def _survey_of(row: dict[str, int | str | None]) -> Survey:
+    """Return the sums of one job as a survey."""
+    return Survey(
+        objects=int(row["count_all"] or 0),
+        size=int(row["size_sum"] or 0),
+        live_objects=int(row["live_sum"] or 0),
+        oldest_modified_at=instant(_whole(row["us_min"])),
+        newest_modified_at=instant(_whole(row["us_max"])),
+    )
+
+
+def _whole(value: int | str | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _add(total: Survey, more: Survey) -> None:
+    """Add what another part of the listing shows of the same job."""
+    total.objects += more.objects
+    total.size += more.size
+    total.live_objects += more.live_objects
+    total.live_in_shared += more.live_in_shared
+    oldest = [at for at in (total.oldest_modified_at, more.oldest_modified_at) if at is not None]
+    newest = [at for at in (total.newest_modified_at, more.newest_modified_at) if at is not None]
+    total.oldest_modified_at = min(oldest, default=None)
+    total.newest_modified_at = max(newest, default=None)
+    total.sub_folders |= more.sub_folders
+    total.shared_directories |= more.shared_directories
+    total.only_in_raw_bytes += more.only_in_raw_bytes
+    del total.only_in_raw_bytes[_FEW:]
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedPass:
+    """Finds the UUIDs of what lies at or below pinned places: they are in use (R4).
+
+    Attributes:
+        places: Keys; "" pins the whole storage root.
+
+    """
+
+    places: tuple[str, ...]
+    phase: str = "pins"
+
+    def begin(self) -> UuidSet:
+        """See ``Pass``."""
+        return UuidSet()
+
+    def add(self, found: UuidSet, rows: MarkedRows) -> None:
+        """See ``Pass``."""
+        columns = rows.columns
+        keys = columns.batch.column("key")
+        is_pinned = np.zeros(len(keys), np.bool_)
+        for place in self.places:
+            below = pa.compute.starts_with(keys, f"{place}/" if place else "")
+            is_pinned |= _numpy(pa.compute.or_(below, pa.compute.equal(keys, place)))
+        chosen = is_pinned & columns.has_uuid
+        found.extend(columns.hi[chosen], columns.lo[chosen])
+
+    def end(self, found: UuidSet) -> None:
+        """See ``Pass``: nothing was opened."""
+
+    def together(self, found: Iterable[UuidSet]) -> UuidSet:
+        """See ``Pass``."""
+        total = UuidSet()
+        for each in found:
+            total.extend(*each.columns())
+        return total
+
+
+def _numpy(mask: pa.Array) -> _Mask:
+    return np.asarray(mask.to_numpy(zero_copy_only=False), np.bool_)

@@ -1,35 +1,37 @@
-"""Deciding: the rule, applied to every row of a listing, and what the verdicts add up to."""
+"""Deciding: the rule, applied to every row of the listing, and what the verdicts add up to."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from orphangc.core.bounds import JobBounds
-from orphangc.core.decide import decide
+from orphangc.core.columns import NO_TIME, Columns
 from orphangc.core.evidence import JobEvidence
 from orphangc.core.judge import Judgement
-from orphangc.core.model import (
-    Action,
-    ObjectKey,
-    Reason,
-    Scope,
-    StoredObject,
-    Tombstone,
-    Verdict,
+from orphangc.core.kernel import (
+    BoundsTable,
+    Verdicts,
+    action_code,
+    kernel,
+    reason_code,
+    verdict_batch,
 )
-from orphangc.core.names import METADATA_NAME, Artifact, Place, recognise
-from orphangc.core.uris import Location
-from orphangc.ports import VERDICT_SCHEMA, Progress, Spool, VerdictSink
-from orphangc.runs.mark import Mark
-from orphangc.runs.rows import Row, instant, rows
+from orphangc.core.marked import MarkedRows
+from orphangc.core.model import Action, Layout, Reason, Scope
+from orphangc.core.owners import Owners
+from orphangc.ports import VerdictSink
 
-__all__ = ["Counts", "Deciding", "JobView", "Reported", "decide_all"]
+__all__ = ["Counts", "DecidePass", "Decided", "JobView", "Reported"]
 
-_REMOVAL = (Action.TOMBSTONE, Action.DELETE)
+_FEW = 20
+_ACTIONS, _REASONS, _SCOPES = tuple(Action), tuple(Reason), tuple(Scope)
+_Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +41,6 @@ class JobView:
     evidence: JobEvidence
     judgement: Judgement
     bounds: JobBounds
-
-
-@dataclass(slots=True)
-class Counts:
-    """What the verdicts add up to."""
-
-    objects: Counter[tuple[Scope, Action, Reason]] = field(default_factory=Counter)
-    bytes: Counter[tuple[Scope, Action, Reason]] = field(default_factory=Counter)
-    removals: Counter[str] = field(default_factory=Counter)
-    deletions: int = 0
-    revived: list[str] = field(default_factory=list)
-    reported: dict[tuple[Scope, str], Reported] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -64,128 +54,202 @@ class Reported:
     oldest_us: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Owner:
-    """Whose a folder's objects are, and what they are compared with."""
-
-    key: str
-    job_id: str
-    bounds: JobBounds
-
-
 @dataclass(slots=True)
-class Deciding:
-    """Everything that a verdict needs beside its row.
+class Counts:
+    """What the verdicts add up to.
 
     Attributes:
-        base: The storage root.
-        views: Jobs by key.
-        marked: What is live.
-        tombstones: By key.
-        outside_jobs: What objects in no job directory are compared with.
-        scopes: Areas to report on.
+        objects: By area, action and reason.
+        bytes: The same in bytes.
+        removals: By job key: what is to go, now or later.
+        deletions: Objects that are due.
+        revived: A few keys that have a tombstone and are referred to again.
+        reported: By report-only area and job id.
 
     """
 
-    base: Location
-    views: Mapping[str, JobView]
-    marked: Mark
-    tombstones: Mapping[ObjectKey, Tombstone]
+    objects: Counter[tuple[Scope, Action, Reason]] = field(default_factory=Counter)
+    bytes: Counter[tuple[Scope, Action, Reason]] = field(default_factory=Counter)
+    removals: Counter[str] = field(default_factory=Counter)
+    deletions: int = 0
+    revived: list[str] = field(default_factory=list)
+    reported: dict[tuple[Scope, str], Reported] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Decided:
+    """What a worker of the pass has found, and the sinks that took its verdicts."""
+
+    counts: Counts = field(default_factory=Counts)
+    sinks: list[VerdictSink] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidePass:
+    """Gives every object its verdict, and every verdict to a sink.
+
+    Attributes:
+        owners: Whose a place is.
+        jobs: Job id and bounds of each collected job, by key.
+        outside_jobs: What objects in no job directory are compared with.
+        scopes: Areas to report on.
+        open_sink: Returns a worker's sink.
+
+    """
+
+    owners: Owners
+    jobs: Mapping[str, tuple[str, JobBounds]]
     outside_jobs: JobBounds
     scopes: tuple[Scope, ...]
-    owners: dict[str | None, _Owner] = field(default_factory=dict)
+    open_sink: Callable[[], VerdictSink]
+    phase: str = "deciding"
 
-    def owner(self, row: Row) -> _Owner:
-        """Return whose an object is, looked up once a job directory."""
-        directory = row.place.job_directory
-        if directory not in self.owners:
-            self.owners[directory] = self._find(row.place)
-        return self.owners[directory]
+    def begin(self) -> Decided:
+        """See ``Pass``."""
+        return Decided(sinks=[self.open_sink()])
 
-    def _find(self, place: Place) -> _Owner:
-        key = self.marked.job_key(self.base, place)
-        view = None if key is None else self.views.get(key)
-        if key is None or view is None:
-            return _Owner("", "", self.outside_jobs)
-        return _Owner(key, view.evidence.job_id, view.bounds)
-
-    def verdict(self, row: Row, owner: _Owner) -> tuple[Artifact, Verdict]:
-        """Return what an object is, and what is to happen to it."""
-        artifact = recognise(row.name, row.place)
-        stored = StoredObject(
-            key=ObjectKey(row.key),
-            size=row.size or 0,
-            modified_at=instant(row.modified_us),
-            etag=row.etag,
+    def add(self, found: Decided, rows: MarkedRows) -> None:
+        """See ``Pass``."""
+        columns = rows.columns
+        keys = [self._owner(index, columns) for index in range(len(columns.kinds))]
+        distinct = list(dict.fromkeys(keys))
+        jobs = [self.jobs.get(key, ("", self.outside_jobs)) for key in distinct]
+        of_kind = np.array([distinct.index(key) for key in keys], np.int32)
+        owner = of_kind[columns.kind]
+        verdicts = kernel(
+            columns,
+            is_live=rows.is_live,
+            since_us=rows.tombstones.since_us,
+            has_tombstone=rows.tombstones.has,
+            owner=owner,
+            bounds=BoundsTable.of([bounds for _, bounds in jobs]),
         )
-        return artifact, decide(
-            stored,
-            artifact,
-            live=self.marked.live,
-            bounds=owner.bounds,
-            tombstone=self.tombstones.get(stored.key),
+        job_ids = [job_id for job_id, _ in jobs]
+        batch = verdict_batch(columns, *verdicts, owner=owner, job_ids=job_ids)
+        found.sinks[0].write(batch)
+        _count(found.counts, columns, verdicts)
+        _count_removals(found.counts, columns, verdicts, owner=owner, keys=distinct)
+        if len(self.scopes) > 1:
+            self._report(found.counts, rows, owner, job_ids)
+
+    def end(self, found: Decided) -> None:
+        """See ``Pass``."""
+        for sink in found.sinks:
+            sink.close()
+
+    def together(self, found: Iterable[Decided]) -> Decided:
+        """See ``Pass``."""
+        total = Decided()
+        for each in found:
+            _add(total.counts, each.counts)
+            total.sinks += each.sinks
+        return total
+
+    def _owner(self, kind: int, columns: Columns) -> str:
+        """Return the key of the collected job that owns a kind's objects, "" if none does."""
+        key = self.owners.job_key(columns.kinds[kind].place)
+        return key if key is not None and key in self.jobs else ""
+
+    def _report(
+        self, counts: Counts, rows: MarkedRows, owner: npt.NDArray[np.int32], job_ids: list[str]
+    ) -> None:
+        """Count objects of report-only areas: what no root refers to may be a leak of Flink's."""
+        columns = rows.columns
+        scopes = np.array([_SCOPES.index(kind.place.scope) for kind in columns.kinds])
+        is_metadata = np.array(
+            [kind.artifact.layout is Layout.METADATA for kind in columns.kinds], np.bool_
         )
+        scope = scopes[columns.kind]
+        is_named = (rows.is_live & columns.has_uuid) | is_metadata[columns.kind]
+        sizes = _numpy(columns)
+        for name in self.scopes:
+            chosen = np.flatnonzero(scope == _SCOPES.index(name))
+            if name is Scope.SHARED or not len(chosen):
+                continue
+            for number in np.unique(owner[chosen]).tolist():
+                part = chosen[owner[chosen] == number]
+                shown = counts.reported.setdefault((name, job_ids[number]), Reported())
+                _add_reported(
+                    shown, _reported(sizes[part], is_named[part], columns.modified_us[part])
+                )
 
 
-def decide_all(
-    deciding: Deciding, spool: Spool, *, sink: VerdictSink, progress: Progress
-) -> Counts:
-    """Write every object's verdict to the sink and return what they add up to."""
-    counts = Counts()
-    done = 0
-    for batch in rows(spool, deciding.base.name):
-        sink.write(_decide_batch(batch, deciding, counts))
-        done += len(batch)
-        progress("deciding", done)
-    return counts
+def _numpy(columns: Columns) -> npt.NDArray[np.int64]:
+    """Return the sizes in bytes."""
+    sizes = columns.batch.column("size").to_numpy(zero_copy_only=False)
+    return np.asarray(sizes, np.int64)
 
 
-def _decide_batch(batch: Iterable[Row], deciding: Deciding, counts: Counts) -> pa.RecordBatch:
-    columns: list[list[object]] = [[] for _ in VERDICT_SCHEMA]
-    for row in batch:
-        owner = deciding.owner(row)
-        artifact, verdict = deciding.verdict(row, owner)
-        _count(row, owner, verdict, counts)
-        if row.place.scope in deciding.scopes and row.place.scope is not Scope.SHARED:
-            _report(row, owner, deciding, counts)
-        values = (
-            owner.job_id,
-            row.key,
-            row.place.scope.value,
-            row.size,
-            row.modified_us,
-            row.etag,
-            artifact.checkpoint_id,
-            verdict.action.value,
-            verdict.reason.value,
-        )
-        for column, value in zip(columns, values, strict=True):
-            column.append(value)
-    typed = zip(columns, VERDICT_SCHEMA, strict=True)
-    arrays = [pa.array(column, type=each.type) for column, each in typed]
-    return pa.RecordBatch.from_arrays(arrays, schema=VERDICT_SCHEMA)
+def _count(counts: Counts, columns: Columns, verdicts: Verdicts) -> None:
+    """Add objects and bytes by area, action and reason."""
+    of_kind = np.array([_SCOPES.index(kind.place.scope) for kind in columns.kinds], np.int64)
+    shape = (len(_SCOPES), len(_ACTIONS), len(_REASONS))
+    cells = np.ravel_multi_index((of_kind[columns.kind], *verdicts), shape)
+    objects = np.bincount(cells, minlength=np.prod(shape))
+    sizes = np.zeros(len(objects), np.int64)
+    np.add.at(sizes, cells, _numpy(columns))
+    for cell in np.flatnonzero(objects).tolist():
+        scope, action, reason = np.unravel_index(cell, shape)
+        key = (_SCOPES[scope], _ACTIONS[action], _REASONS[reason])
+        counts.objects[key] += int(objects[cell])
+        counts.bytes[key] += int(sizes[cell])
 
 
-def _count(row: Row, owner: _Owner, verdict: Verdict, counts: Counts) -> None:
-    key = (row.place.scope, verdict.action, verdict.reason)
-    counts.objects[key] += 1
-    counts.bytes[key] += row.size or 0
-    if verdict.action in _REMOVAL or verdict.reason is Reason.IN_QUARANTINE:
-        counts.removals[owner.key] += 1
-    if verdict.action is Action.DELETE:
-        counts.deletions += 1
-    if verdict.action is Action.REVIVE:
-        counts.revived.append(row.key)
+def _count_removals(
+    counts: Counts,
+    columns: Columns,
+    verdicts: Verdicts,
+    *,
+    owner: npt.NDArray[np.int32],
+    keys: Sequence[str],
+) -> None:
+    """Add what is to go by job, what is due, and what a tombstone was wrong about."""
+    actions, reasons = verdicts
+    goes = _is(actions, Action.TOMBSTONE) | _is(actions, Action.DELETE)
+    goes |= _is(reasons, Reason.IN_QUARANTINE)
+    for number, removals in enumerate(np.bincount(owner[goes], minlength=len(keys)).tolist()):
+        if removals:
+            counts.removals[keys[number]] += removals
+    counts.deletions += int(np.count_nonzero(_is(actions, Action.DELETE)))
+    revived = np.flatnonzero(_is(actions, Action.REVIVE))[: _FEW - len(counts.revived)]
+    if len(revived):
+        counts.revived += columns.batch.column("key").take(pa.array(revived)).to_pylist()
 
 
-def _report(row: Row, owner: _Owner, deciding: Deciding, counts: Counts) -> None:
-    """Count an object of a report-only area: what no root refers to may be a leak of Flink's."""
-    shown = counts.reported.setdefault((row.place.scope, owner.job_id), Reported())
-    shown.objects += 1
-    shown.size += row.size or 0
-    if deciding.marked.names_file(row.name) or row.name == METADATA_NAME:
-        return
-    shown.unreferenced_objects += 1
-    shown.unreferenced_size += row.size or 0
-    if row.modified_us is not None:
-        shown.oldest_us = min(shown.oldest_us or row.modified_us, row.modified_us)
+def _is(codes: npt.NDArray[np.uint8], word: Action | Reason) -> _Mask:
+    code = action_code(word) if isinstance(word, Action) else reason_code(word)
+    return np.asarray(codes == code, np.bool_)
+
+
+def _reported(
+    sizes: npt.NDArray[np.int64], is_named: _Mask, modified_us: npt.NDArray[np.int64]
+) -> Reported:
+    """Return the sums of some objects of a report-only area; times are of the unreferenced."""
+    times = modified_us[~is_named & (modified_us != NO_TIME)]
+    return Reported(
+        objects=len(sizes),
+        size=int(sizes.sum()),
+        unreferenced_objects=int(np.count_nonzero(~is_named)),
+        unreferenced_size=int(sizes[~is_named].sum()),
+        oldest_us=int(times.min()) if len(times) else None,
+    )
+
+
+def _add_reported(total: Reported, more: Reported) -> None:
+    total.objects += more.objects
+    total.size += more.size
+    total.unreferenced_objects += more.unreferenced_objects
+    total.unreferenced_size += more.unreferenced_size
+    times = [at for at in (total.oldest_us, more.oldest_us) if at is not None]
+    total.oldest_us = min(times, default=None)
+
+
+def _add(total: Counts, more: Counts) -> None:
+    """Add what another worker counted."""
+    total.objects.update(more.objects)
+    total.bytes.update(more.bytes)
+    total.removals.update(more.removals)
+    total.deletions += more.deletions
+    total.revived += more.revived[: _FEW - len(total.revived)]
+    for key, shown in more.reported.items():
+        _add_reported(total.reported.setdefault(key, Reported()), shown)

@@ -1,0 +1,93 @@
+"""The verdicts of a plan as Parquet files, written by one worker or by many."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from orphangc.ports import VERDICT_SCHEMA
+
+__all__ = ["VerdictFiles"]
+
+_ROWS_PER_FILE = 5_000_000
+_REPEATED = ["job_id", "scope", "action", "reason"]
+"""Columns of few values; a dictionary of keys or ETags would be thrown away page after page."""
+
+
+class _Digested:
+    """A file that is only appended to, with the digest of what it has been given."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: BinaryIO = path.open("xb")
+        self.digest = hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.digest.update(data)
+        return self._file.write(data)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+    @property
+    def closed(self) -> bool:
+        return self._file.closed
+
+
+class VerdictFiles:
+    """A sink that writes new files into a folder; several of them may share it.
+
+    Attributes:
+        digests: sha256 by file name, of the files that are complete.
+
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.digests: dict[str, str] = {}
+        self._folder = folder
+        self._token = uuid.uuid4().hex
+        self._name = ""
+        self._rows = 0
+        self._file: _Digested | None = None
+        self._writer: pq.ParquetWriter | None = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append a batch of ``VERDICT_SCHEMA``."""
+        if self._writer is None or self._rows + batch.num_rows > _ROWS_PER_FILE:
+            self.close()
+            self._start()
+        assert self._writer is not None  # noqa: S101 - opened one line above
+        self._writer.write_batch(batch)
+        self._rows += batch.num_rows
+
+    def close(self) -> None:
+        """Complete the file at hand; a plan without objects has no files."""
+        if self._writer is None or self._file is None:
+            return
+        self._writer.close()
+        self._file.close()
+        self.digests[self._name] = self._file.digest.hexdigest()
+        self._writer = self._file = None
+
+    def _start(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._name = f"part-{len(self.digests):05d}-{self._token}.parquet"
+        self._file = _Digested(self._folder / self._name)
+        self._writer = pq.ParquetWriter(
+            self._file,
+            VERDICT_SCHEMA,
+            compression="zstd",
+            use_dictionary=_REPEATED,
+            write_statistics=["job_id", "key"],
+        )
+        self._rows = 0
