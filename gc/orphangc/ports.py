@@ -11,23 +11,35 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
 from orphangc.core.gate import ClusterFacts
+from orphangc.core.inventory import Inventory
+from orphangc.core.kernel import VERDICT_SCHEMA
 from orphangc.core.model import ObjectKey, StoredObject
+from orphangc.core.ranges import EVERYTHING, KeyRange
 from orphangc.core.uris import Location
 
 __all__ = [
+    "HIDDEN_SCHEMA",
     "LISTING_SCHEMA",
+    "OUTCOME_SCHEMA",
+    "VERDICT_SCHEMA",
     "Deleter",
     "DeletionResult",
     "DeletionStatus",
+    "Extras",
     "Folder",
+    "HiddenKind",
+    "Inventoried",
     "JobRegistry",
     "Lister",
+    "OutcomeSink",
+    "Pile",
     "Reader",
+    "Scratch",
     "StateFiles",
     "Storage",
     "StoreClock",
@@ -65,7 +77,15 @@ class Folder:
 
 
 class Lister(Protocol):
-    """Lists what is stored, uncached, all pages or an error."""
+    """Lists what is stored, uncached, all pages or an error.
+
+    Attributes:
+        is_ordered: Whether ``pages`` comes in the order of the keys' UTF-8 bytes and can start
+            anywhere; where not (local folders, HDFS, S3 directory buckets), one stream lists all.
+
+    """
+
+    is_ordered: bool
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
         """Yield every object at or below the folder ``prefix`` once, as ``LISTING_SCHEMA``.
@@ -76,6 +96,19 @@ class Lister(Protocol):
 
         Raises:
             StorageUnreachableError: The root is absent, access is denied, or a page failed.
+
+        """
+        ...
+
+    def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
+        """Yield the objects of one key range once, a batch each request, as ``LISTING_SCHEMA``.
+
+        In ascending order of the keys' UTF-8 bytes, which is checked: a store that breaks it is
+        an error, never a shorter listing. May be called from several threads at once.
+
+        Raises:
+            StorageUnreachableError: As ``objects``; also pages that are out of order.
+            ValueError: The store is not ordered and ``within`` is not ``EVERYTHING``.
 
         """
         ...
@@ -109,6 +142,10 @@ class DeletionStatus(StrEnum):
     GONE = "gone"
     CHANGED = "changed"
     FAILED = "failed"
+    REFUSED = "refused"
+    """For now: the store wants less asked of it, and has not touched the object."""
+    UNKNOWN = "unknown"
+    """No answer, or none that says what became of the object: it may be gone by now, or soon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +156,8 @@ class DeletionResult:
         key: The key that was asked for, exactly.
         status: ``GONE`` if it was absent already where the store can tell; ``CHANGED`` if the
             store refused because the object is another one by now (``If-Match``).
-        error: Code and message of the store, without credentials; ``None`` unless failed.
+        error: Code and message of the store, without credentials; ``None`` unless failed,
+            refused or unknown.
         version_id: The delete marker that a versioned bucket made, for ``Undeleter``.
 
     """
@@ -131,18 +169,27 @@ class DeletionResult:
 
 
 class Deleter(Protocol):
-    """Deletes exactly the keys it is given: no glob, no prefix, no recursion, no folder."""
+    """Deletes exactly the keys it is given: no glob, no prefix, no recursion, no folder.
+
+    Attributes:
+        batch_size: Most objects of one call.
+        at_once: How many calls at a time hide what each of them waits; 1 where none waits.
+
+    """
 
     batch_size: int
+    at_once: int
 
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
         """Return one result for each object, in order; never raise for a single object.
 
-        At most ``batch_size`` objects. Retries what is retriable (throttling, 5xx, also per-key
-        errors inside a successful answer) a bounded number of times.
+        At most ``batch_size`` objects, each looked at again first. Asks once: what was refused
+        for now, or got no answer, is the caller's to ask again, more slowly. May be called from
+        several threads at once.
 
         Raises:
-            StorageUnreachableError: The request as a whole was refused (credentials, bucket).
+            StorageUnreachableError: The objects could not be looked at, or the request as a whole
+                was refused (credentials, bucket): nothing was deleted.
 
         """
         ...
@@ -206,6 +253,65 @@ class Storage(Lister, Reader, Deleter, StoreClock, Protocol):
     is_versioned: bool
 
 
+@runtime_checkable
+class Inventoried(Protocol):
+    """A storage whose listing is an inventory of it: older than now, by hours or days.
+
+    All that it lists is a candidate at most. What is looked at one by one is as fresh as ever.
+
+    Attributes:
+        inventory: What stands in for the listing; ``objects`` are those of the last listing.
+
+    """
+
+    @property
+    def inventory(self) -> Inventory:
+        """Return what stands in for the listing."""
+        ...
+
+
+class HiddenKind(StrEnum):
+    """What costs money and stands in no listing, or is no object of Flink's in one."""
+
+    UPLOAD = "upload"
+    """A multipart upload that was neither completed nor aborted; its parts cost."""
+    NONCURRENT = "noncurrent"
+    """A version that a newer one or a delete marker hides."""
+    DELETE_MARKER = "delete_marker"
+    """What a deletion leaves in a versioned bucket."""
+    DIRECTORY_MARKER = "directory_marker"
+    """An empty object that some tool made to look like a folder."""
+
+
+HIDDEN_SCHEMA = pa.schema(
+    [
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("key", pa.string(), nullable=False),
+        pa.field("size", pa.int64()),
+        pa.field("at", pa.timestamp("us", tz="UTC")),
+    ]
+)
+"""One row a hidden thing; ``size`` is null where nobody counted its bytes."""
+
+
+class Extras(Protocol):
+    """Tells what a listing does not show, for a report (R28); nothing of it is ever touched."""
+
+    def uploads(self) -> Iterator[pa.RecordBatch]:
+        """Yield the unfinished uploads below the storage root, as ``HIDDEN_SCHEMA``.
+
+        Raises:
+            NotToldError: The store does not tell.
+            StorageUnreachableError: Anything else; what was yielded before is a part.
+
+        """
+        ...
+
+    def versions(self) -> Iterator[pa.RecordBatch]:
+        """Yield noncurrent versions and delete markers; as costly as a listing, else alike."""
+        ...
+
+
 class StateFiles(Protocol):
     """The state location: tombstones, journal, history and lock; never inside a storage root."""
 
@@ -256,39 +362,101 @@ class JobRegistry(Protocol):
         ...
 
 
-VERDICT_SCHEMA = pa.schema(
-    [
-        pa.field("job_id", pa.string(), nullable=False),
-        pa.field("key", pa.string(), nullable=False),
-        pa.field("scope", pa.string(), nullable=False),
-        pa.field("size", pa.int64(), nullable=False),
-        pa.field("modified_at", pa.timestamp("us", tz="UTC")),
-        pa.field("etag", pa.string()),
-        pa.field("checkpoint_id", pa.int64()),
-        pa.field("action", pa.string(), nullable=False),
-        pa.field("reason", pa.string(), nullable=False),
-    ]
+OUTCOME_SCHEMA = (
+    VERDICT_SCHEMA.append(pa.field("outcome", pa.string(), nullable=False))
+    .append(pa.field("error", pa.string()))
+    .append(pa.field("version_id", pa.string()))
 )
-"""One row an object: the verdict files of a plan."""
+"""One row for each verdict of a plan that asked for something: what became of it."""
 
 
-class Spool(Protocol):
-    """Holds one listing on disk, so that memory does not grow with the bucket."""
+class Pile(Protocol):
+    """Rows put aside on disk; picklable once it is closed."""
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        """Add a batch; not after ``close``."""
+        ...
+
+    def close(self) -> None:
+        """Take note that there are no more; may be called twice."""
+        ...
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield all that was appended, in order; closes; may be asked more than once."""
+        ...
+
+
+class Scratch(Protocol):
+    """Gives room for what is too much for memory, as long as a run lasts; picklable."""
+
+    def pile(self, schema: pa.Schema) -> Pile:
+        """Return an empty pile for rows of a schema."""
+        ...
+
+
+class OutcomeSink(Protocol):
+    """Takes what became of each verdict, batch by batch."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take a batch of ``OUTCOME_SCHEMA``."""
+        ...
+
+
+class SpoolPart(Protocol):
+    """Takes the rows of one key range; used by one thread at a time.
+
+    Attributes:
+        rows: How many it has taken.
+
+    """
+
+    rows: int
 
     def append(self, batch: pa.RecordBatch) -> None:
         """Add a batch of ``LISTING_SCHEMA``."""
         ...
 
+    def finish(self, within: KeyRange) -> None:
+        """Take note that these are all rows of a range: from now on it is listed.
+
+        A part that is not finished was never there.
+        """
+        ...
+
+
+class Spool(Protocol):
+    """Holds one listing on disk, so that memory does not grow with the bucket.
+
+    Attributes:
+        rows: How many rows the finished ranges have.
+
+    """
+
+    @property
+    def rows(self) -> int: ...
+
+    def part(self) -> SpoolPart:
+        """Return a new part; may be called from several threads at once."""
+        ...
+
+    def finished(self) -> list[KeyRange]:
+        """Return the ranges that are listed; also those of an interrupted run that left them."""
+        ...
+
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield all that was appended, in order; may be asked more than once."""
+        """Yield each row of the finished ranges once, in large batches; may be asked again."""
         ...
 
 
 class VerdictSink(Protocol):
-    """Takes the verdicts of a cycle, batch by batch."""
+    """Takes verdicts, batch by batch; picklable once it is closed."""
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take a batch of ``VERDICT_SCHEMA``."""
+        ...
+
+    def close(self) -> None:
+        """Take note that there are no more; may be called twice."""
         ...
 
 
@@ -296,7 +464,10 @@ class Progress(Protocol):
     """Is told how far a run has come; shows it to a person, or to nobody."""
 
     def __call__(self, phase: str, done: int, total: int | None = None) -> None:
-        """Take note: ``done`` objects of ``total`` (``None``: unknown) in ``phase``."""
+        """Take note: ``done`` objects of ``total`` in ``phase``.
+
+        ``None`` is unknown; a listing's total is an estimate that changes as it goes on.
+        """
         ...
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console, RenderableType
-from rich.markup import escape
 
 from orphangc import __version__
-from orphangc.errors import ExitCode, OrphanGcError
+from orphangc.errors import ExitCode
 from orphangc.shell import (
     demonstrating,
     diagnosing,
@@ -22,9 +19,11 @@ from orphangc.shell import (
     exporting,
     inspecting,
     planning,
+    sweeping,
     undeleting,
 )
 from orphangc.shell import options as o
+from orphangc.shell.exits import complain, run_to_exit
 from orphangc.shell.logs import configure_logs
 from orphangc.shell.render.tables import outcome_tables, plan_tables
 
@@ -110,19 +109,26 @@ def plan(  # noqa: PLR0913 - one parameter an option
     pin: o.Pin = None,
     engine: o.EngineOption = o.Engine.AUTO,
     spark_threshold: o.SparkThreshold = 10_000_000,
+    work: o.Work = None,
     state: o.State = None,
     max_delete_share: o.MaxDeleteShare = 0.5,
     max_deletes: o.MaxDeletes = None,
+    delete_rate: o.DeleteRate = 3200,
+    inventory: o.Inventory = None,
+    inventory_max_age: o.InventoryMaxAge = "72h",
+    noncurrent_versions: o.NoncurrentVersions = False,
     unsafe_acknowledge_root: o.AcknowledgeRoot = None,
 ) -> None:
     """List, mark and decide: one dry pass that deletes nothing and writes nothing under ROOT."""
     values = dict(locals())
-    for name in ("out", "report", "summary", "output", "engine", "spark_threshold"):
+    for name in ("out", "report", "summary", "output", "engine", "spark_threshold", "work"):
         del values[name]
-    o.check_engine(engine)
-    del spark_threshold  # one engine: there is nothing to choose
+    del spark_threshold  # nobody knows the number of objects before they are listed
+    choice = o.engine_choice(engine, work)
     settings = o.settings_from(values)
-    made, breakdown = planning.make_plan(settings, out=out, report=report, summary=summary)
+    made, breakdown = planning.make_plan(
+        settings, out=out, report=report, summary=summary, engine=choice
+    )
     if _is_json(output):
         _print_json(made.model_dump(mode="json"))
     else:
@@ -139,20 +145,28 @@ def sweep(
         bool, typer.Option("--delete", help="Delete what is due; without it nothing is deleted.")
     ] = False,
     flink_rest: o.FlinkRestOption = None,
+    delete_rate: Annotated[
+        int | None,
+        typer.Option(help="Most keys a second, instead of what the plan says."),
+    ] = None,
     unsafe_clear_halt: Annotated[
         bool,
         typer.Option(
             "--unsafe-clear-halt", help="Go on after a halt whose cause a person has found."
         ),
     ] = False,
+    engine: o.EngineOption = o.Engine.AUTO,
+    work: o.Work = None,
     output: o.OutputOption = None,
 ) -> None:
     """Carry out a saved plan: mark again, then lay tombstones, and delete if told to."""
-    made, result = planning.sweep_plan(
+    made, result = sweeping.sweep_plan(
         path,
         is_deleting=delete,
         flink_rest=tuple(flink_rest or ()),
+        delete_rate=delete_rate,
         clears_halt=unsafe_clear_halt,
+        engine=o.engine_choice(engine, work),
     )
     outcome = {
         "plan_id": made.plan_id,
@@ -223,7 +237,7 @@ def inspect(
             _print([t for each in documents for t in inspecting.checkpoint_tables(each)])
     failed = [each for each in documents if "error" in each]
     for each in failed:
-        _complain(f"{each['directory']}: {each['error']}")
+        complain(f"{each['directory']}: {each['error']}")
     if failed:
         raise typer.Exit(ExitCode(max(each["exit_code"] for each in failed)))
 
@@ -306,29 +320,6 @@ def demo(
     demonstrating.demonstrate(Console(width=100), keep)
 
 
-def _complain(message: str) -> None:
-    """Say in one line on stderr what went wrong."""
-    line = " ".join(message.split())
-    Console(stderr=True, soft_wrap=True, highlight=False).print(f"orphangc: {escape(line)}")
-
-
-def _on_signal(number: int, _: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)
-
-
 def main() -> NoReturn:
     """Run the command line and exit with its code; no error of ours shows a traceback."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _on_signal)
-    try:
-        app()
-    except OrphanGcError as err:
-        _complain(str(err))
-        sys.exit(err.exit_code)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(ExitCode.FAILED)
-    except OSError as err:
-        _complain(str(err))
-        sys.exit(ExitCode.FAILED)
-    sys.exit(ExitCode.DONE)
+    run_to_exit(app)
