@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 
 from orphangc.core.bounds import Bound, BoundName, JobBounds, SafetyMargins
 from orphangc.core.evidence import CycleEvidence, JobEvidence, Root, Survey, UnreadableRoot
-from orphangc.core.gate import CheckpointFacts, JobFacts
 from orphangc.core.file_names import FileNames
+from orphangc.core.gate import CheckpointFacts, JobFacts
 from orphangc.core.live import LiveSet, UuidSet
 from orphangc.core.model import JobId, Layout, Mode, ObjectKey, StoredObject, Tombstone
 from orphangc.core.names import Artifact, artifact_name

@@ -7,12 +7,14 @@ from enum import IntEnum
 __all__ = [
     "ExitCode",
     "LockHeldError",
+    "NotToldError",
     "OrphanGcError",
     "PlanMismatchError",
     "RefusedError",
     "RegistryUnavailableError",
     "SettingsError",
     "StorageUnreachableError",
+    "UnreadableInventoryError",
     "UnreadableMetadataError",
     "UnreadableSnapshotError",
 ]
@@ -61,6 +63,24 @@ class UnreadableMetadataError(OrphanGcError):
 
 class UnreadableSnapshotError(OrphanGcError):
     """A registry snapshot that is partial, damaged, or of an unknown form."""
+
+
+class UnreadableInventoryError(OrphanGcError):
+    """A report of S3 Inventory that is partial, damaged, or of an unknown form."""
+
+
+class NotToldError(OrphanGcError):
+    """The store does not tell: it may not, or it has no such request. Unknown is never zero.
+
+    Attributes:
+        is_forbidden: Whether it would tell somebody else.
+
+    """
+
+    def __init__(self, message: str, *, is_forbidden: bool) -> None:
+        """Keep which of both it is."""
+        super().__init__(message)
+        self.is_forbidden = is_forbidden
 
 
 class RefusedError(OrphanGcError):

@@ -1,6 +1,7 @@
 """How a sweep keeps to a quota of deletions, and what a key costs; prints, asserts nothing.
 
-Usage: ``python tests/bench/bench_delete.py [keys, default 300000] [rate, default 3200] [control=value ...]``
+Usage: ``python tests/bench/bench_delete.py [keys] [rate] [control=value ...]``, by default 300000
+keys at 3200 a second.
 
 Plans, tombstones, plans again and deletes nearly all keys of the synthetic endpoint of ``synth``,
 which grants 3,500 keys a second. Controls are those of ``synth/faults.py``, for example
@@ -54,6 +55,7 @@ class Watch(threading.Thread):
         self.over = threading.Event()
 
     def run(self) -> None:
+        """Note until it is over."""
         while not self.over.wait(0.1):
             self.seen.append((time.perf_counter(), self.synth.stats().get("keys_gone", 0)))
 

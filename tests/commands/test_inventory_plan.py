@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -232,6 +233,7 @@ def test_an_object_that_was_replaced_since_the_inventory_stays(inventoried: Inve
     inventoried.story.sweep(inventoried.plan(), "--delete")
     plan = inventoried.plan()
     inventoried.story.put(replaced, b"somebody else's")
+    time.sleep(1.1)  # within the same second the directory would not be still
     inventoried.story.sweep(plan, "--delete")
     found = inventoried.story.contents()
     assert replaced in found
@@ -247,7 +249,10 @@ def test_a_folder_in_shared_that_is_younger_than_the_inventory_stops_the_sweep(
     plan = inventoried.plan()
     inventoried.story.put(f"{JOB_ID}/shared/op_x_attempt_0/db/file", b"live")
     before = inventoried.story.contents()
-    assert inventoried.story.sweep(plan, "--delete").code == 4
+    time.sleep(1.1)
+    swept = inventoried.story.sweep(plan, "--delete")
+    assert swept.code == 4
+    assert "op_x_attempt_0" in swept.json["refused"][JOB_ID]
     assert inventoried.story.contents() == before
 
 

@@ -22,7 +22,10 @@ CONTRACT = {
     *("bounds", "jobs", "roots", "tallies"),
     *("objects_listed", "bytes_listed", "list_requests", "duration_seconds"),
 }
-ADDED = {"live_set_sha256", "reported", "warnings", "verdict_files", "settings"}
+ADDED = {
+    *("live_set_sha256", "reported", "warnings", "verdict_files", "settings"),
+    *("inventory", "extras"),
+}
 JOB = {
     *("job_id", "mode", "oldest_retained_checkpoint_id", "retained_checkpoint_ids"),
     *("live_objects", "cutoff", "missing", "evidence", "refused", "blocked"),

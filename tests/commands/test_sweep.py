@@ -152,7 +152,7 @@ def test_a_plan_that_is_swept_twice_does_no_harm(story) -> None:
     plan, _ = story.bed.cycle()
     before = contents(story.bed.root)
     assert story.bed.sweep(plan, "--delete").code == 0
-    assert (contents(story.bed.root), set(outcomes(plan).values())) == (before, {"changed"})
+    assert (contents(story.bed.root), set(outcomes(plan).values())) == (before, {"gone"})
 
 
 # --- which plan

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from datetime import UTC, datetime
@@ -11,14 +10,12 @@ import pytest
 import stamina
 
 from contracts.places import FILLED, listed, rows
-from contracts.servers.stub import BUCKET, Answer, error, head, page
+from contracts.servers.stub import BUCKET, Answer, error, page
 from orphangc.adapters.s3_client import S3Client
 from orphangc.adapters.s3_listing import S3Pages
 from orphangc.adapters.storages import open_state_files, open_storage
-from orphangc.core.model import StoredObject
 from orphangc.core.uris import canonical
 from orphangc.errors import SettingsError, StorageUnreachableError
-from orphangc.ports import DeletionStatus
 
 STAMP = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -33,37 +30,6 @@ def quick_retries(monkeypatch):
 
 def opened():
     return open_storage(f"s3://{BUCKET}")
-
-
-def judged(*keys: str) -> list[StoredObject]:
-    """Return the objects as ``page`` and ``head`` show them."""
-    return [StoredObject(key=k, size=7, modified_at=STAMP, etag=f"e-{k}") for k in keys]
-
-
-def deletions(stub, *answers) -> None:
-    """Let every HEAD find its object, and answer deletions one by one, the last for ever."""
-    given = list(answers)
-
-    def answer(request):
-        if request.method == "HEAD":
-            return head(request.path.rpartition("/")[2])
-        if request.is_listing:
-            return page([])
-        return given.pop(0) if len(given) > 1 else given[0]
-
-    stub.answer = answer
-
-
-def outcome(*deleted: str, **errors: str) -> Answer:
-    """Return the answer to DeleteObjects."""
-    body = "".join(f"<Deleted><Key>{key}</Key></Deleted>" for key in deleted)
-    for key, code in errors.items():
-        body += f"<Error><Key>{key}</Key><Code>{code}</Code><Message>m</Message></Error>"
-    return Answer(f"<DeleteResult>{body}</DeleteResult>")
-
-
-def keys_in(request) -> list[str]:
-    return re.findall(r"<Key>(.*?)</Key>", request.body.decode())
 
 
 def read_by(uri: str, *, is_fast: bool) -> list[dict]:
@@ -89,6 +55,10 @@ def read_by(uri: str, *, is_fast: bool) -> list[dict]:
         error("SlowDown", 503),
         error("NoSuchBucket", 404),
         page(["c"], truncated="maybe"),
+        page(["c"], extra="<IsTruncated>true</IsTruncated>"),
+        page(["c"], truncated="true", token="t2", extra="<IsTruncated>false</IsTruncated>"),
+        page(["c"], truncated="true", token="t2",
+             extra="<NextContinuationToken>t3</NextContinuationToken>"),
         Answer("<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>x</Key>"
                "<LastModified>yesterday</LastModified><ETag>e</ETag><Size>1</Size></Contents>"
                "</ListBucketResult>"),
@@ -96,7 +66,7 @@ def read_by(uri: str, *, is_fast: bool) -> list[dict]:
                "</Contents></ListBucketResult>"),
     ],
     ids=["no-token", "same-token", "no-flag", "html", "empty", "cut-off", "denied", "slow-down",
-         "no-bucket", "odd-flag", "odd-time", "no-facts"],
+         "no-bucket", "odd-flag", "two-flags", "other-flags", "two-tokens", "odd-time", "no-facts"],
 )  # fmt: skip
 def test_a_bad_second_page_is_an_error(stub, second):
     """The first thousand keys are not the listing."""
@@ -203,114 +173,6 @@ def test_both_readers_agree_on_odd_keys(s3_place):
     fast, slow = (read_by(s3_place.uri, is_fast=is_fast) for is_fast in (True, False))
     assert len(fast) == 10
     assert fast == slow
-
-
-# -- deleting --------------------------------------------------------------------------------
-
-
-def test_slow_down_for_some_keys_is_tried_again_for_those_only(stub):
-    """The answer is a 200; what was deleted is not asked for twice."""
-    deletions(stub, outcome("a", b="SlowDown", c="InternalError"), outcome("b", "c"))
-    results = opened().delete(judged("a", "b", "c"))
-    assert {result.status for result in results} == {DeletionStatus.DELETED}
-    assert [keys_in(request) for request in stub.asked("POST")] == [["a", "b", "c"], ["b", "c"]]
-
-
-def test_keys_that_stay_refused_fail_with_their_code(stub):
-    """A bounded number of requests; the others' results stand."""
-    deletions(stub, outcome("a", b="SlowDown"), outcome(b="SlowDown"))
-    first, second = opened().delete(judged("a", "b"))
-    assert first.status is DeletionStatus.DELETED
-    assert (second.status, second.error) == (DeletionStatus.FAILED, "SlowDown: m")
-    assert len(stub.asked("POST")) == 5
-
-
-def test_a_refused_key_fails_at_once(stub):
-    """AccessDenied does not pass by waiting."""
-    deletions(stub, outcome("a", b="AccessDenied"))
-    results = opened().delete(judged("a", "b"))
-    assert results[1].error == "AccessDenied: m"
-    assert len(stub.asked("POST")) == 1
-
-
-def test_a_key_that_the_answer_does_not_mention_failed(stub):
-    """Silence is not success."""
-    deletions(stub, outcome("a", "stranger"))
-    first, second = opened().delete(judged("a", "b"))
-    assert (first.status, second.status) == (DeletionStatus.DELETED, DeletionStatus.FAILED)
-
-
-def test_a_key_that_is_both_deleted_and_refused_failed(stub):
-    """The worse news counts."""
-    deletions(stub, outcome("a", a="AccessDenied"))
-    assert opened().delete(judged("a"))[0].status is DeletionStatus.FAILED
-
-
-def test_a_failed_condition_is_a_changed_object(stub):
-    """The store saw another ETag after we had looked."""
-    deletions(stub, outcome(a="PreconditionFailed"))
-    assert opened().delete(judged("a"))[0].status is DeletionStatus.CHANGED
-
-
-def test_the_condition_is_sent_with_every_key(stub):
-    """It closes the moment between look and deletion where the store honours it."""
-    deletions(stub, outcome("a", "b"))
-    opened().delete(judged("a", "b"))
-    (request,) = stub.asked("POST")
-    assert re.findall(r"<ETag>(.*?)</ETag>", request.body.decode()) == ["e-a", "e-b"]
-    assert b"<Quiet>true" not in request.body
-
-
-def test_a_store_that_refuses_conditions_gets_none_after_another_look(stub):
-    """OpenStack Swift rejects the request as malformed."""
-    deletions(stub, error("MalformedXML"), outcome("a"))
-    storage = opened()
-    assert storage.delete(judged("a"))[0].status is DeletionStatus.DELETED
-    assert [b"<ETag>" in request.body for request in stub.asked("POST")] == [True, False]
-    assert len(stub.asked("HEAD")) == 2
-
-
-@pytest.mark.parametrize("code", ["AccessDenied", "NoSuchBucket", "InvalidAccessKeyId"])
-def test_a_request_that_is_refused_as_a_whole_is_an_error(stub, code):
-    """Before anything was deleted, the caller learns it as an error."""
-    deletions(stub, error(code, 403))
-    with pytest.raises(StorageUnreachableError, match=code):
-        opened().delete(judged("a"))
-
-
-def test_what_was_deleted_before_a_refusal_is_not_forgotten(stub):
-    """The second request fails as a whole: its keys failed, the first one's are deleted."""
-    deletions(stub, outcome("a", b="SlowDown"), error("AccessDenied", 403))
-    first, second = opened().delete(judged("a", "b"))
-    assert (first.status, second.status) == (DeletionStatus.DELETED, DeletionStatus.FAILED)
-
-
-def test_a_look_that_fails_keeps_the_object(stub):
-    """One HEAD is denied: its key fails, and is not in the request."""
-    deletions(stub, outcome("a"))
-    usual = stub.answer
-    stub.answer = lambda r: Answer(status=403) if r.path.endswith("/b") else usual(r)
-    results = opened().delete(judged("a", "b"))
-    assert [result.status for result in results] == [DeletionStatus.DELETED, DeletionStatus.FAILED]
-    assert [keys_in(request) for request in stub.asked("POST")] == [["a"]]
-
-
-def test_a_changed_object_is_not_even_asked_for(stub):
-    """The second look is ours, so it works on stores that ignore conditions."""
-    deletions(stub, outcome("a", "b"))
-    changed = StoredObject(key="b", size=8, modified_at=STAMP, etag="e-b")
-    results = opened().delete([*judged("a"), changed])
-    assert results[1].status is DeletionStatus.CHANGED
-    assert [keys_in(request) for request in stub.asked("POST")] == [["a"]]
-
-
-def test_a_key_that_xml_cannot_hold_fails_alone(stub):
-    """A control character would spoil the request for all others."""
-    deletions(stub, outcome("a"))
-    results = opened().delete(judged("a", "b\x01", ""))
-    assert [result.status for result in results] == [
-        DeletionStatus.DELETED, DeletionStatus.FAILED, DeletionStatus.FAILED,
-    ]  # fmt: skip
 
 
 # -- reading, time, state --------------------------------------------------------------------

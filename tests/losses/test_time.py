@@ -106,7 +106,7 @@ def test_kopia_1253_time_that_moves_back_between_plan_and_sweep_is_refused(
     story.bed.cycle()
     plan = story.bed.plan()
     earlier = now() - timedelta(hours=2)
-    monkeypatch.setattr("orphangc.shell.planning.now", lambda: earlier)
+    monkeypatch.setattr("orphangc.shell.sweeping.now", lambda: earlier)
     ran = story.bed.sweep(plan, "--delete")
     assert (ran.code, all(path.exists() for path in story.orphans)) == (4, True)
 

@@ -164,7 +164,7 @@ class LocalStorage:
             return DeletionResult(key=wanted.key, status=self._unlink(wanted))
         except FileNotFoundError:
             return DeletionResult(key=wanted.key, status=DeletionStatus.GONE)
-        except (OSError, ValueError) as err:
+        except (OSError, ValueError, StorageUnreachableError) as err:
             reason = getattr(err, "strerror", None) or str(err)
             return DeletionResult(key=wanted.key, status=DeletionStatus.FAILED, error=reason)
 

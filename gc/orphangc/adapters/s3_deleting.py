@@ -1,73 +1,81 @@
 """Deleting in S3: exactly the keys that are asked for, each of them accounted for.
 
-Every object is looked at again with a HEAD request first: some stores accept an ``ETag`` in
-``DeleteObjects`` and ignore it (radosgw 16, moto 5), and no answer can tell them from those that
-honour it. Where it is honoured (AWS), it also closes the moment between look and deletion.
+Every object is looked at again right before: some stores accept an ``ETag`` in ``DeleteObjects``
+and ignore it (radosgw 16, moto 5), and no answer can tell them from those that honour it. Where it
+is honoured (AWS), it also closes the moment between look and deletion.
+
+A request is sent once. Who asked knows what else goes on, and asks again more slowly.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from http import HTTPStatus
 
-import stamina
 import structlog
+from botocore import exceptions as boto
 
 from orphangc.adapters.boundary import one_line
 from orphangc.adapters.s3_client import CALL_ERRORS, Answer, S3Client, error_code, error_text
+from orphangc.adapters.s3_delete_requests import DeleteRequests
 from orphangc.adapters.s3_facts import S3Facts
+from orphangc.adapters.s3_looks import S3Looks
 from orphangc.core.model import ObjectKey, StoredObject
 from orphangc.ports import DeletionResult, DeletionStatus
 
 __all__ = ["S3Deleting"]
 
-_RETRIABLE = {
-    "InternalError",
-    "OperationAborted",
-    "RequestTimeout",
-    "ServiceUnavailable",
+_SLOW_DOWN = {
     "SlowDown",
     "Throttling",
     "ThrottlingException",
     "TooManyRequests",
+    "429",
 }
+_PASSING = {"InternalError", "OperationAborted", "RequestTimeout", "ServiceUnavailable"}
 _CHANGED = {"PreconditionFailed", "ConditionalRequestConflict", "412"}
 _NO_CONDITIONS = {"NotImplemented", "MalformedXML", "InvalidArgument", "InvalidRequest"}
 _UNNAMEABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+_NEVER_SENT = (
+    boto.NoCredentialsError,
+    boto.PartialCredentialsError,
+    boto.CredentialRetrievalError,
+    boto.TokenRetrievalError,
+    boto.SSOError,
+    boto.ParamValidationError,
+    boto.ConnectTimeoutError,
+)
+"""Everything else that is no answer may have reached the store: aiobotocore words a connection
+that broke while the answer was on its way as one that could not be made."""
 
 _log = structlog.get_logger()
-
-
-class _SomeRefusedError(Exception):
-    """Some keys of a batch were refused for now."""
 
 
 class S3Deleting:
     """Deletes and undeletes keys of one root."""
 
-    def __init__(self, client: S3Client, facts: S3Facts) -> None:
+    def __init__(self, client: S3Client, facts: S3Facts, looks: S3Looks) -> None:
+        """Take a client that sends a request once, and what looks at objects."""
         self._client = client
         self._facts = facts
+        self._looks = looks
+        self._requests = DeleteRequests(client)
         self._has_conditions = True
 
+    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
+        """Return the fresh facts of each key; see ``Reader``."""
+        found: list[StoredObject | None] = []
+        for key, fact in zip(keys, self._looks.look(keys), strict=True):
+            if isinstance(fact, Exception):
+                raise self._client.explained(f"stat {key!r} in", fact) from fact
+            found.append(fact)
+        return found
+
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
-        """Return one result for each object, in order.
-
-        Raises:
-            StorageUnreachableError: The request was refused as a whole before any deletion.
-
-        """
+        """Return one result for each object, in order; see ``Deleter``."""
         results: dict[ObjectKey, DeletionResult] = {}
-        pending = self._still_the_same(objects, results)
-        try:
-            for attempt in stamina.retry_context(
-                on=_SomeRefusedError, attempts=5, timeout=60, wait_initial=0.2, wait_max=5
-            ):
-                with attempt:
-                    pending = self._delete_once(pending, results)
-                    _raise_for(pending)
-        except _SomeRefusedError:
-            _log.warning("deletion.given_up", keys=len(pending))
+        self._delete(self._still_the_same(objects, results), results)
         return [results[wanted.key] for wanted in objects]
 
     def undelete(self, markers: Sequence[tuple[ObjectKey, str]]) -> list[DeletionResult]:
@@ -83,74 +91,69 @@ class S3Deleting:
             if not key or _UNNAMEABLE.search(key):
                 results[key] = _failed(key, "the key cannot be named in a request")
         nameable = [wanted for wanted in objects if wanted.key not in results]
-        facts = self._facts.heads([wanted.key for wanted in nameable])
-        if facts and all(isinstance(fact, Exception) for fact in facts):
+        facts = self._looks.look([wanted.key for wanted in nameable])
+        if facts and all(isinstance(fact, Exception) and not _is_slow(fact) for fact in facts):
             self._facts.check_bucket()
         for wanted, fact in zip(nameable, facts, strict=True):
-            key = wanted.key
-            if fact is None:
-                results[key] = DeletionResult(key=key, status=DeletionStatus.GONE)
-            elif isinstance(fact, Exception):
-                results[key] = _failed(key, error_text(fact))
-            elif not fact.is_same_as(wanted):
-                results[key] = DeletionResult(key=key, status=DeletionStatus.CHANGED)
-            else:
+            if isinstance(fact, StoredObject) and fact.is_same_as(wanted):
                 same.append(wanted)
+            else:
+                results[wanted.key] = _looked(wanted.key, fact)
         return same
 
-    def _delete_once(
+    def _delete(
         self, pending: list[StoredObject], results: dict[ObjectKey, DeletionResult]
-    ) -> list[StoredObject]:
-        """Delete in one request; note every result, return the objects to try again."""
+    ) -> None:
+        """Delete in one request; note every result.
+
+        Raises:
+            StorageUnreachableError: The request was refused as a whole, or never sent.
+
+        """
         if not pending:
-            return []
-        is_first = not any(o.key in results for o in pending)
+            return
+        has_conditions = self._has_conditions  # another thread may find out meanwhile
         try:
-            answer = self._send(pending)
+            answer = self._send(pending, has_conditions=has_conditions)
         except CALL_ERRORS as err:
-            if self._has_conditions and error_code(err) in _NO_CONDITIONS:
+            if has_conditions and error_code(err) in _NO_CONDITIONS:
                 _log.warning("deletion.conditions_refused", code=error_code(err))
                 self._has_conditions = False
-                return self._delete_once(self._still_the_same(pending, results), results)
-            if is_first:
+                self._delete(self._still_the_same(pending, results), results)
+                return
+            status = _status_of(err)
+            if status is DeletionStatus.FAILED:
                 raise self._client.explained("delete in", err) from err
-            results.update({o.key: _failed(o.key, error_text(err)) for o in pending})
-            return []
-        return self._account(pending, answer, results)
+            results.update(_all(pending, status, error_text(err)))
+            return
+        self._account(pending, answer, results)
 
-    def _send(self, pending: list[StoredObject]) -> Answer:
+    def _send(self, pending: list[StoredObject], *, has_conditions: bool) -> Answer:
         root = self._client.root
-        wanted = [
-            {"Key": root + o.key, **({"ETag": o.etag} if self._has_conditions and o.etag else {})}
-            for o in pending
-        ]
-        return self._client.call("delete_objects", Delete={"Objects": wanted, "Quiet": False})
+        return self._requests.send(
+            [(root + o.key, o.etag if has_conditions else None) for o in pending]
+        )
 
     def _account(
         self,
         pending: list[StoredObject],
         answer: Answer,
         results: dict[ObjectKey, DeletionResult],
-    ) -> list[StoredObject]:
-        """Note what the answer says of each key; return those that were refused for now."""
+    ) -> None:
+        """Note what the answer says of each key; of the worse of two news the worse counts."""
         deleted = {entry.get("Key"): entry for entry in answer.get("Deleted", ())}
         errors = {entry.get("Key"): entry for entry in answer.get("Errors", ())}
-        again = []
-        for wanted in pending:
-            whole = self._client.root + wanted.key
+        for key in (wanted.key for wanted in pending):
+            whole = self._client.root + key
             if whole in errors:
-                results[wanted.key] = _refused(wanted.key, errors[whole])
-                if errors[whole].get("Code") in _RETRIABLE:
-                    again.append(wanted)
+                results[key] = _refused(key, errors[whole])
             elif whole in deleted:
-                results[wanted.key] = DeletionResult(
-                    key=wanted.key,
-                    status=DeletionStatus.DELETED,
-                    version_id=_marker(deleted[whole]),
+                results[key] = DeletionResult(
+                    key=key, status=DeletionStatus.DELETED, version_id=_marker(deleted[whole])
                 )
             else:
-                results[wanted.key] = _failed(wanted.key, "the store did not mention the key")
-        return again
+                error = "the store did not mention the key"
+                results[key] = DeletionResult(key=key, status=DeletionStatus.UNKNOWN, error=error)
 
     def _undelete(self, key: ObjectKey, version: str) -> DeletionResult:
         whole = self._client.root + key
@@ -178,10 +181,40 @@ class S3Deleting:
             request = {"KeyMarker": following, "VersionIdMarker": answer["NextVersionIdMarker"]}
 
 
-def _raise_for(refused: list[StoredObject]) -> None:
-    """Ask for another attempt if there is something to attempt."""
-    if refused:
-        raise _SomeRefusedError
+def _is_slow(err: BaseException) -> bool:
+    """Return whether the store wants less asked of it, and has done nothing."""
+    return error_code(err) in _SLOW_DOWN
+
+
+def _status_of(err: BaseException) -> DeletionStatus:
+    """Return what a failed request means for each of its keys."""
+    if _is_slow(err):
+        return DeletionStatus.REFUSED
+    if isinstance(err, boto.ClientError):
+        status = err.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        is_final = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+        if is_final and error_code(err) not in _PASSING:
+            return DeletionStatus.FAILED
+    return DeletionStatus.FAILED if isinstance(err, _NEVER_SENT) else DeletionStatus.UNKNOWN
+
+
+def _all(
+    objects: Iterable[StoredObject], status: DeletionStatus, error: str
+) -> dict[ObjectKey, DeletionResult]:
+    text = one_line(error)
+    return {o.key: DeletionResult(key=o.key, status=status, error=text) for o in objects}
+
+
+def _looked(key: ObjectKey, fact: StoredObject | Exception | None) -> DeletionResult:
+    """Return the result of an object that is not what it was, or could not be looked at."""
+    if fact is None:
+        return DeletionResult(key=key, status=DeletionStatus.GONE)
+    if isinstance(fact, StoredObject):
+        return DeletionResult(key=key, status=DeletionStatus.CHANGED)
+    if _is_slow(fact):
+        error = one_line(error_text(fact))
+        return DeletionResult(key=key, status=DeletionStatus.REFUSED, error=error)
+    return _failed(key, error_text(fact))
 
 
 def _marker(entry: dict[str, object]) -> str | None:
@@ -196,7 +229,11 @@ def _refused(key: ObjectKey, entry: dict[str, object]) -> DeletionResult:
         return DeletionResult(key=key, status=DeletionStatus.CHANGED)
     if code == "NoSuchKey":
         return DeletionResult(key=key, status=DeletionStatus.GONE)
-    return _failed(key, f"{code}: {entry.get('Message', '')}".rstrip(": "))
+    status = DeletionStatus.UNKNOWN if code in _PASSING else DeletionStatus.FAILED
+    error = one_line(f"{code}: {entry.get('Message', '')}".rstrip(": "))
+    return DeletionResult(
+        key=key, status=DeletionStatus.REFUSED if code in _SLOW_DOWN else status, error=error
+    )
 
 
 def _failed(key: ObjectKey, error: str) -> DeletionResult:

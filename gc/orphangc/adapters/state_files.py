@@ -30,7 +30,6 @@ _MEMORY = threading.RLock()
 """fsspec's memory file system is one dictionary a process, without a lock of its own."""
 
 
-
 def cannot_lock(location: Location, why: object) -> SettingsError:
     """Return the error for a location where two runs could both believe that they made a file."""
     return SettingsError(f"state location {location} cannot lock ({why}); choose another one")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from orphangc.adapters.fsspec_storage import FsspecStorage
 from orphangc.adapters.local_storage import LocalStorage
+from orphangc.adapters.s3_extras import S3Extras
 from orphangc.adapters.s3_state_files import S3StateFiles
 from orphangc.adapters.s3_storage import S3Storage
 from orphangc.adapters.state_files import FsspecStateFiles, LocalStateFiles
 from orphangc.core.uris import Location, canonical
 from orphangc.errors import SettingsError
-from orphangc.ports import StateFiles, Storage
+from orphangc.ports import Extras, StateFiles, Storage
 
-__all__ = ["open_state_files", "open_storage"]
+__all__ = ["open_extras", "open_state_files", "open_storage"]
 
 
 def open_storage(where: str | Location) -> Storage:
@@ -30,6 +31,17 @@ def open_storage(where: str | Location) -> Storage:
             return S3Storage(location)
         case _:
             return FsspecStorage(location)
+
+
+def open_extras(where: str | Location) -> Extras | None:
+    """Return who tells what a listing of ``where`` does not show, ``None`` where nobody can.
+
+    Raises:
+        SettingsError: ``where`` is no place.
+
+    """
+    location = _location(where)
+    return S3Extras(location) if location.scheme == "s3" else None
 
 
 def open_state_files(where: str | Location) -> StateFiles:

@@ -17,7 +17,7 @@ _LENGTH: Final = 36
 _HYPHENS: Final = (8, 13, 18, 23)
 _DIGITS: Final = np.array([at for at in range(_LENGTH) if at not in _HYPHENS])
 _NO_DIGIT: Final = 255
-_WINDOW: Final = 1 << 20
+_WINDOW: Final = 1 << 17
 """Bytes looked at together: a hostile file of nothing but hyphens needs no memory."""
 
 _VALUES: Final = np.full(256, _NO_DIGIT, np.uint8)

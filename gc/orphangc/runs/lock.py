@@ -10,17 +10,28 @@ safety (orphanhood is stable, deletion idempotent); they would spoil each other'
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from time import monotonic
+from typing import Self
 
-from orphangc.errors import LockHeldError
+import structlog
+
+from orphangc.errors import LockHeldError, OrphanGcError, StorageUnreachableError
 from orphangc.ports import StateFiles
 
-__all__ = ["TIME_TO_LIVE", "Holder", "Lock", "acquire"]
+__all__ = ["TIME_TO_LIVE", "Holder", "Lock", "Renewal", "acquire"]
+
+log = structlog.get_logger()
 
 TIME_TO_LIVE = timedelta(minutes=30)
-"""A lock not renewed for so long is that of a dead run; batches renew it every minute."""
+"""A lock not renewed for so long is that of a dead run; a living one renews it every minute."""
+
+_RENEWS_EVERY = timedelta(minutes=1)
+_GIVES_UP_AFTER = TIME_TO_LIVE / 2
+"""A run that could not renew for so long stops, long before others may take it for dead."""
 
 _ATTEMPTS = 5
 _RELEASED = b'{"released": true}'
@@ -63,8 +74,8 @@ class Lock:
     name: str
     holder: Holder
 
-    def renew(self) -> None:
-        """Show that the run is alive, after making sure that it still holds the lock.
+    def check(self) -> None:
+        """Make sure that the run still holds the lock.
 
         Raises:
             LockHeldError: Another run has taken the lock over.
@@ -74,12 +85,68 @@ class Lock:
         own = self.files.read(f"{self.folder}/{self.name}")
         if max(names, default=None) != self.name or own != self.holder.encoded():
             raise LockHeldError(f"the lock in {self.files.location} was taken over by another run")
+
+    def renew(self) -> None:
+        """Show that the run is alive, after making sure that it still holds the lock.
+
+        Raises:
+            LockHeldError: Another run has taken the lock over.
+
+        """
+        self.check()
         self.files.write(f"{self.folder}/{self.name}", self.holder.encoded())
 
     def release(self) -> None:
         """Give the lock back, if it is still ours."""
         if self.files.read(f"{self.folder}/{self.name}") == self.holder.encoded():
             self.files.write(f"{self.folder}/{self.name}", _RELEASED)
+
+
+class Renewal:
+    """Renews a lock in the background for as long as a block lasts, whatever the block does."""
+
+    def __init__(self, lock: Lock, *, every: timedelta = _RENEWS_EVERY) -> None:
+        self._lock = lock
+        self._every = every
+        self._over = threading.Event()
+        self._lost: OrphanGcError | None = None
+        self._thread = threading.Thread(target=self._renew, name="lock", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Renew no more, so that the lock can be given back."""
+        self._over.set()
+        self._thread.join()
+
+    def check(self) -> None:
+        """Make sure that the lock was not lost as far as is known; asks nothing.
+
+        Raises:
+            LockHeldError: Another run has taken the lock over.
+            StorageUnreachableError: It could not be renewed for too long.
+
+        """
+        if self._lost is not None:
+            raise self._lost
+
+    def _renew(self) -> None:
+        renewed = monotonic()
+        while not self._over.wait(self._every.total_seconds()):
+            try:
+                self._lock.renew()
+                renewed = monotonic()
+            except StorageUnreachableError as err:
+                log.warning("lock.not_renewed", reason=str(err))
+                if monotonic() - renewed > _GIVES_UP_AFTER.total_seconds():
+                    self._lost = err
+                    return
+            except OrphanGcError as err:
+                self._lost = err
+                return
 
 
 def _names(files: StateFiles, folder: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What roots refer to and nothing shows (R8): found by counting first, by name only if need be."""
+"""What roots refer to and nothing shows (R8): told by fingerprints, by name only if need be."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from orphangc.core.evidence import JobEvidence, Root
 from orphangc.core.file_names import FileNames
+from orphangc.core.fingerprint import NOTHING, Fingerprint
 from orphangc.core.live import UuidSet
 from orphangc.core.marked import MarkedRows
 from orphangc.core.model import ObjectKey
@@ -115,24 +116,26 @@ class _FoundPass:
 def missing_of(
     expected: Expected, surveyed: Surveyed, engine: Engine, progress: Progress
 ) -> Missing:
-    """Return what is expected and not listed; a further pass only where the counts differ.
+    """Return what is expected and not listed; a further pass only where there is a difference.
 
     Raises:
         StorageUnreachableError: A name was listed twice, so the listing cannot be trusted.
 
     """
-    for head, uuids in expected.heads.items():
-        if surveyed.present[head] > len(uuids):
-            raise StorageUnreachableError(f"the listing shows names below {head!r} twice")
-    uneven = {h: u for h, u in expected.heads.items() if surveyed.present[h] < len(u)}
+    uneven = {
+        head: uuids
+        for head, uuids in expected.heads.items()
+        if surveyed.present.get(head, NOTHING) != Fingerprint.of(*uuids.columns())
+    }
     heads: dict[str, UuidSet] = {}
-    if uneven:
-        found = engine.run(_FoundPass(uneven), progress)
-        for head, uuids in uneven.items():
-            hi, lo = uuids.columns()
-            lacking = ~found.get(head, UuidSet()).contains(hi, lo)
-            heads[head] = UuidSet()
-            heads[head].extend(hi[lacking], lo[lacking])
+    found = engine.run(_FoundPass(uneven), progress) if uneven else {}
+    for head, uuids in uneven.items():
+        hi, lo = uuids.columns()
+        lacking = ~found.get(head, UuidSet()).contains(hi, lo)
+        if surveyed.present.get(head, NOTHING).number != len(uuids) - np.count_nonzero(lacking):
+            raise StorageUnreachableError(f"the listing shows names below {head!r} twice")
+        heads[head] = UuidSet()
+        heads[head].extend(hi[lacking], lo[lacking])
     return Missing(heads, expected.others - surveyed.others)
 
 

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc import __version__
-from orphangc.core.model import Action, JobId, ObjectKey, Outcome, Reason, StoredObject, Tombstone
+from orphangc.core.model import Action, Reason, Scope
 from orphangc.core.plan import Plan
 from orphangc.core.settings import StorageRootSettings
+from orphangc.core.tombstones import Tombstones
 from orphangc.core.uris import canonical
 from orphangc.errors import PlanMismatchError
+from orphangc.ports import VERDICT_SCHEMA, Reader, Scratch
+from orphangc.runs.shards import Cuts, Shards, shard_of, shelved
 
-__all__ = ["Asked", "Fresh", "asked_of", "check_plan", "tombstone_for"]
+__all__ = ["Agreement", "Fresh", "FreshSink", "agreements", "asked_of", "check_plan", "mask_of"]
 
 _MINIMAL_PLAN_LIFE = timedelta(hours=1)
+_LOOKED_AT_ONCE = 1000
+_SEEN = ["key", "size", "modified_at", "etag", "action", "reason"]
+_SEEN_SCHEMA = pa.schema([VERDICT_SCHEMA.field(name) for name in _SEEN])
+_Mask = npt.NDArray[np.bool_]
 
 
 def check_plan(plan: Plan, settings: StorageRootSettings, now: datetime) -> None:
@@ -39,88 +47,190 @@ def check_plan(plan: Plan, settings: StorageRootSettings, now: datetime) -> None
         raise PlanMismatchError(f"the plan was made {age} ago, longer than {life}: make a new one")
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One verdict that asks for something."""
-
-    row: Mapping[str, Any]
-
-    @property
-    def key(self) -> ObjectKey:
-        """Return the object's key."""
-        return ObjectKey(self.row["key"])
-
-    @property
-    def action(self) -> Action:
-        """Return what is asked for."""
-        return Action(self.row["action"])
-
-    @property
-    def stored(self) -> StoredObject:
-        """Return the object as it was listed."""
-        row = self.row
-        return StoredObject(
-            key=self.key, size=row["size"], modified_at=row["modified_at"], etag=row["etag"]
-        )
-
-    def with_outcome(
-        self, outcome: Outcome, *, error: str | None = None, version_id: str | None = None
-    ) -> dict[str, Any]:
-        """Return the row of ``outcomes.parquet``."""
-        return {**self.row, "outcome": outcome, "error": error, "version_id": version_id}
-
-
-def asked_of(batches: Iterable[pa.RecordBatch]) -> list[Asked]:
-    """Return the verdicts that ask for something, of any number of ``VERDICT_SCHEMA`` batches."""
-    asking = (batch.filter(pc.not_equal(batch.column("action"), Action.KEEP)) for batch in batches)
-    return [Asked(row) for batch in asking for row in batch.to_pylist()]
+def asked_of(batches: Iterable[pa.RecordBatch], scratch: Scratch) -> Shards:
+    """Return the verdicts of a plan that ask for something, put aside by key."""
+    return shelved(
+        (batch.filter(pc.not_equal(batch["action"], Action.KEEP)) for batch in batches),
+        VERDICT_SCHEMA,
+        scratch,
+    )
 
 
 @dataclass(slots=True)
-class Fresh:
-    """Takes the verdicts of a fresh cycle, and keeps what asks for something.
+class FreshSink:
+    """Takes the verdicts of a fresh cycle, and puts aside what a plan may be held against.
 
     Attributes:
-        known: The tombstones.
-        asking: What the cycle asks for, by key.
-        listed_tombstones: Tombstoned keys that are still stored.
-        in_quarantine: Keys that wait.
+        known: The tombstones, given back when the sink is closed.
+        asking: What the cycle asks for, and what waits in quarantine.
+        is_listed: bool[len(known)], which tombstones' keys are still stored.
+        is_revived: bool[len(known)], which of them are referred to again.
 
     """
 
-    known: Mapping[ObjectKey, Tombstone]
-    asking: dict[ObjectKey, Asked] = field(default_factory=dict)
-    listed_tombstones: set[ObjectKey] = field(default_factory=set)
-    in_quarantine: set[ObjectKey] = field(default_factory=set)
-    _known_keys: pa.Array = field(init=False)
+    known: Tombstones | None
+    asking: Shards
+    is_listed: _Mask
+    is_revived: _Mask
 
-    def __post_init__(self) -> None:
-        """Prepare the look-up of tombstoned keys."""
-        self._known_keys = pa.array(list(self.known), type=pa.string())
+    @classmethod
+    def opened(cls, known: Tombstones, cuts: Cuts, scratch: Scratch) -> FreshSink:
+        """Return an empty sink."""
+        shards = Shards(scratch, _SEEN_SCHEMA, cuts)
+        return cls(known, shards, *(np.zeros(len(known), np.bool_) for _ in range(2)))
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take a batch of ``VERDICT_SCHEMA``."""
-        self.asking.update((each.key, each) for each in asked_of([batch]))
-        keys = batch.column("key")
-        waits = pc.equal(batch.column("reason"), Reason.IN_QUARANTINE)
-        self.in_quarantine.update(keys.filter(waits).to_pylist())
-        is_known = pc.is_in(keys, value_set=self._known_keys)
-        self.listed_tombstones.update(keys.filter(is_known).to_pylist())
+        is_waiting = pc.equal(batch["reason"], Reason.IN_QUARANTINE)
+        is_asking = pc.not_equal(batch["action"], Action.KEEP)
+        self.asking.write(batch.filter(pc.or_(is_asking, is_waiting)).select(_SEEN))
+        if self.known is not None and len(self.known):
+            shared = batch.filter(pc.equal(batch["scope"], Scope.SHARED))
+            rows = self.known.rows_of(shared["key"])
+            is_revived = mask_of(pc.equal(shared["action"], Action.REVIVE))
+            self.is_listed[rows[rows >= 0]] = True
+            self.is_revived[rows[is_revived & (rows >= 0)]] = True
 
-    def agrees(self, planned: Asked) -> bool:
-        """Return whether the cycle asks for the same, for the very same object."""
-        now = self.asking.get(planned.key)
-        return now is not None and now.action is planned.action and now.stored == planned.stored
+    def close(self) -> None:
+        """Take note that there are no more."""
+        self.known = None
+        self.asking.close()
 
 
-def tombstone_for(
-    planned: Asked, plan: Plan, *, since: datetime, fresh: Fresh
-) -> Tombstone | Outcome:
-    """Return the tombstone of one object if the fresh cycle agrees, else what became of it."""
-    asked = fresh.asking.get(planned.key)
-    if planned.key in fresh.in_quarantine or (asked and asked.action is Action.DELETE):
-        return Outcome.DONE
-    if not fresh.agrees(planned):
-        return Outcome.CHANGED
-    job_id = JobId(planned.row["job_id"])
-    return Tombstone(object=planned.stored, job_id=job_id, since=since, plan_id=plan.plan_id)
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """What a fresh cycle says.
+
+    Attributes:
+        known: The tombstones at its start.
+        is_listed: bool[len(known)], which of their keys are still stored.
+        is_revived: bool[len(known)], which of their objects are referred to again.
+        parts: What it asks for, by worker.
+
+    """
+
+    known: Tombstones
+    is_listed: _Mask
+    is_revived: _Mask
+    parts: tuple[Shards, ...]
+
+    @classmethod
+    def of(cls, known: Tombstones, sinks: Sequence[object]) -> Fresh:
+        """Return what all workers' sinks have taken."""
+        is_listed, is_revived = (np.zeros(len(known), np.bool_) for _ in range(2))
+        parts = []
+        for sink in sinks:
+            assert isinstance(sink, FreshSink)  # noqa: S101 - opened by the sweep
+            is_listed |= sink.is_listed
+            is_revived |= sink.is_revived
+            parts.append(sink.asking)
+        return cls(known, is_listed, is_revived, tuple(parts))
+
+    def shard(self, number: int, keys: pa.Array) -> pa.RecordBatch:
+        """Return what the cycle asks for some keys of one shard; it may ask for many more."""
+        return shard_of(self.parts, number, _SEEN_SCHEMA, among=keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """One shard of a plan, n rows by key, held against the fresh cycle.
+
+    Attributes:
+        number: Of the shard.
+        rows: The plan's, ``VERDICT_SCHEMA``.
+        agrees: bool[n], whether the cycle asks for the same, for the very same object.
+        waits: bool[n], whether the object has a tombstone of its own by now.
+        is_absent: bool[n], whether it is not stored any more.
+        tombstone: int64[n], row of the key's tombstone, -1 without one.
+
+    """
+
+    number: int
+    rows: pa.RecordBatch
+    agrees: _Mask
+    waits: _Mask
+    is_absent: _Mask
+    tombstone: npt.NDArray[np.int64]
+
+    def asking_for(self, action: Action) -> Agreement:
+        """Return the rows that ask for one action."""
+        mask = mask_of(pc.equal(self.rows["action"], action))
+        return Agreement(
+            number=self.number,
+            rows=self.rows.filter(pa.array(mask)),
+            agrees=self.agrees[mask],
+            waits=self.waits[mask],
+            is_absent=self.is_absent[mask],
+            tombstone=self.tombstone[mask],
+        )
+
+
+def agreements(planned: Shards, fresh: Fresh, reader: Reader) -> Iterator[Agreement]:
+    """Yield a plan shard by shard, in the order of its keys.
+
+    Raises:
+        StorageUnreachableError: Objects that neither the cycle nor a tombstone tells of could not
+            be looked at.
+
+    """
+    for number in range(len(planned.cuts.keys) + 1):
+        rows = shard_of([planned], number, VERDICT_SCHEMA)
+        if rows.num_rows:
+            yield _agreement(number, rows, fresh, reader)
+
+
+def _agreement(number: int, rows: pa.RecordBatch, fresh: Fresh, reader: Reader) -> Agreement:
+    asking = fresh.shard(number, rows["key"])
+    at = pc.index_in(rows["key"], value_set=asking["key"])
+    now = asking.take(at)
+    is_asked = mask_of(at.is_valid())
+    same = [_is_equal(rows[name], now[name]) for name in ("size", "modified_at", "etag")]
+    is_same = is_asked & np.logical_and.reduce(same)
+    agrees = is_same & _is_equal(rows["action"], now["action"])
+    has_own = mask_of(pc.equal(now["reason"], Reason.IN_QUARANTINE)) | mask_of(
+        pc.equal(now["action"], Action.DELETE)
+    )
+    tombstone = fresh.known.rows_of(rows["key"])
+    return Agreement(
+        number=number,
+        rows=rows,
+        agrees=agrees,
+        waits=has_own & is_same,
+        is_absent=_absent(rows, ~is_asked, tombstone, fresh=fresh, reader=reader),
+        tombstone=tombstone,
+    )
+
+
+def mask_of(values: pa.Array) -> _Mask:
+    """Return a boolean column as a mask; null is no."""
+    filled: _Mask = pc.fill_null(values, False).to_numpy(zero_copy_only=False)  # noqa: FBT003
+    return filled
+
+
+def _is_equal(left: pa.Array, right: pa.Array) -> _Mask:
+    """Return bool[n]: both the same, or both null."""
+    both_null = pc.and_(left.is_null(), right.is_null())
+    return mask_of(pc.equal(left, right)) | mask_of(both_null)
+
+
+def _absent(
+    rows: pa.RecordBatch,
+    is_unasked: _Mask,
+    tombstone: npt.NDArray[np.int64],
+    *,
+    fresh: Fresh,
+    reader: Reader,
+) -> _Mask:
+    """Return bool[n]: what the cycle's listing did not show.
+
+    Of a key with a tombstone the cycle took note. Any other one is looked at: it was swept
+    before, or something else than an orphan by now.
+    """
+    absent = is_unasked & (tombstone >= 0)
+    absent[absent] = ~fresh.is_listed[tombstone[absent]]
+    unknown = np.flatnonzero(is_unasked & (tombstone < 0))
+    for start in range(0, len(unknown), _LOOKED_AT_ONCE):
+        some = unknown[start : start + _LOOKED_AT_ONCE]
+        found = reader.stat(rows["key"].take(pa.array(some)).to_pylist())
+        absent[some] = [each is None for each in found]
+    return absent

@@ -79,7 +79,7 @@ def plan_of(found: Found, settings: StorageRootSettings, outside: Outside) -> Pl
         extras=extras_part(
             outside.extras, surveyed.markers, with_versions=settings.noncurrent_versions
         ),
-        warnings=_warnings(found.views, surveyed),
+        warnings=_warnings(found),
         settings=settings,
     )
 
@@ -137,11 +137,19 @@ def _inventory_part(storage: Storage) -> InventoryPart | None:
     )
 
 
-def _warnings(views: Mapping[str, JobView], surveyed: Surveyed) -> tuple[str, ...]:
+def _warnings(found: Found) -> tuple[str, ...]:
     """Return what is worth a look though it stops nothing."""
-    collected = [view.evidence for view in views.values() if view.evidence.is_collected]
+    warnings = []
+    collected = [each.evidence for each in found.views.values() if each.evidence.is_collected]
     if any(job.own_roots for job in collected) and not any(
-        shown.live_objects for shown in surveyed.jobs.values()
+        shown.live_objects for shown in found.looked.surveyed.jobs.values()
     ):
-        return ("roots were read, but nothing in the listing is referred to: an alias missing?",)
-    return ()
+        warnings.append(
+            "roots were read, but nothing in the listing is referred to: an alias missing?"
+        )
+    if found.seen.listed.is_resumed:
+        warnings.append(
+            "a part of the listing is that of an interrupted plan: what changed since then in"
+            " shared/ is not in this one; a sweep lists anew"
+        )
+    return tuple(warnings)

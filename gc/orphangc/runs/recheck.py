@@ -2,22 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from orphangc.core.columns import Recogniser
 from orphangc.core.evidence import JobEvidence, JobState, Root, UnreadableRoot
-from orphangc.core.gate import ClusterFacts, gate_problem, is_same_incarnation
-from orphangc.core.names import uuid_of
+from orphangc.core.gate import ClusterFacts, JobFacts, gate_problem, is_same_incarnation
+from orphangc.core.live import UuidSet
+from orphangc.core.model import JobId
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Location
-from orphangc.errors import RefusedError, RegistryUnavailableError
+from orphangc.errors import OrphanGcError, RefusedError, RegistryUnavailableError
+from orphangc.ports import LISTING_SCHEMA
+from orphangc.runs.lock import Lock
 from orphangc.runs.observe import Outside, read_root_at, reported_places
 from orphangc.runs.roots import RootReader
+from orphangc.runs.sharing import Shared
+from orphangc.runs.state import RootState
 
-__all__ = ["Recheck"]
+__all__ = ["Now", "Recheck", "Watched", "watched"]
+
+_PATIENCE_SECONDS = 0.5
+"""The look after a batch waits so long for the one before another batch, which serves both."""
+
+_Words = npt.NDArray[np.uint64]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """The few facts of one job that a deletion rests on; picklable.
+
+    Attributes:
+        job_id: Of the job, "" if unknown.
+        key: Names it in messages.
+        after: What REST said of it at the end of the cycle, by each cluster that knows it.
+        stable: Newest root folder of a living job, which must still be there.
+
+    """
+
+    job_id: JobId
+    key: str
+    after: tuple[JobFacts, ...]
+    stable: Location | None
+
+
+def watched(jobs: Iterable[JobEvidence]) -> tuple[Watched, ...]:
+    """Return what must not change of the jobs that a deletion rests on.
+
+    Args:
+        jobs: Collected ones, and living ones that feed on them, wherever they lie.
+
+    """
+    return tuple(
+        Watched(
+            job_id=job.job_id,
+            key=job.key,
+            after=job.after,
+            stable=None if job.state is JobState.ENDED or latest is None else latest.folder,
+        )
+        for job in jobs
+        for latest in [job.latest]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """What one look found: the evidence still held, and these names were in use.
+
+    Attributes:
+        named: UUIDs that some root names, or named while the sweep went on.
+        root_name: Last part of the storage root.
+        stopped_by: Why nothing more may be deleted, whatever the roots say.
+
+    """
+
+    named: UuidSet
+    root_name: str
+    stopped_by: OrphanGcError | None = None
+
+    def names(self, rows: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+        """Return bool[n]: whether a root names each object of a ``VERDICT_SCHEMA`` batch.
+
+        Raises:
+            RefusedError: One of them is no artifact, so nobody should have asked.
+
+        """
+        columns = Recogniser(self.root_name).columns(_as_listing(rows))
+        if len(columns) != rows.num_rows or not columns.is_artifact.all():
+            raise RefusedError(f"{rows['key'][0]} or one after it is no artifact; stopped")
+        return self.named.contains(columns.hi, columns.lo)
+
+
+def _as_listing(rows: pa.RecordBatch) -> pa.RecordBatch:
+    columns = [rows.column(name) for name in LISTING_SCHEMA.names]
+    return pa.RecordBatch.from_arrays(columns, schema=LISTING_SCHEMA)
+
+
+@dataclass(slots=True, kw_only=True)
 class Recheck:
     """Looks again, and stops the sweep where the evidence of its cycle no longer holds.
 
@@ -25,95 +111,172 @@ class Recheck:
         outside: The same ports as the cycle's.
         settings: The same settings.
         reader: Knows every root that was read, so that only new ones are read.
-        jobs: Every job whose evidence the deletion rests on: collected ones, and living ones
-            that feed on them, wherever they lie.
-        clusters: What Flink said last, for the roots that it reports.
-        stable: Newest root folder of each living job, which must still be there.
+        jobs: What must not have changed.
+        state: Tells of a halt.
+        lock: Must still be held.
 
     """
 
     outside: Outside
     settings: StorageRootSettings
     reader: RootReader
-    jobs: Sequence[JobEvidence]
-    clusters: Sequence[ClusterFacts] = ()
-    stable: dict[str, Location] = field(default_factory=dict)
+    jobs: Sequence[Watched]
+    state: RootState
+    lock: Lock
+    _clusters: Sequence[ClusterFacts] = ()
+    _named: UuidSet = field(default_factory=UuidSet)
+    _present: frozenset[tuple[str, str]] = frozenset()
+    _shared: Shared[Now] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Note what must not vanish."""
-        for job in self.jobs:
-            if job.state is not JobState.ENDED and job.latest is not None:
-                self.stable[job.key] = job.latest.folder
+        """Let those who ask at the same time share a look."""
+        self._shared = Shared(self._look)
 
-    def live_now(self) -> set[bytes]:
-        """Return the UUIDs that the roots of this moment name.
+    def look(self) -> Now:
+        """Return what roots name now, after making sure that everything else is as it was.
+
+        Lock, halt and gate are asked while the roots are listed: none waits for another.
 
         Raises:
-            RefusedError: A root cannot be read, or the root that a living job's evidence rests
-                on is gone: the next cycle has to decide anew.
+            RefusedError: A job was started again, its settings changed, or Flink does not
+                answer; a root cannot be read, or the one that a living job's evidence rests on
+                is gone; somebody halted all collection. The next cycle has to decide anew.
+            LockHeldError: Another run has taken the lock over.
+            StorageUnreachableError: The storage or the state could not be asked.
 
         """
-        live: set[bytes] = set()
-        folders: set[Location] = set()
-        for each in self._read():
-            if isinstance(each, UnreadableRoot):
-                if not each.is_acknowledged:
-                    raise RefusedError(f"cannot read {each.uri}: {each.reason}; stopped")
-                live |= each.raw
-                continue
-            folders.add(each.folder)
-            live |= each.raw
-            for names in each.files.values():
-                live.update(uuid for name in names if (uuid := uuid_of(name)) is not None)
-        self._check_stable(folders)
-        return live
+        now = self._shared.fresh()
+        if now.stopped_by is not None:
+            raise now.stopped_by
+        return now
 
-    def _read(self) -> Iterator[Root | UnreadableRoot]:
-        """Yield every root below the bases, and what Flink reports elsewhere (R4)."""
-        seen: set[Location] = set()
+    def look_after(self) -> Now:
+        """Return what roots name now, whatever else has changed.
+
+        Raises:
+            RefusedError: A root cannot be read.
+            StorageUnreachableError: The storage could not be listed.
+
+        """
+        patience = _PATIENCE_SECONDS if self.outside.storage.at_once > 1 else 0.0
+        return self._shared.fresh(patience=patience)
+
+    def _look(self) -> Now:
+        with ThreadPoolExecutor(2) as pool:
+            asking = [pool.submit(_told, check) for check in (self._check_gate, self._check_state)]
+            found = list(self._below_bases())
+            problems = [each.result() for each in asking]
+        found += self._elsewhere(found)
+        self._take_names(found)
+        problems.append(_told(lambda: self._check_stable(found)))
+        return Now(
+            self._named,
+            self.outside.storage.location.name,
+            next((each for each in problems if each is not None), None),
+        )
+
+    def _take_names(self, found: Sequence[Root | UnreadableRoot]) -> None:
+        """Add what new roots name; those that were there before have been added before.
+
+        Names of a root that has gone stay: they can only keep more, and a sweep is short.
+        """
+        for root in found:
+            if _identity(root) not in self._present:
+                for hi, lo in _uuids(root):
+                    self._named.extend(hi, lo)
+        self._present = frozenset(map(_identity, found))
+
+    def _check_state(self) -> None:
+        self.lock.check()
+        halted = self.state.halted()
+        if halted is not None:
+            raise RefusedError(halted)
+
+    def _below_bases(self) -> Iterator[Root | UnreadableRoot]:
+        """Yield every root below the bases."""
         for base in self.outside.bases:
             read = self.reader.collect(base)
-            seen.update(root.folder for root in read.roots)
             yield from read.roots
-            yield from read.unreadable
-        places, unusable = reported_places(self.clusters, (), self.settings)
-        yield from unusable
-        for place in places:
-            if place not in seen:
-                yield from read_root_at(self.outside, self.reader, place)
+            yield from _acknowledged(read.unreadable)
 
-    def _check_stable(self, folders: set[Location]) -> None:
-        for key, folder in self.stable.items():
-            if folder not in folders:
+    def _elsewhere(self, found: Sequence[Root | UnreadableRoot]) -> list[Root | UnreadableRoot]:
+        """Return the roots that Flink reports elsewhere (R4)."""
+        seen = {each.folder for each in found if isinstance(each, Root)}
+        places, unusable = reported_places(self._clusters, (), self.settings)
+        read = [
+            each
+            for place in places
+            if place not in seen
+            for each in read_root_at(self.outside, self.reader, place)
+        ]
+        unreadable = [each for each in read if isinstance(each, UnreadableRoot)]
+        _acknowledged([*unusable, *unreadable])
+        return read
+
+    def _check_stable(self, found: Sequence[Root | UnreadableRoot]) -> None:
+        folders = {each.folder for each in found if isinstance(each, Root)}
+        for job in self.jobs:
+            if job.stable is not None and job.stable not in folders:
                 raise RefusedError(
-                    f"checkpoint {folder} of job {key} was subsumed during the sweep; stopped,"
-                    " the next run goes on"
+                    f"checkpoint {job.stable} of job {job.key} was subsumed during the sweep;"
+                    " stopped, the next run goes on"
                 )
 
-    def check_gate(self) -> None:
-        """Make sure that every living job still is what the cycle saw.
-
-        Raises:
-            RefusedError: It was started again, its settings changed, or Flink does not answer.
-
-        """
+    def _check_gate(self) -> None:
+        """Take down what Flink says, and make sure that every job is what the cycle saw."""
         try:
-            self.clusters = [registry.observe() for registry in self.outside.registries]
+            self._clusters = [registry.observe() for registry in self.outside.registries]
         except RegistryUnavailableError as err:
             raise RefusedError(f"{err}; stopped") from err
         for job in self.jobs:
-            self._check_job(job)
+            _check_job(job, self._clusters)
 
-    def _check_job(self, job: JobEvidence) -> None:
-        job_id = job.job_id
-        now = [each.jobs[job_id] for each in self.clusters if job_id in each.jobs]
-        if len(now) != len(job.after):
-            raise RefusedError(f"job {job_id} appeared or vanished during the sweep; stopped")
-        for before, after in zip(job.after, now, strict=True):
-            if before.is_globally_terminal and after.is_globally_terminal:
-                continue
-            if not is_same_incarnation(before, after):
-                raise RefusedError(f"job {job_id} was started again during the sweep; stopped")
-            problem = gate_problem(after)
-            if problem is not None:
-                raise RefusedError(f"{problem}; stopped")
+
+def _told(check: Callable[[], None]) -> OrphanGcError | None:
+    """Return what a check raises."""
+    try:
+        check()
+    except OrphanGcError as err:
+        return err
+    return None
+
+
+def _check_job(job: Watched, clusters: Sequence[ClusterFacts]) -> None:
+    job_id = job.job_id
+    now = [each.jobs[job_id] for each in clusters if job_id in each.jobs]
+    if len(now) != len(job.after):
+        raise RefusedError(f"job {job_id} appeared or vanished during the sweep; stopped")
+    for before, after in zip(job.after, now, strict=True):
+        if before.is_globally_terminal and after.is_globally_terminal:
+            continue
+        if not is_same_incarnation(before, after):
+            raise RefusedError(f"job {job_id} was started again during the sweep; stopped")
+        problem = gate_problem(after)
+        if problem is not None:
+            raise RefusedError(f"{problem}; stopped")
+
+
+def _acknowledged(unreadable: Sequence[UnreadableRoot]) -> Sequence[UnreadableRoot]:
+    """Return unreadable roots, all of which an operator knows.
+
+    Raises:
+        RefusedError: One is new.
+
+    """
+    for each in unreadable:
+        if not each.is_acknowledged:
+            raise RefusedError(f"cannot read {each.uri}: {each.reason}; stopped")
+    return unreadable
+
+
+def _identity(root: Root | UnreadableRoot) -> tuple[str, str]:
+    """Return what is equal for equal bytes at an equal place."""
+    return (root.uri if isinstance(root, UnreadableRoot) else str(root.folder), root.sha256)
+
+
+def _uuids(root: Root | UnreadableRoot) -> Iterator[tuple[_Words, _Words]]:
+    """Yield every UUID that a root names, by either oracle (R5, R7), as two numbers each."""
+    yield root.raw.columns()
+    if isinstance(root, Root):
+        for names in root.files.values():
+            yield names.uuids

@@ -155,6 +155,7 @@ class RootReader:
             scan = scan_roots(storage)
             found = self._read_all(storage, scan)
             if all(each is not None for each in found):
+                self._forget_others(storage.location, scan)
                 return _sorted(scan, [*found, *_closed(storage.location, scan)])
         scan = scan_roots(storage)
         found = self._read_all(storage, scan)
@@ -167,6 +168,12 @@ class RootReader:
             ]
             + _closed(storage.location, scan),
         )
+
+    def _forget_others(self, base: Location, scan: RootScan) -> None:
+        """Keep in memory what is still there: a sweep of hours sees many roots come and go."""
+        listed = {(base, each) for each in scan.metadata.values()}
+        for key in [key for key in self._known if key[0] == base and key not in listed]:
+            del self._known[key]
 
     def _read_all(
         self, storage: _ListerAndReader, scan: RootScan

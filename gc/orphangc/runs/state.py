@@ -17,24 +17,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from orphangc.core.model import JobId, ObjectKey, StoredObject, Tombstone
+from orphangc.core.tombstones import TOMBSTONE_SCHEMA, Tombstones
 from orphangc.core.uris import Location
 from orphangc.errors import OrphanGcError, RefusedError
 from orphangc.ports import StateFiles
 
 __all__ = ["RootState"]
 
-_TOMBSTONES = pa.schema(
-    [
-        pa.field("key", pa.string(), nullable=False),
-        pa.field("size", pa.int64(), nullable=False),
-        pa.field("modified_at", pa.timestamp("us", tz="UTC")),
-        pa.field("etag", pa.string()),
-        pa.field("job_id", pa.string(), nullable=False),
-        pa.field("since", pa.timestamp("us", tz="UTC"), nullable=False),
-        pa.field("plan_id", pa.string(), nullable=False),
-    ]
-)
 _GENERATIONS_KEPT = 3
 
 
@@ -64,8 +53,8 @@ class RootState:
 
     # --- tombstones
 
-    def tombstones(self) -> dict[ObjectKey, Tombstone]:
-        """Return every tombstone by key, from the newest complete generation.
+    def tombstones(self) -> Tombstones:
+        """Return every tombstone, from the newest complete generation.
 
         Raises:
             OrphanGcError: The newest generation is not, byte for byte, what was written:
@@ -75,26 +64,28 @@ class RootState:
         """
         names = self._generations()
         if not names:
-            return {}
+            return Tombstones.empty()
         name = f"{self.folder}/tombstones/{names[-1]}"
         data = self.files.read(name) or b""
         if not names[-1].endswith(_digested(data)):
             raise OrphanGcError(f"tombstones in {self.files.location}/{name} are damaged")
-        table = pq.read_table(io.BytesIO(data), schema=_TOMBSTONES)
-        return {each.object.key: each for each in map(_tombstone, table.to_pylist())}
+        with pq.ParquetFile(pa.BufferReader(data)) as file:
+            return Tombstones.from_batches(file.iter_batches())
 
     def _generations(self) -> list[str]:
         return [n for n in self.files.names(f"{self.folder}/tombstones") if n.endswith(".parquet")]
 
-    def keep_tombstones(self, tombstones: Iterable[Tombstone]) -> None:
+    def keep_tombstones(self, tombstones: Tombstones) -> None:
         """Write a new generation that replaces all; older ones stay for a while."""
-        table = pa.Table.from_pylist([_row(each) for each in tombstones], schema=_TOMBSTONES)
         buffer = io.BytesIO()
-        pq.write_table(table, buffer, compression="zstd")
+        with pq.ParquetWriter(buffer, TOMBSTONE_SCHEMA, compression="zstd") as writer:
+            for batch in tombstones.to_batches():
+                writer.write_batch(batch)
+        data = buffer.getvalue()
         names = self._generations()
         number = int(names[-1].partition("-")[0]) + 1 if names else 1
-        name = f"{number:012d}{_digested(buffer.getvalue())}"
-        self.files.write(f"{self.folder}/tombstones/{name}", buffer.getvalue())
+        name = f"{number:012d}{_digested(data)}"
+        self.files.write(f"{self.folder}/tombstones/{name}", data)
         for name in names[: 1 - _GENERATIONS_KEPT]:
             self.files.remove(f"{self.folder}/tombstones/{name}")
 
@@ -103,7 +94,20 @@ class RootState:
     def write_journal(self, run_id: str, name: str, lines: Iterable[Mapping[str, Any]]) -> None:
         """Write one part of a run's journal, before anything in it is acted upon (R23)."""
         text = "".join(json.dumps(line, default=str) + "\n" for line in lines)
-        self.files.write(f"{self.folder}/runs/{run_id}/{name}.jsonl", text.encode())
+        self.write_lines(run_id, name, text.encode())
+
+    def write_lines(self, run_id: str, name: str, lines: bytes) -> None:
+        """Write one part of a run's journal: JSON, an object a line."""
+        self.files.write(f"{self.folder}/runs/{run_id}/{name}.jsonl", lines)
+
+    def journal_names(self, run_id: str) -> list[str]:
+        """Return the names of the parts of a run's journal, sorted."""
+        names = self.files.names(f"{self.folder}/runs/{run_id}")
+        return [name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl")]
+
+    def read_lines(self, run_id: str, name: str) -> bytes:
+        """Return one part of a run's journal, b"" if it is gone."""
+        return self.files.read(f"{self.folder}/runs/{run_id}/{name}.jsonl") or b""
 
     def finish_run(self, run_id: str, outcome: Mapping[str, Any]) -> None:
         """Write the outcome that marks a run as finished."""
@@ -150,28 +154,3 @@ class RootState:
 def _digested(data: bytes) -> str:
     """Return the end of a generation's name, which its bytes must bear out."""
     return f"-{hashlib.sha256(data).hexdigest()}.parquet"
-
-
-def _row(tombstone: Tombstone) -> dict[str, object]:
-    stored = tombstone.object
-    return {
-        "key": stored.key,
-        "size": stored.size,
-        "modified_at": stored.modified_at,
-        "etag": stored.etag,
-        "job_id": tombstone.job_id,
-        "since": tombstone.since,
-        "plan_id": tombstone.plan_id,
-    }
-
-
-def _tombstone(row: dict[str, Any]) -> Tombstone:
-    stored = StoredObject(
-        key=ObjectKey(row["key"]),
-        size=row["size"],
-        modified_at=row["modified_at"],
-        etag=row["etag"],
-    )
-    return Tombstone(
-        object=stored, job_id=JobId(row["job_id"]), since=row["since"], plan_id=row["plan_id"]
-    )

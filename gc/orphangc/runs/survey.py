@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 
 from orphangc.core.columns import NO_TIME, Columns
 from orphangc.core.evidence import Survey
+from orphangc.core.fingerprint import NOTHING, Fingerprint
 from orphangc.core.live import UuidSet
 from orphangc.core.marked import MarkedRows
 from orphangc.core.model import Scope
@@ -36,7 +36,7 @@ class Surveyed:
         jobs: By job key.
         objects: Number of listed objects.
         size: Their bytes.
-        present: By head: how many of the names expected there are listed.
+        present: By head: fingerprint of the names expected there that are listed.
         others: Of the other expected keys, those that are listed.
         seen: Of the wanted UUIDs, those that some base name ends in.
         seen_names: Of the other wanted base names, those that are listed.
@@ -48,7 +48,7 @@ class Surveyed:
     jobs: dict[str, Survey] = field(default_factory=dict)
     objects: int = 0
     size: int = 0
-    present: Counter[str] = field(default_factory=Counter)
+    present: dict[str, Fingerprint] = field(default_factory=dict)
     others: set[str] = field(default_factory=set)
     seen: UuidSet = field(default_factory=UuidSet)
     seen_names: set[str] = field(default_factory=set)
@@ -121,7 +121,8 @@ class SurveyPass:
                 _add(total.job(key), shown)
             total.objects += each.objects
             total.size += each.size
-            total.present.update(each.present)
+            for head, shown_there in each.present.items():
+                total.present[head] = total.present.get(head, NOTHING) + shown_there
             total.others |= each.others
             total.seen.extend(*each.seen.columns())
             total.seen_names |= each.seen_names
@@ -164,9 +165,10 @@ class SurveyPass:
             head, place = columns.kinds[kind].head, columns.kinds[kind].place
             expected = self.expected.get(head)
             if expected is not None:
-                found.present[head] += int(
-                    np.count_nonzero(expected.contains(columns.hi[part], columns.lo[part]))
-                )
+                hi, lo = columns.hi[part], columns.lo[part]
+                is_expected = expected.contains(hi, lo)
+                there = Fingerprint.of(hi[is_expected], lo[is_expected])
+                found.present[head] = found.present.get(head, NOTHING) + there
             key = self.owners.job_key(place)
             if key is not None and columns.is_artifact[part[0]]:
                 self._see_live_artifacts(found, rows, part, key)

@@ -6,72 +6,45 @@ object. So a plan is a permission, never an order.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import structlog
 
 from orphangc.core.evidence import JobEvidence
-from orphangc.core.model import Action, Outcome, Tombstone
+from orphangc.core.model import Action, Outcome
+from orphangc.core.pace import Pace
 from orphangc.core.plan import Plan
 from orphangc.core.settings import StorageRootSettings
-from orphangc.errors import ExitCode, OrphanGcError
-from orphangc.ports import VERDICT_SCHEMA
+from orphangc.core.tombstones import TOMBSTONE_SCHEMA, Tombstones
+from orphangc.ports import OUTCOME_SCHEMA, OutcomeSink, Pile, Progress, Scratch
 from orphangc.runs.cycle import Cycle, run_cycle
 from orphangc.runs.deletion import Deletion
-from orphangc.runs.lock import Lock
+from orphangc.runs.due import with_outcomes
+from orphangc.runs.far import Elsewhere, FarDeletion, ShareWork
+from orphangc.runs.journal import Journal
+from orphangc.runs.lock import Lock, Renewal
+from orphangc.runs.minding import Minding
 from orphangc.runs.observe import Outside
-from orphangc.runs.permission import Asked, Fresh, asked_of, tombstone_for
-from orphangc.runs.recheck import Recheck
+from orphangc.runs.pacing import Pacer
+from orphangc.runs.permission import Agreement, Fresh, FreshSink, agreements, asked_of
+from orphangc.runs.recheck import Recheck, watched
+from orphangc.runs.recovery import Recovered
 from orphangc.runs.roots import RootReader
+from orphangc.runs.shards import Shards
 from orphangc.runs.state import RootState
-from orphangc.runs.verdicts import JobView
+from orphangc.runs.sweep_result import SweepResult, code_of, exit_code_of, why_not
 
-__all__ = ["OUTCOME_SCHEMA", "Sweep", "SweepResult"]
+__all__ = ["Sweep"]
 
-OUTCOME_SCHEMA = (
-    VERDICT_SCHEMA.append(pa.field("outcome", pa.string(), nullable=False))
-    .append(pa.field("error", pa.string()))
-    .append(pa.field("version_id", pa.string()))
-)
+_ENDED = pa.array([Outcome.DONE, Outcome.GONE], pa.string())
 
 log = structlog.get_logger()
-
-
-@dataclass(slots=True)
-class SweepResult:
-    """What a sweep did.
-
-    Attributes:
-        rows: One for each verdict of the plan that asked for something, ``OUTCOME_SCHEMA``.
-        stopped_by: What ended it early, ``None`` if nothing did.
-        refused: Jobs that a guard or an unmet condition kept from deletion, with the reason.
-        exit_code: What the run amounts to.
-
-    """
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    stopped_by: BaseException | None = None
-    refused: dict[str, str] = field(default_factory=dict)
-    exit_code: ExitCode = ExitCode.DONE
-
-    @property
-    def stopped(self) -> str | None:
-        """Return why the sweep ended early, ``None`` if it did not."""
-        return None if self.stopped_by is None else str(self.stopped_by) or "interrupted"
-
-    def counts(self) -> dict[str, dict[str, int]]:
-        """Return objects and bytes by action and outcome."""
-        objects: Counter[str] = Counter()
-        sizes: Counter[str] = Counter()
-        for row in self.rows:
-            name = f"{row['action']}/{row['outcome']}"
-            objects[name] += 1
-            sizes[name] += row["size"]
-        return {n: {"objects": objects[n], "bytes": sizes[n]} for n in sorted(objects)}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,6 +58,9 @@ class Sweep:
         lock: Held by this run.
         run_id: Of this run.
         is_deleting: Delete what is due; otherwise only tombstones are written.
+        scratch: Room for what memory should not hold.
+        outcomes: Takes what became of each verdict.
+        elsewhere: Who deletes instead of this process.
         result: What was done so far, also where an error or a signal ends the run.
 
     """
@@ -95,8 +71,13 @@ class Sweep:
     lock: Lock
     run_id: str
     is_deleting: bool
+    scratch: Scratch
+    outcomes: OutcomeSink
+    elsewhere: Elsewhere | None = None
     result: SweepResult = field(default_factory=SweepResult)
     reader: RootReader = field(init=False)
+    _tombstones: Tombstones = field(init=False)
+    _has_gone: npt.NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
         """Start with a reader that knows no root."""
@@ -115,32 +96,36 @@ class Sweep:
         interrupted = self.state.interrupted_runs()
         for run_id in interrupted:
             log.warning("run.interrupted", run_id=run_id)
-        planned = asked_of(planned_rows)
-        tombstones = self.state.tombstones()
-        fresh = Fresh(tombstones)
+        with Renewal(self.lock) as renewal:
+            planned = asked_of(planned_rows, self.scratch)
+            known = self.state.tombstones()
+            cycle = self._run_cycle(planned, known, renewal)
+            self.state.start_run(self.run_id, cycle.evidence.now)
+            self._write_down_evidence(plan, cycle)
+            self._note_refusals(cycle)
+            try:
+                self._act(plan, planned, cycle, Fresh.of(known, cycle.sinks))
+            except SystemExit as signalled:
+                self.result.stopped_by = signalled
+                self.result.exit_code = code_of(signalled)
+                self._finish(plan, cycle, interrupted)
+                raise
+            self.result.exit_code = exit_code_of(cycle, self.result, is_deleting=self.is_deleting)
+            self._finish(plan, cycle, interrupted)
+        return self.result
+
+    def _run_cycle(self, planned: Shards, known: Tombstones, renewal: Renewal) -> Cycle:
+        """Return a fresh cycle, broken off where the lock is lost while it goes on."""
         cycle = run_cycle(
-            self.outside,
+            replace(self.outside, progress=_checking(self.outside.progress, renewal)),
             self.settings,
             reader=self.reader,
-            tombstones=tombstones,
+            tombstones=known,
             halted=self.state.halted(),
-            sink=fresh,
+            open_sink=partial(FreshSink.opened, known, planned.cuts, self.scratch),
         )
-        self.state.start_run(self.run_id, cycle.evidence.now)
-        self._write_down_evidence(plan, cycle)
-        result = self.result
-        self._note_refusals(cycle, result)
-        try:
-            result.rows += self._mind_tombstones(plan, planned, cycle=cycle, fresh=fresh)
-            self._delete_due(planned, cycle, fresh, result)
-            self._forget_deleted(result)
-        except SystemExit as signalled:
-            result.stopped_by = signalled
-            self._finish(plan, cycle, result, interrupted)
-            raise
-        result.exit_code = _exit_code(cycle, result, is_deleting=self.is_deleting)
-        self._finish(plan, cycle, result, interrupted)
-        return result
+        renewal.check()
+        return cycle
 
     def _write_down_evidence(self, plan: Plan, cycle: Cycle) -> None:
         header = {
@@ -152,98 +137,130 @@ class Sweep:
         }
         self.state.write_journal(self.run_id, "evidence", [header])
 
-    def _note_refusals(self, cycle: Cycle, result: SweepResult) -> None:
+    def _note_refusals(self, cycle: Cycle) -> None:
         for key, view in cycle.views.items():
-            reason = _why_not(view)
+            reason = why_not(view)
             if reason is not None:
-                result.refused[key] = reason
+                self.result.refused[key] = reason
                 log.warning("job.refused", job_id=key, reason=reason)
 
-    def _mind_tombstones(
-        self, plan: Plan, planned: Sequence[Asked], *, cycle: Cycle, fresh: Fresh
-    ) -> list[dict[str, Any]]:
-        """Lay, drop and forget tombstones, in one new generation, before anything is deleted.
-
-        Returns the rows of what asked for a tombstone or its end.
-        """
-        rows: list[dict[str, Any]] = []
-        # R17 counts checkpoints after the *whole* cycle, so a tombstone dates from its end
+    def _act(self, plan: Plan, planned: Shards, cycle: Cycle, fresh: Fresh) -> None:
+        """Mind the tombstones of all shards, and only then delete."""
         since = cycle.evidence.looked_until or cycle.evidence.now
-        kept = {key: t for key, t in fresh.known.items() if key in fresh.listed_tombstones}
-        revived = [
-            key
-            for key, each in (*fresh.asking.items(), *((each.key, each) for each in planned))
-            if each.action is Action.REVIVE and key in fresh.known
-        ]
-        if revived:
-            reason = f"{revived[0]} had a tombstone and is referred to again"
+        laid = self.scratch.pile(TOMBSTONE_SCHEMA)
+        minding = Minding(fresh, plan.plan_id, since, laid)
+        judged = self.scratch.pile(OUTCOME_SCHEMA)
+        dead = self._dead_runs(planned)
+        for part in agreements(planned, fresh, self.outside.storage):
+            for rows in minding.take(part):
+                self._tell(rows)
+            judged.append(_judged(part.asking_for(Action.DELETE), dead))
+        self._mind_tombstones(minding, cycle)
+        self._delete_due(self._due(judged, cycle), cycle)
+        self._forget_deleted()
+
+    def _dead_runs(self, planned: Shards) -> Recovered:
+        """Return what runs that died wrote down; only versioned storages tell more than the key."""
+        run_ids = self.state.interrupted_runs() if self.outside.storage.is_versioned else []
+        others = [run_id for run_id in run_ids if run_id != self.run_id]
+        return Recovered.of(self.state, others, planned.cuts, self.scratch)
+
+    def _mind_tombstones(self, minding: Minding, cycle: Cycle) -> None:
+        """Write the new generation; halt everything if a rule turned out to be broken (R17)."""
+        revived = minding.revived_key
+        if revived is not None:
+            reason = f"{revived} had a tombstone and is referred to again"
             self.state.halt(reason, cycle.evidence.now)
             log.error("sweep.halted", reason=reason)
-        for key in revived:
-            kept.pop(key, None)
-        for each in planned:
-            if each.action is Action.TOMBSTONE:
-                laid = tombstone_for(each, plan, since=since, fresh=fresh)
-                if isinstance(laid, Tombstone):
-                    kept[each.key] = laid
-                outcome = Outcome.DONE if isinstance(laid, Tombstone) else laid
-                rows.append(each.with_outcome(outcome))
-            elif each.action is Action.REVIVE:
-                is_dropped = each.key in revived
-                rows.append(each.with_outcome(Outcome.DONE if is_dropped else Outcome.GONE))
-        if kept != fresh.known:
+        generation = minding.generation()
+        if generation is not None:
             self.lock.renew()
-            self.state.keep_tombstones(kept.values())
-        return rows
+            self.state.keep_tombstones(generation)
+        self._tombstones = minding.fresh.known if generation is None else generation
+        self._has_gone = np.zeros(len(self._tombstones), np.bool_)
 
-    def _delete_due(
-        self, planned: Sequence[Asked], cycle: Cycle, fresh: Fresh, result: SweepResult
-    ) -> None:
-        """Delete what both plans hold to be due, of the jobs that nothing stops."""
-        due: list[Asked] = []
+    def _due(self, judged: Pile, cycle: Cycle) -> tuple[Pile, int]:
+        """Return what both plans hold to be due, of the jobs that nothing stops, and how much."""
+        due, total = self.scratch.pile(OUTCOME_SCHEMA), 0
         is_halted = self.state.halted() is not None
-        free = {
+        free = [
             view.evidence.job_id
             for key, view in cycle.views.items()
-            if key not in result.refused and not is_halted
-        }
-        for each in planned:
-            if each.action is not Action.DELETE:
-                continue
-            if each.row["job_id"] not in free:
-                result.rows.append(each.with_outcome(Outcome.PLANNED))
-            elif not fresh.agrees(each):
-                result.rows.append(each.with_outcome(Outcome.CHANGED))
-            elif not self.is_deleting:
-                result.rows.append(each.with_outcome(Outcome.PLANNED))
+            if key not in self.result.refused and not is_halted
+        ]
+        for rows in judged.batches():
+            is_free = pc.is_in(rows["job_id"], value_set=pa.array(free, pa.string()))
+            is_due = pc.and_(is_free, pc.equal(rows["outcome"], Outcome.PLANNED))
+            self._tell(with_outcomes(rows.filter(pc.invert(is_free)), Outcome.PLANNED))
+            self._tell(rows.filter(pc.and_not(is_free, is_due)))
+            if self.is_deleting:
+                due.append(rows.filter(is_due))
+                total += pc.sum(is_due).as_py() or 0
             else:
-                due.append(each)
+                self._tell(rows.filter(is_due))
+        return due, total
+
+    def _delete_due(self, due: tuple[Pile, int], cycle: Cycle) -> None:
+        storage = self.outside.storage
+        pile, total = due
+        if self.elsewhere is not None:
+            far = self._far_deletion(self.elsewhere, cycle)
+            self.result.stopped_by = far.delete(_verdicts(pile), self._tell, total=total)
+            return
         deletion = Deletion(
-            storage=self.outside.storage,
-            recheck=Recheck(self.outside, self.settings, self.reader, _relied_on(cycle)),
-            state=self.state,
-            lock=self.lock,
-            run_id=self.run_id,
+            storage=storage,
+            recheck=Recheck(
+                outside=self.outside,
+                settings=self.settings,
+                reader=self.reader,
+                jobs=watched(_relied_on(cycle)),
+                state=self.state,
+                lock=self.lock,
+            ),
+            journal=Journal(self.state, self.run_id),
+            pacer=Pacer(Pace.of(self.settings.delete_rate, storage.batch_size)),
             at=cycle.evidence.now,
             progress=self.outside.progress,
         )
-        result.stopped_by = deletion.delete(due, result.rows)
+        self.result.stopped_by = deletion.delete(_verdicts(pile), self._tell, total=total)
 
-    def _forget_deleted(self, result: SweepResult) -> None:
+    def _far_deletion(self, elsewhere: Elsewhere, cycle: Cycle) -> FarDeletion:
+        """Return the deletion by several processes, which keep to one pace together."""
+        crew = elsewhere.crew
+        work = ShareWork(
+            open_outside=elsewhere.open_outside,
+            open_state=elsewhere.open_state,
+            settings=self.settings,
+            watched=watched(_relied_on(cycle)),
+            lock=(self.lock.folder, self.lock.name, self.lock.holder),
+            run_id=self.run_id,
+            at=cycle.evidence.now,
+            rate=self.settings.delete_rate / crew.slots,
+            scratch=crew.scratch,
+        )
+        return FarDeletion(crew=crew, work=work, storage=self.outside.storage, state=self.state)
+
+    def _tell(self, rows: pa.RecordBatch) -> None:
+        """Write down and count what became of some verdicts."""
+        if not rows.num_rows:
+            return
+        self.outcomes.write(rows)
+        self.result.count(rows)
+        is_gone = pc.and_(
+            pc.equal(rows["action"], Action.DELETE), pc.is_in(rows["outcome"], value_set=_ENDED)
+        )
+        if pc.any(is_gone).as_py():
+            gone = self._tombstones.rows_of(rows["key"].filter(is_gone))
+            self._has_gone[gone[gone >= 0]] = True
+
+    def _forget_deleted(self) -> None:
         """Drop the tombstones of what is gone now."""
-        gone = {
-            row["key"]
-            for row in result.rows
-            if row["action"] == Action.DELETE and row["outcome"] in {Outcome.DONE, Outcome.GONE}
-        }
-        if gone:
+        if self._has_gone.any():
             self.lock.renew()
-            current = self.state.tombstones()
-            self.state.keep_tombstones(t for key, t in current.items() if key not in gone)
+            self.state.keep_tombstones(self._tombstones.restricted(~self._has_gone))
 
-    def _finish(
-        self, plan: Plan, cycle: Cycle, result: SweepResult, interrupted: Sequence[str]
-    ) -> None:
+    def _finish(self, plan: Plan, cycle: Cycle, interrupted: Sequence[str]) -> None:
+        result = self.result
         outcome = {
             "run_id": self.run_id,
             "plan_id": plan.plan_id,
@@ -260,7 +277,35 @@ class Sweep:
         self.state.close_run(self.run_id)
         for run_id in interrupted:
             self.state.close_run(run_id)
-        log.info("sweep.finished", **{**outcome, "counts": result.counts()})
+        log.info("sweep.finished", **outcome)
+
+
+def _checking(progress: Progress, renewal: Renewal) -> Progress:
+    """Return a progress that ends the work where the lock is lost."""
+
+    def show(phase: str, done: int, total: int | None = None) -> None:
+        renewal.check()
+        progress(phase, done, total)
+
+    return show
+
+
+def _judged(part: Agreement, dead: Recovered) -> pa.RecordBatch:
+    """Return what would become of objects whose deletion was planned: ``planned`` are due.
+
+    What is gone and has a version id was deleted by a run that died.
+    """
+    outcomes = np.where(part.agrees, Outcome.PLANNED.value, Outcome.CHANGED.value)
+    outcomes = np.where(part.is_absent, Outcome.GONE.value, outcomes)
+    versions = dead.versions(part.number, part.rows["key"])
+    of_gone = pc.if_else(pa.array(part.is_absent), versions, None)
+    return with_outcomes(part.rows, outcomes.tolist(), versions=of_gone)
+
+
+def _verdicts(pile: Pile) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a pile without their outcomes."""
+    for rows in pile.batches():
+        yield rows.select(OUTCOME_SCHEMA.names[:-3])
 
 
 def _relied_on(cycle: Cycle) -> list[JobEvidence]:
@@ -271,27 +316,3 @@ def _relied_on(cycle: Cycle) -> list[JobEvidence]:
         for key, job in cycle.jobs.items()
         if cycle.judged[key].refused is None and (key in collected or job.feeds & collected)
     ]
-
-
-def _why_not(view: JobView) -> str | None:
-    """Return why nothing of a job may be deleted."""
-    if view.judgement.refused is not None:
-        return f"{view.judgement.refused.guard}: {view.judgement.refused.message}"
-    if view.judgement.blocked:
-        return "; ".join(f"{each.condition}: {each.message}" for each in view.judgement.blocked)
-    return None
-
-
-def _exit_code(cycle: Cycle, result: SweepResult, *, is_deleting: bool) -> ExitCode:
-    """Return what a sweep amounts to: a refusal is never a success."""
-    outcomes = Counter(row["outcome"] for row in result.rows if row["action"] == Action.DELETE)
-    if outcomes[Outcome.FAILED]:
-        return ExitCode.SOME_DELETES_FAILED
-    if isinstance(result.stopped_by, OrphanGcError):
-        is_refusal = result.stopped_by.exit_code is ExitCode.REFUSED
-        is_part_done = is_refusal and outcomes[Outcome.DONE]
-        return ExitCode.FAILED if is_part_done else result.stopped_by.exit_code
-    if cycle.plan.are_all_refused:
-        return ExitCode.REFUSED
-    is_idle = not outcomes[Outcome.DONE] and outcomes[Outcome.PLANNED]
-    return ExitCode.REFUSED if is_deleting and is_idle and result.refused else ExitCode.DONE

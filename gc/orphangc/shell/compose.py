@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 from platformdirs import user_state_path
 
+from orphangc import __version__
 from orphangc.adapters.flink_rest import FlinkRest
-from orphangc.adapters.plan_files import ArrowSpool
-from orphangc.adapters.storages import open_state_files, open_storage
+from orphangc.adapters.kept_listing import KeptListing, ListingIdentity
+from orphangc.adapters.s3_inventory import open_inventory
+from orphangc.adapters.spool import ArrowSpool
+from orphangc.adapters.storages import open_extras, open_state_files, open_storage
 from orphangc.core.evidence import Root as Checkpoint
 from orphangc.core.model import ObjectKey
 from orphangc.core.registry import MAX_SNAPSHOT_BYTES, read_snapshot
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import RegistrySnapshot
 from orphangc.core.uris import Location, canonical
+from orphangc.engine import Engine
 from orphangc.errors import RefusedError, SettingsError, UnreadableSnapshotError
-from orphangc.ports import Progress
+from orphangc.ports import Progress, Storage
+from orphangc.runs.engine import LocalEngine
 from orphangc.runs.observe import Outside
 from orphangc.runs.roots import RootReader
 from orphangc.runs.state import RootState
 from orphangc.shell.clock import now
+from orphangc.shell.engines import LOCAL, EngineChoice, opened_spark_engine
 
 __all__ = [
     "REST_TIMEOUT",
@@ -36,12 +44,16 @@ __all__ = [
     "load_snapshots",
     "located",
     "opened",
+    "outside_elsewhere",
     "parent_of",
     "roots_now",
     "state_of",
 ]
 
 REST_TIMEOUT = timedelta(seconds=30)
+_STREAMS = 32
+_ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_PROFILE", "FSSPEC_S3_ENDPOINT_URL")
+"""Variables that make one URI mean another storage."""
 
 
 def parent_of(place: Location) -> Location:
@@ -143,28 +155,94 @@ class Root:
 
 
 @contextmanager
-def opened(settings: StorageRootSettings, progress: Progress) -> Iterator[Root]:
+def opened(
+    settings: StorageRootSettings,
+    progress: Progress,
+    *,
+    listing: Path | None = None,
+    engine: EngineChoice = LOCAL,
+    is_planning: bool = False,
+) -> Iterator[Root]:
     """Open everything that a cycle of one storage root asks.
+
+    Args:
+        settings: Of the storage root.
+        progress: Is told how far the cycle has come.
+        listing: Where the listing is kept, so that an interrupted one can be gone on with; if
+            nowhere, it is a temporary one.
+        engine: Who lists and decides.
+        is_planning: Take an inventory for the listing where the settings name one, and count
+            what a listing does not show; a sweep lists for itself.
 
     Raises:
         StorageUnreachableError: The storage root or an extra root cannot be reached.
         SettingsError: A scheme is unknown.
 
     """
-    with ArrowSpool() as spool:
+    root = canonical(settings.root)
+    storage = open_storage(root)
+    if is_planning and settings.inventory is not None:
+        if engine.is_spark:
+            raise SettingsError("an inventory is read by engine local: leave out one of both")
+        storage = open_inventory(
+            settings.inventory,
+            storage,
+            max_age=settings.inventory_max_age,
+            clock_skew=settings.clock_skew,
+        )
+        listing = None  # an inventory is never gone on with by a listing, nor the other way round
+    with _opened_engine(engine, storage, listing) as chosen:
         outside = Outside(
-            storage=open_storage(settings.root),
+            storage=storage,
             extra=[open_storage(uri) for uri in settings.extra_roots],
             registries=[
                 FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest
             ],
             snapshots=lambda: load_snapshots(settings.registry),
             open_storage=open_storage,
-            spool=spool,
+            engine=chosen,
             wait=time.sleep,
             progress=progress,
+            extras=open_extras(root) if is_planning else None,
         )
         yield Root(settings, outside)
+
+
+def outside_elsewhere(settings: StorageRootSettings) -> Outside:
+    """Return what a process asks that only deletes: it lists nothing, so it needs no engine."""
+    return Outside(
+        storage=open_storage(settings.root),
+        extra=[open_storage(uri) for uri in settings.extra_roots],
+        registries=[FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest],
+        snapshots=lambda: load_snapshots(settings.registry),
+        open_storage=open_storage,
+        engine=cast("Engine", None),
+        wait=time.sleep,
+        progress=lambda *_: None,
+    )
+
+
+@contextmanager
+def _opened_engine(
+    choice: EngineChoice, storage: Storage, listing: Path | None
+) -> Iterator[Engine]:
+    if choice.is_spark:
+        with opened_spark_engine(storage.location, choice.work) as engine:
+            yield engine
+        return
+    with ArrowSpool(None if listing is None else _kept_in(listing, storage)) as spool:
+        yield LocalEngine(spool, storage.location.name, streams=_STREAMS)
+
+
+def _kept_in(folder: Path, storage: Storage) -> KeptListing:
+    """Return the folder that keeps a listing of a storage, as it is reached from here."""
+    asked = "\n".join(f"{name}={os.environ.get(name, '')}" for name in _ENDPOINTS)
+    identity = ListingIdentity(
+        root=str(storage.location),
+        tool_version=__version__,
+        fingerprint=hashlib.sha256(asked.encode()).hexdigest(),
+    )
+    return KeptListing(folder, identity, clock=lambda: storage.now().now)
 
 
 def absolute(uri: str) -> str:

@@ -26,10 +26,11 @@ from orphangc.errors import OrphanGcError
 from orphangc.flink.references import read_references
 from orphangc.runs.breakdown import Breakdown
 from orphangc.runs.roots import files_by_folder
-from orphangc.runs.sweep import SweepResult
+from orphangc.runs.sweep_result import SweepResult
 from orphangc.shell.clock import now
-from orphangc.shell.planning import make_plan, sweep_plan
+from orphangc.shell.planning import make_plan
 from orphangc.shell.render.tables import plan_tables
+from orphangc.shell.sweeping import sweep_plan
 
 __all__ = ["demonstrate"]
 

@@ -12,11 +12,13 @@ from pydantic import ValidationError
 
 from orphangc.core.settings import StorageRootSettings
 from orphangc.errors import SettingsError
-from orphangc.shell.compose import absolute
+from orphangc.shell.compose import absolute, located
+from orphangc.shell.engines import EngineChoice
 
 __all__ = ["Output", "is_json", "settings_from"]
 
 _SAFETY, _EVIDENCE, _LIMITS = "Safety margins", "Evidence", "Limits"
+_LISTING = "Listing"
 
 
 class Output(StrEnum):
@@ -134,8 +136,34 @@ AcknowledgeRoot = Annotated[
         rich_help_panel=_EVIDENCE,
     ),
 ]
+Inventory = Annotated[
+    str | None,
+    typer.Option(
+        help="S3 Inventory to plan from instead of listing: a manifest.json, or the folder of"
+        " its reports.",
+        rich_help_panel=_LISTING,
+    ),
+]
+InventoryMaxAge = Annotated[
+    str,
+    typer.Option(help="Age above which an inventory is refused.", rich_help_panel=_LISTING),
+]
+NoncurrentVersions = Annotated[
+    bool,
+    typer.Option(
+        "--noncurrent-versions",
+        help="Also count noncurrent versions: takes a second listing.",
+        rich_help_panel=_LISTING,
+    ),
+]
 EngineOption = Annotated[Engine, typer.Option(help="Who lists and decides.")]
 SparkThreshold = Annotated[int, typer.Option(help="Objects from which 'auto' would choose Spark.")]
+Work = Annotated[
+    str | None,
+    typer.Option(
+        help="Folder that all of Spark's executors see; holds their files while they work."
+    ),
+]
 State = Annotated[
     str | None,
     typer.Option(help="Where tombstones, journal, history and lock live; never inside ROOT."),
@@ -147,8 +175,15 @@ MaxDeleteShare = Annotated[
 MaxDeletes = Annotated[
     int | None, typer.Option(help="Most objects of one sweep.", rich_help_panel=_LIMITS)
 ]
+DeleteRate = Annotated[
+    int,
+    typer.Option(
+        help="Most keys a second that a sweep deletes; throttling lowers it.",
+        rich_help_panel=_LIMITS,
+    ),
+]
 
-_PLACES = ("root", "state", "registry", "extra_roots", "pin")
+_PLACES = ("root", "state", "registry", "extra_roots", "pin", "inventory")
 
 
 def settings_from(values: Mapping[str, Any]) -> StorageRootSettings:
@@ -190,15 +225,18 @@ def first_problem(err: ValidationError) -> str:
     return f"{where}: {message}" if where else message
 
 
-def check_engine(engine: Engine) -> None:
-    """Refuse an engine that this version does not have.
+def engine_choice(engine: Engine, work: str | None) -> EngineChoice:
+    """Return who lists and decides.
 
     Raises:
-        SettingsError: Spark was asked for.
+        SettingsError: ``--work`` names no place, or is of no use.
 
     """
-    if engine is Engine.SPARK:
-        raise SettingsError("engine spark is not part of this version; use --engine local")
+    if engine is not Engine.SPARK:
+        if work is not None:
+            raise SettingsError("--work is for --engine spark")
+        return EngineChoice()
+    return EngineChoice(is_spark=True, work=None if work is None else located(work))
 
 
 def is_json(output: Output | None, *, is_terminal: Callable[[], bool]) -> bool:

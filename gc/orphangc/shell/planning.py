@@ -1,68 +1,103 @@
-"""``plan`` and ``sweep``: from settings to files and tables."""
+"""``plan``: from settings to files and tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import uuid
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import structlog
 
-from orphangc.adapters.plan_files import (
-    NoVerdicts,
-    PlanDirectory,
-    VerdictFiles,
-    check_writable,
-)
+from orphangc.adapters.plan_files import PlanDirectory, check_writable
+from orphangc.adapters.spark.verdicts import SentVerdicts
+from orphangc.adapters.spark.work_folder import WorkFolder
+from orphangc.adapters.verdict_files import VerdictFiles
 from orphangc.core.model import Action
 from orphangc.core.plan import Plan
 from orphangc.core.settings import StorageRootSettings
-from orphangc.errors import SettingsError
+from orphangc.core.uris import Location
 from orphangc.ports import Progress, VerdictSink
 from orphangc.runs.breakdown import Breakdown
 from orphangc.runs.cycle import Cycle, run_cycle
-from orphangc.runs.lock import acquire
-from orphangc.runs.permission import check_plan
 from orphangc.runs.roots import RootReader
-from orphangc.runs.sweep import OUTCOME_SCHEMA, Sweep, SweepResult
-from orphangc.shell.clock import is_dead, now, this_process
+from orphangc.shell.clock import now
 from orphangc.shell.compose import check_outside, opened, state_of
-from orphangc.shell.options import settings_from
+from orphangc.shell.engines import LOCAL, EngineChoice
 from orphangc.shell.progress import shown_progress
 from orphangc.shell.render.html import render_html
 from orphangc.shell.render.markdown import render_markdown
 
-__all__ = ["cycle_of", "make_plan", "sweep_plan"]
+__all__ = ["cycle_of", "make_plan"]
 
 log = structlog.get_logger()
 
 
-class _Several:
-    """Hands each batch to several sinks."""
+@dataclass(slots=True)
+class _PlanSink:
+    """What a worker of a plan does with its verdicts."""
 
-    def __init__(self, sinks: Sequence[VerdictSink]) -> None:
-        self._sinks = sinks
+    breakdown: Breakdown
+    files: VerdictFiles | SentVerdicts | None
 
     def write(self, batch: pa.RecordBatch) -> None:
-        for sink in self._sinks:
-            sink.write(batch)
+        self.breakdown.write(batch)
+        if self.files is not None:
+            self.files.write(batch)
+
+    def close(self) -> None:
+        if self.files is not None:
+            self.files.close()
+
+    def fetched(self, folder: Path) -> dict[str, str]:
+        """Return sha256 by name of the worker's files, which are in the plan's folder then."""
+        if isinstance(self.files, SentVerdicts):
+            return self.files.fetch(folder)
+        return {} if self.files is None else self.files.digests
 
 
-def cycle_of(settings: StorageRootSettings, sink: VerdictSink, progress: Progress) -> Cycle:
-    """Return one dry cycle of a storage root."""
+def _open_plan_sink(folder: Path | None, at: datetime, sent: WorkFolder | None) -> _PlanSink:
+    if folder is None:
+        return _PlanSink(Breakdown(at), None)
+    return _PlanSink(Breakdown(at), VerdictFiles(folder) if sent is None else SentVerdicts(sent))
+
+
+@contextmanager
+def _work_folder(work: Location | None) -> Iterator[WorkFolder | None]:
+    """Yield where executors leave verdicts that do not see the plan's folder."""
+    if work is None:
+        yield None
+        return
+    folder = WorkFolder(work.child(f"orphangc-verdicts-{uuid.uuid4().hex}"))
+    try:
+        yield folder
+    finally:
+        folder.remove()
+
+
+def cycle_of(
+    settings: StorageRootSettings,
+    open_sink: Callable[[], VerdictSink],
+    progress: Progress,
+    *,
+    listing: Path | None = None,
+    engine: EngineChoice = LOCAL,
+) -> Cycle:
+    """Return one dry cycle of a storage root; ``listing`` keeps one that is interrupted."""
     state = state_of(settings)
     tombstones, halted = state.tombstones(), state.halted()
-    with opened(settings, progress) as root:
+    with opened(settings, progress, listing=listing, engine=engine, is_planning=True) as root:
         return run_cycle(
             root.outside,
             settings,
             reader=RootReader(settings.aliases, settings.acknowledged),
             tombstones=tombstones,
             halted=halted,
-            sink=sink,
+            open_sink=open_sink,
         )
 
 
@@ -72,6 +107,7 @@ def make_plan(
     out: Path | None,
     report: Path | None,
     summary: Path | None,
+    engine: EngineChoice = LOCAL,
 ) -> tuple[Plan, Breakdown]:
     """Return a plan and its breakdown, written to ``out`` and rendered where asked.
 
@@ -83,14 +119,25 @@ def make_plan(
     for file in (report, summary):
         if file is not None:
             check_writable(file)
-    breakdown = Breakdown(now())
+    at = now()
     directory = None if out is None else PlanDirectory(out)
     if directory is not None:
         directory.prepare()
-    with shown_progress() as progress, _verdicts(directory) as verdicts:
-        cycle = cycle_of(settings, _Several([breakdown, verdicts]), progress)
-        files = verdicts.close() if isinstance(verdicts, VerdictFiles) else {}
-    plan = cycle.plan.signed() if directory is None else directory.write(cycle.plan, files)
+    folder = None if directory is None else directory.verdicts
+    breakdown, files = Breakdown(at), dict[str, str]()
+    with (
+        shown_progress() as progress,
+        _discarding(directory),
+        _work_folder(engine.work if folder is not None else None) as sent,
+    ):
+        open_sink = partial(_open_plan_sink, folder, at, sent)
+        listing = None if directory is None else directory.listing
+        cycle = cycle_of(settings, open_sink, progress, listing=listing, engine=engine)
+        for sink in cycle.sinks:
+            assert isinstance(sink, _PlanSink)  # noqa: S101 - opened above
+            breakdown.add(sink.breakdown)
+            files |= {} if folder is None else sink.fetched(folder)
+        plan = cycle.plan.signed() if directory is None else directory.write(cycle.plan, files)
     if report is not None:
         _write(report, render_html(plan, breakdown))
     if summary is not None:
@@ -105,16 +152,13 @@ def _write(path: Path, text: str) -> None:
 
 
 @contextmanager
-def _verdicts(directory: PlanDirectory | None) -> Iterator[VerdictFiles | NoVerdicts]:
-    """Yield the sink of a plan; what a failed plan has written is removed again."""
-    if directory is None:
-        yield NoVerdicts()
-        return
-    verdicts = VerdictFiles(directory.verdicts)
+def _discarding(directory: PlanDirectory | None) -> Iterator[None]:
+    """Remove what a plan that fails has written."""
     try:
-        yield verdicts
+        yield
     except BaseException:
-        verdicts.discard()
+        if directory is not None:
+            directory.discard()
         raise
 
 
@@ -139,98 +183,3 @@ def _log_plan(plan: Plan) -> None:
         refused=sum(job.refused is not None for job in plan.jobs),
         duration_seconds=plan.duration_seconds,
     )
-
-
-def sweep_plan(
-    path: Path,
-    *,
-    is_deleting: bool,
-    flink_rest: Sequence[str] = (),
-    clears_halt: bool = False,
-) -> tuple[Plan, SweepResult]:
-    """Return a saved plan and what became of it.
-
-    Args:
-        path: The plan's folder.
-        is_deleting: Delete what is due.
-        flink_rest: Endpoints with credentials, which a plan does not hold; replaces the plan's.
-        clears_halt: A person has looked at why collection was halted.
-
-    Raises:
-        OrphanGcError: Nothing was swept.
-
-    """
-    directory = PlanDirectory(path)
-    plan = directory.read()
-    settings = plan.settings
-    if flink_rest:
-        settings = _with_credentials(settings, flink_rest)
-    check_plan(plan, settings, now())
-    state = state_of(settings)
-    holder = this_process()
-    lock = acquire(state.files, f"{state.folder}/lock", holder, is_dead=is_dead)
-    try:
-        if clears_halt:
-            state.clear_halt()
-        with shown_progress() as progress, opened(settings, progress) as root:
-            sweep = Sweep(
-                outside=root.outside,
-                settings=settings,
-                state=state,
-                lock=lock,
-                run_id=_run_id(now(), holder.token),
-                is_deleting=is_deleting,
-            )
-            try:
-                sweep.carry_out(plan, directory.rows(plan))
-            except BaseException:
-                if sweep.result.rows:
-                    _keep_outcome(directory, plan, sweep)
-                raise
-            _keep_outcome(directory, plan, sweep)
-    finally:
-        lock.release()
-    return plan, sweep.result
-
-
-def _with_credentials(
-    settings: StorageRootSettings, flink_rest: Sequence[str]
-) -> StorageRootSettings:
-    """Return the settings with endpoints that bear credentials; fewer would be less evidence.
-
-    Raises:
-        SettingsError: They are not the endpoints of the plan.
-
-    """
-    given = settings_from({**settings.model_dump(), "flink_rest": tuple(flink_rest)})
-    if set(given.model_dump(mode="json")["flink_rest"]) != set(settings.flink_rest):
-        raise SettingsError("--flink-rest must name exactly the endpoints of the plan")
-    return given
-
-
-def _keep_outcome(directory: PlanDirectory, plan: Plan, sweep: Sweep) -> None:
-    """Write what was done beside the plan."""
-    outcome = _outcome(plan, sweep.run_id, sweep.result)
-    directory.write_outcome(outcome, _table(sweep.result.rows))
-
-
-def _run_id(at: datetime, token: str) -> str:
-    return f"{at:%Y%m%dT%H%M%SZ}-{token[:8]}"
-
-
-def _outcome(plan: Plan, run_id: str, result: SweepResult) -> dict[str, Any]:
-    return {
-        "schema_version": 1,
-        "run_id": run_id,
-        "plan_id": plan.plan_id,
-        "root": plan.root,
-        "counts": result.counts(),
-        "refused": result.refused,
-        "stopped": result.stopped,
-        "exit_code": int(result.exit_code),
-    }
-
-
-def _table(rows: list[dict[str, Any]]) -> pa.Table:
-    filled = [{name: row.get(name) for name in OUTCOME_SCHEMA.names} for row in rows]
-    return pa.Table.from_pylist(filled, schema=OUTCOME_SCHEMA)

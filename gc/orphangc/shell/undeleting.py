@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from orphangc.adapters.outcome_files import outcome_rows, read_outcome
 from orphangc.adapters.plan_files import PlanDirectory
 from orphangc.adapters.storages import open_storage
 from orphangc.errors import RefusedError
@@ -23,19 +25,16 @@ def undelete_run(path: Path) -> dict[str, Any]:
         RefusedError: The storage keeps no versions, or the run deleted nothing.
 
     """
-    directory = PlanDirectory(path)
-    plan = directory.read()
-    _, table = directory.read_outcome()
+    plan = PlanDirectory(path).read()
+    read_outcome(path)
     storage = open_storage(plan.root)
     if not hasattr(storage, "undelete"):
         raise RefusedError(f"{plan.root} keeps no versions: what was deleted is gone for good")
-    results = undelete(cast("Undeleter", storage), table.to_pylist())
-    counts = Counter(
-        "restored" if each.status is DeletionStatus.DELETED else each.status for each in results
-    )
-    failed = [
-        {"key": each.key, "error": each.error}
-        for each in results
-        if each.status is not DeletionStatus.DELETED
-    ]
+    counts: Counter[str] = Counter()
+    failed = []
+    for each in undelete(cast("Undeleter", storage), partial(outcome_rows, path)):
+        is_back = each.status is DeletionStatus.DELETED
+        counts["restored" if is_back else each.status] += 1
+        if not is_back:
+            failed.append({"key": each.key, "error": each.error})
     return {"plan_id": plan.plan_id, "root": plan.root, "counts": counts, "failed": failed}

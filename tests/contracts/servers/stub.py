@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,12 +42,14 @@ class Stub:
     Attributes:
         answer: Called for every request but those for the bucket's versioning.
         requests: All of them, in order.
+        versioning: What it says of the bucket's versioning.
 
     """
 
     url: str
     answer: Callable[[Request], Answer]
     requests: list[Request] = field(default_factory=list)
+    versioning: str = "<VersioningConfiguration/>"
 
     def asked(self, method: str) -> list[Request]:
         """Return the requests of one method."""
@@ -77,11 +80,14 @@ def head(key: str) -> Answer:
 
 
 @contextmanager
-def stub_server() -> Iterator[Stub]:
+def stub_server(*, tls: ssl.SSLContext | None = None) -> Iterator[Stub]:
     """Yield a stub that lives as long as the block."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
-    stub = Stub(f"http://127.0.0.1:{server.server_port}", lambda _: error("NotImplemented", 501))
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    url = f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
+    stub = Stub(url, lambda _: error("NotImplemented", 501))
     server.stub = stub
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
@@ -110,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         request = Request(self.command, parts.path, query, dict(self.headers), body)
         if "versioning" in query:
-            answer = Answer("<VersioningConfiguration/>")
+            answer = Answer(self.server.stub.versioning)
         else:
             self.server.stub.requests.append(request)
             answer = self.server.stub.answer(request)

@@ -16,6 +16,10 @@ from orphangc.core.judge import Blocked, Judgement, Refusal
 from orphangc.core.model import Action, EvidenceSource, Mode, Reason, Scope
 from orphangc.core.plan import (
     BoundsPart,
+    ExtrasPart,
+    ExtraStatus,
+    HiddenPart,
+    InventoryPart,
     Plan,
     ReportedPart,
     Tally,
@@ -92,9 +96,31 @@ def a_plan(**changes: object) -> Plan:
                 oldest_modified_at=ago("3d"),
             ),
         ),
+        "inventory": InventoryPart(uri="s3://reports/manifest.json", created_at=T0, objects=7),
+        "extras": ExtrasPart(
+            uploads=ExtraStatus.COUNTED,
+            versions=ExtraStatus.NOT_ASKED,
+            problems=("timed out",),
+            areas=(
+                HiddenPart(
+                    scope=Scope.SHARED,
+                    job_id=JOB,
+                    uploads=1,
+                    upload_bytes=2,
+                    uploads_of_unknown_size=3,
+                    oldest_upload_at=T0,
+                    noncurrent_versions=4,
+                    noncurrent_bytes=5,
+                    delete_markers=6,
+                    directory_markers=7,
+                ),
+            ),
+        ),
         "warnings": ("an alias missing?",),
         "verdict_files": {"part-0.parquet": "b" * 64},
-        "settings": StorageRootSettings(root="s3://bucket/checkpoints", pin=("s3://bucket/x",)),
+        "settings": StorageRootSettings(
+            root="s3://bucket/checkpoints", pin=("s3://bucket/x",), inventory="s3://reports/daily"
+        ),
     }
     return Plan(**{**facts, **changes})
 
@@ -131,6 +157,9 @@ OTHER_WORDS = {
     "quarantine_period": "1s",
     "clock_skew": "1s",
     "quiet_period": "1s",
+    "inventory_max_age": "1s",
+    "uploads": "forbidden",
+    "versions": "failed",
     "owner": "f" * 32,
 }
 OTHER_ENDS = {

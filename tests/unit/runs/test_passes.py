@@ -54,6 +54,7 @@ class FakeEngine:
     live: LiveSet = field(default_factory=LiveSet)
 
     def run(self, work, _progress=None):
+        """Return what the pass finds."""
         found = []
         for batch in self.batches:
             each = work.begin()
@@ -83,7 +84,7 @@ def shown(found: Surveyed) -> tuple[object, ...]:
         found.jobs,
         found.objects,
         found.size,
-        +found.present,
+        found.present,
         found.others,
         set(found.seen),
         found.seen_names,
@@ -141,11 +142,12 @@ def test_what_is_named_and_not_listed_is_missing_and_nothing_else(listed, named)
     assert missing.of([root], BASE) == sorted(named - set(listed))
 
 
-def test_a_name_that_is_listed_twice_spoils_the_listing() -> None:
-    """It could stand in for one that is missing: counting would not notice."""
+@pytest.mark.parametrize("named", [1, 2, 3])
+def test_a_name_that_is_listed_twice_spoils_the_listing(named: int) -> None:
+    """It could stand in for one that is missing: counting alone would not notice."""
     key = f"{JOB}/shared/{UUIDS[0]}"
-    expected = Expected({f"{JOB}/shared/": packed(UUIDS[0])})
-    engine = FakeEngine([a_batch([key]), a_batch([key])], LiveSet(parsed=packed(UUIDS[0])))
+    expected = Expected({f"{JOB}/shared/": packed(*UUIDS[:named])})
+    engine = FakeEngine([a_batch([key]), a_batch([key])], LiveSet(parsed=packed(*UUIDS[:named])))
     with pytest.raises(StorageUnreachableError, match="twice"):
         missing_of(expected, engine.run(a_survey_pass(expected)), engine, None)
 

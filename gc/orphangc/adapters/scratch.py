@@ -1,0 +1,79 @@
+"""Rows put aside in temporary Arrow files, which go when the run is over."""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import ipc
+
+__all__ = ["ArrowPile", "ArrowScratch", "scratch"]
+
+
+@dataclass(slots=True)
+class _Writing:
+    """A file that is being written."""
+
+    file: pa.OSFile
+    stream: ipc.RecordBatchStreamWriter
+
+
+@dataclass(slots=True)
+class ArrowPile:
+    """Rows in one Arrow file; a pile that nothing was put on has none."""
+
+    path: Path
+    schema: pa.Schema
+    _writing: _Writing | None = field(default=None, repr=False)
+    _is_closed: bool = False
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        """Add a batch; see ``Pile``."""
+        if self._is_closed:
+            raise ValueError(f"{self.path} is closed")
+        if self._writing is None:
+            file = pa.OSFile(str(self.path), "wb")
+            self._writing = _Writing(file, ipc.new_stream(file, self.schema))
+        self._writing.stream.write_batch(batch)
+
+    def close(self) -> None:
+        """Complete the file; see ``Pile``."""
+        self._is_closed = True
+        if self._writing is not None:
+            self._writing.stream.close()
+            self._writing.file.close()
+            self._writing = None
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield all rows; see ``Pile``.
+
+        Read and not mapped: the pages of a mapped file count as memory for as long as it is open.
+        """
+        self.close()
+        if not self.path.exists():
+            return
+        with pa.OSFile(str(self.path)) as source:
+            yield from ipc.open_stream(source)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowScratch:
+    """A folder for piles."""
+
+    folder: Path
+
+    def pile(self, schema: pa.Schema) -> ArrowPile:
+        """Return an empty pile; see ``Scratch``."""
+        return ArrowPile(self.folder / f"{uuid.uuid4().hex}.arrow", schema)
+
+
+@contextmanager
+def scratch() -> Iterator[ArrowScratch]:
+    """Yield a folder of this machine that goes with everything in it."""
+    with tempfile.TemporaryDirectory(prefix="orphangc-") as folder:
+        yield ArrowScratch(Path(folder))

@@ -1,0 +1,72 @@
+"""Opens the engine that was chosen; Spark needs a session and a folder that executors see."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import structlog
+
+from orphangc.adapters.spark.engine import SparkEngine
+from orphangc.adapters.spark.session import is_on_this_machine, opened_session
+from orphangc.adapters.spark.work_folder import WorkFolder
+from orphangc.core.uris import Location, canonical
+from orphangc.engine import Engine
+from orphangc.errors import SettingsError
+
+__all__ = ["LOCAL", "EngineChoice", "opened_spark_engine"]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineChoice:
+    """Who lists and decides.
+
+    Attributes:
+        is_spark: Spark; else this process.
+        work: Where Spark's executors keep files meanwhile; ``None``: on this machine.
+
+    """
+
+    is_spark: bool = False
+    work: Location | None = None
+
+
+LOCAL = EngineChoice()
+
+_NEEDS_WORK = (
+    "engine spark on a cluster needs --work URI: a folder that all executors see,"
+    " below which it keeps its files while it runs"
+)
+
+
+@contextmanager
+def opened_spark_engine(root: Location, work: Location | None) -> Iterator[Engine]:
+    """Yield the Spark engine of a storage root; its files go when it is closed.
+
+    Args:
+        root: The storage root; executors reach it with credentials of their environment.
+        work: Where files lie meanwhile; ``None``: on this machine, where that will do.
+
+    Raises:
+        SettingsError: PySpark or Java is missing, Spark cannot be reached, or its executors do
+            not see ``work``.
+
+    """
+    is_verbose = structlog.get_logger().is_enabled_for(logging.DEBUG)
+    with (
+        tempfile.TemporaryDirectory(prefix="orphangc-spark-") as here,
+        opened_session(is_verbose=is_verbose) as session,
+    ):
+        if work is None and not is_on_this_machine(session):
+            raise SettingsError(_NEEDS_WORK)
+        place = canonical(here) if work is None else work.child(f"orphangc-{uuid.uuid4().hex}")
+        engine = SparkEngine(session, WorkFolder(place), root)
+        try:
+            engine.prepare()
+            yield engine
+        finally:
+            engine.close()

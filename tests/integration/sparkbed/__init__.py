@@ -1,0 +1,1 @@
+"""Real Spark in the ways that people run it: here, on a cluster, behind Connect, submitted."""

@@ -1,0 +1,32 @@
+"""A process that keeps one Spark session and runs commands in it: one a line, as JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+
+from orphangc.adapters.spark.session import opened_session
+from orphangc.shell.cli import main
+
+
+def carry_out(arguments: list[str]) -> dict[str, object]:
+    """Return what a command did."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    sys.argv = ["orphangc", *arguments]
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            main()
+    except SystemExit as end:
+        code = int(end.code or 0)
+    return {"code": code, "out": out.getvalue(), "err": err.getvalue()}
+
+
+if __name__ == "__main__":
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # whatever else writes to stdout must not be taken for an answer
+    with opened_session():
+        for line in sys.stdin:
+            print(json.dumps(carry_out(json.loads(line))), file=answers, flush=True)

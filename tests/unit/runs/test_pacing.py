@@ -1,0 +1,66 @@
+"""Keeping to a pace with many threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from orphangc.core.pace import Pace
+from orphangc.runs.pacing import Pacer, StoppedError
+
+
+def test_many_threads_keep_to_one_rate() -> None:
+    """Eight of them: in all no more than the ceiling, and not much less."""
+    pacer = Pacer(Pace.of(2_000, 100))
+
+    def work(_: int) -> float:
+        assert pacer.await_turn(pacer.take_turn(100))
+        return time.monotonic()
+
+    begun = time.monotonic()
+    with ThreadPoolExecutor(8) as pool:
+        sent = sorted(pool.map(work, range(30)))
+    took = sent[-1] - begun
+    assert 29 * 100 / took <= 2_000 * 1.05
+    assert took < 3
+
+
+def test_whoever_waits_is_told_at_once_that_nothing_goes_any_more() -> None:
+    """A signal must not wait for a slow pace."""
+    pacer = Pacer(Pace.of(0.01, 100))
+    pacer.take_turn(1)
+    threading.Timer(0.1, pacer.stop).start()
+    begun = time.monotonic()
+    with pytest.raises(StoppedError):
+        pacer.take_turn(1)
+    assert time.monotonic() - begun < 5
+    with pytest.raises(StoppedError):
+        pacer.await_turn(time.monotonic() + 100)
+
+
+def test_a_turn_that_comes_in_a_pause_is_lost() -> None:
+    """What was looked at before the pause is looked at again after it."""
+    pacer = Pacer(Pace.of(1_000, 100))
+    turn = pacer.take_turn(100)
+    now = time.monotonic()
+    pacer.note_refusal(now)
+    pacer.note_refusal(now + 1)
+    assert pacer.refusals == 2
+    assert pacer.await_turn(turn) is False
+    begun = time.monotonic()
+    pacer.take_turn(1)
+    assert time.monotonic() - begun > 0.3
+
+
+def test_a_slower_pace_holds_for_those_who_wait_already() -> None:
+    """Nobody goes by a rate of yesterday."""
+    pacer = Pacer(Pace.of(100, 100))
+    pacer.take_turn(20)
+    pacer.take_turn(60)
+    assert pacer.keys() == 33
+    for number in range(4):
+        pacer.note_refusal(time.monotonic() + number)
+    assert pacer.keys() < 10

@@ -1,0 +1,109 @@
+"""One look for many: never an old one, never two at a time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from orphangc.runs.sharing import Shared
+
+
+class Counted:
+    """A look that counts, and can be held up."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.may_end = threading.Event()
+        self.may_end.set()
+        self.has_begun = threading.Event()
+        self.at_once = 0
+
+    def __call__(self) -> int:
+        """Return the number of the look."""
+        self.begun += 1
+        self.at_once += 1
+        assert self.at_once == 1
+        number = self.begun
+        self.has_begun.set()
+        assert self.may_end.wait(20)
+        self.at_once -= 1
+        return number
+
+
+def test_whoever_asks_alone_looks_each_time() -> None:
+    """Nothing is remembered."""
+    shared = Shared(Counted())
+    assert [shared.fresh() for _ in range(3)] == [1, 2, 3]
+
+
+def test_a_look_that_began_before_the_question_is_not_an_answer() -> None:
+    """It may have passed the very place already where something is new."""
+    look = Counted()
+    look.may_end.clear()
+    shared = Shared(look)
+    with ThreadPoolExecutor(9) as pool:
+        first = pool.submit(shared.fresh)
+        assert look.has_begun.wait(20)
+        others = [pool.submit(shared.fresh) for _ in range(8)]
+        time.sleep(0.1)
+        assert look.begun == 1
+        look.may_end.set()
+        assert first.result(20) == 1
+        assert {each.result(20) for each in others} == {2}
+    assert look.begun == 2
+
+
+def test_an_error_reaches_everybody_who_shares_the_look_and_nobody_else() -> None:
+    """The next look is a new one."""
+    look = Counted()
+    shared = Shared(look)
+    shared.look = lambda: look() and (_ for _ in ()).throw(OSError("no"))
+    with pytest.raises(OSError, match="no"):
+        shared.fresh()
+    shared.look = look
+    assert shared.fresh() == 2
+
+
+def test_who_has_patience_takes_the_next_look_of_somebody_else() -> None:
+    """The look after one batch is the look before another."""
+    look = Counted()
+    shared = Shared(look)
+    with ThreadPoolExecutor(2) as pool:
+        patient = pool.submit(shared.fresh, patience=20)
+        time.sleep(0.1)
+        assert look.begun == 0
+        assert shared.fresh() == 1
+        assert patient.result(20) == 1
+
+
+def test_patience_ends() -> None:
+    """The last batch has nobody after it."""
+    assert Shared(Counted()).fresh(patience=0.05) == 1
+
+
+def test_many_threads_get_looks_that_began_after_they_asked() -> None:
+    """Under any timing."""
+    clock = [0]
+    guard = threading.Lock()
+
+    def tick() -> int:
+        with guard:
+            clock[0] += 1
+            return clock[0]
+
+    def look() -> int:
+        began = tick()
+        time.sleep(0.001)
+        return began
+
+    shared = Shared(look)
+
+    def ask(number: int) -> bool:
+        asked = tick()
+        return shared.fresh(patience=0.002 * (number % 3)) > asked
+
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(ask, range(400)))
