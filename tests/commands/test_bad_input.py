@@ -46,7 +46,6 @@ BAD_SETTINGS = {
     "a snapshot of an unknown scheme": (("--registry", "gopher://x/y"), "gopher"),
     "an empty place": (("--pin", ""), "pin"),
     "a scheme without a path": (("--state", "s3:relative"), "s3:relative"),
-    "another engine": (("--engine", "spark"), "spark"),
 }
 
 

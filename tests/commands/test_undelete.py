@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from commands.helpers import contents, run
+import subprocess
+import sys
+
+from commands.helpers import contents, outcomes, run
 from commands.stories import bed, story
 from commands.stories_on_s3 import S3Story, on_s3, s3_server
 
@@ -51,6 +54,30 @@ def test_an_object_that_was_written_anew_stays_as_it_is(on_s3: S3Story) -> None:
         assert run("undelete", plan.path, "--output", "table").code in {0, 3}
         assert on_s3.contents()[renewed] == b"renewed"
         assert other in on_s3.contents()
+
+
+CRASH = """
+import os
+from orphangc.runs.sweep import Sweep
+from orphangc.shell.cli import main
+Sweep._forget_deleted = lambda self: os._exit(9)
+main()
+"""
+
+
+def test_what_a_run_deleted_before_it_died_is_gone_and_comes_back_too(on_s3: S3Story) -> None:
+    """Its journal alone knows the delete markers; nothing is told of as done twice."""
+    before = on_s3.contents()
+    on_s3.sweep(on_s3.plan(), "--delete")
+    plan = on_s3.plan()
+    command = [sys.executable, "-c", CRASH, "sweep", str(plan.path), "--delete"]
+    assert subprocess.run(command, capture_output=True, timeout=120, check=False).returncode == 9
+    assert set(before) - set(on_s3.contents()) == on_s3.orphans
+    swept = on_s3.sweep(plan, "--delete")
+    assert (swept.code, outcomes(plan)) == (0, dict.fromkeys(on_s3.orphans, "gone"))
+    ran = run("undelete", plan.path)
+    assert (ran.code, ran.json["counts"], ran.json["failed"]) == (0, {"restored": 2}, [])
+    assert on_s3.contents() == before
 
 
 def test_a_sweep_that_deleted_nothing_has_nothing_to_bring_back(on_s3: S3Story) -> None:

@@ -45,6 +45,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         "pin": (),
         "max_delete_share": 0.5,
         "max_deletes": None,
+        "delete_rate": 3200,
         "inventory": None,
         "inventory_max_age": timedelta(hours=72),
         "noncurrent_versions": False,
