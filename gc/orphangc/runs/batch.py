@@ -133,8 +133,8 @@ class BatchWork:
         self.has_asked = True
         results = self._ask(going)
         statuses = [result.status for result in results]
-        self._keep_pace(statuses, sent_at)
-        told, again = _sorted_out(going, results)
+        counts = self._keep_pace(statuses, sent_at)
+        told, again = _sorted_out(going, results, counts=counts)
         done = _joined([kept, told, *_given_up(self.storage, again)])
         again = again.filter(pc.less(again["tries"], _TRIES))
         unwritten = self._write_down(done)
@@ -158,17 +158,20 @@ class BatchWork:
             failed = DeletionStatus.FAILED
             return [DeletionResult(key=o.key, status=failed, error=str(err)) for o in objects]
 
-    def _keep_pace(self, statuses: Sequence[DeletionStatus], sent_at: float) -> None:
-        """Let the pace learn from an answer."""
+    def _keep_pace(self, statuses: Sequence[DeletionStatus], sent_at: float) -> bool:
+        """Return whether the keys have had their chance, after the pace has learnt from an answer.
+
+        They have not where the whole request hit a wall that others had hit before.
+        """
         refused = statuses.count(DeletionStatus.REFUSED)
         unknown = statuses.count(DeletionStatus.UNKNOWN)
         in_vain = unknown + (refused if refused < len(statuses) else 0)
-        if refused:
-            self.pacer.note_refusal(sent_at)
+        is_news = self.pacer.note_refusal(sent_at) if refused else True
         if in_vain > _TOO_MANY * len(statuses):
             self.pacer.note_failure()
         elif not refused:
             self.pacer.note_success(sent_at)
+        return is_news or refused < len(statuses)
 
     def _write_down(self, done: pa.RecordBatch) -> OrphanGcError | None:
         """Write down what became of the batch; what is not written down is told all the same."""
@@ -232,7 +235,7 @@ def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _sorted_out(
-    going: pa.RecordBatch, results: Sequence[DeletionResult]
+    going: pa.RecordBatch, results: Sequence[DeletionResult], *, counts: bool
 ) -> tuple[pa.RecordBatch, pa.RecordBatch]:
     """Return what the answers settle, and what is to be asked for again.
 
@@ -253,7 +256,7 @@ def _sorted_out(
         versions=[result.version_id for result in results],
     )
     why = [result.error for result in results]
-    again = tries_again(going, is_unknown, why)
+    again = tries_again(going, is_unknown, why, counts=counts)
     mask = pa.array(is_again)
     return told.filter(pc.invert(mask)), again.filter(mask)
 

@@ -37,12 +37,16 @@ def first_tries(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def tries_again(
-    rows: pa.RecordBatch, is_unknown: npt.NDArray[np.bool_], why: Iterable[str | None]
+    rows: pa.RecordBatch,
+    is_unknown: npt.NDArray[np.bool_],
+    why: Iterable[str | None],
+    *,
+    counts: bool = True,
 ) -> pa.RecordBatch:
-    """Return rows of ``DUE_SCHEMA`` after one more try in vain."""
+    """Return rows of ``DUE_SCHEMA`` after one more try in vain, which may not count as one."""
     columns = [
         *rows.columns[: len(VERDICT_SCHEMA)],
-        pc.add(rows["tries"], pa.scalar(1, pa.int32())),
+        pc.add(rows["tries"], pa.scalar(int(counts), pa.int32())),
         pc.or_(rows["is_doubtful"], pa.array(is_unknown)),
         pa.array(why, pa.string()),
     ]

@@ -86,10 +86,14 @@ class Pacer:
         with self._changing:
             self.pace = self.pace.after_success(sent_at)
 
-    def note_refusal(self, sent_at: float) -> None:
-        """Take note that the store asked for less."""
+    def note_refusal(self, sent_at: float) -> bool:
+        """Return whether the store asked for less than it gets now, after taking note of it.
+
+        Of many requests that hit the same wall together, one has news.
+        """
         with self._changing:
-            self.pace = self.pace.after_refusal(sent_at, self.clock())
+            before, self.pace = self.pace, self.pace.after_refusal(sent_at, self.clock())
+            return self.pace is not before
 
     def note_failure(self) -> None:
         """Take note that a request timed out, or failed for a part of its keys."""

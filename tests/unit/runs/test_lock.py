@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -12,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.errors import ExitCode, LockHeldError
-from orphangc.runs.lock import TIME_TO_LIVE, Holder, Lock, acquire
+from orphangc.errors import ExitCode, LockHeldError, OrphanGcError, StorageUnreachableError
+from orphangc.runs.lock import TIME_TO_LIVE, Holder, Lock, Renewal, acquire
 from unit.runs.places import PLACES, Place, SteppedFiles
 
 FOLDER = "root/lock"
@@ -343,3 +344,78 @@ def test_in_every_order_of_steps_at_most_one_living_run_holds_the_lock(
     schedule.drive(threads)
     assert contest.most <= 1
     assert contest.robbed == []
+
+
+# --------------------------------------------------------------------------- renewed meanwhile
+
+
+TICK = timedelta(milliseconds=10)
+
+
+def test_a_lock_is_renewed_while_something_long_goes_on() -> None:
+    """A listing of a large bucket takes hours, and renews nothing by itself."""
+    files = SteppedFiles()
+    lock = take(files)
+    with Renewal(lock, every=TICK) as renewal:
+        files.now += 2 * TIME_TO_LIVE
+        renewed_at = files.now
+        deadline = time.monotonic() + 20
+        while files.modified_at(f"{FOLDER}/{lock.name}") != renewed_at:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        renewal.check()
+    files.now += 2 * TIME_TO_LIVE
+    time.sleep(0.05)
+    assert files.modified_at(f"{FOLDER}/{lock.name}") == renewed_at
+
+
+def lost(renewal: Renewal) -> OrphanGcError:
+    """Return why a lock was lost, as soon as it was noticed."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            renewal.check()
+        except OrphanGcError as err:
+            return err
+        time.sleep(0.005)
+    raise AssertionError("nobody noticed")
+
+
+def test_a_lock_that_was_taken_over_is_noticed_while_something_goes_on() -> None:
+    """Another run took this one for dead: it must stop before it acts on what it sees."""
+    files = SteppedFiles()
+    with Renewal(take(files), every=TICK) as renewal:
+        take(files, "run-2", dead=("run-1",))
+        assert isinstance(lost(renewal), LockHeldError)
+
+
+def test_a_state_location_that_does_not_answer_for_long_ends_the_run(monkeypatch) -> None:
+    """Long before others may take it for dead; a short silence does no harm."""
+    files = SteppedFiles()
+    lock = take(files)
+    failures = []
+
+    def silent(verb: str, _: str) -> None:
+        failures.append(verb)
+        raise StorageUnreachableError("no answer")
+
+    files.before = silent
+    with Renewal(lock, every=TICK) as renewal:
+        while len(failures) < 5:
+            time.sleep(0.005)
+        renewal.check()
+        monkeypatch.setattr("orphangc.runs.lock._GIVES_UP_AFTER", timedelta(0))
+        assert isinstance(lost(renewal), StorageUnreachableError)
+
+
+def test_a_check_renews_nothing() -> None:
+    """A process that deletes for a run looks at the lock; only the run itself keeps it."""
+    files = SteppedFiles()
+    lock = take(files)
+    then = files.now
+    files.now += SECOND
+    lock.check()
+    assert files.modified_at(f"{FOLDER}/{lock.name}") == then
+    take(files, "run-2", dead=("run-1",))
+    with pytest.raises(LockHeldError):
+        lock.check()

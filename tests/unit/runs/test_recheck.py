@@ -1,0 +1,233 @@
+"""Looking again: whatever changed since the cycle is noticed, and what roots name is protected."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from builders import a_checkpoint, some_facts
+from commands.helpers import Bed, Job
+from orphangc.adapters.storages import open_storage
+from orphangc.core.gate import ClusterFacts, JobFacts
+from orphangc.core.settings import StorageRootSettings
+from orphangc.core.uris import canonical
+from orphangc.errors import (
+    LockHeldError,
+    OrphanGcError,
+    RefusedError,
+    RegistryUnavailableError,
+)
+from orphangc.runs.lock import Holder, Lock, acquire
+from orphangc.runs.observe import Outside
+from orphangc.runs.recheck import Recheck, Watched
+from orphangc.runs.roots import RootReader
+from orphangc.runs.state import RootState
+from unit.runs.deleting import STORED_AT, due_rows
+from unit.runs.places import SteppedFiles
+
+
+def a_cluster(*jobs: JobFacts) -> ClusterFacts:
+    return ClusterFacts(
+        uri="http://flink",
+        flink_version="1.20.5",
+        jobs={each.job_id: each for each in jobs},
+        cache_seconds=0,
+        taken_at=STORED_AT,
+    )
+
+
+@dataclass
+class Cluster:
+    """A cluster that says what it is told."""
+
+    facts: ClusterFacts | None
+    uri: str = "http://flink"
+    asked: int = 0
+
+    def observe(self) -> ClusterFacts:
+        """Return what it says, or fail."""
+        self.asked += 1
+        if self.facts is None:
+            raise RegistryUnavailableError("Flink does not answer")
+        return self.facts
+
+
+@dataclass
+class Scene:
+    """A running job with two checkpoints, and what looks at it again."""
+
+    folder: Path
+    files: SteppedFiles = field(default_factory=SteppedFiles)
+
+    def __post_init__(self) -> None:
+        """Write the storage."""
+        self.job: Job = Bed(self.folder).job()
+        self.live = [self.job.shared() for _ in range(2)]
+        self.orphan = self.job.shared()
+        self.job.checkpoint(7, self.live[0])
+        self.job.checkpoint(8, *self.live)
+        self.root = self.folder / "checkpoints"
+        self.facts: JobFacts = some_facts(self.job.id, checkpoints=())
+        self.cluster = Cluster(a_cluster(self.facts))
+        self.state = RootState(self.files, canonical(str(self.root)))
+        holder = Holder(token="t", host="here", pid=1, started="x")
+        self.lock: Lock = acquire(self.files, "lock", holder, is_dead=lambda _: False)
+        self.recheck = self.looking()
+
+    def looking(self, **changes: object) -> Recheck:
+        """Return what looks again."""
+        settings = StorageRootSettings(root=str(self.root))
+        outside = Outside(
+            storage=open_storage(str(self.root)),
+            extra=(),
+            registries=(self.cluster,),
+            snapshots=list,
+            open_storage=open_storage,
+            engine=None,
+            wait=lambda _: None,
+            progress=lambda *_: None,
+        )
+        facts = {
+            "outside": outside,
+            "settings": settings,
+            "reader": RootReader(),
+            "jobs": (self.watched,),
+            "state": self.state,
+            "lock": self.lock,
+        }
+        return Recheck(**{**facts, **changes})
+
+    @property
+    def watched(self) -> Watched:
+        """Return what must not change."""
+        stable = canonical(str(self.job.folder / "chk-8"))
+        return Watched(job_id=self.job.id, key=self.job.id, after=(self.facts,), stable=stable)
+
+    def names(self, *paths: Path) -> list[bool]:
+        """Return which files a root names now."""
+        rows = due_rows([str(path.relative_to(self.root)) for path in paths])
+        return self.recheck.look().names(rows).tolist()
+
+
+@pytest.fixture
+def scene(tmp_path) -> Scene:
+    return Scene(tmp_path)
+
+
+def test_what_roots_name_is_known_at_each_look(scene) -> None:
+    """A new root protects from the next look on; one that has gone does no harm."""
+    assert scene.names(*scene.live, scene.orphan) == [True, True, False]
+    scene.job.checkpoint(9, scene.orphan)
+    assert scene.names(*scene.live, scene.orphan) == [True, True, True]
+    (scene.job.folder / "chk-7" / "_metadata").unlink()
+    assert scene.names(*scene.live, scene.orphan) == [True, True, True]
+
+
+def test_a_root_that_was_renewed_is_read_again(scene) -> None:
+    """The same place, other bytes."""
+    scene.names(scene.orphan)
+    scene.job.checkpoint(8, *scene.live, scene.orphan, age=timedelta(days=1))
+    assert scene.names(scene.orphan) == [True]
+
+
+def test_something_that_is_no_artifact_is_refused(scene) -> None:
+    """Nobody should have asked for it."""
+    with pytest.raises(RefusedError, match="no artifact"):
+        scene.names(scene.job.folder / "chk-8" / "_metadata")
+
+
+def restarted(scene: Scene) -> None:
+    scene.cluster.facts = a_cluster(replace(scene.facts, incarnation="another"))
+
+
+def vanished(scene: Scene) -> None:
+    scene.cluster.facts = a_cluster()
+
+
+def doubled(scene: Scene) -> None:
+    scene.cluster.facts = a_cluster(replace(scene.facts, max_concurrent=2))
+
+
+def silent(scene: Scene) -> None:
+    scene.cluster.facts = None
+
+
+def halted(scene: Scene) -> None:
+    scene.state.halt("somebody said so", STORED_AT)
+
+
+def taken_over(scene: Scene) -> None:
+    holder = Holder(token="u", host="here", pid=2, started="x")
+    acquire(scene.files, "lock", holder, is_dead=lambda _: True)
+
+
+def subsumed(scene: Scene) -> None:
+    (scene.job.folder / "chk-8" / "_metadata").unlink()
+
+
+CHANGES = {
+    restarted: RefusedError,
+    vanished: RefusedError,
+    doubled: RefusedError,
+    silent: RefusedError,
+    halted: RefusedError,
+    taken_over: LockHeldError,
+    subsumed: RefusedError,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_whatever_the_evidence_rested_on_is_looked_at_each_time(scene, change) -> None:
+    """R18. And what roots name can be told all the same, for the look after a batch (R22)."""
+    scene.recheck.look()
+    change(scene)
+    with pytest.raises(CHANGES[change]):
+        scene.recheck.look()
+    scene.job.checkpoint(9, scene.orphan)
+    rows = due_rows([str(scene.orphan.relative_to(scene.root))])
+    assert scene.recheck.look_after().names(rows).tolist() == [True]
+
+
+@pytest.mark.parametrize("look", ["look", "look_after"])
+def test_a_root_that_cannot_be_read_is_no_look_at_all(scene, look) -> None:
+    """Neither before nor after: it may name anything (R6)."""
+    scene.recheck.look()
+    (scene.job.checkpoint(9, scene.orphan)).write_bytes(b"half")
+    with pytest.raises(RefusedError, match="cannot read"):
+        getattr(scene.recheck, look)()
+
+
+def test_the_gate_is_asked_once_a_look(scene) -> None:
+    """Not once a root, and never from memory."""
+    for _ in range(3):
+        scene.recheck.look()
+    assert scene.cluster.asked == 3
+
+
+def test_a_checkpoint_that_flink_reports_elsewhere_protects(scene, tmp_path) -> None:
+    """R4: what it was restored from lies outside all bases."""
+    elsewhere = Bed(tmp_path / "other").job(2)
+    elsewhere.checkpoint(3, scene.orphan)
+    at = f"file:{elsewhere.folder}/chk-3"
+    checkpoints = (a_checkpoint(3, external_path=at),)
+    scene.cluster.facts = a_cluster(replace(scene.facts, checkpoints=checkpoints))
+    assert scene.names(scene.orphan) == [True]
+
+
+def test_what_is_watched_can_be_sent_to_other_processes(scene) -> None:
+    """A few facts of a job, not its roots."""
+    data = pickle.dumps(scene.watched)
+    assert pickle.loads(data) == scene.watched
+    assert len(data) < 5_000
+
+
+def test_an_error_of_another_kind_is_not_taken_for_an_answer(scene, monkeypatch) -> None:
+    """A fault of ours in the gate is raised, not passed over."""
+    monkeypatch.setattr(Cluster, "observe", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        scene.recheck.look()
+    assert issubclass(RefusedError, OrphanGcError)
