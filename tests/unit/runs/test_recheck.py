@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,16 @@ def test_a_root_that_was_renewed_is_read_again(scene) -> None:
     """The same place, other bytes."""
     scene.names(scene.orphan)
     scene.job.checkpoint(8, *scene.live, scene.orphan, age=timedelta(days=1))
+    assert scene.names(scene.orphan) == [True]
+
+
+def test_the_raw_bytes_of_a_broken_root_that_is_acknowledged_protect(scene) -> None:
+    """R6, R7: what no parser reads is searched for UUIDs."""
+    data = b"broken: " + str(scene.orphan).encode()
+    broken = scene.job.checkpoint(9)
+    broken.write_bytes(data)
+    known = {f"{canonical(str(broken.parent))}/_metadata": sha256(data).hexdigest()}
+    scene.recheck = scene.looking(reader=RootReader((), known))
     assert scene.names(scene.orphan) == [True]
 
 
