@@ -16,8 +16,13 @@ from orphangc.runs.state import RootState
 from unit.runs.deleting import due_rows, keys_of
 from unit.runs.places import SteppedFiles
 
-TEXTS = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-ROWS = st.lists(st.tuples(TEXTS, TEXTS, st.none() | st.integers(-(2**63), 2**63 - 1)), max_size=20)
+ODD = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+PLAIN = st.text('az09 /"\\\x7f', max_size=4)
+NUMBERS = st.none() | st.integers(-(2**63), 2**63 - 1)
+ROWS = st.one_of(
+    st.lists(st.tuples(st.none() | texts, st.none() | texts, NUMBERS), max_size=20)
+    for texts in (ODD, PLAIN)
+)
 
 
 @given(ROWS)
