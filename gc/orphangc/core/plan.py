@@ -16,6 +16,7 @@ from orphangc.core.bounds import Bound
 from orphangc.core.evidence import CycleEvidence, JobEvidence, JobState, Root, mode_of
 from orphangc.core.judge import Blocked, Judgement
 from orphangc.core.model import Action, EvidenceSource, Mode, Reason, Scope
+from orphangc.core.self_sustained import is_state_self_sustained
 from orphangc.core.settings import StorageRootSettings
 
 __all__ = [
@@ -101,6 +102,8 @@ class JobPart(_Part):
     evidence: tuple[EvidencePart, ...]
     refused: RefusedPart | None
     blocked: tuple[BlockedPart, ...]
+    state_self_sustained: bool | None = None
+    """Whether the job needs no file of the snapshot that it was restored from; ``null``: unknown."""
 
 
 class RootPart(_Part):
@@ -318,6 +321,7 @@ def job_part(
         evidence=tuple(evidence),
         refused=_refused_part(judgement),
         blocked=tuple(_blocked_part(each) for each in judgement.blocked),
+        state_self_sustained=is_state_self_sustained(job, judgement),
     )
 
 

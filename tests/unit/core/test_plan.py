@@ -171,6 +171,7 @@ OTHER_ENDS = {
     "scope": ["taskowned"],
     "blocked": [],
     "max_deletes": 1,
+    "state_self_sustained": True,
     "sequence": 1,
     "at": "2001-01-01T00:00:00Z",
     "taken_at": "2001-01-01T00:00:00Z",

@@ -1,0 +1,255 @@
+"""One run of one storage root as a value: what history, metrics, page and REST tell of it.
+
+A record is written beside the tombstones, in the state location, so that it outlives the process;
+it holds sums only, and its size grows with jobs, never with objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from orphangc.core.evidence import JobState
+from orphangc.core.model import Action, Mode, Outcome, Reason, Scope
+from orphangc.core.plan import BlockedPart, RefusedPart, Tally
+
+__all__ = [
+    "DuePart",
+    "JobRecord",
+    "Phase",
+    "PhaseRecord",
+    "RunMode",
+    "RunRecord",
+    "RunResult",
+    "SweptPart",
+    "TombstonesPart",
+    "Totals",
+    "totals_after",
+]
+
+
+class RunMode(StrEnum):
+    """How far a scheduled run may go; each mode does all that the one before it does."""
+
+    REPORT = "report"
+    """Plan only: nothing is written but the plan and this record."""
+    QUARANTINE = "quarantine"
+    """Also lay tombstones."""
+    DELETE = "delete"
+    """Also delete what has stood its quarantine."""
+
+
+class Phase(StrEnum):
+    """The parts of a run."""
+
+    PLAN = "plan"
+    SWEEP = "sweep"
+
+
+class RunResult(StrEnum):
+    """How a run, or a phase of it, ended; only ``DONE`` is a success."""
+
+    DONE = "done"
+    SOME_DELETES_FAILED = "some_deletes_failed"
+    REFUSED = "refused"
+    """A guard stopped the work on every job."""
+    FAILED = "failed"
+    UNREACHABLE = "unreachable"
+    LOCKED = "locked"
+    """Another run holds the lock."""
+    INTERRUPTED = "interrupted"
+    """A signal ended it, or its process died."""
+    MISSED = "missed"
+    """The scheduler could not start it in time."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PhaseRecord(_Part):
+    """One phase of a run."""
+
+    phase: Phase
+    result: RunResult
+    started_at: datetime
+    duration_seconds: float
+
+
+class JobRecord(_Part):
+    """What a run found of one job.
+
+    Attributes:
+        job_id: "" for what lies in no known job's directory.
+        directories: Where its files lie.
+        state: What is known of its life; ``None`` for what belongs to no job.
+        mode: Which evidence its liveness rests on.
+        oldest_retained_checkpoint_id: As the plan says.
+        retained_checkpoint_ids: The same.
+        amounts: Objects and bytes by verdict.
+        missing_objects: Referred to, and absent.
+        refused: The guard that voided its work.
+        blocked: Conditions of deletion that are unmet.
+        state_self_sustained: Whether no retained checkpoint refers to files outside the job's own
+            directories; ``None`` where it cannot be known.
+
+    """
+
+    job_id: str
+    directories: tuple[str, ...] = ()
+    state: JobState | None = None
+    mode: Mode | None = None
+    oldest_retained_checkpoint_id: int | None = None
+    retained_checkpoint_ids: tuple[int, ...] = ()
+    amounts: tuple[Tally, ...] = ()
+    missing_objects: int = 0
+    refused: RefusedPart | None = None
+    blocked: tuple[BlockedPart, ...] = ()
+    state_self_sustained: bool | None = None
+
+
+class DuePart(_Part):
+    """Tombstones whose quarantine ends on one day (UTC)."""
+
+    day: date
+    objects: int
+    bytes: int
+
+
+class TombstonesPart(_Part):
+    """The tombstones that stand when a run has ended."""
+
+    objects: int = 0
+    bytes: int = 0
+    oldest_at: datetime | None = None
+    due: tuple[DuePart, ...] = ()
+
+
+class SweptPart(_Part):
+    """What became of one kind of verdict."""
+
+    action: Action
+    outcome: Outcome
+    objects: int
+    bytes: int
+
+
+class Totals(_Part):
+    """Everything that the runs of one storage root ever counted, this one included.
+
+    Counters of a process begin at zero; these go on from run to run, so that a counter that is
+    pushed or scraped never goes back. Keys are label values joined by ``/``.
+
+    Attributes:
+        runs: By ``phase/result``.
+        swept_objects: By ``action/outcome``.
+        swept_bytes: The same.
+        refusals: Jobs by guard or condition.
+        list_requests: Of all plans.
+
+    """
+
+    runs: Mapping[str, int] = Field(default_factory=dict)
+    swept_objects: Mapping[str, int] = Field(default_factory=dict)
+    swept_bytes: Mapping[str, int] = Field(default_factory=dict)
+    refusals: Mapping[str, int] = Field(default_factory=dict)
+    list_requests: int = 0
+
+
+class RunRecord(_Part):
+    """One run of one storage root.
+
+    Attributes:
+        run_id: Sorts by time.
+        root: The storage root.
+        tool_version: That ran.
+        mode: As configured.
+        effective_mode: How far the run was allowed to go.
+        effective_mode_reason: Why not as far as configured.
+        started_at: By this machine's clock, aware UTC.
+        ended_at: The same.
+        result: Of the whole run: its worst phase.
+        exit_code: What the process of a single root exits with.
+        error: What ended it, one line; ``None`` if nothing did.
+        phases: In order; empty if the lock was not to be had.
+        plan_id: ``None``: there is no plan, nor anything below.
+        plan_folder: Where the plan lies on the machine that ran.
+        objects_listed: As the plan says.
+        bytes_listed: The same.
+        list_requests: The same.
+        roots_read: Checkpoints and savepoints.
+        amounts: Objects and bytes by verdict.
+        jobs: Every job, by id.
+        warnings: Doubts about the plan.
+        missing_objects: Referred to, and absent.
+        refusals: Jobs by guard that refused, or condition that blocked.
+        swept: What became of the verdicts.
+        stopped: Why the sweep ended early.
+        tombstones: ``None`` where the state could not be read.
+        registry_age_seconds: Age of the oldest of the jobs' newest registry snapshots.
+        grace_period_seconds: The setting.
+        totals: Counters, this run included.
+
+    """
+
+    schema_version: Literal[1] = 1
+    run_id: str
+    root: str
+    tool_version: str
+    mode: RunMode
+    effective_mode: RunMode
+    effective_mode_reason: str | None = None
+    started_at: datetime
+    ended_at: datetime
+    result: RunResult
+    exit_code: int
+    error: str | None = None
+    phases: tuple[PhaseRecord, ...] = ()
+    plan_id: str | None = None
+    plan_folder: str | None = None
+    objects_listed: int = 0
+    bytes_listed: int = 0
+    list_requests: int = 0
+    roots_read: int = 0
+    amounts: tuple[Tally, ...] = ()
+    jobs: tuple[JobRecord, ...] = ()
+    warnings: tuple[str, ...] = ()
+    missing_objects: int = 0
+    refusals: Mapping[str, int] = Field(default_factory=dict)
+    swept: tuple[SweptPart, ...] = ()
+    stopped: str | None = None
+    tombstones: TombstonesPart | None = None
+    registry_age_seconds: float | None = None
+    grace_period_seconds: float
+    totals: Totals = Totals()
+
+    def bytes_with(self, *reasons: Reason, scope: Scope = Scope.SHARED) -> int:
+        """Return how many bytes of an area have one of the reasons."""
+        return sum(t.bytes for t in self.amounts if t.scope is scope and t.reason in reasons)
+
+    def swept_objects(self, action: Action, outcome: Outcome) -> int:
+        """Return how many objects an action ended so for."""
+        return sum(s.objects for s in self.swept if s.action is action and s.outcome is outcome)
+
+
+def totals_after(before: Totals, record: RunRecord) -> Totals:
+    """Return the totals of the runs before and of this one; ``record.totals`` is not looked at."""
+    swept = {f"{each.action}/{each.outcome}": each for each in record.swept}
+    return Totals(
+        runs=_sum(before.runs, [(f"{each.phase}/{each.result}", 1) for each in record.phases]),
+        swept_objects=_sum(before.swept_objects, [(k, s.objects) for k, s in swept.items()]),
+        swept_bytes=_sum(before.swept_bytes, [(k, s.bytes) for k, s in swept.items()]),
+        refusals=_sum(before.refusals, record.refusals.items()),
+        list_requests=before.list_requests + record.list_requests,
+    )
+
+
+def _sum(before: Mapping[str, int], added: Iterable[tuple[str, int]]) -> dict[str, int]:
+    sums = dict(before)
+    for key, count in added:
+        sums[key] = sums.get(key, 0) + count
+    return sums
