@@ -1,0 +1,77 @@
+{{/* What must not be installed. Each refusal says what to do. */}}
+
+{{- define "orphangc.check" -}}
+{{- include "orphangc.check.roots" . -}}
+{{- include "orphangc.check.kind" . -}}
+{{- include "orphangc.check.monitoring" . -}}
+{{- end -}}
+
+{{- define "orphangc.check.roots" -}}
+{{- $config := include "orphangc.config" . | fromYaml -}}
+{{- if .Values.existingConfigMap -}}
+{{- if $config.storage_roots -}}
+{{- fail "existingConfigMap and config.storage_roots are both set: config would be ignored. Set one of them." -}}
+{{- end -}}
+{{- else -}}
+{{- if not $config.storage_roots -}}
+{{- fail "config.storage_roots is empty: name at least one storage root, with `root` and `state`. See the chart's README." -}}
+{{- end -}}
+{{- range $position, $each := $config.storage_roots -}}
+{{- if and (not $each.state) (not $.Values.persistence.enabled) -}}
+{{- fail (printf "config.storage_roots[%d] (%s) has no `state`: tombstones would die with the pod, every run would be the first, and nothing would ever be deleted. Set `state` to a URI outside the storage root, or persistence.enabled." $position $each.root) -}}
+{{- end -}}
+{{- if and $each.schedule (ne $.Values.kind "Deployment") -}}
+{{- fail (printf "config.storage_roots[%d].schedule: a CronJob has one schedule, config.schedule. Use kind: Deployment, or one release a schedule." $position) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "orphangc.check.kind" -}}
+{{- $config := include "orphangc.config" . | fromYaml -}}
+{{- $election := .Values.leaderElection.enabled -}}
+{{- if hasKey .Values.config "leader_election" -}}
+{{- fail "config.leader_election: set leaderElection instead, so that replicas, Roles and configuration agree." -}}
+{{- end -}}
+{{- range .Values.extraEnv -}}
+{{- if eq .name "ORPHANGC_MODE" -}}
+{{- fail "extraEnv: ORPHANGC_MODE would win over config.mode unseen. Set config.mode." -}}
+{{- end -}}
+{{- end -}}
+{{- if include "orphangc.isDaemon" . -}}
+{{- $replicas := int .Values.deployment.replicas -}}
+{{- $host := dig "http" "host" "127.0.0.1" $config -}}
+{{- if and (gt $replicas 1) (not $election) -}}
+{{- fail (printf "deployment.replicas is %d: more than one daemon needs leaderElection.enabled." $replicas) -}}
+{{- end -}}
+{{- if and (ne .Values.deployment.strategy.type "Recreate") (not $election) -}}
+{{- fail (printf "deployment.strategy.type is %s: it would let two daemons run at once, which needs leaderElection.enabled." .Values.deployment.strategy.type) -}}
+{{- end -}}
+{{- if and (gt $replicas 1) .Values.persistence.enabled (not (has "ReadWriteMany" .Values.persistence.accessModes)) -}}
+{{- fail "persistence.accessModes: several replicas share the volume only with ReadWriteMany. Better set `state` to a URI." -}}
+{{- end -}}
+{{- if and (not .Values.existingConfigMap) (has $host (list "127.0.0.1" "localhost" "::1")) -}}
+{{- fail (printf "config.http.host is %s: neither probes nor Prometheus would reach the daemon. Leave it at 0.0.0.0, or :: with IPv6." $host) -}}
+{{- end -}}
+{{- else -}}
+{{- if $election -}}
+{{- fail "leaderElection is for kind: Deployment; a CronJob's runs are kept apart by the lock of each storage root." -}}
+{{- end -}}
+{{- $schedule := .Values.cronJob.schedule | default $config.schedule -}}
+{{- if not (or .Values.existingConfigMap (regexMatch "^([^ ]+ +){4}[^ ]+$" ($schedule | default "" | trim))) -}}
+{{- fail (printf "config.schedule is %q: a CronJob needs five cron fields." $schedule) -}}
+{{- end -}}
+{{- if and .Values.cronJob.schedule (not .Values.existingConfigMap) (ne .Values.cronJob.schedule $config.schedule) -}}
+{{- fail "cronJob.schedule is for existingConfigMap: set config.schedule, which alerts go by too." -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "orphangc.check.monitoring" -}}
+{{- if and (not (include "orphangc.isDaemon" .)) (or .Values.serviceMonitor.enabled .Values.podMonitor.enabled) -}}
+{{- fail "serviceMonitor and podMonitor are for kind: Deployment; a CronJob's runs push: config.metrics.pushgateway." -}}
+{{- end -}}
+{{- if and .Values.serviceMonitor.enabled .Values.podMonitor.enabled -}}
+{{- fail "serviceMonitor and podMonitor would scrape the daemon twice: enable one of them." -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,1 @@
+"""What ships beside the program: chart, image, alerts, dashboard; tested with the real tools."""

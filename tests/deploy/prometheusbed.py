@@ -1,0 +1,139 @@
+"""A real Prometheus on loopback, with the shipped rules in a hurry."""
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+import yaml
+
+from deploy.fixtures import MONITORING
+from integration.flinkbed.ports import free_ports
+from integration.flinkbed.waiting import wait_until
+
+SECONDS_TO_END = 20
+
+
+def hurried_rules(jsonnet: Path, file: Path, config: Mapping[str, Any] | None = None) -> Path:
+    """Render the mixin as shipped, but waiting for nothing before an alert fires.
+
+    Args:
+        jsonnet: The program.
+        file: To write to.
+        config: More fields of the mixin's ``_config`` to change.
+
+    """
+    changed = json.dumps(dict(config or {}))
+    program = (
+        f"((import '{MONITORING}/mixin/mixin.libsonnet') + {{_config+:: {changed} + {{"
+        " alerts: std.mapWithKey(function(name, alert) alert { 'for': '0s' }, super.alerts) }})"
+        ".prometheusAlerts"
+    )
+    done = subprocess.run(
+        [jsonnet, "-e", program], check=True, capture_output=True, text=True, timeout=60
+    )
+    file.write_text(done.stdout)
+    return file
+
+
+class Prometheus:
+    """A server that scrapes and evaluates every second; a context manager.
+
+    Attributes:
+        url: Of its API.
+
+    """
+
+    def __init__(
+        self, program: Path, folder: Path, *, jobs: Mapping[str, Sequence[str]], rules: Path
+    ) -> None:
+        """Choose a port and write the configuration.
+
+        Args:
+            program: The binary.
+            folder: For its files.
+            jobs: Targets (``host:port``) by job.
+            rules: File of rules.
+
+        """
+        port, _ = free_ports()
+        self.url = f"http://127.0.0.1:{port}"
+        self._log = folder / "prometheus.log"
+        config = folder / "prometheus.yaml"
+        scrapes = [
+            {
+                "job_name": job,
+                "honor_labels": True,
+                "static_configs": [{"targets": list(targets)}],
+            }
+            for job, targets in jobs.items()
+        ]
+        every = {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
+        content = {"global": every, "rule_files": [str(rules)], "scrape_configs": scrapes}
+        config.write_text(yaml.safe_dump(content))
+        self._command = [
+            str(program),
+            f"--config.file={config}",
+            f"--storage.tsdb.path={folder / 'tsdb'}",
+            f"--web.listen-address=127.0.0.1:{port}",
+            "--log.level=warn",
+        ]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        """Start it and wait until it answers."""
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            wait_until("Prometheus", self._is_ready)
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End it."""
+        self._stop()
+
+    def firing(self) -> set[tuple[str, str]]:
+        """Return each alert that fires now, with its storage root."""
+        alerts = self._get("/api/v1/alerts")["alerts"]
+        return {
+            (each["labels"]["alertname"], each["labels"].get("root", ""))
+            for each in alerts
+            if each["state"] == "firing"
+        }
+
+    def value_of(self, expr: str) -> float | None:
+        """Return the value of an expression's first series."""
+        result = self._get("/api/v1/query", query=expr)["result"]
+        return float(result[0]["value"][1]) if result else None
+
+    def _get(self, path: str, **parameters: str) -> Any:
+        answer = httpx.get(f"{self.url}{path}", params=parameters, timeout=10)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["data"]
+
+    def _is_ready(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, self._log.read_text()
+        return httpx.get(f"{self.url}/-/ready", timeout=2).status_code == 200
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

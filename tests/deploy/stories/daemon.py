@@ -1,0 +1,169 @@
+"""The daemon and its replicas, and the CronJob as Kubernetes sees it."""
+
+from deploy.stories.story import (
+    DAY,
+    HERE,
+    Case,
+    pushed,
+    scraped,
+    series,
+)
+
+SILENCE = "No metrics of orphangc, scraped or pushed, are to be found."
+
+DAEMON = (
+    Case(
+        "OrphangcAbsent",
+        "the daemon does not answer",
+        {
+            scraped("build_info", version="1"): "1x3 stale",
+            series("up", **HERE, instance="10.0.0.1:8080"): "1x3 0x100",
+        },
+        "1h",
+        (
+            {"description": SILENCE},
+            {**HERE, "description": "No target of the job orphangc answers."},
+        ),
+    ),
+    Case(
+        "OrphangcAbsent",
+        "nothing was ever seen of it",
+        {series("up", job="prometheus", instance="localhost:9090"): "1x100"},
+        "1h",
+        ({"description": SILENCE},),
+    ),
+    Case(
+        "OrphangcAbsent",
+        "one of two replicas is being replaced",
+        {
+            scraped("build_info", version="1", pod=2): "1x100",
+            series("up", **HERE, instance="10.0.0.1:8080"): "0x100",
+            series("up", **HERE, instance="10.0.0.2:8080"): "1x100",
+        },
+        "1h",
+    ),
+    Case(
+        "OrphangcAbsent",
+        "there is no daemon: a CronJob pushes",
+        {pushed("build_info", version="1"): "1x100"},
+        "1h",
+    ),
+    Case(
+        "OrphangcMultipleLeaders",
+        "two replicas lead",
+        {scraped("leader"): "1x100", scraped("leader", pod=2): "0x5 1x100"},
+        "1h",
+        (
+            {
+                **HERE,
+                "description": (
+                    "2 replicas of orphangc believe that they lead; locks keep them off the same"
+                    " storage root."
+                ),
+            },
+        ),
+    ),
+    Case(
+        "OrphangcMultipleLeaders",
+        "one leads; what is pushed, group by group, is no replica",
+        {
+            scraped("leader"): "1x100",
+            scraped("leader", pod=2): "0x100",
+            pushed("leader"): "1x100",
+            series("orphangc_leader", job="orphangc", root="s3://other/root"): "1x100",
+        },
+        "1h",
+    ),
+    Case(
+        "OrphangcLeaderless",
+        "two replicas stand by",
+        {scraped("leader"): "1x5 0x100", scraped("leader", pod=2): "0x100"},
+        "1h",
+        (
+            {
+                **HERE,
+                "description": "No replica of orphangc has become the leader; no run is started.",
+            },
+        ),
+    ),
+    Case(
+        "OrphangcLeaderless",
+        "the lead has gone from one to the other",
+        {scraped("leader"): "1x5 0x100", scraped("leader", pod=2): "0x6 1x100"},
+        "1h",
+    ),
+)
+
+
+def cron(name: str) -> str:
+    """Return a series of kube-state-metrics about the CronJob."""
+    return series(
+        f"kube_cronjob_{name}",
+        namespace="flink",
+        cronjob="my-orphangc",
+        job="kube-state-metrics",
+        instance="10.0.0.9:8080",
+    )
+
+
+KUBERNETES = (
+    Case(
+        "OrphangcCronJobNotSuccessful",
+        "Jobs are started every hour, and none succeeds any more",
+        {
+            cron("created"): f"0x{DAY}",
+            cron("status_last_successful_time"): f"3600x{DAY}",
+            cron("status_last_schedule_time"): f"0x11 3600x11 7200x11 10800x11 14400x{DAY}",
+            cron("next_schedule_time"): f"3600x11 7200x11 10800x11 14400x11 18000x{DAY}",
+        },
+        "4h30m",
+        (
+            {
+                "namespace": "flink",
+                "cronjob": "my-orphangc",
+                "description": ("The CronJob flink/my-orphangc has not succeeded for 3h 30m 0s."),
+            },
+        ),
+    ),
+    Case(
+        "OrphangcCronJobNotSuccessful",
+        "one Job has failed; the next is the retry",
+        {
+            cron("created"): f"0x{DAY}",
+            cron("status_last_successful_time"): f"3600x{DAY}",
+            cron("status_last_schedule_time"): f"0x11 3600x11 7200x11 10800x{DAY}",
+            cron("next_schedule_time"): f"3600x11 7200x11 10800x11 14400x{DAY}",
+        },
+        "3h40m",
+    ),
+    Case(
+        "OrphangcCronJobNotSuccessful",
+        "none has ever succeeded",
+        {
+            cron("created"): f"0x{DAY}",
+            cron("status_last_schedule_time"): f"3600x{DAY}",
+            cron("next_schedule_time"): f"7200x{DAY}",
+        },
+        "4h",
+        (
+            {
+                "namespace": "flink",
+                "cronjob": "my-orphangc",
+                "description": "The CronJob flink/my-orphangc has not succeeded for 4h 0m 0s.",
+            },
+        ),
+    ),
+    Case(
+        "OrphangcCronJobNotSuccessful",
+        "it succeeds, or is suspended and has no next time",
+        {
+            cron("created"): f"0x{DAY}",
+            cron("status_last_successful_time"): f"0x11 3600x11 7200x11 10800x11 14400x{DAY}",
+            cron("status_last_schedule_time"): f"0x11 3600x11 7200x11 10800x11 14400x{DAY}",
+            cron("next_schedule_time"): f"3600x11 7200x11 10800x11 14400x11 18000x{DAY}",
+            cron("created").replace("my-", "idle-"): f"0x{DAY}",
+            cron("status_last_schedule_time").replace("my-", "idle-"): f"3600x{DAY}",
+        },
+        "4h30m",
+    ),
+)

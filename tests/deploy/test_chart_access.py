@@ -1,0 +1,117 @@
+"""What the pods may do in Kubernetes, and whom they may speak to: what they need, and no more."""
+
+import pytest
+
+from deploy.charts import CASES, NAMESPACE, ROOTS, daemon, of_kind, rendered, the
+from orphangc.core.kubernetes_answers import KINDS
+
+RBAC = {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
+
+CREATE_LEASES = {
+    "apiGroups": ["coordination.k8s.io"],
+    "resources": ["leases"],
+    "verbs": ["create"],
+}
+DISCOVERY = [
+    {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]},
+    {"apiGroups": ["flink.apache.org"], "resources": sorted(KINDS), "verbs": ["list"]},
+]
+
+
+def rules(role) -> list:
+    """Return the rules of a role, the order of resources put aside."""
+    return [{**each, "resources": sorted(each["resources"])} for each in role["rules"]]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case not in {"leader", "existing"}])
+def test_who_needs_nothing_of_kubernetes_gets_nothing(helm4, case):
+    """No Role, no binding."""
+    assert not RBAC & {each["kind"] for each in rendered(helm4, case)}
+
+
+def test_leader_election_is_about_one_lease(helm4):
+    """Nobody else's may be read or written; to create one cannot be limited to a name."""
+    values = daemon(leaderElection={"enabled": True, "name": "orphangc-leader"})
+    role = the(rendered(helm4, values), "Role")
+    own = {**CREATE_LEASES, "resourceNames": ["orphangc-leader"], "verbs": ["get", "update"]}
+    assert rules(role) == [CREATE_LEASES, own]
+    assert role["metadata"]["namespace"] == NAMESPACE
+
+
+def test_discovery_lists_in_the_namespaces_that_the_configuration_names(helm4):
+    """A Role in each; nothing is watched, nothing read by name, nothing changed."""
+    roles = [
+        each
+        for each in of_kind(rendered(helm4, "leader"), "Role")
+        if each["metadata"]["name"].endswith("-discovery")
+    ]
+    assert [each["metadata"]["namespace"] for each in roles] == ["flink-a", "flink-b"]
+    assert all(rules(each) == DISCOVERY for each in roles)
+    assert not of_kind(rendered(helm4, "leader"), "ClusterRole")
+
+
+def test_discovery_that_names_no_namespace_lists_in_all(helm4):
+    """Only where nobody says which: the configuration lies elsewhere."""
+    objects = rendered(helm4, "existing")
+    assert rules(the(objects, "ClusterRole")) == DISCOVERY
+    limited = rendered(helm4, "existing", "--set", "kubernetesDiscovery.watchNamespaces={flink-a}")
+    assert the(limited, "Role")["metadata"]["namespace"] == "flink-a"
+    assert not of_kind(limited, "ClusterRole")
+
+
+def test_every_binding_is_of_the_pods_own_account(helm4):
+    """In the namespace where the pods are, whatever the namespace of the Role."""
+    for case in ("leader", "existing"):
+        objects = rendered(helm4, case)
+        roles = {
+            (each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"])
+            for each in objects
+        }
+        bindings = of_kind(objects, "RoleBinding") + of_kind(objects, "ClusterRoleBinding")
+        assert bindings
+        for binding in bindings:
+            account = {"leader": "gc", "existing": "of-ours"}[case]
+            [subject] = binding["subjects"]
+            expected = {"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}
+            assert subject == expected
+            place = binding["metadata"].get("namespace")
+            assert (binding["roleRef"]["kind"], place, binding["roleRef"]["name"]) in roles
+
+
+def test_roles_can_be_left_to_somebody_else(helm4):
+    """Who may not make Roles asks for them."""
+    objects = rendered(helm4, "leader", "--set", "rbac.create=false")
+    assert not RBAC & {each["kind"] for each in objects}
+
+
+def test_an_account_carries_the_identity_that_the_cloud_knows(helm4):
+    """And Azure's pods the label that its webhook looks for."""
+    account = the(rendered(helm4, "leader"), "ServiceAccount")
+    assert "eks.amazonaws.com/role-arn" in account["metadata"]["annotations"]
+    [pod] = of_kind(rendered(helm4, "everything"), "Pod")
+    assert pod["metadata"]["labels"]["azure.workload.identity/use"] == "true"
+
+
+def test_a_cronjobs_pods_are_reached_by_nobody(helm4):
+    """They listen at no port."""
+    policy = the(rendered(helm4, "everything"), "NetworkPolicy")["spec"]
+    assert policy["ingress"] == []
+    assert set(policy["policyTypes"]) == {"Ingress", "Egress"}
+    ports = {port["port"] for rule in policy["egress"] for port in rule["ports"]}
+    assert ports == {53, 443, 6443, 8081, 9091}
+
+
+def test_a_daemon_is_reached_at_its_port_by_who_scrapes_it(helm4):
+    """And by the release's own test."""
+    [rule] = the(rendered(helm4, "daemon"), "NetworkPolicy")["spec"]["ingress"]
+    assert rule["ports"] == [{"port": "http", "protocol": "TCP"}]
+    scraper, own = rule["from"]
+    assert "namespaceSelector" in scraper
+    assert own["podSelector"]["matchLabels"]["app.kubernetes.io/instance"] == "nightly"
+
+
+def test_ports_of_the_world_outside_can_be_chosen(helm4):
+    """A list of values replaces the whole default."""
+    values = {"config": ROOTS, "networkPolicy": {"enabled": True, "egressPorts": [9000]}}
+    policy = the(rendered(helm4, values), "NetworkPolicy")["spec"]
+    assert [port["port"] for rule in policy["egress"] for port in rule["ports"]] == [53, 53, 9000]

@@ -1,0 +1,115 @@
+"""The configuration that the chart makes is one that orphangc reads, and means what was asked."""
+
+import json
+from datetime import timedelta
+
+import pytest
+import yaml
+
+from deploy.charts import CASES, CHART, ROOTS, collector, daemon, rendered, the
+from orphangc.core.run_record import RunMode
+from orphangc.shell.config import Configuration, ScheduledRoot
+from orphangc.shell.loading import load_configuration
+
+WITH_CONFIG = [case for case in CASES if case != "existing"]
+
+
+def configuration(helm, tmp_path, values) -> Configuration:
+    """Return what orphangc reads out of the ConfigMap."""
+    content = the_config_map(rendered(helm, values))["data"]["config.yaml"]
+    path = tmp_path / "config.yaml"
+    path.write_text(content)
+    return load_configuration(path)
+
+
+def the_config_map(objects):
+    """Return the ConfigMap that the collector mounts."""
+    [volume] = [v for v in collector(objects)["spec"]["volumes"] if v["name"] == "config"]
+    name = volume["configMap"]["name"]
+    [found] = [m for m in objects if m["kind"] == "ConfigMap" and m["metadata"]["name"] == name]
+    return found
+
+
+@pytest.mark.parametrize("case", WITH_CONFIG)
+def test_orphangc_reads_what_the_chart_writes(helm4, tmp_path, case):
+    """With its own checks: an unknown key or a wrong value would stop it in the cluster."""
+    assert configuration(helm4, tmp_path, case).storage_roots
+
+
+def test_as_shipped_a_run_only_reports(helm4, tmp_path):
+    """Whoever sets nothing but a storage root deletes nothing."""
+    config = configuration(helm4, tmp_path, "report")
+    assert config.mode is RunMode.REPORT
+    assert {each.mode for each in config.storage_roots} <= {None, RunMode.REPORT}
+    assert config.metrics.pushgateway is None
+    assert not config.leader_election.enabled
+
+
+def test_templates_in_the_configuration_are_expanded(helm4, tmp_path):
+    """Such as the namespace, in a state location that several releases share."""
+    config = configuration(helm4, tmp_path, "everything")
+    assert config.storage_roots[0].state == "s3://flink-gc/flink-gc"
+    assert config.storage_roots[0].mode is RunMode.DELETE
+    assert config.mode is RunMode.QUARANTINE
+    assert config.metrics.push_job == "nightly"
+
+
+def test_a_cronjob_and_its_configuration_agree_on_when(helm4, tmp_path):
+    """Alerts go by the configuration's schedule, pods by the CronJob's."""
+    config = configuration(helm4, tmp_path, "everything")
+    spec = the(rendered(helm4, "everything"), "CronJob")["spec"]
+    assert (spec["schedule"], spec["timeZone"]) == (config.schedule, config.timezone)
+
+
+def test_lease_roles_and_configuration_agree(helm4, tmp_path):
+    """One name, one namespace."""
+    config = configuration(helm4, tmp_path, "leader").leader_election
+    assert config.enabled
+    assert config.lease_duration == timedelta(seconds=30)
+    roles = {
+        role["metadata"]["name"]: role
+        for role in rendered(helm4, "leader")
+        if role["kind"] == "Role"
+    }
+    role = roles[f"{config.name}-leader"]
+    assert role["metadata"]["namespace"] == config.namespace == "flink-gc"
+    assert role["rules"][1]["resourceNames"] == [config.name]
+
+
+def test_plans_lie_where_the_pod_may_write(helm4, tmp_path):
+    """Its root file system is read-only."""
+    config = configuration(helm4, tmp_path, "daemon")
+    [container] = collector(rendered(helm4, "daemon"))["spec"]["containers"]
+    mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
+    assert str(config.plans.parent) in mounts
+    chosen = daemon(config={**ROOTS, "plans": "/tmp/plans"})
+    assert str(configuration(helm4, tmp_path, chosen).plans) == "/tmp/plans"
+
+
+def test_a_configuration_that_is_there_is_mounted_and_none_is_made(helm4):
+    """The chart then knows nothing of its content."""
+    objects = rendered(helm4, "existing")
+    assert "ConfigMap" not in {each["kind"] for each in objects}
+    volumes = collector(objects)["spec"]["volumes"]
+    assert {"name": "config", "configMap": {"name": "settings-of-ours"}} in volumes
+    assert the(objects, "CronJob")["spec"]["schedule"] == "@daily"
+
+
+def test_the_schema_knows_every_key_of_the_configuration():
+    """A key that is misspelt is refused at installation, and none that is right."""
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    config = schema["properties"]["config"]
+    roots = config["properties"]["storage_roots"]["items"]
+    assert config["propertyNames"]["enum"] == sorted(Configuration.model_fields)
+    assert roots["propertyNames"]["enum"] == sorted(ScheduledRoot.model_fields)
+
+
+def test_the_schema_knows_every_value_that_is_shipped():
+    """And no other: what is misspelt is refused."""
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    assert set(schema["properties"]) == set(values)
+    for name, value in values.items():
+        described = schema["properties"][name].get("properties")
+        if described and name != "config":
+            assert set(described) == set(value), name
