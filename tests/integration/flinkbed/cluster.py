@@ -3,7 +3,7 @@
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -40,7 +40,8 @@ class Cluster:
     """A running Flink of one version; as a context manager it starts and ends both processes.
 
     Settings are given by their Flink 2.x names and translated for older versions. Everything
-    the cluster writes, save checkpoints, lies under ``work_dir``.
+    the cluster writes, save checkpoints, lies under ``work_dir``. ``libraries`` are jars beside
+    Flink's own in ``lib/``; ``jobmanager_options`` are Java's, of the JobManager.
     """
 
     def __init__(
@@ -51,8 +52,12 @@ class Cluster:
         config: Mapping[str, str] | None = None,
         slots: int = 4,
         workload: Workload | None = None,
+        libraries: Sequence[Path] = (),
+        jobmanager_options: Sequence[str] = (),
     ) -> None:
         self.version = version
+        self._libraries = tuple(libraries)
+        self._jobmanager_options = tuple(jobmanager_options)
         self.workload = workload or Workload()
         self._work = work_dir.resolve()
         self._conf = self._work / "conf"
@@ -136,27 +141,36 @@ class Cluster:
             folder.mkdir(parents=True, exist_ok=True)
         settings = cluster_settings(*self._ports, self._tmp, self._slots) | self._config
         write_configuration(self._conf, self.version, settings)
-        self._classpath = os.pathsep.join(map(str, jars(self.version)))
+        self._classpath = os.pathsep.join(map(str, (*self._libraries, *jars(self.version))))
         self._job_jar = job_jar(self.version)
 
     def _spawn_jobmanager(self) -> None:
         self._jar_id = ""
-        self._spawn(self._jobmanager, JOBMANAGER, JOBMANAGER_HEAP_MB, [])
+        options = self._jobmanager_options
+        self._spawn(self._jobmanager, JOBMANAGER, JOBMANAGER_HEAP_MB, options=options)
 
     def _spawn_taskmanager(self) -> None:
         # a name of its own, or the JobManager may take it for the one that it still believes alive
         name = f"taskmanager-{self._taskmanager.starts + 1}"
         shutil.rmtree(self._tmp / f"tm_taskmanager-{self._taskmanager.starts}", ignore_errors=True)
         arguments = ["-D", f"taskmanager.resource-id={name}"]
-        self._spawn(self._taskmanager, TASKMANAGER, TASKMANAGER_HEAP_MB, arguments)
+        self._spawn(self._taskmanager, TASKMANAGER, TASKMANAGER_HEAP_MB, arguments=arguments)
 
-    def _spawn(self, jvm: Jvm, main: str, heap_mb: int, arguments: list[str]) -> None:
+    def _spawn(
+        self,
+        jvm: Jvm,
+        main: str,
+        heap_mb: int,
+        *,
+        arguments: Sequence[str] = (),
+        options: Sequence[str] = (),
+    ) -> None:
         jvm.start(
             main,
             classpath=self._classpath,
             conf=self._conf,
-            options=[f"-Xmx{heap_mb}m", f"-Djava.io.tmpdir={self._tmp}"],
-            arguments=arguments,
+            options=[f"-Xmx{heap_mb}m", f"-Djava.io.tmpdir={self._tmp}", *options],
+            arguments=list(arguments),
         )
 
     def _wait_for_slots(self) -> None:
@@ -181,15 +195,21 @@ class Cluster:
     ) -> str:
         """Start the job, from a checkpoint or savepoint if one is given, and wait until it runs.
 
-        Its checkpoints go to ``checkpoint_dir/<job id>``. Returns the job id.
+        Its checkpoints go to ``checkpoint_dir/<job id>``. A setting that ``config`` gives as an
+        empty text is left out. Returns the job id.
         """
         settings = job_settings(_uri(checkpoint_dir), interval) | dict(config or {})
+        settings = spelled({k: v for k, v in settings.items() if v}, self.version)
         body: dict[str, Any] = {
             "entryClass": JOB_CLASS,
             "programArgsList": self.workload.arguments(self._control),
             "parallelism": parallelism,
-            "flinkConfiguration": spelled(settings, self.version),
         }
+        if as_numbers(self.version) >= (1, 17):
+            body["flinkConfiguration"] = settings
+        else:
+            told = ";".join(f"{key}={value}" for key, value in settings.items())
+            body["programArgsList"] += ["--settings", told]
         if restore is not None:
             body["savepointPath"] = _uri(restore)
         if claim_mode is not None:
@@ -360,6 +380,10 @@ class Cluster:
         if not self._jobmanager.running:
             raise FlinkbedError("the JobManager does not run")
         return probe()
+
+    def jobmanager_log(self) -> str:
+        """Return what the running JobManager has logged."""
+        return self._jobmanager.log()
 
     def _error(self, message: str) -> FlinkbedError:
         tails = self._jobmanager.tail(), self._taskmanager.tail()

@@ -50,13 +50,18 @@ def jars(version: str) -> list[Path]:
 
 
 def job_jar(version: str) -> Path:
-    """Return the job compiled against this version, once per state of its source."""
-    digest = hashlib.sha256(JOB_SOURCE.read_bytes()).hexdigest()[:16]
-    jar = cache_folder() / version / f"job-{digest}.jar"
+    """Return the job compiled against this version."""
+    return compiled(version, JOB_SOURCE)
+
+
+def compiled(version: str, source: Path) -> Path:
+    """Return a jar of one source file compiled against this version, once per state of it."""
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+    jar = cache_folder() / version / f"{source.stem}-{digest}.jar"
     libraries = jars(version)
     with _locked(version):
         if not jar.is_file():
-            _compile(libraries, jar)
+            _compile(libraries, source, jar)
     return jar
 
 
@@ -128,14 +133,14 @@ def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
                 yield member.name, content
 
 
-def _compile(libraries: list[Path], jar: Path) -> None:
+def _compile(libraries: list[Path], source: Path, jar: Path) -> None:
     with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
         classes = Path(scratch) / "classes"
         command = [java_tool("javac"), "-nowarn", "-proc:none", "-d", str(classes)]
-        command += ["-cp", os.pathsep.join(map(str, libraries)), str(JOB_SOURCE)]
+        command += ["-cp", os.pathsep.join(map(str, libraries)), str(source)]
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
         if done.returncode:
-            raise RuntimeError(f"{JOB_SOURCE.name} does not compile: {done.stderr}")
+            raise RuntimeError(f"{source.name} does not compile: {done.stderr}")
         built = Path(scratch) / jar.name
         with zipfile.ZipFile(built, "w") as packed:
             for path in sorted(classes.iterdir()):

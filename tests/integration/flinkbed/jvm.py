@@ -67,9 +67,16 @@ class Jvm:
         return self._starts
 
     def start(
-        self, main: str, *, classpath: str, conf: Path, options: list[str], arguments: list[str]
+        self,
+        main: str,
+        *,
+        classpath: str,
+        conf: Path,
+        options: list[str],
+        arguments: list[str],
+        is_flink: bool = True,
     ) -> None:
-        """Start the class's main method with options of Java and arguments of Flink."""
+        """Start the class's main method with options of Java, and arguments of its own."""
         if self.running:
             raise FlinkbedError(f"the {self.role} runs already")
         self._starts += 1
@@ -80,7 +87,7 @@ class Jvm:
             classpath,
             main,
         ]
-        command += ["--configDir", str(conf), *arguments]
+        command += [*(["--configDir", str(conf)] if is_flink else []), *arguments]
         self._logs.mkdir(parents=True, exist_ok=True)
         with self._log().open("wb") as log:
             self._process = subprocess.Popen(
@@ -116,10 +123,13 @@ class Jvm:
         """Return the end of the newest log."""
         if not self._starts:
             return f"--- the {self.role} was never started"
-        text = self._log().read_text(encoding="utf-8", errors="replace")
         return "\n".join(
-            [f"--- end of {self._log().name}", *without_frames(text).splitlines()[-lines:]]
+            [f"--- end of {self._log().name}", *without_frames(self.log()).splitlines()[-lines:]]
         )
+
+    def log(self) -> str:
+        """Return the newest log."""
+        return self._log().read_text(encoding="utf-8", errors="replace")
 
     def _log(self) -> Path:
         return self._logs / f"{self.role}-{self._starts}.log"

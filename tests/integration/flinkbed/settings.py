@@ -7,6 +7,8 @@ from pathlib import Path
 
 # Flink 2.x name -> name that every 1.x accepts
 SPELLING_BEFORE_2 = {
+    "high-availability.type": "high-availability",
+    "execution.checkpointing.storage": "state.checkpoint-storage",
     "execution.checkpointing.dir": "state.checkpoints.dir",
     "execution.checkpointing.num-retained": "state.checkpoints.num-retained",
     "execution.checkpointing.data-inline-threshold": "state.storage.fs.memory-threshold",

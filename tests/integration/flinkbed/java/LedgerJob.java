@@ -23,6 +23,7 @@ import org.apache.flink.api.common.typeutils.base.StringSerializer;
 import org.apache.flink.api.common.typeutils.base.TypeSerializerSingleton;
 import org.apache.flink.api.connector.source.lib.NumberSequenceSource;
 import org.apache.flink.api.java.functions.KeySelector;
+import org.apache.flink.configuration.Configuration;
 import org.apache.flink.core.memory.DataInputView;
 import org.apache.flink.core.memory.DataOutputView;
 import org.apache.flink.runtime.state.FunctionInitializationContext;
@@ -35,8 +36,8 @@ import org.apache.flink.util.Collector;
 /**
  * A job whose state proves itself: what is read back must be what the key implies, and no key may be missing.
  *
- * <p>Arguments: --control DIR --keys K --payload BYTES --rate N (records per second and subtask). It only uses API that is
- * the same from Flink 1.17 to 2.3; every checkpoint setting comes from outside.
+ * <p>Arguments: --control DIR --keys K --payload BYTES --rate N (records per second and subtask) --settings S. It only uses API that is
+ * the same from Flink 1.15 to 2.3; every checkpoint setting comes from outside.
  *
  * <p>Accumulators, all counted from the start of the attempt: "restored" (keys that the restored checkpoint says to hold),
  * "verified" (keys whose restored state was read and found right), "fresh" (keys that had no state), "records".
@@ -48,7 +49,7 @@ public final class LedgerJob {
         for (int i = 0; i + 1 < argv.length; i += 2) {
             args.put(argv[i], argv[i + 1]);
         }
-        StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
+        StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment(settings(args.get("--settings")));
         env.setMaxParallelism(32);
         env.fromSource(new NumberSequenceSource(0, Long.MAX_VALUE / 4), WatermarkStrategy.noWatermarks(), "numbers")
                 .uid("numbers")
@@ -57,6 +58,15 @@ public final class LedgerJob {
                 .process(new Ledger(Integer.parseInt(args.get("--payload")), args.get("--control")))
                 .name("ledger").uid("ledger");
         env.execute("ledger");
+    }
+
+    /** Flink 1.15 and 1.16 take a job's settings from nobody else than the job: "key=value" joined by semicolons. */
+    private static Configuration settings(String text) {
+        Map<String, String> settings = new HashMap<>();
+        for (String each : text == null ? new String[0] : text.split(";")) {
+            settings.put(each.substring(0, each.indexOf('=')), each.substring(each.indexOf('=') + 1));
+        }
+        return Configuration.fromMap(settings);
     }
 
     /** Numbers in sequence, so that every subtask of the source visits every key in turn. */

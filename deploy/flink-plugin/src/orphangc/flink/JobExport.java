@@ -1,0 +1,315 @@
+package orphangc.flink;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import java.util.zip.Deflater;
+import java.util.zip.GZIPOutputStream;
+
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.runtime.checkpoint.CompletedCheckpoint;
+import org.apache.flink.runtime.util.EnvironmentInformation;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Exports the registry of one job from one start of its JobMaster to its end, on a daemon thread of its own.
+ *
+ * <p>Flink's threads only leave notes here ({@link #recovered}, {@link #added}). Within one export, what the collector
+ * wants old is read before what it wants new: nonce, time, retained and issued checkpoints, registry.
+ */
+final class JobExport implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(JobExport.class);
+
+    /** Exporting may take this part of the time: one in so many. */
+    private static final int SHARE = 20;
+
+    private static final long LONGEST_PAUSE_MILLIS = TimeUnit.MINUTES.toMillis(5);
+
+    private final JobID job;
+    private final String claimMode;
+    private final Settings settings;
+    private final RegistryReader registry;
+    private final Supplier<List<IssuedIds>> counters;
+    private final SnapshotFolder folder;
+    private final String epoch = UUID.randomUUID().toString();
+    private final List<Snapshot.Checkpoint> restored = new ArrayList<>();
+
+    private volatile List<Snapshot.Checkpoint> retained = new ArrayList<>();
+    private volatile String directory;
+    private volatile Integer maxConcurrent;
+
+    // guarded by this
+    private boolean hasNews = true;
+    private boolean closed;
+
+    // of the exporting thread
+    private RegistryReader.Entries fields;
+    private String nonce;
+    private String exportedNonce;
+    private long sequence;
+    private long failures;
+
+    JobExport(
+            JobID job,
+            String claimMode,
+            Settings settings,
+            RegistryReader registry,
+            Supplier<List<IssuedIds>> counters) {
+        this.job = job;
+        this.claimMode = claimMode;
+        this.settings = settings;
+        this.registry = registry;
+        this.counters = counters;
+        this.folder = new SnapshotFolder(settings.directory, job.toString());
+    }
+
+    JobID job() {
+        return job;
+    }
+
+    void start() {
+        Thread thread = new Thread(this::run, "orphangc-registry-" + job);
+        thread.setDaemon(true);
+        thread.setContextClassLoader(JobExport.class.getClassLoader());
+        thread.setUncaughtExceptionHandler((same, error) -> LOG.error("Export of job {} ended", job, error));
+        thread.start();
+        LOG.info("Exporting the shared state registry of job {} to {}, epoch {}", job, folder, epoch);
+    }
+
+    @Override
+    public synchronized void close() {
+        closed = true;
+        notifyAll();
+    }
+
+    // ------------------------------------------------------------------ on Flink's threads: short, no I/O
+
+    /** Notes what the high availability services knew of: the job goes on from the newest. */
+    void recovered(List<CompletedCheckpoint> all) {
+        for (CompletedCheckpoint each : all) {
+            noteDirectory(each, false);
+        }
+        if (!all.isEmpty()) {
+            noteRestored(all.get(all.size() - 1), null);
+        }
+        retain(all);
+    }
+
+    /** Notes the store's content after a checkpoint was added: completed here, or restored from elsewhere. */
+    void added(CompletedCheckpoint added, List<CompletedCheckpoint> all, Runnable callback) {
+        List<IssuedIds> issued = counters.get();
+        if (issued.isEmpty()) {
+            throw new IllegalStateException("no checkpoint counter was seen, so pending checkpoints are unknown");
+        }
+        boolean isOurs = issued.stream().anyMatch(each -> each.contains(added.getCheckpointID()));
+        noteDirectory(added, isOurs);
+        if (!isOurs) {
+            noteRestored(added, claimMode);
+        }
+        if (maxConcurrent == null && callback != null) {
+            maxConcurrent = Concurrency.of(callback);
+        }
+        retain(all);
+        synchronized (this) {
+            if (!hasNews) {
+                hasNews = true;
+                notifyAll();
+            }
+        }
+    }
+
+    /** The job's directory is the parent of a checkpoint that this job made; a restored one may lie elsewhere. */
+    private void noteDirectory(CompletedCheckpoint checkpoint, boolean isOurs) {
+        String path = checkpoint.getExternalPointer();
+        int end = path == null ? -1 : path.lastIndexOf("/chk-" + checkpoint.getCheckpointID());
+        if (end > 0 && (isOurs || path.substring(0, end).endsWith("/" + job))) {
+            directory = path.substring(0, end);
+        }
+    }
+
+    private void noteRestored(CompletedCheckpoint checkpoint, String mode) {
+        synchronized (restored) {
+            restored.add(
+                    new Snapshot.Checkpoint(
+                            checkpoint.getCheckpointID(), false, checkpoint.getExternalPointer(), mode));
+        }
+    }
+
+    private void retain(List<CompletedCheckpoint> all) {
+        List<Snapshot.Checkpoint> now = new ArrayList<>(all.size());
+        long oldest = Long.MAX_VALUE;
+        for (CompletedCheckpoint each : all) {
+            boolean isSavepoint = each.getProperties().isSavepoint();
+            long id = each.getCheckpointID();
+            now.add(new Snapshot.Checkpoint(id, isSavepoint, each.getExternalPointer(), null));
+            oldest = isSavepoint ? oldest : Math.min(oldest, id);
+        }
+        retained = now;
+        if (oldest != Long.MAX_VALUE) {
+            for (IssuedIds each : counters.get()) {
+                each.forgetUpTo(oldest);
+            }
+        }
+    }
+
+    // ------------------------------------------------------------------ on our thread
+
+    private void run() {
+        long nextLook = System.nanoTime();
+        long due = nextLook;
+        long earliest = nextLook;
+        while (pause(Math.min(nextLook, Math.max(earliest, due)), earliest)) {
+            long now = System.nanoTime();
+            if (now - nextLook >= 0) {
+                look();
+                nextLook = System.nanoTime() + millis(settings.nonceMillis);
+            }
+            boolean isNewNonce = nonce != null && !nonce.equals(exportedNonce);
+            if (now - earliest >= 0 && (takeNews() || isNewNonce || now - due >= 0)) {
+                long begun = System.nanoTime();
+                tryExport();
+                long end = System.nanoTime();
+                earliest = end + Math.max(millis(pauseMillis()), SHARE * (end - begun));
+                due = begun + millis(settings.intervalMillis);
+            } else if (isNewNonce) {
+                due = earliest;
+            }
+        }
+    }
+
+    /** Waits until a time, or until there are news that may be exported; false when closed. */
+    private synchronized boolean pause(long until, long earliest) {
+        try {
+            while (!closed) {
+                long end = hasNews && earliest - until < 0 ? earliest : until;
+                long left = end - System.nanoTime();
+                if (left <= 0) {
+                    return true;
+                }
+                TimeUnit.NANOSECONDS.timedWait(this, left + 999_999);
+            }
+        } catch (InterruptedException e) {
+            return false;
+        }
+        return false;
+    }
+
+    private synchronized boolean takeNews() {
+        boolean had = hasNews;
+        hasNews = false;
+        return had;
+    }
+
+    /** Twice as long after each failure in a row. */
+    private long pauseMillis() {
+        if (failures == 0) {
+            return settings.minPauseMillis;
+        }
+        long doubled = Math.max(settings.minPauseMillis, 100) << Math.min(failures, 12);
+        return Math.max(settings.minPauseMillis, Math.min(doubled, LONGEST_PAUSE_MILLIS));
+    }
+
+    private void look() {
+        try {
+            String found = folder.nonce();
+            nonce = found == null ? nonce : found;
+        } catch (Throwable error) {
+            LOG.debug("No nonce can be read in {}", folder, error);
+        }
+    }
+
+    private void tryExport() {
+        try {
+            if (export()) {
+                failures = 0;
+            }
+        } catch (Throwable error) {
+            failures++;
+            if (Long.bitCount(failures) == 1) { // the 1st, 2nd, 4th, ...
+                LOG.warn("Export {} in a row failed for job {}; the job does not mind", failures, job, error);
+            }
+        }
+    }
+
+    /** Returns false if there is nothing to say yet: no checkpoint of this job was ever completed, or issued now. */
+    private boolean export() throws Exception {
+        Snapshot snapshot = take();
+        if (snapshot == null) {
+            return false;
+        }
+        String suffix = settings.gzip ? ".jsonl.gz" : ".jsonl";
+        String name = String.format("snapshot-%013d-%s-%010d%s", snapshot.takenAt, epoch, sequence, suffix);
+        folder.write(name, settings.kept, out -> writeTo(out, snapshot));
+        exportedNonce = snapshot.nonce;
+        return true;
+    }
+
+    private void writeTo(OutputStream out, Snapshot snapshot) throws Exception {
+        if (settings.gzip) {
+            GZIPOutputStream packed = new QuickGzip(out);
+            snapshot.writeTo(packed);
+            packed.finish();
+        } else {
+            snapshot.writeTo(out);
+        }
+    }
+
+    /** Most of a snapshot are UUIDs, which no effort makes smaller than their bits. */
+    static final class QuickGzip extends GZIPOutputStream {
+        QuickGzip(OutputStream out) throws IOException {
+            super(out, 1 << 16);
+            def.setLevel(Deflater.BEST_SPEED);
+        }
+    }
+
+    private Snapshot take() throws Exception {
+        Snapshot snapshot = new Snapshot();
+        snapshot.nonce = nonce;
+        snapshot.takenAt = System.currentTimeMillis();
+        snapshot.retained = retained;
+        snapshot.directory = directory;
+        snapshot.issued = issued();
+        if (snapshot.directory == null || snapshot.issued == null) {
+            return null;
+        }
+        synchronized (restored) {
+            snapshot.restored = new ArrayList<>(restored);
+        }
+        Object[] entries = registry.entries();
+        if (fields == null && entries.length > 0) {
+            fields = new RegistryReader.Entries(entries[0].getClass());
+        }
+        snapshot.entries = Arrays.asList(entries);
+        snapshot.fields = fields;
+        snapshot.maxConcurrent = maxConcurrent;
+        snapshot.flinkVersion = EnvironmentInformation.getVersion();
+        snapshot.job = job.toString();
+        snapshot.epoch = epoch;
+        snapshot.sequence = ++sequence;
+        return snapshot;
+    }
+
+    /** Returns {@code null} if no counter was made yet, so that nobody knows what is pending. */
+    private Map<Long, Long> issued() {
+        List<IssuedIds> all = counters.get();
+        if (all.isEmpty()) {
+            return null;
+        }
+        Map<Long, Long> issued = new TreeMap<>();
+        all.forEach(each -> each.addTo(issued));
+        return issued;
+    }
+
+    private static long millis(long millis) {
+        return TimeUnit.MILLISECONDS.toNanos(millis);
+    }
+}

@@ -1,0 +1,28 @@
+"""The plugin's snapshots as the collector sees them."""
+
+import uuid
+from pathlib import Path
+
+from integration.flinkbed.waiting import wait_until
+from orphangc.core.registry import RegistrySnapshot, read_snapshot
+
+# a poll, a pause, an export that may be under way and its twentyfold pause, on a busy machine
+ECHO_SECONDS = 30.0
+
+
+def snapshots(registry: Path, job: str) -> list[RegistrySnapshot]:
+    """Return the job's snapshots, oldest first; every one must be whole."""
+    paths = sorted((registry / job / "snapshots").glob("*"))
+    return [read_snapshot(path.read_bytes()) for path in paths]
+
+
+def echo(registry: Path, job: str) -> RegistrySnapshot:
+    """Write a nonce and return the first snapshot that repeats it."""
+    nonce = str(uuid.uuid4())
+    (registry / job).mkdir(parents=True, exist_ok=True)
+    (registry / job / "nonce").write_text(nonce)
+    return wait_until(
+        "the nonce to be repeated",
+        lambda: next((each for each in snapshots(registry, job) if each.nonce == nonce), None),
+        seconds=ECHO_SECONDS,
+    )
