@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orphangc.core.conditions import Condition
-from orphangc.core.guards import Guard
+from orphangc.core.rules import Condition, Guard
 
 __all__ = ["CONDITION_ADVICE", "GUARD_ADVICE", "condition_advice", "guard_advice"]
 
@@ -52,6 +51,11 @@ GUARD_ADVICE: Mapping[str, str] = {
         "Wait for the job's first checkpoint; if the job is over for good, declare it with"
         " --ended-job."
     ),
+    Guard.RETAINED_ROOT_MISSING: (
+        "Find the checkpoint that the HA metadata names: give the storage that holds it with"
+        " --extra-roots; if it is lost, the job cannot be resumed from it, and its stale metadata"
+        " must go before anything is deleted here."
+    ),
     Guard.MISPLACED_ROOT: (
         "Somebody copied or renamed a checkpoint folder: move it out of the job's directory and"
         " name it with --extra-roots."
@@ -71,8 +75,9 @@ GUARD_ADVICE: Mapping[str, str] = {
         " and pass --registry."
     ),
     Guard.REGISTRY: (
-        "Check that the exporter inside the JobManager still writes snapshots, then plan again"
-        " with the newest ones."
+        "Check that the JobManager runs, and that its exporter still writes snapshots and repeats"
+        " nonces (its log says why not); raise --registry-wait if it is only slow; for a job that"
+        " is over, say so with --ended-job or remove its folder there."
     ),
     Guard.DEPENDENT_JOB: (
         "Resolve what stops the other job first: it was restored from this directory and still"
@@ -90,9 +95,13 @@ CONDITION_ADVICE: Mapping[str, str] = {
         "Name the cluster that runs the job with --flink-rest, or declare with --ended-job that"
         " the job is over."
     ),
+    Condition.HELD_BY_HA: (
+        "Resume the job and name its cluster with --flink-rest; if it is over for good, delete its"
+        " Flink resource or its HA metadata first: a statement alone does not outweigh them."
+    ),
     Condition.GATE_NOT_SEEN: (
-        "Make sure that every --flink-rest endpoint answers for the whole time of the listing,"
-        " and plan again."
+        "Make sure that every --flink-rest endpoint, --kubernetes-ha namespace and --zookeeper-ha"
+        " answers for the whole time of the listing, and plan again."
     ),
     Condition.NOT_QUIET: (
         "Wait until nothing has changed in the directory for the quiet period; if something keeps"
@@ -110,8 +119,9 @@ CONDITION_ADVICE: Mapping[str, str] = {
         " object has a known age."
     ),
     Condition.REGISTRY_ORDER_UNPROVEN: (
-        "Read the plan as a report only: snapshots do not yet prove that they are newer than the"
-        " listing."
+        "Give with --registry the folder that the exporter inside the JobManager writes into, and"
+        " the right to write the nonces there; a snapshot alone does not prove that it is newer"
+        " than the listing."
     ),
     Condition.NOTHING_PROTECTED: (
         "Check --alias and --extra-roots: a running job whose checkpoints use nothing of shared/"

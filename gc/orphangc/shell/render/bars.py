@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from orphangc.runs.breakdown import Amount
+from orphangc.core.amounts import Amount
 from orphangc.shell.render.kinds import KINDS, Kind
 from orphangc.shell.render.words import human_bytes
 

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from jinja2 import Environment
 
+from orphangc.core.amounts import Amount, Cell
 from orphangc.core.plan import Plan
-from orphangc.runs.breakdown import Amount, Breakdown, Cell
+from orphangc.runs.breakdown import Breakdown
 from orphangc.shell.render.bars import stacked
+from orphangc.shell.render.environment import page_environment
 from orphangc.shell.render.extras import EXTRAS_ADVICE, extra_rows, inventory_sentence
-from orphangc.shell.render.kinds import (
-    ACTION_WORDS,
-    BOUND_WORDS,
-    KIND_OF,
-    KINDS,
-    REASON_WORDS,
-    kind_order,
-)
-from orphangc.shell.render.summary import Fate, counted, headline, stops, summarise
+from orphangc.shell.render.kinds import BOUND_WORDS, KINDS, kind_order
+from orphangc.shell.render.summary import Fate, headline, stops, summarise
 from orphangc.shell.render.views import Row, job_views, rows_by_age, rows_by_job, settings_rows
-from orphangc.shell.render.words import NO_JOB, duration, human_bytes, instant, share, visible
 
 __all__ = ["JOBS_IN_PICTURE", "render_html"]
 
@@ -40,9 +32,6 @@ _LIMITS = {
     "limit_rows": 2000,
 }
 """Whoever needs more than these reads ``plan.json``."""
-
-_OPTION = re.compile(r"(?<![\w-])(--[a-z]+(?:-[a-z]+)*)", re.ASCII)
-"""An option in a sentence; every second part of a split is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,43 +56,9 @@ def render_html(plan: Plan, breakdown: Breakdown) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("orphangc.shell.render"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_finalized,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        human=human_bytes,
-        exact="{:,}".format,
-        counted=counted,
-        instant=instant,
-        duration=duration,
-        share=share,
-        split_options=_OPTION.split,
-    )
-    environment.globals.update(
-        kinds=KINDS,
-        action_words=ACTION_WORDS,
-        reason_words=REASON_WORDS,
-        kind_of=KIND_OF,
-        bound_words=BOUND_WORDS,
-        no_job=NO_JOB,
-        **_LIMITS,
-    )
+    environment = page_environment("orphangc.shell.render")
+    environment.globals.update(bound_words=BOUND_WORDS, **_LIMITS)
     return environment
-
-
-def _finalized(value: object) -> object:
-    """Return what an expression prints: text from outside cannot steer the screen.
-
-    What a macro made is markup, whose own expressions came through here already.
-    """
-    if isinstance(value, Markup) or not isinstance(value, str):
-        return value
-    return visible(value)
 
 
 def _context(plan: Plan, breakdown: Breakdown) -> dict[str, Any]:

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from orphangc.core.amounts import AgeBucket, Amount
 from orphangc.core.bounds import BoundName
-from orphangc.core.evidence import JobState
-from orphangc.core.model import Action, Reason
+from orphangc.core.model import Action, JobState, Reason
 from orphangc.core.plan import Tally
-from orphangc.runs.breakdown import AgeBucket, Amount
 
 __all__ = [
     "ACTION_WORDS",
@@ -93,6 +92,7 @@ ACTION_WORDS: Mapping[Action, str] = {
 
 STATE_WORDS: Mapping[JobState, str] = {
     JobState.RUNNING: "running",
+    JobState.SUSPENDED: "suspended, not over",
     JobState.ENDED: "ended",
     JobState.UNKNOWN: "unknown, treated as running",
 }

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
+from orphangc.core.amounts import Amount, summed
 from orphangc.core.model import Action
 from orphangc.core.plan import JobPart, Plan
-from orphangc.runs.breakdown import Amount, Breakdown, summed
+from orphangc.core.run_record import JobRecord
 from orphangc.shell.render.advice import condition_advice, guard_advice
 from orphangc.shell.render.kinds import Kind, by_kind
 from orphangc.shell.render.words import NO_JOB, human_bytes
 
+if TYPE_CHECKING:  # the status page words a plan without loading Arrow
+    from orphangc.runs.breakdown import Breakdown
+
 __all__ = [
     "Fate",
+    "Judged",
     "Stop",
     "Summary",
     "counted",
@@ -24,6 +30,10 @@ __all__ = [
     "stops",
     "summarise",
 ]
+
+
+Judged = JobPart | JobRecord
+"""A job, as a plan or as the record of a run tells of it."""
 
 
 class Fate(StrEnum):
@@ -82,14 +92,14 @@ class Summary:
         return Amount(self.due.objects - back.objects, self.due.bytes - back.bytes)
 
 
-def fate_of(job: JobPart) -> Fate:
+def fate_of(job: Judged) -> Fate:
     """Return what a sweep may do to a job."""
     if job.refused is not None:
         return Fate.REFUSED
     return Fate.BLOCKED if job.blocked else Fate.CLEAR
 
 
-def name_of(job: JobPart) -> str:
+def name_of(job: Judged) -> str:
     """Return the job's id, or its directory where nobody knows the owner."""
     return job.job_id or (job.directories[0] if job.directories else NO_JOB)
 
@@ -133,7 +143,7 @@ def _held_back(plan: Plan, fates: list[Fate], breakdown: Breakdown | None) -> Am
     return summed(deletions, lambda cell: cell.job_id not in clear).get(True, Amount())
 
 
-def stops(jobs: Iterable[JobPart]) -> tuple[Stop, ...]:
+def stops(jobs: Iterable[Judged]) -> tuple[Stop, ...]:
     """Return every guard and condition that stops a job, refusals first, then by jobs stopped."""
     found: dict[tuple[Fate, str], list[tuple[str, str]]] = {}
     for job in jobs:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from orphangc.core.amounts import Amount, Cell, summed
 from orphangc.core.bounds import NEVER
 from orphangc.core.model import Action, Reason, Scope
 from orphangc.core.plan import JobPart, Plan
 from orphangc.core.settings import StorageRootSettings
-from orphangc.runs.breakdown import Amount, Cell, summed
 from orphangc.shell.render.kinds import AGE_LABELS, KIND_OF, KINDS, STATE_WORDS, Kind, kind_order
 from orphangc.shell.render.summary import Fate, Stop, fate_of, name_of, stops
 from orphangc.shell.render.words import NO_JOB, duration, id_ranges

@@ -1,0 +1,23 @@
+"""Headers that leave browsers no choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["NOT_KEPT", "SAFE_HEADERS"]
+
+SAFE_HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self';"
+        " base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+"""For every answer: no script, no frame, nothing from elsewhere, no guessing of types."""
+
+NOT_KEPT = ("Cache-Control", "no-store")
+"""For every answer that says nothing else: what is live changes with every run."""

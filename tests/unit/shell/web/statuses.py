@@ -1,0 +1,411 @@
+"""Statuses as a daemon has them, told as stories: fresh, well, in trouble, large."""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+from orphangc.core.conditions import Condition
+from orphangc.core.evidence import JobState
+from orphangc.core.guards import Guard
+from orphangc.core.model import Action, Mode, Outcome, Reason, Scope
+from orphangc.core.plan import BlockedPart, RefusedPart, Tally
+from orphangc.core.run_record import (
+    DuePart,
+    JobRecord,
+    Phase,
+    PhaseRecord,
+    RunMode,
+    RunRecord,
+    RunResult,
+    SweptPart,
+    TombstonesPart,
+    totals_after,
+)
+from orphangc.shell.config import ScheduledRoot
+from orphangc.shell.status import RootStatus, Status
+
+NOW = datetime(2026, 11, 21, 14, 44, 12, tzinfo=UTC)
+ROOT = "s3://acme-flink-prod-eu/checkpoints"
+OTHER_ROOT = "s3://acme-flink-staging-eu/checkpoints"
+ORDERS = "4ae4a2986a0e1a49b0f165b58085d4b3"
+PAYMENTS = "c91d5b07f3a24e0d8f6b1122aa33cc44"
+SESSIONS = "0f3b8d2e91c74a55b6d7e8f901234567"
+GB = 10**9
+
+ACTIONS = {Reason.ORPHAN: Action.TOMBSTONE, Reason.QUARANTINE_OVER: Action.DELETE}
+
+
+@dataclass
+class Source:
+    """A daemon's memory that a test puts together."""
+
+    now: Status
+    alive: bool = True
+    asked: list = field(default_factory=list)
+
+    def status(self) -> Status:
+        """Return the status."""
+        self.asked.append("status")
+        return self.now
+
+    def is_alive(self) -> bool:
+        """Return whether the scheduler works."""
+        self.asked.append("is_alive")
+        return self.alive
+
+
+def tally(reason, size, *, objects=None, scope=Scope.SHARED) -> Tally:
+    """Return a tally of some size; objects of 64 MB unless said otherwise."""
+    count = max(1, size // (64 * 10**6)) if objects is None else objects
+    action = ACTIONS.get(reason, Action.KEEP)
+    return Tally(scope=scope, action=action, reason=reason, objects=count, bytes=size)
+
+
+def amounts(*, live=0, young=0, orphan=0, quarantine=0, due=0, refused=0, other=0):
+    """Return the tallies of so many gigabytes of each kind."""
+    sizes = {
+        Reason.REFERENCED: live,
+        Reason.TOO_YOUNG: young,
+        Reason.ORPHAN: orphan,
+        Reason.IN_QUARANTINE: quarantine,
+        Reason.QUARANTINE_OVER: due,
+        Reason.JOB_REFUSED: refused,
+        Reason.UNRECOGNISED: other,
+    }
+    return tuple(tally(reason, int(size * GB)) for reason, size in sizes.items() if size)
+
+
+def a_job(job_id=ORDERS, **changes) -> JobRecord:
+    """Return a running job that nothing stops."""
+    facts = {
+        "job_id": job_id,
+        "directories": (f"{ROOT}/{job_id}",),
+        "state": JobState.RUNNING,
+        "mode": Mode.DERIVED,
+        "oldest_retained_checkpoint_id": 4180,
+        "retained_checkpoint_ids": (4180, 4181, 4182),
+        "amounts": amounts(live=57, young=8, orphan=3, quarantine=4, due=21),
+        "state_self_sustained": True,
+    }
+    return JobRecord(**{**facts, **changes})
+
+
+def added(jobs) -> tuple[Tally, ...]:
+    """Return the tallies of all jobs together."""
+    sums: dict = {}
+    for each in (t for job in jobs for t in job.amounts):
+        key = (each.scope, each.action, each.reason)
+        objects, size = sums.get(key, (0, 0))
+        sums[key] = (objects + each.objects, size + each.bytes)
+    return tuple(
+        Tally(scope=scope, action=action, reason=reason, objects=objects, bytes=size)
+        for (scope, action, reason), (objects, size) in sorted(sums.items())
+    )
+
+
+def a_record(number=0, *, jobs=None, before=None, **changes) -> RunRecord:
+    """Return the record of a run that was done; ``number`` runs of six hours ago."""
+    jobs = (a_job(), a_job(PAYMENTS)) if jobs is None else tuple(jobs)
+    started = NOW - timedelta(hours=6 * number, minutes=12)
+    sums = added(jobs)
+    facts = {
+        "run_id": f"{started:%Y%m%dT%H%M%S}-{number:08x}",
+        "root": ROOT,
+        "tool_version": "0.1.0",
+        "mode": RunMode.DELETE,
+        "effective_mode": RunMode.DELETE,
+        "started_at": started,
+        "ended_at": started + timedelta(seconds=97),
+        "result": RunResult.DONE,
+        "exit_code": 0,
+        "phases": (
+            PhaseRecord(
+                phase=Phase.PLAN, result=RunResult.DONE, started_at=started, duration_seconds=64
+            ),
+            PhaseRecord(
+                phase=Phase.SWEEP,
+                result=RunResult.DONE,
+                started_at=started + timedelta(seconds=64),
+                duration_seconds=33,
+            ),
+        ),
+        "plan_id": f"{number:064x}",
+        "plan_folder": f"/var/lib/orphangc/plans/{number}",
+        "objects_listed": sum(each.objects for each in sums),
+        "bytes_listed": sum(each.bytes for each in sums),
+        "list_requests": 1204,
+        "roots_read": 3 * len(jobs),
+        "amounts": sums,
+        "jobs": jobs,
+        "missing_objects": sum(job.missing_objects for job in jobs),
+        "grace_period_seconds": 259_200.0,
+    }
+    record = RunRecord(**{**facts, **changes})
+    totals = totals_after(before.totals if before else record.totals, record)
+    return record.model_copy(update={"totals": totals})
+
+
+def without_plan(number=0, **changes) -> RunRecord:
+    """Return the record of a run that came to nothing."""
+    facts = {
+        "jobs": (),
+        "plan_id": None,
+        "plan_folder": None,
+        "phases": (),
+        "result": RunResult.FAILED,
+        "exit_code": 1,
+    }
+    return a_record(number, **{**facts, **changes})
+
+
+def a_root(*records, settings=None, **changes) -> RootStatus:
+    """Return a storage root with its records, newest first."""
+    given = {"root": ROOT, "mode": RunMode.DELETE, **(settings or {})}
+    facts = {
+        "settings": ScheduledRoot(**given),
+        "records": records,
+        "next_run_at": NOW + timedelta(hours=5, minutes=48),
+    }
+    return RootStatus(**{**facts, **changes})
+
+
+def a_status(*roots, **changes) -> Status:
+    """Return the status of a daemon that has been up for some days."""
+    facts = {
+        "version": "0.1.0",
+        "now": NOW,
+        "started_at": NOW - timedelta(days=9),
+        "is_leader": None,
+        "leader": None,
+        "not_ready": None,
+        "roots": roots or (a_root(a_record()),),
+    }
+    return Status(**{**facts, **changes})
+
+
+# --- the stories
+
+
+def fresh() -> Status:
+    """Return a daemon that was started a moment ago, with everything as shipped."""
+    root = a_root(settings={"mode": RunMode.REPORT}, next_run_at=NOW + timedelta(minutes=4))
+    return a_status(root, started_at=NOW - timedelta(seconds=40))
+
+
+def reporting() -> Status:
+    """Return a daemon after its first report: nothing was said yet of what it cannot know."""
+    blocked = (
+        BlockedPart(
+            condition=Condition.CLOSED_WORLD,
+            message="nobody stated that the given roots are all there is (--closed-world)",
+        ),
+        BlockedPart(
+            condition=Condition.JOB_STATE_UNKNOWN,
+            message="the job is neither seen running (--flink-rest) nor declared ended"
+            " (--ended-job)",
+        ),
+    )
+    jobs = (
+        a_job(
+            blocked=blocked, state=JobState.UNKNOWN, amounts=amounts(live=57, young=8, orphan=28)
+        ),
+        a_job(
+            PAYMENTS,
+            blocked=blocked,
+            state=JobState.UNKNOWN,
+            amounts=amounts(live=22, young=4, orphan=9),
+            state_self_sustained=False,
+        ),
+        a_job(
+            SESSIONS,
+            blocked=blocked,
+            state=JobState.UNKNOWN,
+            amounts=amounts(live=14, young=1, orphan=41),
+        ),
+    )
+    record = a_record(jobs=jobs, mode=RunMode.REPORT, effective_mode=RunMode.REPORT)
+    return a_status(a_root(record, settings={"mode": RunMode.REPORT}))
+
+
+def well(runs=40) -> Status:
+    """Return a daemon that deletes, over ten days, and has nothing to complain of."""
+    random = Random(7)
+    records, before = [], None
+    for number in reversed(range(runs)):
+        grown = 1 + 0.004 * (runs - number)
+        jobs = (
+            a_job(
+                amounts=amounts(
+                    live=57 * grown,
+                    young=8 + random.random(),
+                    orphan=3,
+                    quarantine=4 + 2 * random.random(),
+                    due=2,
+                )
+            ),
+            a_job(
+                PAYMENTS,
+                amounts=amounts(
+                    live=31 * grown, young=4, orphan=1, quarantine=2 + random.random(), due=1
+                ),
+            ),
+            a_job(
+                SESSIONS,
+                state=JobState.ENDED,
+                amounts=amounts(live=9, quarantine=max(0.1, number * 0.4)),
+                retained_checkpoint_ids=(88,),
+            ),
+        )
+        swept = (
+            SweptPart(action=Action.DELETE, outcome=Outcome.DONE, objects=47, bytes=3 * GB),
+            SweptPart(action=Action.TOMBSTONE, outcome=Outcome.DONE, objects=62, bytes=4 * GB),
+        )
+        tombstones = TombstonesPart(
+            objects=160,
+            bytes=7 * GB,
+            oldest_at=NOW - timedelta(hours=30),
+            due=tuple(
+                DuePart(
+                    day=(NOW + timedelta(days=n)).date(), objects=40 + 9 * n, bytes=(3 - n) * GB
+                )
+                for n in (0, 1, 2)
+            ),
+        )
+        before = a_record(number, jobs=jobs, swept=swept, tombstones=tombstones, before=before)
+        records.insert(0, before)
+    return a_status(a_root(*records), is_leader=True, leader="orphangc-6d9c7b-x2x9z")
+
+
+def troubled() -> Status:
+    """Return a daemon with much that needs somebody."""
+    unreadable = RefusedPart(
+        guard=Guard.UNREADABLE_ROOT,
+        message=f"cannot read {ROOT}/{SESSIONS}/chk-4180/_metadata: unexpected end at byte 1204;"
+        " nothing will be planned for removal",
+    )
+    halted = BlockedPart(
+        condition=Condition.HALTED,
+        message=f"run 20261120T081455-7f2e: {PAYMENTS}/shared/41_9b2c1a52 was in use",
+    )
+    damaged = RefusedPart(
+        guard=Guard.DAMAGED_LATEST_ROOT,
+        message="the latest checkpoint refers to files that cannot be seen"
+        " (shared/2f6c1b0e-9d4b-4a55-8d0f-5b1a2c3d4e5f and 1 more): already damaged?",
+    )
+    first = a_record(
+        1,
+        jobs=(
+            a_job(refused=unreadable, amounts=amounts(refused=93), state_self_sustained=None),
+            a_job(
+                SESSIONS, refused=unreadable, amounts=amounts(refused=55), state_self_sustained=None
+            ),
+        ),
+        result=RunResult.REFUSED,
+        exit_code=4,
+    )
+    locked = without_plan(
+        0,
+        result=RunResult.LOCKED,
+        exit_code=11,
+        error="s3://acme-flink-ops/orphangc/lock is held by orphangc-cronjob-28901, pid 1, since"
+        " 2026-11-21T13:02:11Z",
+    )
+    second = a_record(
+        0,
+        root=OTHER_ROOT,
+        run_id="20261121T143212-00beef00",
+        jobs=(
+            a_job(
+                PAYMENTS,
+                blocked=(halted,),
+                state_self_sustained=False,
+                directories=(f"{OTHER_ROOT}/{PAYMENTS}",),
+            ),
+            a_job(
+                "e" * 32,
+                refused=damaged,
+                missing_objects=2,
+                amounts=amounts(refused=18),
+                directories=(f"{OTHER_ROOT}/{'e' * 32}",),
+                state_self_sustained=None,
+            ),
+        ),
+        swept=(
+            SweptPart(action=Action.DELETE, outcome=Outcome.FAILED, objects=12, bytes=GB),
+            SweptPart(action=Action.DELETE, outcome=Outcome.DONE, objects=300, bytes=20 * GB),
+        ),
+        result=RunResult.SOME_DELETES_FAILED,
+        exit_code=3,
+        warnings=("roots were read, but nothing in the listing is referred to: an alias?",),
+    )
+    third = without_plan(
+        0,
+        root="s3://acme-flink-dr/checkpoints",
+        run_id="20261121T143212-00dead00",
+        result=RunResult.UNREACHABLE,
+        exit_code=10,
+        error="cannot list s3://acme-flink-dr/checkpoints: AccessDenied",
+    )
+    return a_status(
+        a_root(replace_id(locked, "a"), replace_id(locked, "b", hours=1), first),
+        a_root(second, settings={"root": OTHER_ROOT}),
+        a_root(third, settings={"root": "s3://acme-flink-dr/checkpoints"}),
+    )
+
+
+def replace_id(record: RunRecord, suffix: str, hours: int = 0) -> RunRecord:
+    """Return the same record under another id, and some hours earlier."""
+    earlier = timedelta(hours=hours)
+    changes = {
+        "run_id": f"{record.run_id}{suffix}",
+        "started_at": record.started_at - earlier,
+        "ended_at": record.ended_at - earlier,
+    }
+    return record.model_copy(update=changes)
+
+
+def crowded(roots=5, jobs=4) -> Status:
+    """Return a daemon over several roots with long names, and many jobs."""
+    random = Random(11)
+    found = []
+    for place in range(roots):
+        bucket = f"acme-very-long-bucket-name-{place}-eu-central-1-production"
+        uri = f"s3://{bucket}/platform/flink/{'team-' * 6}{place}/checkpoints"
+        story = [
+            a_job(
+                f"{random.getrandbits(128):032x}",
+                amounts=amounts(
+                    live=random.uniform(1, 900),
+                    young=random.uniform(0, 90),
+                    orphan=random.uniform(0, 20),
+                    quarantine=random.uniform(0, 60),
+                    due=random.uniform(0, 200),
+                    other=random.uniform(0, 3),
+                ),
+                state_self_sustained=random.choice((True, True, False, None)),
+            )
+            for _ in range(jobs)
+        ]
+        records = [
+            a_record(number, jobs=story, root=uri, run_id=f"20261121T1432{number:02}-{place:08x}")
+            for number in range(6)
+        ]
+        found.append(a_root(*records, settings={"root": uri}))
+    return a_status(*found)
+
+
+def standing_by() -> Status:
+    """Return a replica that another one leads."""
+    status = well(3)
+    roots = tuple(replace(root, next_run_at=None) for root in status.roots)
+    return replace(status, roots=roots, is_leader=False, leader="orphangc-6d9c7b-leader")
+
+
+STORIES = {
+    "fresh": fresh,
+    "reporting": reporting,
+    "well": well,
+    "troubled": troubled,
+    "crowded": crowded,
+    "standing-by": standing_by,
+}
