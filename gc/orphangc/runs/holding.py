@@ -1,0 +1,47 @@
+"""What holds each job, and where Flink says that its checkpoints lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from orphangc.core.evidence import Root
+from orphangc.core.gate import JobFacts
+from orphangc.core.ha import HaFacts, Hold
+from orphangc.core.settings import StorageRootSettings
+from orphangc.core.uris import Location, canonical
+
+__all__ = ["holds_by_job", "place_of", "reported_ids"]
+
+
+def holds_by_job(asked: Iterable[HaFacts]) -> dict[str, tuple[Hold, ...]]:
+    """Return what holds each job; two paths of one ZooKeeper may show the same node."""
+    found: dict[str, dict[str, Hold]] = {}
+    for facts in asked:
+        for hold in facts.holds:
+            found.setdefault(hold.job_id, {})[hold.uri] = hold
+    return {job_id: tuple(holds.values()) for job_id, holds in found.items()}
+
+
+def reported_ids(
+    facts: Iterable[JobFacts],
+    settings: StorageRootSettings,
+    by_folder: Mapping[Location, Root],
+) -> frozenset[int]:
+    """Return the ids that Flink reports for the job at places where a root of that id was read."""
+    reported = {(each.id, each.external_path) for one in facts for each in one.checkpoints}
+    reported |= {(one.restored.id, one.restored.external_path) for one in facts if one.restored}
+    return frozenset(
+        checkpoint_id
+        for checkpoint_id, path in reported
+        if (place := place_of(path, settings)) in by_folder
+        and place is not None
+        and by_folder[place].checkpoint_id == checkpoint_id
+    )
+
+
+def place_of(path: str | None, settings: StorageRootSettings) -> Location | None:
+    """Return the place of a path that Flink reports, ``None`` for its word for "no place"."""
+    try:
+        return None if path is None else canonical(path, settings.aliases)
+    except ValueError:
+        return None
