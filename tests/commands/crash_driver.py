@@ -21,7 +21,12 @@ from typing import Any
 
 from commands.helpers import AT_ONCE, ENDED, Bed, contents, run
 from commands.stories import Story, tell
+from orphangc.shell import planning, sweeping, undeleting
 from orphangc.shell.cli import main
+from orphangc.shell.render import tables
+
+LOADED = (planning, sweeping, undeleting, tables)
+"""What commands load when they are called; each of many forks would do so anew."""
 
 _CHANGES = ("os.remove", "os.rename", "os.link", "os.mkdir", "os.rmdir", "shutil.rmtree")
 _LOOKS = ("os.scandir", "os.listdir")

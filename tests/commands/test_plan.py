@@ -30,7 +30,7 @@ JOB = {
     *("job_id", "mode", "oldest_retained_checkpoint_id", "retained_checkpoint_ids"),
     *("live_objects", "cutoff", "missing", "evidence", "refused", "blocked"),
 }
-ADDED_TO_JOB = {"directories", "state", "listed_objects", "bounds"}
+ADDED_TO_JOB = {"directories", "state", "listed_objects", "bounds", "state_self_sustained"}
 
 COMMANDS = (
     ("plan",),
@@ -41,6 +41,8 @@ COMMANDS = (
     ("registry", "export"),
     ("registry", "show"),
     ("undelete",),
+    ("run",),
+    ("serve",),
     ("doctor",),
     ("demo",),
 )

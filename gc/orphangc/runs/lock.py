@@ -15,14 +15,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from time import monotonic
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import structlog
 
 from orphangc.errors import LockHeldError, OrphanGcError, StorageUnreachableError
-from orphangc.ports import StateFiles
 
-__all__ = ["TIME_TO_LIVE", "Holder", "Lock", "Renewal", "acquire"]
+if TYPE_CHECKING:  # the ports know Arrow, which who only tells processes apart need not load
+    from orphangc.ports import StateFiles
+
+__all__ = ["TIME_TO_LIVE", "Holder", "Lock", "Renewal", "acquire", "holder_of"]
 
 log = structlog.get_logger()
 
@@ -65,14 +67,29 @@ def _decoded(data: bytes) -> Holder | None:
         return None
 
 
+def _no_fence() -> None:
+    """Nobody else has a say."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A lock that was acquired."""
+    """A lock that was acquired.
+
+    Attributes:
+        files: The state location.
+        folder: The lock's folder in it.
+        name: The run's file.
+        holder: The run.
+        fence: Raises ``LockHeldError`` if something else than the lock says that the run may not
+            go on; asked whenever the lock is checked, which is before every batch of deletions.
+
+    """
 
     files: StateFiles
     folder: str
     name: str
     holder: Holder
+    fence: Callable[[], None] = _no_fence
 
     def check(self) -> None:
         """Make sure that the run still holds the lock.
@@ -81,6 +98,7 @@ class Lock:
             LockHeldError: Another run has taken the lock over.
 
         """
+        self.fence()
         names = _names(self.files, self.folder)
         own = self.files.read(f"{self.folder}/{self.name}")
         if max(names, default=None) != self.name or own != self.holder.encoded():
@@ -153,8 +171,20 @@ def _names(files: StateFiles, folder: str) -> list[str]:
     return [name for name in files.names(folder) if name.endswith(".json")]
 
 
+def holder_of(files: StateFiles, folder: str) -> Holder | None:
+    """Return who holds a lock, dead or alive; ``None`` if nobody does, or nobody can tell who."""
+    top = max(_names(files, folder), default=None)
+    data = None if top is None else files.read(f"{folder}/{top}")
+    return None if data is None or data == _RELEASED else _decoded(data)
+
+
 def acquire(
-    files: StateFiles, folder: str, holder: Holder, *, is_dead: Callable[[Holder], bool]
+    files: StateFiles,
+    folder: str,
+    holder: Holder,
+    *,
+    is_dead: Callable[[Holder], bool],
+    fence: Callable[[], None] = _no_fence,
 ) -> Lock:
     """Return the lock, taking over that of a run that is dead.
 
@@ -163,11 +193,13 @@ def acquire(
         folder: The lock's folder in it.
         holder: Who wants it.
         is_dead: Whether a holder is a process of this machine that has ended.
+        fence: See ``Lock``.
 
     Raises:
-        LockHeldError: A living run holds it.
+        LockHeldError: A living run holds it, or the fence says so.
 
     """
+    fence()
     for _ in range(_ATTEMPTS):
         names = _names(files, folder)
         top = max(names, default=None)
@@ -179,7 +211,7 @@ def acquire(
         if max(_names(files, folder), default=None) == name:
             for old in names:
                 files.remove(f"{folder}/{old}")
-            return Lock(files, folder, name, holder)
+            return Lock(files, folder, name, holder, fence)
         files.remove(f"{folder}/{name}")  # others came, and maybe went, since we looked
     raise LockHeldError(f"many runs want the lock in {files.location}; try again later")
 

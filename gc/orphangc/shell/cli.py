@@ -5,27 +5,46 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console, RenderableType
 
 from orphangc import __version__
 from orphangc.errors import ExitCode
-from orphangc.shell import (
-    demonstrating,
-    diagnosing,
-    explaining,
-    exporting,
-    inspecting,
-    planning,
-    sweeping,
-    undeleting,
-)
 from orphangc.shell import options as o
 from orphangc.shell.exits import complain, run_to_exit
+from orphangc.shell.lazily import lazily
 from orphangc.shell.logs import configure_logs
-from orphangc.shell.render.tables import outcome_tables, plan_tables
+
+if TYPE_CHECKING:
+    from orphangc.shell import (
+        commanding,
+        demonstrating,
+        diagnosing,
+        explaining,
+        exporting,
+        inspecting,
+        loading,
+        planning,
+        serving,
+        sweeping,
+        undeleting,
+    )
+    from orphangc.shell.render import tables
+else:  # each command loads what it needs: the daemon has no use for Arrow, nor a plan for a server
+    commanding = lazily("orphangc.shell.commanding")
+    demonstrating = lazily("orphangc.shell.demonstrating")
+    diagnosing = lazily("orphangc.shell.diagnosing")
+    explaining = lazily("orphangc.shell.explaining")
+    exporting = lazily("orphangc.shell.exporting")
+    inspecting = lazily("orphangc.shell.inspecting")
+    loading = lazily("orphangc.shell.loading")
+    planning = lazily("orphangc.shell.planning")
+    serving = lazily("orphangc.shell.serving")
+    sweeping = lazily("orphangc.shell.sweeping")
+    undeleting = lazily("orphangc.shell.undeleting")
+    tables = lazily("orphangc.shell.render.tables")
 
 __all__ = ["app", "main"]
 
@@ -44,6 +63,12 @@ registry = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(registry, name="registry")
+config_commands = typer.Typer(
+    help="The configuration file of run and serve.",
+    epilog="Example: orphangc config show --config orphangc.yaml",
+    no_args_is_help=True,
+)
+app.add_typer(config_commands, name="config")
 
 
 def _print_json(data: Any) -> None:
@@ -100,11 +125,14 @@ def plan(  # noqa: PLR0913 - one parameter an option
     allow_short_grace_period: o.AllowShortGracePeriod = False,
     scope: o.ScopeOption = None,
     registry: o.Registry = None,
+    registry_wait: o.RegistryWait = "5m",
     extra_roots: o.ExtraRoots = None,
     closed_world: o.ClosedWorld = False,
     ended_job: o.EndedJob = None,
     owner: o.Owner = None,
     flink_rest: o.FlinkRestOption = None,
+    kubernetes_ha: o.KubernetesHaOption = None,
+    zookeeper_ha: o.ZooKeeperHaOption = None,
     alias: o.AliasOption = None,
     pin: o.Pin = None,
     engine: o.EngineOption = o.Engine.AUTO,
@@ -132,7 +160,7 @@ def plan(  # noqa: PLR0913 - one parameter an option
     if _is_json(output):
         _print_json(made.model_dump(mode="json"))
     else:
-        _print(plan_tables(made, breakdown))
+        _print(tables.plan_tables(made, breakdown))
     if made.are_all_refused:
         raise typer.Exit(ExitCode.REFUSED)
 
@@ -179,9 +207,63 @@ def sweep(
     if _is_json(output):
         _print_json(outcome)
     else:
-        _print(outcome_tables(outcome))
+        _print(tables.outcome_tables(outcome))
     if result.exit_code is not ExitCode.DONE:
         raise typer.Exit(result.exit_code)
+
+
+@app.command(epilog="Example: orphangc run --config orphangc.yaml --only s3://bucket/checkpoints")
+def run(
+    *,
+    config: o.ConfigFile,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Run this storage root and no other. Repeatable.", metavar="ROOT"),
+    ] = None,
+    child: Annotated[bool, typer.Option("--child", hidden=True)] = False,
+    output: o.OutputOption = None,
+) -> None:
+    """Run every configured storage root once: plan, then as far as its mode allows."""
+    records, code = commanding.run_configured(config, only or (), is_child=child)
+    if _is_json(output):
+        _print_json([record.model_dump(mode="json") for record in records])
+    else:
+        _print(commanding.record_tables(records))
+    if code != ExitCode.DONE:
+        raise typer.Exit(code)
+
+
+@app.command(epilog="Example: orphangc serve --config orphangc.yaml")
+def serve(*, config: o.ConfigFile) -> None:
+    """Run every configured storage root by its schedule, and tell of it over HTTP."""
+    serving.serve(config)
+
+
+@app.command(hidden=True)
+def records(
+    *,
+    config: o.ConfigFile,
+    only: Annotated[list[str] | None, typer.Option()] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Write those on stdin.")] = False,
+) -> None:
+    """Print what is recorded of earlier runs, as JSON: how the daemon reads it."""
+    if keep:
+        kept = commanding.keep_records(config, sys.stdin.read())
+        _print_json([record.model_dump(mode="json") for record in kept])
+    else:
+        _print_json(commanding.known_records(config, only or ()))
+
+
+@config_commands.command("schema", epilog="Example: orphangc config schema > orphangc.schema.json")
+def config_schema() -> None:
+    """Print the JSON schema of the configuration file."""
+    _print_json(loading.configuration_schema())
+
+
+@config_commands.command("show", epilog="Example: orphangc config show --config orphangc.yaml")
+def config_show(*, config: o.ConfigFile) -> None:
+    """Print the configuration that holds, environment included, without credentials."""
+    _print_json(loading.load_configuration(config).model_dump(mode="json"))
 
 
 @app.command(epilog="Example: orphangc explain KEY --plan plan-1")
@@ -221,19 +303,19 @@ def inspect(
         list[str], typer.Argument(help="Folders of checkpoints or savepoints, or _metadata files.")
     ],
     output: Annotated[
-        inspecting.Output | None,
+        o.InspectOutput | None,
         typer.Option(help="table (default on a terminal), json, or jsonl: a document a line."),
     ] = None,
 ) -> None:
     """Show what checkpoints and savepoints hold: operators, states, files."""
     documents = [inspecting.inspect_checkpoint(each) for each in checkpoints]
-    chosen = output or (inspecting.Output.TABLE if sys.stdout.isatty() else inspecting.Output.JSON)
+    chosen = output or (o.InspectOutput.TABLE if sys.stdout.isatty() else o.InspectOutput.JSON)
     match chosen:
-        case inspecting.Output.JSONL:
+        case o.InspectOutput.JSONL:
             sys.stdout.writelines(json.dumps(each) + "\n" for each in documents)
-        case inspecting.Output.JSON:
+        case o.InspectOutput.JSON:
             _print_json(documents if len(documents) > 1 else documents[0])
-        case inspecting.Output.TABLE:
+        case o.InspectOutput.TABLE:
             _print([t for each in documents for t in inspecting.checkpoint_tables(each)])
     failed = [each for each in documents if "error" in each]
     for each in failed:
@@ -295,7 +377,7 @@ def undelete(
 @app.command(epilog="Example: orphangc doctor --config orphangc.yaml")
 def doctor(
     *,
-    config: Annotated[Path, typer.Option(help="The configuration file.")],
+    config: o.ConfigFile,
     output: o.OutputOption = None,
 ) -> None:
     """Check settings, permissions, clocks and Flink's REST API before anything runs."""

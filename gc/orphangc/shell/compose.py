@@ -15,34 +15,39 @@ from typing import cast
 from platformdirs import user_state_path
 
 from orphangc import __version__
+from orphangc.adapters.exporter_folder import ExporterFolder, is_job_folder
 from orphangc.adapters.flink_rest import FlinkRest
 from orphangc.adapters.kept_listing import KeptListing, ListingIdentity
+from orphangc.adapters.kubernetes_ha import KubernetesHa
 from orphangc.adapters.s3_inventory import open_inventory
 from orphangc.adapters.spool import ArrowSpool
 from orphangc.adapters.storages import open_extras, open_state_files, open_storage
+from orphangc.adapters.zookeeper_ha import ZooKeeperHa
 from orphangc.core.evidence import Root as Checkpoint
 from orphangc.core.model import ObjectKey
 from orphangc.core.registry import MAX_SNAPSHOT_BYTES, read_snapshot
+from orphangc.core.rules import Guard
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import RegistrySnapshot
 from orphangc.core.uris import Location, canonical
 from orphangc.engine import Engine
 from orphangc.errors import RefusedError, SettingsError, UnreadableSnapshotError
-from orphangc.ports import Progress, Storage
+from orphangc.ports import HaMetadata, Progress, Storage
 from orphangc.runs.engine import LocalEngine
 from orphangc.runs.observe import Outside
 from orphangc.runs.roots import RootReader
 from orphangc.runs.state import RootState
 from orphangc.shell.clock import now
-from orphangc.shell.engines import LOCAL, EngineChoice, opened_spark_engine
+from orphangc.shell.engine_choice import LOCAL, EngineChoice
+from orphangc.shell.engines import opened_spark_engine
+from orphangc.shell.places import overlap
 
 __all__ = [
     "REST_TIMEOUT",
     "Root",
-    "absolute",
-    "check_outside",
+    "ha_metadata",
     "load_snapshots",
-    "located",
+    "open_exports",
     "opened",
     "outside_elsewhere",
     "parent_of",
@@ -68,25 +73,6 @@ def default_state(root: Location) -> Location:
     return canonical(str(user_state_path("orphangc") / digest))
 
 
-def _resolved(place: Location) -> Location:
-    """Return where a local place really lies: a link is only another spelling."""
-    if place.scheme != "file":
-        return place
-    return canonical(str(Path(place.path).resolve()))
-
-
-def check_outside(root: str, places: Sequence[Path]) -> None:
-    """Make sure that nothing is going to be written below the storage root, which is Flink's.
-
-    Raises:
-        SettingsError: A place lies there.
-
-    """
-    for place in places:
-        if _resolved(canonical(root)).contains(_resolved(canonical(str(place.absolute())))):
-            raise SettingsError(f"{place} lies inside the storage root {root}: choose another")
-
-
 def state_of(settings: StorageRootSettings) -> RootState:
     """Return the state of a storage root.
 
@@ -96,13 +82,15 @@ def state_of(settings: StorageRootSettings) -> RootState:
     """
     root = canonical(settings.root)
     place = canonical(settings.state) if settings.state else default_state(root)
-    if _resolved(root).contains(_resolved(place)) or _resolved(place).contains(_resolved(root)):
+    if overlap(root, place):
         raise SettingsError(f"state {place} and storage root {root} contain each other: --state")
     return RootState(open_state_files(place), root)
 
 
 def load_snapshots(sources: Sequence[str]) -> list[RegistrySnapshot]:
     """Return the registry snapshots of all sources: a file each, or all files of a folder.
+
+    What exporters write lies deeper: ``open_exports``.
 
     Raises:
         RefusedError: One is damaged, partial, or not there: its job's liveness is
@@ -119,31 +107,42 @@ def _load(place: Location) -> Iterator[RegistrySnapshot]:
     folder = storage.folder("")
     if place.name in folder.folders:
         storage = open_storage(place)
-        keys = [each.key for each in storage.folder("").objects]
-        if not keys:
-            raise RefusedError(f"no registry snapshot in {place}; nothing was planned")
+        folder = storage.folder("")
+        keys = [each.key for each in folder.objects]
+        if not keys and not any(map(is_job_folder, folder.folders)):
+            raise RefusedError(
+                f"no registry snapshot in {place}; nothing was planned", guard=Guard.REGISTRY
+            )
     for key in keys:
         data = storage.read(key, max_bytes=MAX_SNAPSHOT_BYTES)
         if data is None:
-            raise RefusedError(f"no registry snapshot {place}; nothing was planned")
+            raise RefusedError(
+                f"no registry snapshot {place}; nothing was planned", guard=Guard.REGISTRY
+            )
         try:
             yield read_snapshot(data)
         except UnreadableSnapshotError as err:
             where = place if place.name == key else place.child(key)
-            raise RefusedError(f"{where}: {err}; nothing was planned") from err
+            raise RefusedError(
+                f"{where}: {err}; nothing was planned", guard=Guard.REGISTRY
+            ) from err
 
 
-def located(uri: str) -> Location:
-    """Return the place that an argument names: a URI, or a path from here.
+def open_exports(sources: Sequence[str]) -> list[ExporterFolder]:
+    """Return which of the sources are folders that exporters write into.
 
     Raises:
-        SettingsError: It names none.
+        StorageUnreachableError: A place cannot be listed.
 
     """
-    try:
-        return canonical(absolute(uri))
-    except ValueError as err:
-        raise SettingsError(str(err)) from err
+    places = [canonical(source) for source in sources]
+    folders = [place for place in places if place.name in _folders_beside(place)]
+    opened_ones = [ExporterFolder(place) for place in folders]
+    return [each for each in opened_ones if each.jobs()]
+
+
+def _folders_beside(place: Location) -> tuple[str, ...]:
+    return open_storage(parent_of(place)).folder("").folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +198,30 @@ def opened(
                 FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest
             ],
             snapshots=lambda: load_snapshots(settings.registry),
+            exports=lambda: open_exports(settings.registry),
             open_storage=open_storage,
             engine=chosen,
             wait=time.sleep,
             progress=progress,
             extras=open_extras(root) if is_planning else None,
+            ha=ha_metadata(settings),
         )
         yield Root(settings, outside)
+
+
+def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
+    """Return who tells which jobs are not over, each once.
+
+    Raises:
+        SettingsError: An extra is not installed.
+
+    """
+    namespaces = dict.fromkeys(settings.kubernetes_ha)
+    ensembles = dict.fromkeys(settings.zookeeper_ha)
+    return [
+        *(KubernetesHa(each, timeout=REST_TIMEOUT) for each in namespaces),
+        *(ZooKeeperHa(each, timeout=REST_TIMEOUT) for each in ensembles),
+    ]
 
 
 def outside_elsewhere(settings: StorageRootSettings) -> Outside:
@@ -215,10 +231,12 @@ def outside_elsewhere(settings: StorageRootSettings) -> Outside:
         extra=[open_storage(uri) for uri in settings.extra_roots],
         registries=[FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest],
         snapshots=lambda: load_snapshots(settings.registry),
+        exports=lambda: open_exports(settings.registry),
         open_storage=open_storage,
         engine=cast("Engine", None),
         wait=time.sleep,
         progress=lambda *_: None,
+        ha=ha_metadata(settings),
     )
 
 
@@ -243,11 +261,6 @@ def _kept_in(folder: Path, storage: Storage) -> KeptListing:
         fingerprint=hashlib.sha256(asked.encode()).hexdigest(),
     )
     return KeptListing(folder, identity, clock=lambda: storage.now().now)
-
-
-def absolute(uri: str) -> str:
-    """Return a local path as an absolute one; leave a URI as it is, and an empty text too."""
-    return uri if not uri or ":" in uri.partition("/")[0] else str(Path(uri).absolute())
 
 
 def roots_now(settings: StorageRootSettings) -> list[Checkpoint]:

@@ -1,14 +1,13 @@
-"""The configuration file: one YAML file, many storage roots, overridden by the environment."""
+"""What the configuration file may say, and what holds where it is silent."""
 
 from __future__ import annotations
 
-import difflib
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -16,9 +15,9 @@ from pydantic_settings import (
 )
 
 from orphangc.core.run_record import RunMode
-from orphangc.core.settings import Duration, Place, StorageRootSettings
-from orphangc.errors import SettingsError
-from orphangc.shell.options import first_problem, settings_from
+from orphangc.core.settings import Duration, Place, StorageRootSettings, without_credentials
+from orphangc.shell.places import default_plans
+from orphangc.shell.schedule import check_schedule, check_timezone
 
 __all__ = [
     "Configuration",
@@ -27,14 +26,32 @@ __all__ = [
     "LogSettings",
     "MetricsSettings",
     "ScheduledRoot",
-    "load_configuration",
 ]
+
+Schedule = Annotated[str, AfterValidator(check_schedule)]
 
 
 class _Section(BaseModel):
     model_config = ConfigDict(
-        extra="forbid", frozen=True, validate_default=True, hide_input_in_errors=True
+        extra="forbid",
+        frozen=True,
+        validate_default=True,
+        hide_input_in_errors=True,
+        use_attribute_docstrings=True,
     )
+
+
+def _pushgateway(value: str | None) -> str | None:
+    if value is not None and urlsplit(value).scheme not in {"http", "https"}:
+        raise ValueError("a Pushgateway is an http or https URL")
+    return value
+
+
+PushUrl = Annotated[
+    str,
+    AfterValidator(_pushgateway),
+    PlainSerializer(without_credentials, return_type=str, when_used="json"),
+]
 
 
 class ScheduledRoot(StorageRootSettings):
@@ -42,7 +59,7 @@ class ScheduledRoot(StorageRootSettings):
 
     mode: RunMode | None = None
     """How far its runs may go; else what the file says for all."""
-    schedule: str | None = None
+    schedule: Schedule | None = None
     """When: five cron fields, or a duration; else what the file says for all."""
     engine: Literal["auto", "local", "spark"] = "auto"
     """Who lists and decides."""
@@ -52,9 +69,7 @@ class ScheduledRoot(StorageRootSettings):
     @property
     def bare(self) -> StorageRootSettings:
         """Return what a plan is made with."""
-        return StorageRootSettings(
-            **self.model_dump(include=set(StorageRootSettings.model_fields))
-        )
+        return StorageRootSettings(**self.model_dump(include=set(StorageRootSettings.model_fields)))
 
 
 class HttpSettings(_Section):
@@ -64,12 +79,18 @@ class HttpSettings(_Section):
     """Address to listen at; loopback unless somebody means otherwise."""
     port: int = Field(default=8080, ge=0, le=65535)
     """Port to listen at; 0 takes a free one."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Host names that are answered, against DNS rebinding; none given: any."""
+    price_per_gib_month: float = Field(default=0.023, ge=0)
+    """What a GiB costs a month, for the status page; the default is S3 Standard's list price."""
+    currency: str = Field(default="USD", max_length=8)
+    """Of that price."""
 
 
 class MetricsSettings(_Section):
     """Where a single run leaves its metrics; the daemon is scraped."""
 
-    pushgateway: HttpUrl | None = None
+    pushgateway: PushUrl | None = None
     """Pushgateway to push to after each run."""
     push_job: str = "orphangc"
     """The ``job`` that the metrics are grouped by there."""
@@ -107,15 +128,24 @@ class Configuration(BaseSettings):
     """Everything that the configuration file may say."""
 
     model_config = SettingsConfigDict(
-        extra="forbid", frozen=True, env_prefix="ORPHANGC_", env_nested_delimiter="__"
+        extra="forbid",
+        frozen=True,
+        env_prefix="ORPHANGC_",
+        env_nested_delimiter="__",
+        hide_input_in_errors=True,
+        use_attribute_docstrings=True,
     )
 
     mode: RunMode = RunMode.REPORT
     """How far runs may go, where a storage root says nothing else."""
-    schedule: str = "6h"
+    schedule: Schedule = "6h"
     """When runs start, where a storage root says nothing else: five cron fields, or a duration."""
-    timezone: str = "UTC"
+    timezone: Annotated[str, AfterValidator(check_timezone)] = "UTC"
     """Of the cron fields."""
+    run_at_start: bool = True
+    """Whether the daemon runs every storage root soon after it has started, too."""
+    concurrent_runs: int = Field(default=1, ge=1)
+    """How many runs the daemon has going on at the same time, each of another storage root."""
     plans: Path | None = None
     """Folder for the plans of runs; else below this user's own state folder."""
     keep_plans: int = Field(default=3, ge=1)
@@ -128,7 +158,7 @@ class Configuration(BaseSettings):
     """Logs."""
     leader_election: LeaderElectionSettings = LeaderElectionSettings()
     """Which of several daemons runs."""
-    storage_roots: tuple[ScheduledRoot, ...]
+    storage_roots: tuple[ScheduledRoot, ...] = Field(min_length=1)
     """The storage roots, each with its own schedule, safety margins and sources of evidence."""
 
     @classmethod
@@ -143,54 +173,7 @@ class Configuration(BaseSettings):
         """Let the environment win over the file."""
         return (env_settings, init_settings)
 
-
-def load_configuration(path: Path) -> Configuration:
-    """Return the checked configuration.
-
-    Raises:
-        SettingsError: In one line: the file cannot be read, is no YAML, or says something that
-            is unknown (with the nearest known key) or wrong.
-
-    """
-    content = _read(path)
-    _check_keys(content, Configuration.model_fields, path, "")
-    roots = content.get("storage_roots")
-    if not isinstance(roots, list) or not roots:
-        raise SettingsError(f"{path}: storage_roots: a list of at least one storage root is needed")
-    checked = [_root_settings(each, path, position) for position, each in enumerate(roots)]
-    try:
-        return Configuration(**{**content, "storage_roots": checked})
-    except ValidationError as err:
-        raise SettingsError(f"{path}: {first_problem(err)}") from err
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as err:
-        raise SettingsError(f"cannot read {path}: {err}") from err
-    except yaml.YAMLError as err:
-        problem = " ".join(str(err).split())
-        raise SettingsError(f"{path} is no YAML: {problem}") from err
-    if not isinstance(content, dict):
-        raise SettingsError(f"{path}: a mapping with the key storage_roots is needed")
-    return content
-
-
-def _root_settings(content: object, path: Path, position: int) -> dict[str, Any]:
-    where = f"storage_roots.{position}"
-    if not isinstance(content, dict):
-        raise SettingsError(f"{path}: {where}: a mapping is needed")
-    _check_keys(content, StorageRootSettings.model_fields, path, f"{where}.")
-    try:
-        return settings_from(content).model_dump()
-    except SettingsError as err:
-        raise SettingsError(f"{path}: {where}: {err}") from err
-
-
-def _check_keys(content: dict[str, Any], known: Any, path: Path, where: str) -> None:
-    for key in content:
-        if key not in known:
-            nearest = difflib.get_close_matches(str(key), list(known), n=1)
-            hint = f"; did you mean {nearest[0]}?" if nearest else ""
-            raise SettingsError(f"{path}: unknown key {where}{key}{hint}")
+    @property
+    def plans_folder(self) -> Path:
+        """Return where the plans of runs are kept."""
+        return default_plans() if self.plans is None else self.plans

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +13,26 @@ from rich.table import Table
 from rich.text import Text
 
 from orphangc.adapters.flink_rest import FlinkRest
+from orphangc.adapters.kubernetes_ha import KubernetesHa
 from orphangc.adapters.storages import open_storage
+from orphangc.adapters.zookeeper_ha import ZooKeeperHa
 from orphangc.core.gate import gate_problem, is_tested_version
 from orphangc.core.model import ObjectKey
 from orphangc.core.settings import StorageRootSettings
 from orphangc.errors import ExitCode, OrphanGcError
-from orphangc.ports import Storage
+from orphangc.ports import HaMetadata, Storage
 from orphangc.runs.roots import MAX_METADATA_BYTES, scan_roots
 from orphangc.shell.clock import now
-from orphangc.shell.compose import REST_TIMEOUT, load_snapshots, state_of
-from orphangc.shell.config import load_configuration
+from orphangc.shell.compose import REST_TIMEOUT, load_snapshots, open_exports, state_of
+from orphangc.shell.exporter_checks import exporter_checks
+from orphangc.shell.health import Check, Health
+from orphangc.shell.loading import load_configuration
 from orphangc.shell.render.words import visible
+from orphangc.shell.run_checks import checks_of_all, checks_of_root
 
 __all__ = ["diagnose", "exit_code", "finding_tables"]
 
-
-class Health(StrEnum):
-    """How a check ended."""
-
-    GOOD = "good"
-    WARNING = "warning"
-    BAD = "bad"
+ALL_ROOTS = "all storage roots"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +46,6 @@ class Finding:
     exit_code: int = 0
 
 
-_Check = Callable[[], tuple[Health, str]]
-
-
 def diagnose(config: Path) -> list[dict[str, Any]]:
     """Return the finding of every check of every configured storage root.
 
@@ -59,20 +54,20 @@ def diagnose(config: Path) -> list[dict[str, Any]]:
 
     """
     configuration = load_configuration(config)
-    return [
-        asdict(finding)
-        for settings in configuration.storage_roots
-        for finding in _findings(settings)
+    findings = [
+        finding for settings in configuration.storage_roots for finding in _findings(settings)
     ]
+    findings += _checked(ALL_ROOTS, checks_of_all(configuration))
+    return [asdict(finding) for finding in findings]
 
 
 def _findings(settings: StorageRootSettings) -> Iterator[Finding]:
     try:
         storage = open_storage(settings.root)
     except OrphanGcError as err:
-        yield _bad(settings, "open", err)
+        yield _bad(settings.root, "open", err)
         return
-    checks: dict[str, _Check] = {
+    checks: dict[str, Check] = {
         "list": lambda: _listing(storage),
         "read": lambda: _reading(storage),
         "clock": lambda: _clock(storage, settings),
@@ -82,17 +77,27 @@ def _findings(settings: StorageRootSettings) -> Iterator[Finding]:
         "registry": lambda: _registry(settings),
     }
     checks |= {f"flink {url.rpartition('@')[2]}": _rest_check(url) for url in settings.flink_rest}
+    checks |= _ha_checks(settings)
+    try:
+        checks |= exporter_checks(settings)
+    except OrphanGcError as err:
+        yield _bad(settings.root, "exporters", err)
+    checks |= checks_of_root(settings)
+    yield from _checked(settings.root, checks)
+
+
+def _checked(root: str, checks: Mapping[str, Check]) -> Iterator[Finding]:
     for name, check in checks.items():
         try:
             health, message = check()
         except OrphanGcError as err:
-            yield _bad(settings, name, err)
+            yield _bad(root, name, err)
         else:
-            yield Finding(settings.root, name, health, message)
+            yield Finding(root, name, health, message)
 
 
-def _bad(settings: StorageRootSettings, name: str, err: OrphanGcError) -> Finding:
-    return Finding(settings.root, name, Health.BAD, str(err), int(err.exit_code))
+def _bad(root: str, name: str, err: OrphanGcError) -> Finding:
+    return Finding(root, name, Health.BAD, str(err), int(err.exit_code))
 
 
 def _listing(storage: Storage) -> tuple[Health, str]:
@@ -144,10 +149,12 @@ def _extra_roots(settings: StorageRootSettings) -> tuple[Health, str]:
 
 
 def _registry(settings: StorageRootSettings) -> tuple[Health, str]:
-    return Health.GOOD, f"{len(load_snapshots(settings.registry))} registry snapshots"
+    exporters = sum(len(each.jobs()) for each in open_exports(settings.registry))
+    also = f", {exporters} jobs with an exporter" if exporters else ""
+    return Health.GOOD, f"{len(load_snapshots(settings.registry))} registry snapshots{also}"
 
 
-def _rest_check(url: str) -> _Check:
+def _rest_check(url: str) -> Check:
     def check() -> tuple[Health, str]:
         cluster = FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe()
         if not is_tested_version(cluster.flink_version):
@@ -159,6 +166,33 @@ def _rest_check(url: str) -> _Check:
         return Health.GOOD, f"Flink {cluster.flink_version}, {len(alive)} jobs alive"
 
     return check
+
+
+def _ha_checks(settings: StorageRootSettings) -> dict[str, Check]:
+    """Return the checks of whoever tells which jobs are not over, by name."""
+    return {
+        **{f"kubernetes {each}": _namespace_check(each) for each in settings.kubernetes_ha},
+        **{f"zookeeper {each}": _zookeeper_check(each) for each in settings.zookeeper_ha},
+    }
+
+
+def _namespace_check(namespace: str) -> Check:
+    return lambda: _ha(KubernetesHa(namespace, timeout=REST_TIMEOUT))
+
+
+def _zookeeper_check(address: str) -> Check:
+    return lambda: _ha(ZooKeeperHa(address, timeout=REST_TIMEOUT))
+
+
+def _ha(source: HaMetadata) -> tuple[Health, str]:
+    facts = source.observe()
+    jobs = {hold.job_id for hold in facts.holds}
+    if not facts.things:
+        return Health.WARNING, f"{facts.uri} shows nothing of Flink's: mistyped?"
+    return Health.GOOD, (
+        f"{facts.things} things listed: {len(jobs)} jobs are not over, {len(facts.places)}"
+        " checkpoints and savepoints are named"
+    )
 
 
 def exit_code(findings: list[dict[str, Any]]) -> ExitCode:

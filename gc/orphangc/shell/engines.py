@@ -7,7 +7,6 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import structlog
 
@@ -18,24 +17,8 @@ from orphangc.core.uris import Location, canonical
 from orphangc.engine import Engine
 from orphangc.errors import SettingsError
 
-__all__ = ["LOCAL", "EngineChoice", "opened_spark_engine"]
+__all__ = ["opened_spark_engine"]
 
-
-@dataclass(frozen=True, slots=True)
-class EngineChoice:
-    """Who lists and decides.
-
-    Attributes:
-        is_spark: Spark; else this process.
-        work: Where Spark's executors keep files meanwhile; ``None``: on this machine.
-
-    """
-
-    is_spark: bool = False
-    work: Location | None = None
-
-
-LOCAL = EngineChoice()
 
 _NEEDS_WORK = (
     "engine spark on a cluster needs --work URI: a folder that all executors see,"

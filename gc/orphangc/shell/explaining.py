@@ -18,8 +18,9 @@ from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Location, canonical
 from orphangc.errors import SettingsError
 from orphangc.runs.explain import OneVerdict, explain
-from orphangc.shell.compose import located, parent_of, roots_now, state_of
+from orphangc.shell.compose import parent_of, roots_now, state_of
 from orphangc.shell.options import settings_from
+from orphangc.shell.places import located
 from orphangc.shell.planning import cycle_of
 from orphangc.shell.progress import shown_progress
 from orphangc.shell.render.words import visible

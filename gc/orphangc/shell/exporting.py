@@ -29,8 +29,9 @@ from orphangc.ports import Storage
 from orphangc.runs.export import derive_snapshot
 from orphangc.runs.roots import RootReader
 from orphangc.shell.clock import now
-from orphangc.shell.compose import REST_TIMEOUT, check_outside, located, parent_of
+from orphangc.shell.compose import REST_TIMEOUT, parent_of
 from orphangc.shell.options import settings_from
+from orphangc.shell.places import check_outside, located
 
 __all__ = ["export_snapshot", "show_snapshot", "snapshot_tables"]
 

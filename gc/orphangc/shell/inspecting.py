@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any
 
 from rich.console import RenderableType
@@ -18,20 +17,13 @@ from orphangc.flink.document import describe
 from orphangc.flink.metadata import read_metadata
 from orphangc.ports import Storage
 from orphangc.runs.roots import MAX_METADATA_BYTES
-from orphangc.shell.compose import absolute, parent_of
+from orphangc.shell.compose import parent_of
+from orphangc.shell.places import absolute
 from orphangc.shell.render.words import human_bytes, visible
 
-__all__ = ["Output", "checkpoint_tables", "inspect_checkpoint"]
+__all__ = ["checkpoint_tables", "inspect_checkpoint"]
 
 _MANY = 40
-
-
-class Output(StrEnum):
-    """How documents are shown on stdout."""
-
-    TABLE = "table"
-    JSON = "json"
-    JSONL = "jsonl"
 
 
 def inspect_checkpoint(uri: str) -> dict[str, Any]:

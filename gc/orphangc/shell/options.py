@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from pydantic import ValidationError
 
-from orphangc.core.settings import StorageRootSettings
 from orphangc.errors import SettingsError
-from orphangc.shell.compose import absolute, located
-from orphangc.shell.engines import EngineChoice
+from orphangc.shell.engine_choice import EngineChoice
+from orphangc.shell.given import settings_from
+from orphangc.shell.places import located
 
 __all__ = ["Output", "is_json", "settings_from"]
 
@@ -26,6 +25,14 @@ class Output(StrEnum):
 
     TABLE = "table"
     JSON = "json"
+
+
+class InspectOutput(StrEnum):
+    """How documents are shown on stdout."""
+
+    TABLE = "table"
+    JSON = "json"
+    JSONL = "jsonl"
 
 
 class Engine(StrEnum):
@@ -81,7 +88,15 @@ ScopeOption = Annotated[
 Registry = Annotated[
     list[str] | None,
     typer.Option(
-        help="Registry snapshot, or a folder of them. Repeatable.", rich_help_panel=_EVIDENCE
+        help="Registry snapshot, a folder of them, or the folder that exporters write into."
+        " Repeatable.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
+RegistryWait = Annotated[
+    str,
+    typer.Option(
+        help="How long a running job's exporter may take to answer.", rich_help_panel=_EVIDENCE
     ),
 ]
 ExtraRoots = Annotated[
@@ -115,6 +130,25 @@ FlinkRestOption = Annotated[
     list[str] | None,
     typer.Option(
         "--flink-rest", help="Flink REST endpoint to ask. Repeatable.", rich_help_panel=_EVIDENCE
+    ),
+]
+KubernetesHaOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kubernetes-ha",
+        metavar="NAMESPACE",
+        help="Namespace whose HA ConfigMaps and Flink resources tell who is alive. Repeatable.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
+ZooKeeperHaOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--zookeeper-ha",
+        metavar="HOSTS/PATH",
+        help="ZooKeeper whose HA metadata tells who is alive: host:port,host:port/path."
+        " Repeatable.",
+        rich_help_panel=_EVIDENCE,
     ),
 ]
 AliasOption = Annotated[
@@ -183,47 +217,6 @@ DeleteRate = Annotated[
     ),
 ]
 
-_PLACES = ("root", "state", "registry", "extra_roots", "pin", "inventory")
-
-
-def settings_from(values: Mapping[str, Any]) -> StorageRootSettings:
-    """Return the settings that options, or a part of the configuration file, amount to.
-
-    Raises:
-        SettingsError: In one line: which setting, and what is wrong with it.
-
-    """
-    given = {name: value for name, value in values.items() if value is not None}
-    for name in (*_PLACES, "alias"):
-        if name in given:
-            given[name] = _each(given[name], _absolute_alias if name == "alias" else absolute)
-    try:
-        return StorageRootSettings.model_validate(given)
-    except ValidationError as err:
-        raise SettingsError(first_problem(err)) from err
-
-
-def _each(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a text, or each text of a list, changed; what is neither is judged later."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, list | tuple):
-        return tuple(_each(each, change) for each in value)
-    return value
-
-
-def _absolute_alias(text: str) -> str:
-    source, _, target = text.partition("=")
-    return f"{absolute(source)}={absolute(target)}" if source and target else text
-
-
-def first_problem(err: ValidationError) -> str:
-    """Return the first validation error in one line, without the value that may be secret."""
-    first = err.errors(include_input=False, include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    message = first["msg"].removeprefix("Value error, ")
-    return f"{where}: {message}" if where else message
-
 
 def engine_choice(engine: Engine, work: str | None) -> EngineChoice:
     """Return who lists and decides.
@@ -247,3 +240,4 @@ def is_json(output: Output | None, *, is_terminal: Callable[[], bool]) -> bool:
 
 
 PlanFolder = Annotated[Path, typer.Argument(help="Folder of a saved plan.", metavar="DIR")]
+ConfigFile = Annotated[Path, typer.Option(help="The configuration file.")]

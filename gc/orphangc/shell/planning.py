@@ -11,13 +11,11 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
-import structlog
 
 from orphangc.adapters.plan_files import PlanDirectory, check_writable
 from orphangc.adapters.spark.verdicts import SentVerdicts
 from orphangc.adapters.spark.work_folder import WorkFolder
 from orphangc.adapters.verdict_files import VerdictFiles
-from orphangc.core.model import Action
 from orphangc.core.plan import Plan
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Location
@@ -25,16 +23,16 @@ from orphangc.ports import Progress, VerdictSink
 from orphangc.runs.breakdown import Breakdown
 from orphangc.runs.cycle import Cycle, run_cycle
 from orphangc.runs.roots import RootReader
+from orphangc.shell.audit import log_plan
 from orphangc.shell.clock import now
-from orphangc.shell.compose import check_outside, opened, state_of
-from orphangc.shell.engines import LOCAL, EngineChoice
+from orphangc.shell.compose import opened, state_of
+from orphangc.shell.engine_choice import LOCAL, EngineChoice
+from orphangc.shell.places import check_outside
 from orphangc.shell.progress import shown_progress
 from orphangc.shell.render.html import render_html
 from orphangc.shell.render.markdown import render_markdown
 
 __all__ = ["cycle_of", "make_plan"]
-
-log = structlog.get_logger()
 
 
 @dataclass(slots=True)
@@ -108,8 +106,17 @@ def make_plan(
     report: Path | None,
     summary: Path | None,
     engine: EngineChoice = LOCAL,
+    tells_blocked: bool = False,
 ) -> tuple[Plan, Breakdown]:
     """Return a plan and its breakdown, written to ``out`` and rendered where asked.
+
+    Args:
+        settings: Of the storage root.
+        out: New folder for the plan.
+        report: HTML file.
+        summary: Markdown file.
+        engine: Who lists and decides.
+        tells_blocked: Log each unmet condition of deletion too: nobody looks at a table.
 
     Raises:
         OrphanGcError: Nothing was planned, and nothing was written.
@@ -142,7 +149,7 @@ def make_plan(
         _write(report, render_html(plan, breakdown))
     if summary is not None:
         _write(summary, render_markdown(plan, breakdown))
-    _log_plan(plan)
+    log_plan(plan, tells_blocked=tells_blocked)
     return plan, breakdown
 
 
@@ -160,26 +167,3 @@ def _discarding(directory: PlanDirectory | None) -> Iterator[None]:
         if directory is not None:
             directory.discard()
         raise
-
-
-def _log_plan(plan: Plan) -> None:
-    for job in plan.jobs:
-        if job.refused is not None:
-            log.warning(
-                "job.refused",
-                job_id=job.job_id,
-                guard=job.refused.guard,
-                reason=job.refused.message,
-            )
-    for warning in plan.warnings:
-        log.warning("plan.doubtful", reason=warning)
-    log.info(
-        "plan.written",
-        plan_id=plan.plan_id,
-        root=plan.root,
-        objects=plan.objects_listed,
-        orphans=plan.objects(Action.TOMBSTONE, Action.DELETE),
-        jobs=len(plan.jobs),
-        refused=sum(job.refused is not None for job in plan.jobs),
-        duration_seconds=plan.duration_seconds,
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -16,18 +17,21 @@ from orphangc.core.plan import Plan
 from orphangc.core.settings import StorageRootSettings
 from orphangc.errors import SettingsError
 from orphangc.runs.far import Elsewhere
-from orphangc.runs.lock import acquire
+from orphangc.runs.lock import Lock
 from orphangc.runs.permission import check_plan
 from orphangc.runs.state import RootState
 from orphangc.runs.sweep import Sweep
 from orphangc.runs.sweep_result import SweepResult, code_of
-from orphangc.shell.clock import is_dead, now, this_process
+from orphangc.shell.audit import Audited, log_unmet
+from orphangc.shell.clock import now
 from orphangc.shell.compose import Root, opened, outside_elsewhere, state_of
-from orphangc.shell.engines import LOCAL, EngineChoice
-from orphangc.shell.options import settings_from
+from orphangc.shell.engine_choice import LOCAL, EngineChoice
+from orphangc.shell.given import settings_from
+from orphangc.shell.locking import held_lock
+from orphangc.shell.logs import run_named
 from orphangc.shell.progress import shown_progress
 
-__all__ = ["sweep_plan"]
+__all__ = ["HeldSweep", "Holding", "sweep_plan"]
 
 
 def sweep_plan(
@@ -53,47 +57,100 @@ def sweep_plan(
         OrphanGcError: Nothing was swept.
 
     """
-    directory = PlanDirectory(path)
-    plan = directory.read()
+    plan = PlanDirectory(path).read()
     settings = _settings_now(plan.settings, flink_rest, delete_rate)
     check_plan(plan, settings, now())
     state = state_of(settings)
-    holder = this_process()
-    lock = acquire(state.files, f"{state.folder}/lock", holder, is_dead=is_dead)
-    try:
+    with held_lock(state) as lock:
         if clears_halt:
             state.clear_halt()
+        run_id = _run_id(now(), lock.holder.token)
+        with run_named(run_id=run_id, root=plan.root):
+            holding = Holding(settings=settings, state=state, lock=lock, run_id=run_id)
+            sweeping = HeldSweep(holding, path, plan, is_deleting=is_deleting, engine=engine)
+            return plan, sweeping.carry_out()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """A run that holds the lock of its storage root.
+
+    Attributes:
+        settings: Of the storage root.
+        state: Of the storage root.
+        lock: Is held.
+        run_id: Of the run.
+
+    """
+
+    settings: StorageRootSettings
+    state: RootState
+    lock: Lock
+    run_id: str
+
+
+@dataclass(slots=True)
+class HeldSweep:
+    """The sweep of a plan by a run that holds the lock.
+
+    Attributes:
+        holding: The run.
+        path: The plan's folder.
+        plan: That was read from it.
+        is_deleting: Delete what is due.
+        engine: Who lists, decides and deletes.
+        result: What was done so far, also where an error or a signal ends it.
+
+    """
+
+    holding: Holding
+    path: Path
+    plan: Plan
+    _: KW_ONLY
+    is_deleting: bool
+    engine: EngineChoice = LOCAL
+    result: SweepResult = field(default_factory=SweepResult)
+
+    def carry_out(self) -> SweepResult:
+        """Return what became of the plan, which is written beside it.
+
+        Raises:
+            OrphanGcError: It ended early, with an outcome where something had begun.
+
+        """
+        settings, state = self.holding.settings, self.holding.state
         with (
             shown_progress() as progress,
-            opened(settings, progress, engine=engine) as root,
+            opened(settings, progress, engine=self.engine) as root,
             scratch() as room,
         ):
-            elsewhere = _elsewhere(root, state) if engine.is_spark else None
-            outcomes = OutcomeFiles(path)
+            elsewhere = _elsewhere(root, state) if self.engine.is_spark else None
+            outcomes = OutcomeFiles(self.path)
             sweep = Sweep(
                 outside=root.outside,
                 settings=settings,
                 state=state,
-                lock=lock,
-                run_id=_run_id(now(), holder.token),
-                is_deleting=is_deleting,
+                lock=self.holding.lock,
+                run_id=self.holding.run_id,
+                is_deleting=self.is_deleting,
                 scratch=room if elsewhere is None else elsewhere.crew.scratch,
-                outcomes=outcomes,
+                outcomes=Audited(outcomes),
                 elsewhere=elsewhere,
+                result=self.result,
             )
             try:
-                sweep.carry_out(plan, directory.rows(plan))
+                sweep.carry_out(self.plan, PlanDirectory(self.path).rows(self.plan))
             except BaseException as err:
                 sweep.result.stopped_by = sweep.result.stopped_by or err
                 sweep.result.exit_code = code_of(err)
                 if outcomes.rows:
-                    outcomes.publish(_outcome(plan, sweep))
+                    outcomes.publish(_outcome(self.plan, sweep))
                 outcomes.discard()
                 raise
-            outcomes.publish(_outcome(plan, sweep))
-    finally:
-        lock.release()
-    return plan, sweep.result
+            finally:
+                log_unmet(sweep.result.unmet)
+            outcomes.publish(_outcome(self.plan, sweep))
+        return sweep.result
 
 
 def _elsewhere(root: Root, state: RootState) -> Elsewhere:

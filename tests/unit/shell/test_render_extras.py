@@ -6,8 +6,10 @@ import pytest
 from rich.console import Console
 
 from orphangc.core.plan import ExtraStatus, InventoryPart
-from orphangc.shell.render import plan_tables, render_html, render_markdown
 from orphangc.shell.render.extras import STATUS_WORDS
+from orphangc.shell.render.html import render_html
+from orphangc.shell.render.markdown import render_markdown
+from orphangc.shell.render.tables import plan_tables
 from unit.shell.pages import parse
 from unit.shell.plan_builder import NOW, ORDERS, a_plan, some_extras
 

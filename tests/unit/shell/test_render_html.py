@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orphangc.core.amounts import AgeBucket, Amount, summed
 from orphangc.core.bounds import BoundName
 from orphangc.core.model import Reason
-from orphangc.runs.breakdown import AgeBucket, Amount, Breakdown, summed
-from orphangc.shell.render import render_html
-from orphangc.shell.render.html import JOBS_IN_PICTURE
+from orphangc.runs.breakdown import Breakdown
+from orphangc.shell.render.html import JOBS_IN_PICTURE, render_html
 from orphangc.shell.render.kinds import AGE_LABELS, BOUND_WORDS, KIND_OF, KINDS, REASON_WORDS
 from orphangc.shell.render.words import visible
 from unit.shell.pages import parse

@@ -16,16 +16,16 @@ from orphangc.core.model import Action, Reason, Scope
 from orphangc.core.plan import Tally
 from orphangc.core.settings import parse_duration
 from orphangc.runs.breakdown import Breakdown
-from orphangc.shell.render import human_bytes, outcome_tables, plan_tables, render_markdown
 from orphangc.shell.render.advice import (
     CONDITION_ADVICE,
     GUARD_ADVICE,
     condition_advice,
     guard_advice,
 )
-from orphangc.shell.render.markdown import code
+from orphangc.shell.render.markdown import code, render_markdown
 from orphangc.shell.render.summary import Fate, headline, stops, summarise
-from orphangc.shell.render.words import duration, id_ranges, share, visible
+from orphangc.shell.render.tables import outcome_tables, plan_tables
+from orphangc.shell.render.words import duration, human_bytes, id_ranges, share, visible
 from unit.shell.plan_builder import (
     NOW,
     ORDERS,

@@ -1,0 +1,188 @@
+"""Reads the configuration file: one YAML file, completed and overridden by the environment."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from orphangc.core.uris import canonical
+from orphangc.errors import SettingsError
+from orphangc.shell.config import (
+    Configuration,
+    HttpSettings,
+    LeaderElectionSettings,
+    LogSettings,
+    MetricsSettings,
+    ScheduledRoot,
+)
+from orphangc.shell.given import first_problem, validated
+from orphangc.shell.places import check_outside, located, overlap
+
+__all__ = ["chosen_roots", "configuration_schema", "load_configuration", "nearest"]
+
+_SECTIONS: Mapping[str, type[BaseModel]] = {
+    "http": HttpSettings,
+    "metrics": MetricsSettings,
+    "log": LogSettings,
+    "leader_election": LeaderElectionSettings,
+}
+_VARIABLE = re.compile(r"\$(\$|\{([^{}]*)\})")
+
+
+def load_configuration(path: Path) -> Configuration:
+    """Return the checked configuration; every storage root has its mode and its schedule.
+
+    ``${NAME}`` in a text is the environment's NAME, ``$$`` a dollar sign: so a password is named
+    in the file and stands in none.
+
+    Raises:
+        SettingsError: In one line: the file cannot be read, is no YAML, or says something that
+            is unknown (with the nearest known key) or wrong.
+
+    """
+    content = _read(path)
+    _check_keys(content, Configuration, path, "")
+    content = _completed(content, path, "")
+    for name, section in _SECTIONS.items():
+        if isinstance(content.get(name), dict):
+            _check_keys(content[name], section, path, f"{name}.")
+    roots = content.get("storage_roots")
+    if not isinstance(roots, list) or not roots:
+        raise SettingsError(f"{path}: storage_roots: a list of at least one storage root is needed")
+    checked = [_root_settings(each, path, position) for position, each in enumerate(roots)]
+    try:
+        configuration = Configuration(**{**content, "storage_roots": checked})
+    except ValidationError as err:
+        raise SettingsError(f"{path}: {first_problem(err)}") from err
+    return _with_defaults(configuration, path)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as err:
+        raise SettingsError(f"cannot read {path}: {err}") from err
+    except yaml.YAMLError as err:
+        problem = " ".join(str(err).split())
+        raise SettingsError(f"{path} is no YAML: {problem}") from err
+    if not isinstance(content, dict):
+        raise SettingsError(f"{path}: a mapping with the key storage_roots is needed")
+    return content
+
+
+def _completed(value: Any, path: Path, where: str) -> Any:
+    """Return a value with the environment's variables in all its texts.
+
+    Raises:
+        SettingsError: One is not set.
+
+    """
+
+    def replaced(match: re.Match[str]) -> str:
+        if match[1] == "$":
+            return "$"
+        if match[2] not in os.environ:
+            raise SettingsError(f"{path}: {where}: the variable {match[2]!r} is not set")
+        return os.environ[match[2]]
+
+    match value:
+        case str():
+            return _VARIABLE.sub(replaced, value)
+        case dict():
+            above = f"{where}." if where else ""
+            return {key: _completed(each, path, f"{above}{key}") for key, each in value.items()}
+        case list():
+            return [_completed(each, path, f"{where}.{i}") for i, each in enumerate(value)]
+        case _:
+            return value
+
+
+def _root_settings(content: object, path: Path, position: int) -> dict[str, Any]:
+    where = f"storage_roots.{position}"
+    if not isinstance(content, dict):
+        raise SettingsError(f"{path}: {where}: a mapping is needed")
+    _check_keys(content, ScheduledRoot, path, f"{where}.")
+    try:
+        return validated(ScheduledRoot, content).model_dump(exclude_unset=True)
+    except SettingsError as err:
+        raise SettingsError(f"{path}: {where}: {err}") from err
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the end of a sentence that tells the known name most like an unknown one."""
+    found = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def _check_keys(content: dict[str, Any], model: type[BaseModel], path: Path, where: str) -> None:
+    for key in content:
+        if key not in model.model_fields:
+            hint = nearest(str(key), model.model_fields)
+            raise SettingsError(f"{path}: unknown key {where}{key}{hint}")
+
+
+def _with_defaults(configuration: Configuration, path: Path) -> Configuration:
+    """Return the configuration with what it says for all in each storage root.
+
+    Raises:
+        SettingsError: Two storage roots are one place, or one contains the other: two runs would
+            judge the same files by different evidence. Or the plans would lie in one of them.
+
+    """
+    roots = tuple(_scheduled(each, configuration) for each in configuration.storage_roots)
+    for one, other in combinations(roots, 2):
+        if overlap(canonical(one.root), canonical(other.root)):
+            raise SettingsError(
+                f"{path}: storage roots {one.root} and {other.root} are, or contain, the same place"
+            )
+    plans = configuration.plans_folder.absolute()
+    for each in roots:
+        check_outside(each.root, [plans])
+        if each.engine != "spark" and each.work is not None:
+            raise SettingsError(f"{path}: {each.root}: work is for engine: spark")
+    return configuration.model_copy(update={"storage_roots": roots, "plans": plans})
+
+
+def _scheduled(root: ScheduledRoot, configuration: Configuration) -> ScheduledRoot:
+    return root.model_copy(
+        update={
+            "root": str(canonical(root.root)),
+            "mode": root.mode or configuration.mode,
+            "schedule": root.schedule or configuration.schedule,
+        }
+    )
+
+
+def chosen_roots(
+    configuration: Configuration, only: Iterable[str] | None
+) -> tuple[ScheduledRoot, ...]:
+    """Return the configured storage roots that are named, in the file's order; all if none is.
+
+    Raises:
+        SettingsError: One is not configured.
+
+    """
+    wanted = [str(located(each)) for each in only or ()]
+    known = {each.root: each for each in configuration.storage_roots}
+    for name in wanted:
+        if name not in known:
+            raise SettingsError(f"storage root {name} is not configured{nearest(name, known)}")
+    return tuple(each for name, each in known.items() if not wanted or name in wanted)
+
+
+def configuration_schema() -> dict[str, Any]:
+    """Return the JSON schema of the configuration file, as editors and CI use it."""
+    schema = Configuration.model_json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "orphangc configuration",
+        **{key: value for key, value in schema.items() if key != "title"},
+    }

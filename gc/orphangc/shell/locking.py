@@ -1,0 +1,41 @@
+"""The lock of a storage root, held by this process for as long as a block lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from orphangc.runs.lock import Holder, Lock, acquire
+from orphangc.runs.state import RootState
+from orphangc.shell.clock import is_dead, this_process
+
+__all__ = ["held_lock", "lock_folder"]
+
+
+def lock_folder(state: RootState) -> str:
+    """Return where the lock of a storage root lies in its state location."""
+    return f"{state.folder}/lock"
+
+
+@contextmanager
+def held_lock(
+    state: RootState, *, holder: Holder | None = None, fence: Callable[[], None] | None = None
+) -> Iterator[Lock]:
+    """Yield the lock of a storage root, and give it back.
+
+    Args:
+        state: Of the storage root.
+        holder: Who wants it; this process, if nobody says.
+        fence: See ``Lock``.
+
+    Raises:
+        LockHeldError: A living run holds it.
+
+    """
+    wanting = holder or this_process()
+    given = {} if fence is None else {"fence": fence}
+    lock = acquire(state.files, lock_folder(state), wanting, is_dead=is_dead, **given)
+    try:
+        yield lock
+    finally:
+        lock.release()

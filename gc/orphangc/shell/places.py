@@ -1,0 +1,61 @@
+"""Where things lie, as a person writes it and as it really is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from platformdirs import user_state_path
+
+from orphangc.core.uris import Location, canonical
+from orphangc.errors import SettingsError
+
+__all__ = ["absolute", "check_outside", "default_plans", "located", "overlap", "resolved"]
+
+
+def absolute(uri: str) -> str:
+    """Return a local path as an absolute one; leave a URI as it is, and an empty text too."""
+    return uri if not uri or ":" in uri.partition("/")[0] else str(Path(uri).absolute())
+
+
+def located(uri: str) -> Location:
+    """Return the place that an argument names: a URI, or a path from here.
+
+    Raises:
+        SettingsError: It names none.
+
+    """
+    try:
+        return canonical(absolute(uri))
+    except ValueError as err:
+        raise SettingsError(str(err)) from err
+
+
+def resolved(place: Location) -> Location:
+    """Return where a local place really lies: a link is only another spelling."""
+    if place.scheme != "file":
+        return place
+    return canonical(str(Path(place.path).resolve()))
+
+
+def overlap(one: Location, other: Location) -> bool:
+    """Return whether one of two places is, or contains, the other."""
+    real, other_real = resolved(one), resolved(other)
+    return real.contains(other_real) or other_real.contains(real)
+
+
+def check_outside(root: str, places: Sequence[Path]) -> None:
+    """Make sure that nothing is going to be written below the storage root, which is Flink's.
+
+    Raises:
+        SettingsError: A place lies there.
+
+    """
+    for place in places:
+        if resolved(canonical(root)).contains(resolved(canonical(str(place.absolute())))):
+            raise SettingsError(f"{place} lies inside the storage root {root}: choose another")
+
+
+def default_plans() -> Path:
+    """Return where the plans of runs are kept if nobody says: below this user's state folder."""
+    return user_state_path("orphangc") / "plans"

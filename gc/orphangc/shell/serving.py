@@ -1,0 +1,177 @@
+"""``serve``: the daemon, from the configuration to its orderly end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import structlog
+import uvicorn
+
+from orphangc import __version__
+from orphangc.adapters.kubernetes_lease import LeaseElection
+from orphangc.errors import OrphanGcError, SettingsError
+from orphangc.shell.board import Board, Leading
+from orphangc.shell.children import Children
+from orphangc.shell.clock import now
+from orphangc.shell.config import Configuration, HttpSettings
+from orphangc.shell.daemon import Daemon
+from orphangc.shell.fencing import IDENTITY_VARIABLE, lease_settings
+from orphangc.shell.loading import load_configuration
+from orphangc.shell.logs import configure_logs
+from orphangc.shell.metrics import Metrics
+from orphangc.shell.web.app import create_app
+
+__all__ = ["serve"]
+
+log = structlog.get_logger()
+
+_GOODBYE_SECONDS = 3
+
+
+def serve(config: Path) -> None:
+    """Run by the schedules of a configuration until a signal comes; then end in order.
+
+    Raises:
+        SettingsError: The configuration is not usable, or the address is not to be had.
+
+    """
+    configuration = load_configuration(config)
+    is_verbose = log.is_enabled_for(logging.DEBUG)
+    configure_logs(configuration.log, is_verbose=is_verbose, takes_others=True)
+    with _listening(configuration.http) as listening, _private_copy(config) as copy:
+        options = ("--verbose",) if is_verbose else ()
+        _Service(configuration, Children(copy, options), listening).run(copy.parent)
+
+
+@contextmanager
+def _private_copy(config: Path) -> Iterator[Path]:
+    """Yield a copy of the configuration: what runs do does not change while the daemon lives."""
+    folder = Path(tempfile.mkdtemp(prefix="orphangc-"))
+    try:
+        copy = folder / config.name
+        copy.write_bytes(config.read_bytes())
+        yield copy
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _listening(http: HttpSettings) -> Iterator[socket.socket]:
+    """Yield a socket that listens already, so that an address in use is told at once."""
+    try:
+        family = socket.getaddrinfo(http.host, http.port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.create_server((http.host, http.port), family=family, backlog=128)
+    except OSError as err:
+        raise SettingsError(f"cannot listen at {http.host}, port {http.port}: {err}") from err
+    with listening:
+        yield listening
+
+
+class _Service:
+    """One daemon with its server."""
+
+    def __init__(
+        self, configuration: Configuration, children: Children, listening: socket.socket
+    ) -> None:
+        self._listening = listening
+        self._ending, self._end = os.pipe()  # a signal's handler may take no lock, and wakes by it
+        self._is_over = False
+        self._failure: BaseException | None = None
+        metrics = Metrics(configuration.storage_roots, __version__)
+        self._board = Board(configuration, metrics)
+        self._children = children
+        self._daemon = Daemon(self._board, children)
+        self._election = self._elected(configuration)
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                create_app(self._board, metrics.registry, configuration.http),
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                server_header=False,
+                timeout_graceful_shutdown=_GOODBYE_SECONDS,
+            )
+        )
+
+    def _elected(self, configuration: Configuration) -> LeaseElection | None:
+        """Return who takes part in the election, if there is one."""
+        settings = configuration.leader_election
+        if not settings.enabled:
+            return None
+        identity = f"{socket.gethostname()}_{uuid.uuid4().hex[:12]}"
+        self._children.environment = {IDENTITY_VARIABLE: identity}
+        election = LeaseElection(
+            lease_settings(settings),
+            identity,
+            on_started=self._daemon.lead,
+            on_stopped=self._daemon.follow,
+            now=now,
+        )
+        self._board.leading = lambda: Leading(election.is_leader, election.leader)
+        self._board.metrics.set_leader(False)
+        return election
+
+    def run(self, folder: Path) -> None:
+        """Serve until a signal comes; a second one ends this process at once.
+
+        Raises:
+            OrphanGcError: The server failed.
+
+        """
+        before = {
+            number: signal.signal(number, lambda n, f: self._signalled(n, f, folder))
+            for number in (signal.SIGTERM, signal.SIGINT)
+        }
+        try:
+            self._serve()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        if self._failure is not None:
+            raise OrphanGcError(f"the HTTP server failed: {self._failure}")
+
+    def _serve(self) -> None:
+        http = threading.Thread(target=self._answer, name="http", daemon=True)
+        http.start()
+        self._daemon.start()
+        host, port = self._listening.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        log.info("daemon.serving", address=f"http://{shown}:{port}", version=__version__)
+        if self._election is None:
+            self._daemon.lead()
+        else:
+            self._election.start()
+        os.read(self._ending, 1)
+        log.info("daemon.ending")
+        self._daemon.stop()
+        if self._election is not None:  # only now: no run of ours goes on
+            self._election.stop()
+        self._server.should_exit = True
+        http.join()
+        log.info("daemon.ended")
+
+    def _answer(self) -> None:
+        try:
+            self._server.run(sockets=[self._listening])
+        except BaseException as err:  # noqa: BLE001 - raised in the main thread
+            self._failure = err
+        finally:
+            os.write(self._end, b"!")
+
+    def _signalled(self, number: int, _: FrameType | None, folder: Path) -> None:
+        if self._is_over:
+            shutil.rmtree(folder, ignore_errors=True)
+            os._exit(128 + number)  # children see their stdin end
+        self._is_over = True
+        os.write(self._end, b"!")

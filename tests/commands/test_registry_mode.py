@@ -1,0 +1,363 @@
+"""Registry mode from the command line: a running job with four checkpoints at once, no Flink."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+
+from commands.helpers import AT_ONCE, DAY, Bed, Job, Planned, flink, now, outcomes, run
+from commands.stories import Story, tell, undeclared
+from exporters import Exporter
+from losses.hooks import after_the_cycle, after_the_listing
+from orphangc.core.model import JobId, Mode
+from orphangc.core.snapshot import (
+    EntryKind,
+    IssuedCheckpoint,
+    RegistryEntry,
+    RegistrySnapshot,
+    RetainedCheckpoint,
+)
+from rest_server import RestServer
+
+__all__ = ["undeclared"]
+
+MODE = ("--closed-world", "--registry-wait", "6s")
+
+
+def of_story(story: Story, *registered: Path, oldest: int = 7) -> RegistrySnapshot:
+    """Return what the JobManager's registry holds."""
+    entry = [RegistryEntry(f"file:{path}", EntryKind.FILE, 1, 1, 1) for path in registered]
+    return RegistrySnapshot(
+        source=Mode.REGISTRY,
+        flink_version="2.3.0",
+        job_id=JobId(story.job.id),
+        jm_epoch="epoch-1",
+        sequence=10,
+        nonce=None,
+        taken_at=now(),
+        checkpoint_dir=str(story.job.folder),
+        max_concurrent=4,
+        retained=tuple(
+            RetainedCheckpoint(id=each, is_savepoint=False, path=f"chk-{each}")
+            for each in (oldest, 8)
+        ),
+        issued=(),
+        restored=(),
+        entries=tuple(entry),
+    )
+
+
+@dataclass
+class Mode4:
+    """A running job, its exporter, and a collector that sleeps while others work."""
+
+    story: Story
+    exporter: Exporter
+
+    @property
+    def bed(self) -> Bed:
+        """Return the bed."""
+        return self.story.bed
+
+    def plan(self, *options: object) -> Planned:
+        """Plan in registry mode."""
+        return self.bed.plan(*MODE, "--registry", self.exporter.folder, *options)
+
+    def refused(self) -> str:
+        """Return why the registry voids the job."""
+        plan = self.plan()
+        assert plan.refusal(self.story.job) == "registry"
+        assert not plan.removals()
+        return plan.job(self.story.job)["refused"]["message"]
+
+
+@pytest.fixture
+def sleeping(monkeypatch) -> Callable[[Callable[[], object]], None]:
+    """Let something happen instead of each sleep."""
+
+    def instead(action: Callable[[], object]) -> None:
+        monkeypatch.setattr(time, "sleep", lambda _: action())
+
+    return instead
+
+
+@pytest.fixture
+def mode(undeclared, sleeping) -> Mode4:
+    registered = of_story(undeclared, *undeclared.live)
+    exporter = Exporter(undeclared.bed.folder / "registry", registered, now())
+    exporter.at -= timedelta(seconds=60)
+    exporter.export()
+    sleeping(exporter.export)
+    return Mode4(undeclared, exporter)
+
+
+def test_it_lifts_the_gate_and_nothing_else_and_deletes(mode) -> None:
+    """R13, R14: from plan to deletion, with four checkpoints at once."""
+    job, bed = mode.story.job, mode.bed
+    with RestServer(flink(job, completed=8, max_concurrent=4)) as server:
+        options = (*AT_ONCE, "--flink-rest", server.url)
+        assert bed.plan("--closed-world", *options).refusal(job) == "gate"
+        plan = mode.plan(*options)
+        assert plan.job(job)["mode"] == "registry"
+        assert (plan.refusal(job), plan.blocks(job)) == (None, [])
+        assert {plan.verdict(each)[0] for each in mode.story.orphans} == {"tombstone"}
+        assert plan.verdict(mode.story.live[0]) == ("keep", "referenced")
+        assert bed.sweep(plan, "--delete").code == 0
+        job.checkpoint(9, *mode.story.live, age=timedelta(0))
+        plan = mode.plan(*options)
+        assert bed.sweep(plan, "--delete").code == 0
+    assert set(outcomes(plan).values()) == {"done"}
+    assert [path.exists() for path in mode.story.orphans] == [False, False]
+    assert all(path.exists() for path in mode.story.live)
+
+
+def test_the_answer_alone_shows_that_the_job_runs(mode) -> None:
+    """No REST: nobody else could repeat the nonce."""
+    plan = mode.plan()
+    assert (plan.refusal(mode.story.job), plan.blocks(mode.story.job)) == (None, [])
+    names = {each["name"] for each in plan.job(mode.story.job)["bounds"]}
+    assert names == {"grace_period", "oldest_own_root", "first_snapshot"}
+
+
+def test_what_became_registered_during_the_listing_is_kept(mode, monkeypatch) -> None:
+    """The registry only protects, so it is read last."""
+    named = mode.story.orphans[0]
+    later = of_story(mode.story, *mode.story.live, named).entries
+
+    def register() -> None:
+        mode.exporter.template = of_later(mode.exporter.template, later)
+
+    after_the_listing(monkeypatch, register)
+    plan = mode.plan()
+    assert plan.verdict(named) == ("keep", "referenced")
+    assert plan.verdict(mode.story.orphans[1]) == ("tombstone", "orphan")
+
+
+def test_what_completes_while_an_answer_is_waited_for_is_kept(mode, sleeping) -> None:
+    """R14: roots are read after E2, for what no registry holds."""
+    private = mode.story.orphans[0]
+
+    def go_on() -> None:
+        mode.story.job.checkpoint(9, *mode.story.live, private, age=timedelta(0))
+        mode.exporter.export()
+
+    sleeping(go_on)
+    assert mode.plan().verdict(private) == ("keep", "referenced")
+
+
+def of_later(snapshot: RegistrySnapshot, entries: tuple[RegistryEntry, ...]) -> RegistrySnapshot:
+    return snapshot.__class__(**{**_fields(snapshot), "entries": entries})
+
+
+def _fields(snapshot: RegistrySnapshot) -> dict:
+    return {name: getattr(snapshot, name) for name in snapshot.__dataclass_fields__}
+
+
+def test_an_id_that_was_issued_long_ago_keeps_all_since(mode) -> None:
+    """R16: a pending checkpoint's uploads are as old as its id at most, less twice the slack."""
+    young = mode.story.job.shared(age=25 * DAY - timedelta(minutes=29))
+    old = mode.story.job.shared(age=25 * DAY + timedelta(hours=1))
+    pending = IssuedCheckpoint(id=9, at=now() - 25 * DAY)
+    done = IssuedCheckpoint(id=7, at=now() - 29 * DAY)
+    mode.exporter.export(issued=(done, pending))
+    plan = mode.plan()
+    assert plan.verdict(young) == ("keep", "too_young")
+    assert plan.verdict(old) == ("tombstone", "orphan")
+
+
+def test_ids_only_exclude_more_also_where_a_counter_began_anew(mode) -> None:
+    """R24: an id says nothing in another incarnation; the time must pass as well."""
+    name = "00000000-0000-4000-8000-00000000000{}"
+    low_but_young = mode.story.job.shared(f"1_{name.format(1)}", age=timedelta(0))
+    high_and_old = mode.story.job.shared(f"4711_{name.format(2)}", age=30 * DAY)
+    low_and_old = mode.story.job.shared(f"1_{name.format(3)}", age=30 * DAY)
+    plan = mode.plan()
+    assert plan.verdict(low_but_young) == ("keep", "too_young")
+    assert plan.verdict(high_and_old) == ("keep", "not_older_than_oldest_retained")
+    assert plan.verdict(low_and_old) == ("tombstone", "orphan")
+
+
+# --------------------------------------------------------------------------- void
+
+
+def test_a_jobmanager_that_is_dead_voids(mode, sleeping) -> None:
+    """Nonce never repeated; never derived mode instead."""
+    sleeping(lambda: None)
+    assert "repeated the nonce within 6 s" in mode.refused()
+
+
+def test_a_jobmanager_killed_in_between_voids(mode, sleeping) -> None:
+    """The new one repeats the nonce, and is another."""
+    mode.exporter.export()
+
+    def restarted() -> None:
+        if mode.exporter.template.jm_epoch == "epoch-1":
+            mode.exporter.restart("epoch-2")
+        mode.exporter.export()
+
+    sleeping(restarted)
+    assert "was started again between the snapshots" in mode.refused()
+
+
+def test_a_half_written_snapshot_voids(mode) -> None:
+    """As the newest one."""
+    (mode.exporter.place / "snapshots" / "snapshot-9999999999999-x-1.jsonl").write_bytes(b"{")
+    message = mode.refused()
+    assert "snapshot-9999999999999-x-1.jsonl" in message
+    assert "cannot be read" in message
+
+
+def test_a_clock_that_is_ahead_voids(mode) -> None:
+    """R15: dated in the future."""
+    mode.exporter.at = now() + timedelta(hours=1)
+    mode.exporter.export()
+    assert "dated in the future" in mode.refused()
+
+
+def test_an_exporter_that_has_stopped_voids_without_waiting(mode, sleeping) -> None:
+    """R15: too old; an ended job's is as old, and does not matter."""
+    for path in (mode.exporter.place / "snapshots").iterdir():
+        path.unlink()
+    mode.exporter.at = now() - 10 * DAY
+    mode.exporter.export()
+
+    def never() -> None:
+        raise AssertionError("nobody is there to be waited for")
+
+    sleeping(never)
+    assert "has the exporter stopped?" in mode.refused()
+    plan = mode.plan("--ended-job", mode.story.job.id)
+    assert (plan.refusal(mode.story.job), plan.blocks(mode.story.job)) == (None, [])
+    assert {plan.verdict(each)[0] for each in mode.story.orphans} == {"tombstone"}
+
+
+def test_a_job_declared_ended_whose_exporter_lives_is_not(mode, monkeypatch) -> None:
+    """R13: what is exported is not over."""
+    plan = mode.plan("--ended-job", "all")
+    assert plan.blocks(mode.story.job) == ["not_quiet"]
+    after_the_listing(monkeypatch, mode.exporter.export)
+    plan = mode.plan("--ended-job", "all")
+    assert "goes on writing" in plan.job(mode.story.job)["refused"]["message"]
+
+
+def test_each_living_job_must_have_an_exporter(mode) -> None:
+    """R15: and one that is off keeps to no derived mode."""
+    other = tell(mode.bed, 2)
+    plan = mode.plan()
+    assert plan.refusal(mode.story.job) is None
+    assert plan.refusal(other.job) == "registry"
+    (mode.exporter.folder / other.job.id / "snapshots").mkdir(parents=True)
+    plan = mode.plan()
+    assert "no registry snapshot yet" in plan.job(other.job)["refused"]["message"]
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_job_elsewhere_that_claimed_files_here_must_answer_too(mode, sleeping, answers) -> None:
+    """R15: several jobs reference one directory; what a pending checkpoint needs is registered."""
+    directory = Job("c" * 32, mode.bed.folder / "elsewhere" / ("c" * 32))
+    directory.checkpoint(8, directory.shared())
+    file = RegistryEntry(f"file:{mode.story.orphans[0]}", EntryKind.FILE, 1, 1, 1)
+    claiming = {
+        **_fields(mode.exporter.template),
+        "job_id": JobId("c" * 32),
+        "checkpoint_dir": str(directory.folder),
+        "entries": (file,),
+        "retained": mode.exporter.template.retained[1:],
+    }
+    other = Exporter(mode.exporter.folder, RegistrySnapshot(**claiming), mode.exporter.at)
+    other.export()
+    sleeping(lambda: (mode.exporter.export(), answers and other.export()))
+    plan = mode.plan("--extra-roots", mode.bed.folder / "elsewhere")
+    assert plan.verdict(mode.story.orphans[0])[0] == "keep"
+    assert plan.refusal(mode.story.job) == (None if answers else "dependent_job")
+    if not answers:
+        assert "repeated the nonce" in plan.job(mode.story.job)["refused"]["message"]
+    without = mode.plan().refusal(mode.story.job)
+    assert without == (None if answers else "dependent_job"), "its snapshot names its roots"
+
+
+def test_where_nonces_cannot_be_written_the_plan_is_a_report(mode) -> None:
+    """R14: blocked, and nothing refused; a folder stands where the nonce should."""
+    (mode.exporter.place / "nonce").mkdir()
+    mode.exporter.look = lambda: None
+    plan = mode.plan()
+    assert plan.refusal(mode.story.job) is None
+    assert plan.blocks(mode.story.job) == ["registry_order_unproven"]
+    assert {plan.verdict(each)[0] for each in mode.story.orphans} == {"tombstone"}
+
+
+def test_a_registry_inside_the_storage_root_is_refused(mode) -> None:
+    """Nothing is ever written there."""
+    inside = mode.bed.root / "registry"
+    mode.exporter.folder.rename(inside)
+    ran = run("plan", mode.bed.root, "--state", mode.bed.state, "--registry", inside)
+    assert ran.code == 4
+    assert "lies inside" in ran.err
+
+
+# --------------------------------------------------------------------------- the sweep
+
+
+def pressed(mode: Mode4) -> Planned:
+    """Lay tombstones, complete a checkpoint, and plan what is due by then."""
+    mode.bed.sweep(mode.plan(*AT_ONCE))
+    mode.story.job.checkpoint(9, *mode.story.live, age=timedelta(0))
+    return mode.plan(*AT_ONCE)
+
+
+def test_a_new_snapshot_protects_during_the_sweep(mode, monkeypatch) -> None:
+    """R18: before each batch."""
+    plan = pressed(mode)
+    named = mode.story.orphans[0]
+    entries = of_story(mode.story, *mode.story.live, named).entries
+    after_the_cycle(monkeypatch, lambda: mode.exporter.export(entries=entries))
+    ran = mode.bed.sweep(plan, "--delete")
+    assert named.exists(), ran.err
+    assert not mode.story.orphans[1].exists()
+
+
+@pytest.mark.parametrize("what", ["restarted", "half written", "gone"])
+def test_a_registry_that_changed_stops_the_sweep(mode, monkeypatch, what) -> None:
+    """R18: a changed epoch, or what nobody can read."""
+    plan = pressed(mode)
+    place = mode.exporter.place / "snapshots"
+
+    def change() -> None:
+        if what == "restarted":
+            mode.exporter.restart("epoch-2")
+            mode.exporter.export()
+        elif what == "half written":
+            (place / "snapshot-9999999999999-x-1.jsonl").write_bytes(b"{")
+        else:
+            for path in place.iterdir():
+                path.unlink()
+
+    after_the_cycle(monkeypatch, change)
+    ran = mode.bed.sweep(plan, "--delete")
+    assert ran.code == 4, ran.err
+    assert all(path.exists() for path in mode.story.orphans)
+
+
+# --------------------------------------------------------------------------- doctor
+
+
+def test_the_doctor_tells_how_each_exporter_does(mode) -> None:
+    """Age, epoch, and whether it can be asked."""
+    config = mode.bed.folder / "orphangc.yaml"
+    root = {"root": str(mode.bed.root), "state": str(mode.bed.state), "closed_world": True}
+    root["registry"] = [str(mode.exporter.folder)]
+    config.write_text(yaml.safe_dump({"storage_roots": [root]}))
+    before = sorted(mode.exporter.folder.rglob("*"))
+    found = {each["check"]: each for each in run("doctor", "--config", config).json}
+    finding = found[f"exporter {mode.story.job.id}"]
+    assert finding["health"] == "good"
+    assert "snapshot 11 of epoch epoch-1 is" in finding["message"]
+    assert "nonces can be written" in finding["message"]
+    assert "1 jobs with an exporter" in found["registry"]["message"]
+    assert sorted(mode.exporter.folder.rglob("*")) == before

@@ -1,0 +1,170 @@
+"""The configuration file: what it may say, and what is said where it is wrong."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from orphangc.core.run_record import RunMode
+from orphangc.errors import SettingsError
+from orphangc.shell import config as config_module
+from orphangc.shell.config import Configuration
+from orphangc.shell.loading import chosen_roots, configuration_schema, load_configuration
+
+SCHEMA = Path(config_module.__file__).with_name("configuration.schema.json")
+EXAMPLE: dict[str, Any] = {
+    "mode": "quarantine",
+    "schedule": "0 3 * * *",
+    "timezone": "Europe/Berlin",
+    "storage_roots": [{"root": "/x"}, {"root": "s3a://b/y/", "mode": "delete", "schedule": "2h"}],
+}
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """Write a configuration and load it."""
+    for name in ("ORPHANGC_MODE", "ORPHANGC_HTTP__PORT"):
+        monkeypatch.delenv(name, raising=False)
+
+    def load(content: Any = None, **more: Any) -> Configuration:
+        path = tmp_path / "orphangc.yaml"
+        path.write_text(yaml.safe_dump((EXAMPLE if content is None else content) | more))
+        return load_configuration(path)
+
+    return load
+
+
+def test_each_root_has_what_the_file_says_for_all_unless_it_says_otherwise(load) -> None:
+    """And is spelled in one way."""
+    first, second = load().storage_roots
+    assert (first.root, first.mode, first.schedule) == ("/x", RunMode.QUARANTINE, "0 3 * * *")
+    assert (second.root, second.mode, second.schedule) == ("s3://b/y", RunMode.DELETE, "2h")
+
+
+def test_defaults_do_nothing_but_report(load) -> None:
+    """Pinned, every one."""
+    found = load({"storage_roots": [{"root": "/x"}]})
+    assert found.mode is RunMode.REPORT
+    assert (found.schedule, found.timezone, found.keep_plans) == ("6h", "UTC", 3)
+    assert (found.run_at_start, found.concurrent_runs) == (True, 1)
+    assert (found.http.host, found.http.port) == ("127.0.0.1", 8080)
+    assert (found.metrics.pushgateway, found.metrics.textfile) == (None, None)
+    assert (found.log.format, found.log.level) == ("auto", "info")
+    assert not found.leader_election.enabled
+    assert found.leader_election.lease_duration == timedelta(seconds=15)
+    (root,) = found.storage_roots
+    assert (root.engine, root.work, root.closed_world) == ("auto", None, False)
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "a key of a section": ({"http": {"prot": 1}}, "http.prot; did you mean port?"),
+    "a key of the election": ({"leader_election": {"enable": True}}, "leader_election.enable;"),
+    "a key at the top": ({"schedules": "6h"}, "schedules; did you mean schedule?"),
+    "a section that is none": ({"http": 7}, "http"),
+    "a schedule": ({"schedule": "often"}, "schedule"),
+    "a time zone": ({"timezone": "Mars/Olympus"}, "Mars/Olympus"),
+    "a mode": ({"mode": "destroy"}, "mode"),
+    "a port": ({"http": {"port": 70000}}, "http.port"),
+    "a pushgateway": ({"metrics": {"pushgateway": "gateway:9091"}}, "metrics.pushgateway"),
+    "no concurrent run": ({"concurrent_runs": 0}, "concurrent_runs"),
+    "no plan kept": ({"keep_plans": 0}, "keep_plans"),
+    "the same root twice": ({"storage_roots": [{"root": "/x"}, {"root": "file:///x/"}]}, "same"),
+    "a root in a root": ({"storage_roots": [{"root": "s3://b"}, {"root": "s3a://b/x"}]}, "same"),
+    "a root's schedule": ({"storage_roots": [{"root": "/x", "schedule": "1x"}]}, "roots.0"),
+    "a root's key": ({"storage_roots": [{"root": "/x", "schedules": "1h"}]}, "roots.0.schedules;"),
+    "work without spark": ({"storage_roots": [{"root": "/x", "work": "/w"}]}, "engine: spark"),
+    "plans in a root": ({"plans": "/x/plans"}, "inside the storage root"),
+    "a variable that is not set": ({"http": {"host": "${NOT_SET_AT_ALL}"}}, "http.host"),
+    "a variable in a list": ({"storage_roots": [{"root": "${NOT_SET}"}]}, "storage_roots.0.root"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_is_wrong_is_said_in_one_line(load, kind) -> None:
+    """With the place in the file."""
+    change, said = WRONG[kind]
+    with pytest.raises(SettingsError) as refused:
+        load(**change)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert "orphangc.yaml" in str(refused.value) or kind == "plans in a root"
+
+
+def test_a_link_to_a_root_is_the_same_place(load, tmp_path) -> None:
+    """However it is spelled."""
+    (tmp_path / "root").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "root")
+    roots = [{"root": str(tmp_path / "root")}, {"root": str(tmp_path / "link" / "below")}]
+    with pytest.raises(SettingsError, match="contain, the same place"):
+        load({"storage_roots": roots})
+
+
+def test_neighbours_with_a_common_beginning_are_two_places(load) -> None:
+    """A prefix of a name is no folder."""
+    assert len(load({"storage_roots": [{"root": "/x"}, {"root": "/xy"}]}).storage_roots) == 2
+
+
+def test_secrets_come_from_the_environment_and_are_never_shown(load, monkeypatch) -> None:
+    """``$$`` is a dollar sign."""
+    monkeypatch.setenv("PASSWORD", "hunter2")
+    found = load(
+        {
+            "storage_roots": [{"root": "/x$$y", "flink_rest": ["http://me:${PASSWORD}@h:1"]}],
+            "metrics": {"pushgateway": "https://you:${PASSWORD}@g:1"},
+        }
+    )
+    (root,) = found.storage_roots
+    assert root.root == "/x$y"
+    assert root.bare.flink_rest == ("http://me:hunter2@h:1",)
+    assert found.metrics.pushgateway == "https://you:hunter2@g:1"
+    shown = json.dumps(found.model_dump(mode="json"))
+    assert "hunter2" not in shown
+    assert "http://h:1" in shown
+
+
+def test_the_environment_wins_over_the_file(load, monkeypatch) -> None:
+    """Of a section only the one value that it names."""
+    monkeypatch.setenv("ORPHANGC_MODE", "delete")
+    monkeypatch.setenv("ORPHANGC_HTTP__PORT", "9999")
+    found = load(http={"host": "0.0.0.0"})
+    assert [each.mode for each in found.storage_roots] == [RunMode.DELETE, RunMode.DELETE]
+    assert (found.http.host, found.http.port) == ("0.0.0.0", 9999)
+
+
+def test_what_the_environment_says_wrong_is_told_by_its_place(load, monkeypatch) -> None:
+    """As the file's own mistakes."""
+    monkeypatch.setenv("ORPHANGC_HTTP__PROT", "1")
+    with pytest.raises(SettingsError, match=r"http\.prot"):
+        load()
+
+
+def test_roots_are_chosen_by_any_spelling(load) -> None:
+    """In the order of the file."""
+    found = load()
+    assert [each.root for each in chosen_roots(found, ["s3n://b/y", "/x/"])] == ["/x", "s3://b/y"]
+    assert len(chosen_roots(found, None)) == 2
+    with pytest.raises(SettingsError, match="did you mean s3://b/y"):
+        chosen_roots(found, ["s3://b/yy"])
+
+
+def test_the_shipped_schema_is_that_of_the_program() -> None:
+    """Written anew by ``orphangc config schema > gc/orphangc/shell/configuration.schema.json``."""
+    assert json.loads(SCHEMA.read_text()) == configuration_schema()
+
+
+def test_the_schema_accepts_and_refuses_what_the_program_does() -> None:
+    """Where a schema can tell."""
+    jsonschema = pytest.importorskip("jsonschema", reason="the schema's checker is not installed")
+    checker = jsonschema.Draft202012Validator(configuration_schema())
+    assert checker.is_valid(EXAMPLE)
+    for kind in ("a key of a section", "a key at the top", "a mode", "a port", "a root's key"):
+        assert not checker.is_valid(EXAMPLE | WRONG[kind][0]), kind
+    roots = [{"root": "/x", "grace_period": each} for each in ("72h", "0", "1d12h", "90s")]
+    assert all(checker.is_valid({"storage_roots": [each]}) for each in roots)
+    roots = [{"root": "/x", "grace_period": each} for each in ("soon", "", "24", 24)]
+    assert not any(checker.is_valid({"storage_roots": [each]}) for each in roots)

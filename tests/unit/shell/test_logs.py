@@ -1,0 +1,108 @@
+"""Log lines: their form, what every one of them names, and what none of them holds."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+
+import pytest
+import structlog
+
+from orphangc.shell.config import LogSettings
+from orphangc.shell.logs import always_shown, configure_logs, redacted, run_named
+
+SECRET = "hunter2"
+
+
+@pytest.fixture(autouse=True)
+def own_logs():
+    """Leave logging as it was."""
+    before = logging.getLogger().handlers[:], logging.getLogger().level
+    yield
+    structlog.reset_defaults()
+    logging.getLogger().handlers[:], level = before
+    logging.getLogger().setLevel(level)
+
+
+def lines(capsys) -> list[dict]:
+    """Return what was logged."""
+    return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+
+
+def test_every_line_of_a_run_names_it_in_threads_too(capsys) -> None:
+    """They do not inherit context variables."""
+    configure_logs(LogSettings(format="json"))
+    log = structlog.get_logger()
+    with run_named(run_id="r", root="s3://b"):
+        thread = threading.Thread(target=lambda: log.info("here"))
+        thread.start()
+        thread.join()
+    log.info("elsewhere")
+    here, elsewhere = lines(capsys)
+    assert (here["run_id"], here["root"]) == ("r", "s3://b")
+    assert "run_id" not in elsewhere
+
+
+def test_the_level_hides_events_but_not_what_must_be_on_record(capsys) -> None:
+    """Deletions, and how a run ended."""
+    configure_logs(LogSettings(format="json", level="warning"))
+    structlog.get_logger().info("progress")
+    always_shown().info("object.deleted", key="k")
+    assert [line["event"] for line in lines(capsys)] == ["object.deleted"]
+
+
+def test_a_traceback_is_data_and_holds_no_values(capsys) -> None:
+    """A local variable may be a password."""
+    configure_logs(LogSettings(format="json"), is_verbose=True)
+    with pytest.raises(RuntimeError) as raised:
+        _fail(SECRET)
+    structlog.get_logger().debug("crashed", exc_info=raised.value)
+    (line,) = lines(capsys)
+    assert line["exception"][0]["exc_type"] == "RuntimeError"
+    assert "hunter2" not in json.dumps(line)
+
+
+def _fail(password: str) -> None:
+    raise RuntimeError(f"at http://me:{password}@host/x")
+
+
+def test_credentials_in_urls_are_dropped_wherever_they_stand(capsys) -> None:
+    """In lists and mappings too."""
+    configure_logs(LogSettings(format="json"))
+    url = "https://me:hunter2@host:1/x?y=a@b"
+    structlog.get_logger().info(f"at {url}", url=url, many=[url, {"one": url}])
+    (line,) = lines(capsys)
+    assert "hunter2" not in json.dumps(line)
+    assert line["url"] == "https://host:1/x?y=a@b"
+    assert redacted("mail me@host, s3://bucket/a@b") == "mail me@host, s3://bucket/a@b"
+
+
+def test_libraries_log_in_the_same_form(capsys) -> None:
+    """Their warnings; what they merely tell is nobody's concern."""
+    configure_logs(LogSettings(format="json"), takes_others=True)
+    logging.getLogger("some.library").warning("see http://me:hunter2@host for %s", "more")
+    logging.getLogger("some.library").info("nothing")
+    (line,) = lines(capsys)
+    assert (line["event"], line["level"]) == ("see http://host for more", "warning")
+
+
+def test_a_format_for_people_can_be_asked_for(capsys) -> None:
+    """As on a terminal."""
+    configure_logs(LogSettings(format="console"))
+    structlog.get_logger().info("plan.written", objects=3)
+    said = capsys.readouterr().err
+    assert "plan.written" in said
+    assert not said.startswith("{")
+
+
+def test_lines_for_people_hold_no_credentials_either(capsys) -> None:
+    """Nor do tracebacks, or the values of variables."""
+    configure_logs(LogSettings(format="console"), is_verbose=True)
+    structlog.get_logger().info("asked", url="http://me:hunter2@host")
+    with pytest.raises(RuntimeError) as raised:
+        _fail(SECRET)
+    structlog.get_logger().debug("crashed", exc_info=raised.value)
+    said = capsys.readouterr().err
+    assert "RuntimeError: at http://host/x" in said
+    assert "hunter2" not in said
