@@ -1,7 +1,6 @@
 """The command line collects what a real Flink leaked, and nothing that any checkpoint needs."""
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -14,23 +13,30 @@ import pytest
 from integration.command import Collector, Planned, orphangc
 from integration.flinkbed.cluster import Cluster
 from integration.flinkbed.fixtures import VERSIONS, require_flink
-from integration.flinkbed.settings import Workload
 from integration.flinkbed.truth import (
     named_in_metadata,
     older_than_retained,
     orphans,
     retained,
-    shared_files,
 )
 from integration.flinkbed.waiting import wait_until
+from integration.haunting import (
+    CONFIG,
+    INTERVAL,
+    RETAINED,
+    WORKLOAD,
+    crash,
+    crashed,
+    haunted,
+    restore_all,
+    seen,
+    unnamed,
+)
 
 pytestmark = pytest.mark.flink
 
 Answer = TypeVar("Answer")
 
-# a checkpoint stays for over four seconds; a listing, with Flink's cached answers, takes two
-RETAINED = 4
-INTERVAL = "1s"
 ATTEMPTS = 10
 TWO_AT_ONCE = {
     "execution.checkpointing.max-concurrent-checkpoints": "2",
@@ -44,30 +50,12 @@ def started_flink_cluster(
 ) -> Iterator[Cluster]:
     """A running cluster, one per version, whose checkpoints stay long enough to be looked at."""
     require_flink(request.param)
-    config = {"execution.checkpointing.num-retained": str(RETAINED)}
-    workload = Workload(keys=200, records_per_second=200)
     folder = tmp_path_factory.mktemp(f"flink-{request.param}-")
-    with Cluster(request.param, folder, config=config, workload=workload) as cluster:
+    with Cluster(request.param, folder, config=CONFIG, workload=WORKLOAD) as cluster:
         yield cluster
 
 
 # --------------------------------------------------------------------------- what is true
-
-
-def seen(look: Callable[[], Answer]) -> Answer:
-    """Look at a tree in which Flink deletes: when a file goes away meanwhile, look again."""
-    for _ in range(50):
-        try:
-            return look()
-        except FileNotFoundError:
-            continue
-    return look()
-
-
-def unnamed(base: Path, job: str) -> set[Path]:
-    """Return the files in the job's ``shared`` folder that no ``_metadata`` of the base names."""
-    named = named_in_metadata(base)
-    return {path for path in shared_files(base / job) if path.name not in named}
 
 
 def named_by(roots: Path, tree: Path) -> set[Path]:
@@ -94,28 +82,6 @@ def are_there(files: set[Path]) -> set[bool]:
 # --------------------------------------------------------------------------- what happens
 
 
-def haunted(cluster: Cluster, base: Path) -> tuple[str, set[Path]]:
-    """Start a job and kill its TaskManager between upload and acknowledgement.
-
-    Returns the job, which goes on, and what was uploaded in vain: older by now than every
-    retained checkpoint.
-    """
-    job = cluster.submit(base, interval=INTERVAL)
-    cluster.wait_for_checkpoints(job, 2)
-    cluster.hold()
-    cluster.wait_until_held()
-    cluster.kill_taskmanager()
-    lost = seen(lambda: unnamed(base, job))
-    assert lost
-    cluster.release()
-    cluster.start_taskmanager()
-    wait_until(
-        "checkpoints that are all younger than the lost upload",
-        lambda: seen(lambda: lost <= older_than_retained(base / job)),
-    )
-    return job, lost
-
-
 def haunted_until_due(
     cluster: Cluster, base: Path, collector: Collector
 ) -> tuple[str, set[Path], Planned]:
@@ -128,33 +94,6 @@ def haunted_until_due(
     due = collector.plan(*evidence)
     assert due.files("delete") == lost, str(due.finished)
     return job, lost, due
-
-
-def crash(cluster: Cluster) -> None:
-    """Kill JobManager and TaskManager, and start others that know of nothing."""
-    cluster.kill_jobmanager()
-    cluster.kill_taskmanager()
-    cluster.release()
-    cluster.start_jobmanager()
-    cluster.start_taskmanager()
-
-
-def crashed(cluster: Cluster, base: Path) -> tuple[str, set[Path], Path]:
-    """Have a job end by the loss of both processes while a checkpoint is pending.
-
-    Returns the job, what it uploaded in vain, and its only retained checkpoint.
-    """
-    job = cluster.submit(base, interval=INTERVAL)
-    cluster.wait_for_checkpoints(job, 1)
-    cluster.hold()
-    cluster.wait_until_held()
-    crash(cluster)
-    *others, last = retained(base / job)
-    for other in others:
-        shutil.rmtree(other)  # as if one were retained
-    lost = unnamed(base, job)
-    assert lost
-    return job, lost, last
 
 
 def collected(
@@ -171,14 +110,6 @@ def collected(
     done = collector.sweep(second, "--delete")
     assert done.code == 0, str(done)
     return first, second
-
-
-def restore_all(cluster: Cluster, job_dir: Path) -> None:
-    """Prove that Flink restores from every retained checkpoint of a job that has ended."""
-    found = retained(job_dir)
-    assert found
-    for checkpoint in found:
-        cluster.restore_and_check(checkpoint)
 
 
 # --------------------------------------------------------------------------- stories

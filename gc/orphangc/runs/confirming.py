@@ -1,26 +1,30 @@
-"""What an old listing does not show, looked up in the storage before it counts as missing (R8).
+"""What a listing does not show, looked up in the storage before it counts as missing (R8).
 
 An inventory is hours or days old, and a listing that was gone on with is so in part. A name that
-it lacks says nothing by itself: the file may be younger.
+it lacks says nothing by itself: the file may be younger. And a root may be newer than the listing,
+or on its way out: Flink deletes what only a subsumed checkpoint needed before its ``_metadata``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 
 import numpy as np
 import numpy.typing as npt
 
+from orphangc.core.evidence import Root
 from orphangc.core.inventory import Inventory
 from orphangc.core.live import UuidSet
 from orphangc.core.model import ObjectKey, StoredObject
+from orphangc.core.names import METADATA_NAME
+from orphangc.core.uris import Location
 from orphangc.core.uuids import texts_of
 from orphangc.errors import RefusedError
 from orphangc.ports import Inventoried, Storage
 from orphangc.runs.missing import Missing
 
-__all__ = ["confirmed", "inventory_of"]
+__all__ = ["confirmed", "inventory_of", "missing_of_lasting"]
 
 _SETTLED = timedelta(hours=24)
 """What was stored so long before an inventory was begun is in it: the rest may be or not, for an
@@ -62,6 +66,30 @@ def confirmed(missing: Missing, storage: Storage, *, is_resumed: bool = False) -
     are_absent = _are_absent(others, storage, inventory).tolist()
     absent = (key for key, is_absent in zip(others, are_absent, strict=True) if is_absent)
     return Missing(heads, frozenset(absent))
+
+
+def missing_of_lasting(
+    missing: Missing, roots: Iterable[Root], storage: Storage, *, passing: Collection[Location]
+) -> list[str]:
+    """Return the keys that roots refer to and nothing shows, of roots that last.
+
+    Args:
+        missing: What the listing lacks.
+        roots: Of one job.
+        storage: That was listed.
+        passing: Folders of the roots that were not there both before and after the listing.
+
+    """
+    base = storage.location
+    lacking = [r for r in roots if r.folder not in passing and missing.of([r], base)]
+    keys = {root.folder: base.key_of(root.folder) for root in lacking}
+    asked = [ObjectKey(f"{key}/{METADATA_NAME}") for key in keys.values() if key is not None]
+    gone = {
+        key.removesuffix(f"/{METADATA_NAME}")
+        for key, stored in zip(asked, storage.stat(asked) if asked else (), strict=True)
+        if stored is None
+    }
+    return missing.of([root for root in lacking if keys[root.folder] not in gone], base)
 
 
 def _are_absent(

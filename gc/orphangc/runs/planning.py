@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from orphangc import __version__
 from orphangc.core.evidence import CycleEvidence, JobEvidence
 from orphangc.core.model import Scope
-from orphangc.core.plan import (
-    BoundsPart,
-    InventoryPart,
-    JobPart,
-    Plan,
-    ReportedPart,
-    evidence_of,
-    job_part,
-    root_part,
-    tallies_of,
-)
+from orphangc.core.plan import BoundsPart, InventoryPart, JobPart, Plan, ReportedPart, tallies_of
+from orphangc.core.plan_parts import evidence_of, job_part, root_part
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Location, canonical
 from orphangc.ports import Storage
-from orphangc.runs.confirming import inventory_of
+from orphangc.runs.confirming import inventory_of, missing_of_lasting
 from orphangc.runs.extras import extras_part
 from orphangc.runs.mark import Mark
 from orphangc.runs.missing import Missing
@@ -66,7 +57,7 @@ def plan_of(found: Found, settings: StorageRootSettings, outside: Outside) -> Pl
         created_at=found.evidence.now,
         engine=outside.engine.name,
         bounds=_bounds_part(found.evidence),
-        jobs=tuple(_job_part(view, found, storage.location) for view in found.views.values()),
+        jobs=tuple(_job_part(view, found, storage) for view in found.views.values()),
         roots=tuple(root_part(root) for root in found.marked.roots),
         tallies=tallies_of(counts.objects, counts.bytes),
         objects_listed=surveyed.objects,
@@ -79,7 +70,7 @@ def plan_of(found: Found, settings: StorageRootSettings, outside: Outside) -> Pl
         extras=extras_part(
             outside.extras, surveyed.markers, with_versions=settings.noncurrent_versions
         ),
-        warnings=_warnings(found),
+        warnings=(*_warnings(found), *_ha_warnings(found, settings, outside)),
         settings=settings,
     )
 
@@ -95,17 +86,34 @@ def _bounds_part(evidence: CycleEvidence) -> BoundsPart:
     )
 
 
-def _job_part(view: JobView, found: Found, base: Location) -> JobPart:
+def _job_part(view: JobView, found: Found, storage: Storage) -> JobPart:
     clusters = _clusters_of(found.seen, view.evidence)
+    own = view.evidence.own_roots
     return job_part(
         view.evidence,
         view.judgement,
         bounds=view.bounds.bounds,
         cutoff=view.bounds.cutoff,
         oldest_retained_checkpoint_id=view.bounds.oldest_retained_checkpoint_id,
-        missing=found.looked.missing.of(view.evidence.own_roots, base),
+        missing=missing_of_lasting(
+            found.looked.missing, own, storage, passing=_passing(found.seen)
+        ),
         evidence=evidence_of(view.evidence, found.evidence, clusters),
     )
+
+
+def _passing(seen: Observation) -> set[Location]:
+    """Return the folders of the roots that were not there all the time.
+
+    One reading shows them and the other does not, or only Flink's word for its newest checkpoint.
+    """
+    first, second = (
+        {root.folder for part in parts for root in part.roots}
+        for parts in (seen.first, seen.second)
+    )
+    began = (seen.time.now or seen.time.local).replace(microsecond=0)  # as coarse as S3 is
+    newer = {r.folder for r in seen.elsewhere if r.modified_at is None or r.modified_at >= began}
+    return (first ^ second) | newer
 
 
 def _seconds(start: datetime, end: datetime) -> float:
@@ -153,3 +161,29 @@ def _warnings(found: Found) -> tuple[str, ...]:
             " shared/ is not in this one; a sweep lists anew"
         )
     return tuple(warnings)
+
+
+def _ha_warnings(found: Found, settings: StorageRootSettings, outside: Outside) -> list[str]:
+    """Return what namespaces and ZooKeepers say that contradicts what the operator stated."""
+    warnings = [
+        f"{facts.uri} shows nothing of Flink's: mistyped?"
+        for facts in found.seen.ha_after
+        if not facts.things
+    ]
+    bases = [base.location for base in outside.bases]
+    folders = {folder for facts in found.seen.ha_after for folder in facts.folders}
+    warnings += [
+        f"{folder.by} sets {folder.option} to {folder.path}, which is neither the storage root nor"
+        " an extra root"
+        for folder in sorted(folders)
+        if settings.closed_world and not _is_below(folder.path, settings, bases)
+    ]
+    return warnings
+
+
+def _is_below(path: str, settings: StorageRootSettings, bases: Sequence[Location]) -> bool:
+    try:
+        place = canonical(path, settings.aliases)
+    except ValueError:
+        return False
+    return any(base.contains(place) for base in bases)

@@ -8,13 +8,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from builders import JOB
+from builders import BASE, JOB, a_root
+from orphangc.core.evidence import Root
 from orphangc.core.inventory import Inventory
 from orphangc.core.live import UuidSet
 from orphangc.core.model import ObjectKey, StoredObject
 from orphangc.core.names import artifact_name
+from orphangc.core.uris import Location
 from orphangc.errors import RefusedError
-from orphangc.runs.confirming import confirmed, inventory_of
+from orphangc.runs.confirming import confirmed, inventory_of, missing_of_lasting
 from orphangc.runs.missing import Missing
 
 BEGUN = datetime(2026, 11, 20, 1, tzinfo=UTC)
@@ -118,3 +120,51 @@ def test_a_partial_inventory_is_found_out_with_the_first_batch() -> None:
     with pytest.raises(RefusedError):
         confirmed(lacking(*range(5000)), storage)
     assert len(storage.asked) == 1000
+
+
+# --------------------------------------------------------------------------- roots that pass
+
+
+@dataclass
+class Rooted(Stored):
+    """A storage with a place of its own."""
+
+    @property
+    def location(self) -> Location:
+        return BASE
+
+
+def named_by(checkpoint_id: int, *numbers: int) -> Root:
+    """Return a checkpoint that refers to some files."""
+    return a_root(checkpoint_id, names=[artifact_name(None, uuid(each)) for each in numbers])
+
+
+def test_what_a_lasting_root_names_and_nothing_shows_is_missing():
+    storage = Rooted({f"{JOB}/chk-42/_metadata": 1})
+    roots = [named_by(42, 1, 2)]
+
+    assert missing_of_lasting(lacking(2, 3), roots, storage, passing=()) == [key(2)]
+
+
+def test_a_root_that_is_gone_by_now_was_being_deleted():
+    """Flink deletes what only a subsumed checkpoint needed, then its metadata."""
+    storage = Rooted({f"{JOB}/chk-43/_metadata": 1})
+    roots = [named_by(42, 1, 2), named_by(43, 2)]
+
+    assert missing_of_lasting(lacking(1, 2), roots, storage, passing=()) == [key(2)]
+
+
+def test_a_root_that_only_one_reading_shows_says_nothing():
+    """It came after the listing, or went with it: what it names need not be listed."""
+    storage = Rooted({f"{JOB}/chk-42/_metadata": 1, f"{JOB}/chk-43/_metadata": 1})
+    roots = [named_by(42, 1), named_by(43, 2)]
+
+    missing = missing_of_lasting(lacking(1, 2), roots, storage, passing={roots[1].folder})
+    assert missing == [key(1)]
+
+
+def test_where_nothing_is_missing_nothing_is_asked():
+    storage = Rooted({})
+
+    assert missing_of_lasting(Missing(), [named_by(42, 1)], storage, passing=()) == []
+    assert storage.asked == []
