@@ -1,0 +1,2 @@
+// Renders to ../dashboard.json.
+(import 'mixin.libsonnet').grafanaDashboards['orphangc.json']
