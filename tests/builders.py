@@ -15,8 +15,17 @@ from orphangc.core.bounds import Bound, BoundName, JobBounds, SafetyMargins
 from orphangc.core.evidence import CycleEvidence, JobEvidence, Root, Survey, UnreadableRoot
 from orphangc.core.file_names import FileNames
 from orphangc.core.gate import CheckpointFacts, JobFacts
+from orphangc.core.ha import Hold
 from orphangc.core.live import LiveSet, UuidSet
-from orphangc.core.model import JobId, Layout, Mode, ObjectKey, StoredObject, Tombstone
+from orphangc.core.model import (
+    EvidenceSource,
+    JobId,
+    Layout,
+    Mode,
+    ObjectKey,
+    StoredObject,
+    Tombstone,
+)
 from orphangc.core.names import Artifact, artifact_name
 from orphangc.core.snapshot import RegistrySnapshot, RetainedCheckpoint
 from orphangc.core.uris import Location, canonical
@@ -172,6 +181,19 @@ def some_facts(job: JobId = JOB, **changes: object) -> JobFacts:
         checkpoints=(a_checkpoint(43), a_checkpoint(42)),
     )
     return replace(facts, **changes)
+
+
+def a_hold(*ids: int, job: JobId = JOB, **changes: object) -> Hold:
+    """Return the HA ConfigMap of a job that retains these checkpoints."""
+    hold = Hold(
+        job_id=job,
+        source=EvidenceSource.KUBERNETES,
+        uri=f"kubernetes:flink/configmaps/orders-{job}-config-map",
+        cluster="kubernetes:flink/orders",
+        retained_ids=frozenset(ids),
+        markers=frozenset({"counter"}),
+    )
+    return replace(hold, **changes)
 
 
 def a_survey(**changes: object) -> Survey:

@@ -84,9 +84,19 @@ class NotToldError(OrphanGcError):
 
 
 class RefusedError(OrphanGcError):
-    """A guard stopped the work; nothing was deleted."""
+    """A guard stopped the work; nothing was deleted.
+
+    Attributes:
+        guard: Which one, as the plan would name it; ``None`` if it is none of those.
+
+    """
 
     exit_code = ExitCode.REFUSED
+
+    def __init__(self, message: str, *, guard: str | None = None) -> None:
+        """Keep the name beside the sentence."""
+        super().__init__(message)
+        self.guard = guard
 
 
 class PlanMismatchError(RefusedError):

@@ -16,9 +16,10 @@ from typing import Protocol, runtime_checkable
 import pyarrow as pa
 
 from orphangc.core.gate import ClusterFacts
+from orphangc.core.ha import HaFacts
 from orphangc.core.inventory import Inventory
 from orphangc.core.kernel import VERDICT_SCHEMA
-from orphangc.core.model import ObjectKey, StoredObject
+from orphangc.core.model import JobId, ObjectKey, StoredObject
 from orphangc.core.ranges import EVERYTHING, KeyRange
 from orphangc.core.uris import Location
 
@@ -30,12 +31,16 @@ __all__ = [
     "Deleter",
     "DeletionResult",
     "DeletionStatus",
+    "ExportFolder",
+    "Exports",
     "Extras",
     "Folder",
+    "HaMetadata",
     "HiddenKind",
     "Inventoried",
     "JobRegistry",
     "Lister",
+    "Nonces",
     "OutcomeSink",
     "Pile",
     "Reader",
@@ -357,6 +362,76 @@ class JobRegistry(Protocol):
 
         Raises:
             RegistryUnavailableError: One answer is missing or unusable; never a part of them.
+
+        """
+        ...
+
+
+class Exports(Protocol):
+    """A folder that exporters inside JobManagers write registry snapshots into.
+
+    Attributes:
+        location: The folder; it has one folder for each job.
+
+    """
+
+    location: Location
+
+    def jobs(self) -> list[JobId]:
+        """Return the jobs that have a folder, sorted.
+
+        Raises:
+            StorageUnreachableError: The folder cannot be listed.
+
+        """
+        ...
+
+    def names(self, job_id: JobId) -> list[str]:
+        """Return the names of a job's finished snapshots, oldest first."""
+        ...
+
+    def read(self, job_id: JobId, name: str) -> bytes | None:
+        """Return one snapshot's bytes, ``None`` if the exporter has removed it by now."""
+        ...
+
+    def nonce(self, job_id: JobId) -> str | None:
+        """Return the nonce that stands there for the exporter to repeat, ``None`` if none does."""
+        ...
+
+
+class Nonces(Protocol):
+    """Asks the exporters for a new snapshot: the only thing that is ever written beside theirs."""
+
+    def write(self, job_id: JobId, nonce: str) -> None:
+        """Let the job's exporter find ``nonce``, in place of whatever stands there.
+
+        Raises:
+            StorageUnreachableError: It cannot be written.
+
+        """
+        ...
+
+
+class ExportFolder(Exports, Nonces, Protocol):
+    """Both sides of one folder."""
+
+
+class HaMetadata(Protocol):
+    """Tells who is not over, though no cluster shows it (Kubernetes, ZooKeeper).
+
+    Attributes:
+        uri: Where it is asked, without credentials.
+
+    """
+
+    uri: str
+
+    def observe(self) -> HaFacts:
+        """Return the facts of this moment.
+
+        Raises:
+            RegistryUnavailableError: One answer is missing, forbidden or unusable; never a part
+                of them.
 
         """
         ...

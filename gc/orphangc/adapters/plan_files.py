@@ -133,6 +133,19 @@ class PlanDirectory:
             PlanMismatchError: It is damaged, altered, or by another version of the format.
 
         """
+        plan = self.read_head()
+        for name, digest in plan.verdict_files.items():
+            self._check(name, digest)
+        return plan
+
+    def read_head(self) -> Plan:
+        """Return the plan without a look at its verdict files, which may be large.
+
+        Raises:
+            SettingsError: There is no plan here.
+            PlanMismatchError: It is damaged, altered, or by another version of the format.
+
+        """
         path = self.path / "plan.json"
         try:
             data = path.read_bytes()
@@ -148,8 +161,6 @@ class PlanDirectory:
             ) from err
         if plan.plan_id != plan.digest():
             raise PlanMismatchError(f"{path} was altered: its identity does not match its content")
-        for name, digest in plan.verdict_files.items():
-            self._check(name, digest)
         return plan
 
     def _check(self, name: str, digest: str) -> None:

@@ -6,38 +6,18 @@ Source: ownership-and-safety, section 8 (R3a, R10-R14, R17, R20, R22, R27).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 
 from orphangc.core.evidence import Check, CycleEvidence, JobEvidence, JobState, mode_of, some
-from orphangc.core.gate import (
-    is_tested_version,
-)
+from orphangc.core.exported import order_unproven
+from orphangc.core.gate import is_tested_version
 from orphangc.core.model import Mode
+from orphangc.core.rules import Condition
 
 __all__ = ["CONDITIONS", "Condition"]
 
 
 NEWEST_TESTED_FORMAT = 6
 """Version 7 is read, from Flink's sources only: no release has written one yet (R27)."""
-
-
-class Condition(StrEnum):
-    """Which condition of deletion is unmet."""
-
-    CLOSED_WORLD = "closed_world"
-    JOB_STATE_UNKNOWN = "job_state_unknown"
-    GATE_NOT_SEEN = "gate_not_seen"
-    NOT_QUIET = "not_quiet"
-    UNTESTED_FLINK_VERSION = "untested_flink_version"
-    UNTESTED_STORAGE = "untested_storage"
-    STORE_CLOCK_UNKNOWN = "store_clock_unknown"
-    REGISTRY_ORDER_UNPROVEN = "registry_order_unproven"
-    NOTHING_PROTECTED = "nothing_protected"
-    DEPENDENT_JOB = "dependent_job"
-    HALTED = "halted"
-    REVIVED = "revived"
-    MAX_DELETE_SHARE = "max_delete_share"
-    MAX_DELETES = "max_deletes"
 
 
 def _closed_world(_: JobEvidence, cycle: CycleEvidence) -> str | None:
@@ -54,12 +34,24 @@ def _job_state_unknown(job: JobEvidence, _: CycleEvidence) -> str | None:
     return "the job is neither seen running (--flink-rest) nor declared ended (--ended-job)"
 
 
+def _held_by_ha(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R13: a job that is suspended is not dead, whatever anybody states.
+
+    One that was seen running only at the beginning is no better known than one never seen.
+    """
+    if not job.holds or any(not facts.is_globally_terminal for facts in job.after):
+        return None
+    hold = job.holds[-1]
+    said = f" ({some(hold.states)})" if hold.states else ""
+    return f"{hold.uri} holds the job{said}, and no cluster shows it running: suspended, not over"
+
+
 def _gate_not_seen(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R11: the gate must be seen before and after the listings."""
     if job.state is JobState.ENDED and job.is_declared_ended and not cycle.gate_errors:
         return None
     if cycle.gate_errors:
-        return f"no usable answer of Flink: {some(cycle.gate_errors, 1)}"
+        return f"no usable answer: {some(cycle.gate_errors, 1)}"
     if job.state is JobState.RUNNING and not (job.before and job.after):
         return "Flink's REST API did not show the job both before and after the listing"
     return None
@@ -68,9 +60,15 @@ def _gate_not_seen(job: JobEvidence, cycle: CycleEvidence) -> str | None:
 def _not_quiet(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R13: an ended job whose directory still changes has not ended.
 
-    Its roots may lie in another storage than the listed one (entropy injection).
+    Its roots may lie in another storage than the listed one (entropy injection); and nobody
+    exports the registry of a job that is over.
     """
-    times = (job.survey.newest_modified_at, *(root.modified_at for root in job.own_roots))
+    exported = () if job.exported is None else job.exported.snapshots
+    times = (
+        job.survey.newest_modified_at,
+        *(root.modified_at for root in job.own_roots),
+        *(snapshot.taken_at for snapshot in exported),
+    )
     newest = max((at for at in times if at is not None), default=None)
     if job.state is not JobState.ENDED or newest is None:
         return None
@@ -85,6 +83,8 @@ def _untested_flink_version(job: JobEvidence, _: CycleEvidence) -> str | None:
     if newest > NEWEST_TESTED_FORMAT:
         return f"metadata format version {newest} was never seen from a released Flink"
     versions = {facts.flink_version for facts in (*job.before, *job.after)}
+    if job.exported is not None and job.state is not JobState.ENDED:
+        versions |= {each.flink_version or "unknown" for each in job.exported.snapshots}
     untested = sorted(version for version in versions if not is_tested_version(version))
     return f"Flink {some(untested)} is not in the tested list" if untested else None
 
@@ -102,10 +102,12 @@ def _store_clock_unknown(_: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 
 def _registry_order_unproven(job: JobEvidence, _: CycleEvidence) -> str | None:
-    """R14: its place; until the exporter answers nonces, registry mode only reports."""
+    """R14: its place; only a nonce that was repeated proves the order of reads."""
     if mode_of(job) is Mode.DERIVED:
         return None
-    return "no proof that the registry snapshot is newer than the listing (R14)"
+    if job.exported is None:
+        return "a file alone does not prove that it is newer than the listing (R14)"
+    return None if job.state is JobState.ENDED else order_unproven(job.exported)
 
 
 def _nothing_protected(job: JobEvidence, _: CycleEvidence) -> str | None:
@@ -123,6 +125,7 @@ def _halted(_: JobEvidence, cycle: CycleEvidence) -> str | None:
 CONDITIONS: Mapping[Condition, Check] = {
     Condition.CLOSED_WORLD: _closed_world,
     Condition.JOB_STATE_UNKNOWN: _job_state_unknown,
+    Condition.HELD_BY_HA: _held_by_ha,
     Condition.GATE_NOT_SEEN: _gate_not_seen,
     Condition.NOT_QUIET: _not_quiet,
     Condition.UNTESTED_FLINK_VERSION: _untested_flink_version,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 
 from orphangc.core.bounds import SafetyMargins
+from orphangc.core.exported import Exported
 from orphangc.core.file_names import FileNames
 from orphangc.core.gate import JobFacts
+from orphangc.core.ha import Hold
 from orphangc.core.live import UuidSet
-from orphangc.core.model import JobId, Mode
+from orphangc.core.model import JobId, JobState, Mode
 from orphangc.core.snapshot import RegistrySnapshot
 from orphangc.core.uris import Location
 
@@ -26,14 +27,6 @@ __all__ = [
     "mode_of",
     "some",
 ]
-
-
-class JobState(StrEnum):
-    """What is known of a job's life; ``UNKNOWN`` is treated as running, and deletes nothing."""
-
-    RUNNING = "running"
-    ENDED = "ended"
-    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +134,11 @@ class JobEvidence:
         ids_after: The same in the second (S2).
         before: What REST said before the listings, by each cluster that knows the job.
         after: What REST said after them.
+        held_before: What said before the listings that the job is not over.
+        held_after: The same after them.
+        reported_ids: Of roots that lie where Flink says that this job's checkpoint does.
         snapshots: Registry snapshots of this job, oldest first.
+        exported: What its exporter answered, if it has a folder that one writes into.
         feeds: Keys of the jobs in whose directories its state lies, by path or by UUID.
         strangers: Ids of living jobs that report checkpoints of theirs in its directories.
         survey: What the listing shows; empty for a job that is not collected.
@@ -159,7 +156,11 @@ class JobEvidence:
     ids_after: frozenset[int] = frozenset()
     before: tuple[JobFacts, ...] = ()
     after: tuple[JobFacts, ...] = ()
+    held_before: tuple[Hold, ...] = ()
+    held_after: tuple[Hold, ...] = ()
+    reported_ids: frozenset[int] = frozenset()
     snapshots: tuple[RegistrySnapshot, ...] = ()
+    exported: Exported | None = None
     feeds: frozenset[str] = frozenset()
     strangers: frozenset[str] = frozenset()
     survey: Survey = field(default_factory=Survey)
@@ -170,10 +171,20 @@ class JobEvidence:
         return (*self.before, *self.after)
 
     @property
+    def holds(self) -> tuple[Hold, ...]:
+        """Return everything that says, or said, that the job is not over."""
+        return (*self.held_before, *self.held_after)
+
+    @property
     def state(self) -> JobState:
-        """Return what is known of the job's life; REST proves an end only if it says so twice."""
+        """Return what is known of the job's life; REST proves an end only if it says so twice.
+
+        And only where nothing holds the job: what HA metadata holds is never over.
+        """
         if any(not facts.is_globally_terminal for facts in self.facts):
             return JobState.RUNNING
+        if self.holds:
+            return JobState.SUSPENDED
         is_proven = bool(self.before) and bool(self.after)
         return JobState.ENDED if self.is_declared_ended or is_proven else JobState.UNKNOWN
 
@@ -206,7 +217,7 @@ class CycleEvidence:
         is_closed_world: The operator's statement that every root is known (R3a).
         is_tested_storage: R27 for the storage.
         unreadable: Roots that could not be read.
-        gate_errors: Clusters that gave no usable answer, with the reason.
+        gate_errors: Clusters, namespaces and ZooKeepers without a usable answer, and why.
         halted: Why an earlier run stopped all collection, or ``None``.
         looked_until: When the cycle had looked at everything, by the clock of ``now``; ``None``
             if it took no time.
@@ -233,6 +244,8 @@ Check = Callable[[JobEvidence, CycleEvidence], str | None]
 
 def mode_of(job: JobEvidence) -> Mode:
     """Return which evidence the job's liveness rests on."""
+    if job.exported is not None:
+        return Mode.REGISTRY
     is_exported = any(snapshot.source is Mode.REGISTRY for snapshot in job.snapshots)
     return Mode.REGISTRY if is_exported else Mode.DERIVED
 

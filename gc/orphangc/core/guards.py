@@ -8,11 +8,10 @@ Source: ownership-and-safety, section 8 (R1-R30).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import timedelta
-from enum import StrEnum
+from collections.abc import Collection, Mapping
 
 from orphangc.core.evidence import Check, CycleEvidence, JobEvidence, JobState, mode_of, some
+from orphangc.core.exported import REGISTRY_MAX_AGE, Exported, exported_problem
 from orphangc.core.gate import (
     JobFacts,
     gate_problem,
@@ -21,35 +20,14 @@ from orphangc.core.gate import (
     latest_known_id,
     layout_problem,
 )
+from orphangc.core.ha import holders_of, retained_throughout
 from orphangc.core.model import Mode
+from orphangc.core.rules import Guard
 from orphangc.core.snapshot import EntryKind, check_successor
 
 __all__ = ["GUARDS", "REGISTRY_MAX_AGE", "Guard"]
 
-REGISTRY_MAX_AGE = timedelta(hours=1)
-"""A snapshot of a running job that is older was written by an exporter that has stopped (R15)."""
-
-
-class Guard(StrEnum):
-    """Who voided a job's work."""
-
-    UNREADABLE_ROOT = "unreadable_root"
-    ACKNOWLEDGED_ROOT = "acknowledged_root"
-    CLOCK_SKEW = "clock_skew"
-    FUTURE_TIME = "future_time"
-    COPIED_TREE = "copied_tree"
-    PARSER_DISAGREEMENT = "parser_disagreement"
-    UNPROVEN_LAYOUT = "unproven_layout"
-    UNKNOWN_OWNER = "unknown_owner"
-    TWO_OWNERS = "two_owners"
-    ENDED_JOB_IS_RUNNING = "ended_job_is_running"
-    NO_ROOTS = "no_roots"
-    MISPLACED_ROOT = "misplaced_root"
-    DAMAGED_LATEST_ROOT = "damaged_latest_root"
-    UNSTABLE_ROOT = "unstable_root"
-    GATE = "gate"
-    REGISTRY = "registry"
-    DEPENDENT_JOB = "dependent_job"
+BOTH = 2
 
 
 def _unreadable_root(_: JobEvidence, cycle: CycleEvidence) -> str | None:
@@ -136,6 +114,9 @@ def _two_owners(job: JobEvidence, _: CycleEvidence) -> str | None:
     running = [facts for facts in job.after if not facts.is_globally_terminal]
     if len(running) > 1:
         return f"{len(running)} clusters say that they run the job"
+    holders = holders_of(job.holds)
+    if len(holders) > 1:
+        return f"HA metadata of {some(sorted(holders))} holds the job: two clusters may run it"
     if job.strangers:
         return f"job {some(sorted(job.strangers))} writes its checkpoints here too"
     with_roots = job.directories_with_roots
@@ -171,6 +152,41 @@ def _no_roots(job: JobEvidence, _: CycleEvidence) -> str | None:
     if job.state is JobState.ENDED and job.is_declared_ended:
         return None
     return "no checkpoint of the job can be seen: its first one may be pending"
+
+
+def _retained_root_missing(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R4, R8: what a completed store retains all the time must be seen as a root all the time.
+
+    A root that Flink itself reports for this job counts wherever it lies: a checkpoint that it
+    claimed, a savepoint that it was restored from, or one that Flink before 1.15 retains.
+    """
+    seen = (job.ids_before & job.ids_after) | job.reported_ids
+    if not job.directories:
+        seen |= {root.checkpoint_id for root in job.own_roots}
+    for checkpoint_id, uri in retained_throughout(job.held_before, job.held_after).items():
+        if checkpoint_id not in seen:
+            return (
+                f"{uri} retains checkpoint {checkpoint_id} of job {job.job_id}, and no root of that"
+                " id can be seen: add the place of its checkpoints with --extra-roots"
+            )
+    return _exported_root_missing(job, seen | job.ids_before)
+
+
+def _exported_root_missing(job: JobEvidence, seen: Collection[int]) -> str | None:
+    """What E1 and E2 retain was there when S1 was read, which is between them."""
+    if job.exported is None or job.state is JobState.ENDED or len(job.exported.snapshots) < BOTH:
+        return None
+    first, second = (
+        {each.id for each in snapshot.retained if not each.is_savepoint}
+        for snapshot in job.exported.snapshots
+    )
+    unseen = sorted((first & second).difference(seen))
+    if not unseen:
+        return None
+    return (
+        f"the registry snapshots retain checkpoint {unseen[0]}, and no root of that id can be"
+        " seen: add the place of its checkpoints with --extra-roots, or say it with --alias"
+    )
 
 
 def _misplaced_root(job: JobEvidence, _: CycleEvidence) -> str | None:
@@ -231,6 +247,8 @@ def _gate(job: JobEvidence, _: CycleEvidence) -> str | None:
 
 def _registry(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R15: snapshots that contradict each other, or that nobody writes any more."""
+    if job.exported is not None:
+        return _exported(job, job.exported, cycle)
     exported = [each for each in job.snapshots if each.source is Mode.REGISTRY]
     if not exported and cycle.is_registry_mode and job.state is not JobState.ENDED:
         return "registry snapshots were given, and this living job has none"
@@ -246,6 +264,24 @@ def _registry(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     if age > REGISTRY_MAX_AGE and job.state is not JobState.ENDED:
         return f"registry snapshot {second.sequence} is {age} old"
     return "the registry snapshot is dated in the future" if -age > margins.clock_skew else None
+
+
+def _exported(job: JobEvidence, exported: Exported, cycle: CycleEvidence) -> str | None:
+    """R15: an exporter must prove that it lives, and that its registry is this job's."""
+    if job.state is JobState.ENDED:
+        if not exported.has_gone_on:
+            return None
+        return "the job is over, as is said, but its exporter goes on writing registry snapshots"
+    problem = exported_problem(
+        exported, now=cycle.now, clock_skew=cycle.margins.clock_skew, max_age=REGISTRY_MAX_AGE
+    )
+    elsewhere = sorted(exported.directories - set(job.directories), key=str)
+    if problem is None and job.directories and elsewhere:
+        return (
+            f"its exporter says that its checkpoints lie in {elsewhere[0]}, which is none of its"
+            " directories here: add it with --extra-roots, or say with --alias what it means"
+        )
+    return problem
 
 
 def _derived_snapshot(job: JobEvidence) -> str | None:
@@ -267,6 +303,7 @@ GUARDS: Mapping[Guard, Check] = {
     Guard.ENDED_JOB_IS_RUNNING: _ended_job_is_running,
     Guard.UNPROVEN_LAYOUT: _unproven_layout,
     Guard.NO_ROOTS: _no_roots,
+    Guard.RETAINED_ROOT_MISSING: _retained_root_missing,
     Guard.MISPLACED_ROOT: _misplaced_root,
     Guard.DAMAGED_LATEST_ROOT: _damaged_latest_root,
     Guard.COPIED_TREE: _copied_tree,

@@ -11,6 +11,7 @@ __all__ = [
     "Action",
     "EvidenceSource",
     "JobId",
+    "JobState",
     "Layout",
     "Mode",
     "ObjectKey",
@@ -101,6 +102,16 @@ class Mode(StrEnum):
     REGISTRY = "registry"
 
 
+class JobState(StrEnum):
+    """What is known of a job's life; ``UNKNOWN`` is treated as running, and deletes nothing."""
+
+    RUNNING = "running"
+    SUSPENDED = "suspended"
+    """HA metadata or a resource holds it, and no cluster shows it: it may go on at any time."""
+    ENDED = "ended"
+    UNKNOWN = "unknown"
+
+
 class EvidenceSource(StrEnum):
     """Where a fact about a job came from."""
 
@@ -108,6 +119,7 @@ class EvidenceSource(StrEnum):
     SNAPSHOT = "snapshot"
     REST = "rest"
     KUBERNETES = "kubernetes"
+    ZOOKEEPER = "zookeeper"
     OPERATOR = "operator"
 
 

@@ -5,18 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from orphangc.core.bounds import Bound
-from orphangc.core.evidence import CycleEvidence, JobEvidence, JobState, Root, mode_of
-from orphangc.core.judge import Blocked, Judgement
-from orphangc.core.model import Action, EvidenceSource, Mode, Reason, Scope
-from orphangc.core.self_sustained import is_state_self_sustained
+from orphangc.core.model import Action, EvidenceSource, JobState, Mode, Reason, Scope
 from orphangc.core.settings import StorageRootSettings
 
 __all__ = [
@@ -34,9 +30,6 @@ __all__ = [
     "ReportedPart",
     "RootPart",
     "Tally",
-    "evidence_of",
-    "job_part",
-    "root_part",
     "tallies_of",
 ]
 
@@ -103,7 +96,7 @@ class JobPart(_Part):
     refused: RefusedPart | None
     blocked: tuple[BlockedPart, ...]
     state_self_sustained: bool | None = None
-    """Whether the job needs no file of the snapshot that it was restored from; ``null``: unknown."""
+    """Whether the job needs no file of the snapshot it was restored from; ``null``: unknown."""
 
 
 class RootPart(_Part):
@@ -248,91 +241,6 @@ class Plan(_Part):
     def are_all_refused(self) -> bool:
         """Return whether a guard stopped the work on every job."""
         return bool(self.jobs) and all(job.refused is not None for job in self.jobs)
-
-
-def root_part(root: Root) -> RootPart:
-    """Return a root as the plan shows it."""
-    return RootPart(
-        uri=str(root.folder),
-        job_id=root.job_id,
-        checkpoint_id=root.checkpoint_id,
-        format_version=root.format_version,
-        references=root.references,
-        sha256=root.sha256,
-    )
-
-
-def evidence_of(job: JobEvidence, cycle: CycleEvidence, uris: Iterable[str]) -> list[EvidencePart]:
-    """Return what the job's liveness rests on, roots first.
-
-    Args:
-        job: The job directory.
-        cycle: Gives the time of REST's answers and the operator's statements.
-        uris: The clusters that showed the job.
-
-    """
-    parts = [
-        EvidencePart(
-            source=EvidenceSource.METADATA,
-            uri=str(root.folder),
-            sequence=root.checkpoint_id,
-            taken_at=root.modified_at,
-        )
-        for root in job.own_roots
-    ]
-    parts += [
-        EvidencePart(
-            source=EvidenceSource.SNAPSHOT,
-            uri=snapshot.checkpoint_dir,
-            sequence=snapshot.sequence,
-            taken_at=snapshot.taken_at,
-        )
-        for snapshot in job.snapshots
-    ]
-    parts += [EvidencePart(source=EvidenceSource.REST, uri=uri, taken_at=cycle.now) for uri in uris]
-    if job.is_declared_ended:
-        parts.append(EvidencePart(source=EvidenceSource.OPERATOR, uri="ended-job"))
-    return parts
-
-
-def job_part(
-    job: JobEvidence,
-    judgement: Judgement,
-    *,
-    bounds: tuple[Bound, ...],
-    cutoff: datetime,
-    oldest_retained_checkpoint_id: int | None,
-    missing: Iterable[str],
-    evidence: Iterable[EvidencePart],
-) -> JobPart:
-    """Return one job as the plan shows it."""
-    return JobPart(
-        job_id=job.job_id,
-        directories=tuple(str(place) for place in job.directories),
-        state=job.state,
-        mode=mode_of(job),
-        oldest_retained_checkpoint_id=oldest_retained_checkpoint_id,
-        retained_checkpoint_ids=job.retained_ids,
-        live_objects=job.survey.live_objects,
-        listed_objects=job.survey.objects,
-        cutoff=cutoff,
-        bounds=tuple(BoundPart(name=bound.name, at=bound.at) for bound in bounds),
-        missing=tuple(sorted(missing)),
-        evidence=tuple(evidence),
-        refused=_refused_part(judgement),
-        blocked=tuple(_blocked_part(each) for each in judgement.blocked),
-        state_self_sustained=is_state_self_sustained(job, judgement),
-    )
-
-
-def _refused_part(judgement: Judgement) -> RefusedPart | None:
-    if judgement.refused is None:
-        return None
-    return RefusedPart(guard=judgement.refused.guard, message=judgement.refused.message)
-
-
-def _blocked_part(blocked: Blocked) -> BlockedPart:
-    return BlockedPart(condition=blocked.condition, message=blocked.message)
 
 
 def tallies_of(

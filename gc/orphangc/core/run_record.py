@@ -7,17 +7,17 @@ it holds sums only, and its size grows with jobs, never with objects.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from orphangc.core.evidence import JobState
-from orphangc.core.model import Action, Mode, Outcome, Reason, Scope
+from orphangc.core.model import Action, JobState, Mode, Outcome, Reason, Scope
 from orphangc.core.plan import BlockedPart, RefusedPart, Tally
 
 __all__ = [
+    "DURATION_BUCKETS_SECONDS",
     "DuePart",
     "JobRecord",
     "Phase",
@@ -29,7 +29,14 @@ __all__ = [
     "TombstonesPart",
     "Totals",
     "totals_after",
+    "totals_merged",
 ]
+
+_Number = TypeVar("_Number", int, float)
+_Ordered = TypeVar("_Ordered", int, float, datetime)
+
+DURATION_BUCKETS_SECONDS = (1, 5, 15, 60, 300, 900, 3600, 14_400, 43_200)
+"""Upper edges of the buckets that the durations of phases are counted in."""
 
 
 class RunMode(StrEnum):
@@ -65,6 +72,9 @@ class RunResult(StrEnum):
     """A signal ended it, or its process died."""
     MISSED = "missed"
     """The scheduler could not start it in time."""
+
+
+_NEVER_BEGUN = {RunResult.LOCKED, RunResult.MISSED}
 
 
 class _Part(BaseModel):
@@ -150,6 +160,9 @@ class Totals(_Part):
         swept_bytes: The same.
         refusals: Jobs by guard or condition.
         list_requests: Of all plans.
+        durations: Phases by ``phase/edge``, the bucket that they fell in; ``inf`` is the last.
+        duration_seconds: All of them together, by phase.
+        last_success_at: When a phase was last done, by phase.
 
     """
 
@@ -158,6 +171,9 @@ class Totals(_Part):
     swept_bytes: Mapping[str, int] = Field(default_factory=dict)
     refusals: Mapping[str, int] = Field(default_factory=dict)
     list_requests: int = 0
+    durations: Mapping[str, int] = Field(default_factory=dict)
+    duration_seconds: Mapping[str, float] = Field(default_factory=dict)
+    last_success_at: Mapping[str, datetime] = Field(default_factory=dict)
 
 
 class RunRecord(_Part):
@@ -175,7 +191,7 @@ class RunRecord(_Part):
         result: Of the whole run: its worst phase.
         exit_code: What the process of a single root exits with.
         error: What ended it, one line; ``None`` if nothing did.
-        phases: In order; empty if the lock was not to be had.
+        phases: In order; a run that could not begin (locked, missed) has one of no duration.
         plan_id: ``None``: there is no plan, nor anything below.
         plan_folder: Where the plan lies on the machine that ran.
         objects_listed: As the plan says.
@@ -190,6 +206,7 @@ class RunRecord(_Part):
         swept: What became of the verdicts.
         stopped: Why the sweep ended early.
         tombstones: ``None`` where the state could not be read.
+        halted: Why all collection was stopped until a person has looked, ``None`` if it was not.
         registry_age_seconds: Age of the oldest of the jobs' newest registry snapshots.
         grace_period_seconds: The setting.
         totals: Counters, this run included.
@@ -223,9 +240,15 @@ class RunRecord(_Part):
     swept: tuple[SweptPart, ...] = ()
     stopped: str | None = None
     tombstones: TombstonesPart | None = None
+    halted: str | None = None
     registry_age_seconds: float | None = None
     grace_period_seconds: float
     totals: Totals = Totals()
+
+    @property
+    def has_deleted(self) -> bool:
+        """Return whether the run deleted anything."""
+        return self.swept_objects(Action.DELETE, Outcome.DONE) > 0
 
     def bytes_with(self, *reasons: Reason, scope: Scope = Scope.SHARED) -> int:
         """Return how many bytes of an area have one of the reasons."""
@@ -235,21 +258,69 @@ class RunRecord(_Part):
         """Return how many objects an action ended so for."""
         return sum(s.objects for s in self.swept if s.action is action and s.outcome is outcome)
 
+    def swept_bytes(self, action: Action, outcome: Outcome) -> int:
+        """Return how many bytes an action ended so for."""
+        return sum(s.bytes for s in self.swept if (s.action, s.outcome) == (action, outcome))
+
 
 def totals_after(before: Totals, record: RunRecord) -> Totals:
     """Return the totals of the runs before and of this one; ``record.totals`` is not looked at."""
     swept = {f"{each.action}/{each.outcome}": each for each in record.swept}
+    ended = [each for each in record.phases if each.result not in _NEVER_BEGUN]
     return Totals(
         runs=_sum(before.runs, [(f"{each.phase}/{each.result}", 1) for each in record.phases]),
         swept_objects=_sum(before.swept_objects, [(k, s.objects) for k, s in swept.items()]),
         swept_bytes=_sum(before.swept_bytes, [(k, s.bytes) for k, s in swept.items()]),
         refusals=_sum(before.refusals, record.refusals.items()),
         list_requests=before.list_requests + record.list_requests,
+        durations=_sum(before.durations, [(_bucket(each), 1) for each in ended]),
+        duration_seconds=_sum(
+            before.duration_seconds, [(str(each.phase), each.duration_seconds) for each in ended]
+        ),
+        last_success_at={**before.last_success_at, **_successes(record)},
     )
 
 
-def _sum(before: Mapping[str, int], added: Iterable[tuple[str, int]]) -> dict[str, int]:
+def totals_merged(one: Totals, other: Totals) -> Totals:
+    """Return the larger of each of two totals: neither may know of all runs of the other.
+
+    They only rise, so the larger one is nearer to the truth, whichever was written later.
+    """
+    return Totals(
+        runs=_larger(one.runs, other.runs),
+        swept_objects=_larger(one.swept_objects, other.swept_objects),
+        swept_bytes=_larger(one.swept_bytes, other.swept_bytes),
+        refusals=_larger(one.refusals, other.refusals),
+        list_requests=max(one.list_requests, other.list_requests),
+        durations=_larger(one.durations, other.durations),
+        duration_seconds=_larger(one.duration_seconds, other.duration_seconds),
+        last_success_at=_larger(one.last_success_at, other.last_success_at),
+    )
+
+
+def _bucket(phase: PhaseRecord) -> str:
+    edges = (edge for edge in DURATION_BUCKETS_SECONDS if phase.duration_seconds <= edge)
+    return f"{phase.phase}/{next(edges, 'inf')}"
+
+
+def _successes(record: RunRecord) -> dict[str, datetime]:
+    """Return when each phase that was done ended."""
+    return {
+        str(each.phase): each.started_at + timedelta(seconds=each.duration_seconds)
+        for each in record.phases
+        if each.result is RunResult.DONE
+    }
+
+
+def _sum(before: Mapping[str, _Number], added: Iterable[tuple[str, _Number]]) -> dict[str, _Number]:
     sums = dict(before)
     for key, count in added:
-        sums[key] = sums.get(key, 0) + count
+        sums[key] = sums[key] + count if key in sums else count
     return sums
+
+
+def _larger(one: Mapping[str, _Ordered], other: Mapping[str, _Ordered]) -> dict[str, _Ordered]:
+    return {
+        key: max(each[key] for each in (one, other) if key in each)
+        for key in dict.fromkeys((*one, *other))
+    }

@@ -14,6 +14,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    WithJsonSchema,
     model_validator,
 )
 
@@ -21,7 +22,13 @@ from orphangc.core.bounds import SafetyMargins
 from orphangc.core.model import Scope
 from orphangc.core.uris import Alias, canonical, parse_alias
 
-__all__ = ["MINIMAL_GRACE_PERIOD", "Duration", "StorageRootSettings", "parse_duration"]
+__all__ = [
+    "MINIMAL_GRACE_PERIOD",
+    "Duration",
+    "StorageRootSettings",
+    "parse_duration",
+    "without_credentials",
+]
 
 MINIMAL_GRACE_PERIOD = timedelta(hours=24)
 """Less is refused unless the operator insists: retention shorter than the longest write loses."""
@@ -30,6 +37,9 @@ _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", re.ASCII
 _JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _ACKNOWLEDGED = re.compile(r"(.+)=([0-9a-f]{64})", re.ASCII)
 
+
+_NAMESPACE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
+_ZOOKEEPER = re.compile(r"[^\s/,@]+:[0-9]{1,5}(?:,[^\s/,@]+:[0-9]{1,5})*(?:/[^\s@?#]*)?", re.ASCII)
 
 _LONGEST = timedelta(days=10_000)
 """More, subtracted from now, may leave the calendar."""
@@ -76,6 +86,7 @@ Duration = Annotated[
     BeforeValidator(parse_duration),
     AfterValidator(_in_range),
     PlainSerializer(_spell_duration, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "pattern": rf"^(0|(?=.){_DURATION.pattern})$"}),
 ]
 """A duration as people write it; whole seconds."""
 
@@ -116,16 +127,29 @@ def _http_url(value: str) -> str:
     return value
 
 
-def _without_credentials(value: str) -> str:
+def without_credentials(value: str) -> str:
+    """Return a URL without user and password."""
     parts = urlsplit(value)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _namespace(value: str) -> str:
+    if not _NAMESPACE.fullmatch(value):
+        raise ValueError(f"{value!r} is no Kubernetes namespace")
+    return value
+
+
+def _zookeeper(value: str) -> str:
+    if not _ZOOKEEPER.fullmatch(value):
+        raise ValueError(f"{value!r} is not of the form host:port,host:port/path")
+    return value
 
 
 Place = Annotated[str, AfterValidator(_place)]
 RestUrl = Annotated[
     str,
     AfterValidator(_http_url),
-    PlainSerializer(_without_credentials, return_type=str, when_used="json"),
+    PlainSerializer(without_credentials, return_type=str, when_used="json"),
 ]
 
 
@@ -137,6 +161,7 @@ class StorageRootSettings(BaseModel):
         frozen=True,
         validate_default=True,
         hide_input_in_errors=True,  # an endpoint may hold a password
+        use_attribute_docstrings=True,
     )
 
     root: Place
@@ -158,7 +183,9 @@ class StorageRootSettings(BaseModel):
     scope: tuple[Literal["shared", "taskowned", "exclusive", "changelog"], ...] = ("shared",)
     """Areas to report on; only ``shared`` is ever collected, and it is always in."""
     registry: tuple[Place, ...] = ()
-    """Registry snapshots: a file or a folder of them each."""
+    """Registry snapshots: a file, a folder of them, or the folder that exporters write into."""
+    registry_wait: Duration = timedelta(minutes=5)
+    """How long a running job's exporter may take to repeat a nonce."""
     extra_roots: tuple[Place, ...] = ()
     """Savepoint folders and other storages whose checkpoints may refer here."""
     closed_world: bool = False
@@ -169,6 +196,10 @@ class StorageRootSettings(BaseModel):
     """The one job of a directory that is not named by a job id (``create-subdir=false``)."""
     flink_rest: tuple[RestUrl, ...] = ()
     """Flink REST endpoints to ask for the gate."""
+    kubernetes_ha: tuple[Annotated[str, AfterValidator(_namespace)], ...] = ()
+    """Kubernetes namespaces whose HA metadata and Flink resources tell who is alive."""
+    zookeeper_ha: tuple[Annotated[str, AfterValidator(_zookeeper)], ...] = ()
+    """``host:port,host:port/path`` of ZooKeepers whose HA metadata tells who is alive."""
     alias: tuple[Annotated[str, AfterValidator(_alias)], ...] = ()
     """``FROM=TO``: paths inside ``_metadata`` that start with FROM mean TO."""
     pin: tuple[Place, ...] = ()

@@ -26,8 +26,10 @@ __all__ = [
     "RetainedCheckpoint",
     "check_successor",
     "cycle_problem",
+    "identity_problem",
     "newest_for_job",
     "oldest_retained",
+    "order_problem",
     "resolve",
 ]
 
@@ -203,13 +205,14 @@ def check_successor(
 
     """
     return (
-        _identity_problem(first, second)
-        or _order_problem(first, second)
+        identity_problem(first, second)
+        or order_problem(first, second)
         or _age_problem(second, now=now, max_age=max_age, clock_skew=clock_skew)
     )
 
 
-def _identity_problem(first: RegistrySnapshot, second: RegistrySnapshot) -> str | None:
+def identity_problem(first: RegistrySnapshot, second: RegistrySnapshot) -> str | None:
+    """Return why two snapshots are not of one exporter, ``None`` if they are (R15)."""
     if first.job_id != second.job_id:
         return f"the snapshots are of two jobs, {first.job_id} and {second.job_id}"
     if first.source is not second.source:
@@ -221,7 +224,8 @@ def _identity_problem(first: RegistrySnapshot, second: RegistrySnapshot) -> str 
     return None
 
 
-def _order_problem(first: RegistrySnapshot, second: RegistrySnapshot) -> str | None:
+def order_problem(first: RegistrySnapshot, second: RegistrySnapshot) -> str | None:
+    """Return why the second of two snapshots is not the later one, ``None`` if it is (R15)."""
     if second.sequence <= first.sequence:
         return f"snapshot sequence {second.sequence} does not follow {first.sequence}"
     if second.taken_at < first.taken_at:
@@ -242,37 +246,22 @@ def _age_problem(
     return None
 
 
-def cycle_problem(
-    first: RegistrySnapshot,
-    second: RegistrySnapshot,
-    *,
-    nonce: str,
-    sequence_after_listing: int | None,
-) -> str | None:
+def cycle_problem(first: RegistrySnapshot, second: RegistrySnapshot, *, nonce: str) -> str | None:
     """Return why ``second`` may miss what the listing saw, ``None`` if it cannot (R14).
 
     The oldest retained id only excludes, so it is read first; the registry only protects, so it
     must be newer than the listing. The proof needs no clock: a nonce is written *after* the
-    listing, and the second snapshot repeats it. An exporter without nonces is believed two
-    numbers later than the last one seen after the listing, since one export may have been under
-    way. Says nothing of ``check_successor``, which must hold too.
+    listing, and the second snapshot repeats it. Says nothing of ``check_successor``, which must
+    hold too.
 
     Args:
         first: Read before the listing.
         second: Read after the nonce was written.
         nonce: Fresh in each cycle.
-        sequence_after_listing: Highest sequence seen after the listing had ended; ``None`` if
-            nobody looked.
 
     """
     if second.source is not Mode.REGISTRY:
         return f"a {second.source} snapshot knows no more than the roots that it came from"
-    if second.nonce is not None:
-        if first.nonce == nonce:
-            return "the nonce was known before the listing ended"
-        return None if second.nonce == nonce else "the snapshot does not repeat the nonce"
-    if sequence_after_listing is None:
-        return "the snapshot bears no nonce, and no sequence was seen after the listing"
-    if second.sequence < sequence_after_listing + 2:
-        return f"snapshot {second.sequence} may have begun before the listing ended"
-    return None
+    if first.nonce == nonce:
+        return "the nonce was known before the listing ended"
+    return None if second.nonce == nonce else "the registry snapshot does not repeat the nonce"

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import structlog
 
 from orphangc.core.model import ObjectKey, Outcome
+from orphangc.core.rules import Condition
 from orphangc.core.stored import stored_objects
 from orphangc.errors import OrphanGcError, RefusedError, StorageUnreachableError
 from orphangc.ports import (
@@ -227,7 +228,7 @@ class BatchWork:
         reason = f"{key} was deleted, and a root names it now"
         self.recheck.state.halt(reason, self.at)
         log.error("sweep.halted", reason=reason)
-        return RefusedError(self.recheck.state.halted() or reason)
+        return RefusedError(self.recheck.state.halted() or reason, guard=Condition.HALTED)
 
 
 def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

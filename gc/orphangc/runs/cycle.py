@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from orphangc.core.bounds import NEVER, Bound, BoundName, JobBounds, job_bounds
-from orphangc.core.conditions import Condition
 from orphangc.core.evidence import CycleEvidence, JobEvidence, JobState, mode_of
 from orphangc.core.judge import GLOBAL_GUARDS, Blocked, Judgement, judge_all
 from orphangc.core.model import Mode
 from orphangc.core.plan import Plan
+from orphangc.core.rules import Condition, Guard
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import oldest_retained
 from orphangc.core.tombstones import Tombstones
@@ -19,7 +19,8 @@ from orphangc.core.uris import Location
 from orphangc.errors import RefusedError
 from orphangc.ports import VerdictSink
 from orphangc.runs.confirming import confirmed, inventory_of
-from orphangc.runs.mark import Mark, cycle_evidence, mark, with_feeds, with_surveys
+from orphangc.runs.feeding import with_feeds
+from orphangc.runs.mark import Mark, cycle_evidence, mark, with_surveys
 from orphangc.runs.missing import expected_of, missing_of, missing_outside, wanted_of
 from orphangc.runs.observe import Outside, observe
 from orphangc.runs.planning import Found, Looked, plan_of
@@ -81,11 +82,15 @@ def run_cycle(
     if not (surveyed.jobs or marked.owners.keys or marked.roots or seen.unreadable):
         raise RefusedError(
             f"no job directory below {bases[0]} ({surveyed.objects} objects listed);"
-            " is this the storage root? Nothing was planned"
+            " is this the storage root? Nothing was planned",
+            guard=Guard.NO_ROOTS,
         )
     broken = [each for each in seen.unreadable if not each.is_acknowledged]
     if broken and not marked.jobs:
-        raise RefusedError(f"cannot read {broken[0].uri}: {broken[0].reason}; nothing was planned")
+        raise RefusedError(
+            f"cannot read {broken[0].uri}: {broken[0].reason}; nothing was planned",
+            guard=Guard.UNREADABLE_ROOT,
+        )
     evidence = cycle_evidence(
         seen, settings, is_tested_storage=outside.storage.is_tested, halted=halted
     )
@@ -186,10 +191,14 @@ def _bounds_of(
 
 
 def _oldest_retained(job: JobEvidence) -> int | None:
-    """Return the least id that any root or snapshot of the job retains."""
+    """Return the least id that any root or snapshot of the job, or HA metadata, retains.
+
+    Without roots and snapshots it is unknown, whatever HA metadata says: unknown keeps more.
+    """
     ids = [*job.retained_ids[:1]]
     ids += [o for each in job.snapshots if (o := oldest_retained(each)) is not None]
-    return min(ids, default=None)
+    held = [each for hold in job.holds for each in hold.retained_ids]
+    return min([*ids, *held]) if ids else None
 
 
 def _registry_times(job: JobEvidence) -> list[Bound]:
@@ -197,6 +206,8 @@ def _registry_times(job: JobEvidence) -> list[Bound]:
     if mode_of(job) is Mode.DERIVED:
         return []
     exported = [each for each in job.snapshots if each.source is Mode.REGISTRY]
+    if not exported:
+        return [Bound(BoundName.FIRST_SNAPSHOT, None)]
     bounds = [Bound(BoundName.FIRST_SNAPSHOT, exported[0].taken_at)]
     oldest = oldest_retained(exported[0])
     issued = [i.at for each in exported for i in each.issued if oldest is None or i.id > oldest]

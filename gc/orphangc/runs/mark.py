@@ -7,18 +7,20 @@ from dataclasses import dataclass, replace
 
 from orphangc.core.evidence import CycleEvidence, JobEvidence, Root, Survey
 from orphangc.core.gate import ClusterFacts, JobFacts
-from orphangc.core.live import LiveSet, UuidSet
+from orphangc.core.live import LiveSet
 from orphangc.core.model import JobId, Mode
 from orphangc.core.names import place_of_folder, uuid_of
 from orphangc.core.owners import Owners
+from orphangc.core.rules import Guard
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import EntryKind, RegistrySnapshot, resolve
 from orphangc.core.uris import Location, canonical
 from orphangc.errors import RefusedError
+from orphangc.runs.holding import holds_by_job, place_of, reported_ids
 from orphangc.runs.observe import Observation
 from orphangc.runs.roots import RootScan
 
-__all__ = ["Mark", "cycle_evidence", "mark", "owner_of", "with_feeds", "with_surveys"]
+__all__ = ["Mark", "cycle_evidence", "mark", "owner_of", "with_surveys"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,9 @@ def _entry_places(
             yield kind, canonical(resolve(path, snapshot.checkpoint_dir), settings.aliases)
         except ValueError as err:
             where = f"registry snapshot {snapshot.sequence} of job {snapshot.job_id}"
-            raise RefusedError(f"{where}: {err}; nothing was planned") from err
+            raise RefusedError(
+                f"{where}: {err}; nothing was planned", guard=Guard.REGISTRY
+            ) from err
 
 
 def _live_set(observation: Observation, named: Iterable[Location]) -> LiveSet:
@@ -137,8 +141,13 @@ def _jobs(
     bases: Sequence[Location],
     owners: Mapping[Location, str],
 ) -> dict[str, JobEvidence]:
-    """Return the evidence of every job that has a directory, or that Flink shows alive."""
+    """Return the evidence of every job that has a directory, or that somebody says is alive."""
     before, after = _facts_by_job(observation.before), _facts_by_job(observation.after)
+    held_before, held_after = (
+        holds_by_job(observation.ha_before),
+        holds_by_job(observation.ha_after),
+    )
+    by_folder = {root.folder: root for root in observation.roots}
     alive = {
         job_id
         for facts in (before, after)
@@ -146,7 +155,8 @@ def _jobs(
         if any(not one.is_globally_terminal for one in each)
     }
     jobs: dict[str, JobEvidence] = {}
-    for key in sorted({*owners.values(), *alive}):
+    exported = observation.exported
+    for key in sorted({*owners.values(), *alive, *held_before, *held_after, *exported}):
         directories = tuple(sorted((d for d, owner in owners.items() if owner == key), key=str))
         job_id = JobId("" if key in {str(directory) for directory in directories} else key)
         start, first, second = _ids(observation, bases, directories)
@@ -162,7 +172,13 @@ def _jobs(
             ids_after=second,
             before=before.get(job_id, ()),
             after=after.get(job_id, ()),
+            held_before=held_before.get(job_id, ()),
+            held_after=held_after.get(job_id, ()),
+            reported_ids=reported_ids(
+                (*before.get(job_id, ()), *after.get(job_id, ())), settings, by_folder
+            ),
             snapshots=_snapshots_of(observation.snapshots, job_id),
+            exported=exported.get(job_id),
             strangers=_strangers(key, observation, settings, owners),
         )
     return jobs
@@ -196,63 +212,6 @@ def _snapshots_of(
     return tuple(sorted(own, key=lambda each: (each.taken_at, each.sequence)))
 
 
-def with_feeds(
-    marked: Mark, settings: StorageRootSettings, held: Mapping[str, UuidSet]
-) -> dict[str, JobEvidence]:
-    """Return the jobs, each with the keys of the jobs in whose directories its state lies (R12).
-
-    By path, and by the UUIDs that the listing shows: a link, an alias that nobody stated, or a
-    copied checkpoint spell the same file otherwise. What a job was restored from counts as its
-    own: its first checkpoints refer to the same files.
-
-    Args:
-        marked: Roots and jobs.
-        settings: The aliases.
-        held: By job key: UUIDs of the live artifacts that the listing shows in its ``shared/``.
-
-    """
-    by_folder = {root.folder: root for root in marked.roots}
-    return {
-        key: _with_feeds(job, marked, held, restored=_restored_from(job, settings, by_folder))
-        for key, job in marked.jobs.items()
-    }
-
-
-def _restored_from(
-    job: JobEvidence, settings: StorageRootSettings, by_folder: Mapping[Location, Root]
-) -> tuple[set[Location], list[Root]]:
-    """Return the places that the job was restored from, and the roots read there."""
-    paths = [facts.restored.external_path for facts in job.facts if facts.restored is not None]
-    paths += [each.path for snapshot in job.snapshots for each in snapshot.restored]
-    places = {place for path in paths if (place := _place(path, settings)) is not None}
-    return places, [by_folder[place] for place in places if place in by_folder]
-
-
-def _place(path: str | None, settings: StorageRootSettings) -> Location | None:
-    """Return the place of a path that Flink reports, ``None`` for its word for "no place"."""
-    try:
-        return None if path is None else canonical(path, settings.aliases)
-    except ValueError:
-        return None
-
-
-def _with_feeds(
-    job: JobEvidence,
-    marked: Mark,
-    held: Mapping[str, UuidSet],
-    *,
-    restored: tuple[set[Location], list[Root]],
-) -> JobEvidence:
-    places, roots = restored
-    files = [root.files for root in (*job.own_roots, *roots)]
-    folders = places | {folder for each in files for folder in each}
-    owners = marked.owners.keys
-    fed = {owner for folder in folders if (owner := owner_of(folder, owners)) is not None}
-    named = [names.uuids for each in files for names in each.values()] if held else []
-    fed |= {key for key, uuids in held.items() if any(uuids.contains(*n).any() for n in named)}
-    return replace(job, feeds=frozenset(fed - {job.key}))
-
-
 def _strangers(
     key: str,
     observation: Observation,
@@ -266,7 +225,7 @@ def _strangers(
             if job_id == key or facts.is_globally_terminal:
                 continue
             own = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
-            places = (place for path in own if (place := _place(path, settings)) is not None)
+            places = (place for path in own if (place := place_of(path, settings)) is not None)
             if any(owner_of(place, owners) == key for place in places):
                 found.add(job_id)
     return frozenset(found)
@@ -322,6 +281,7 @@ def cycle_evidence(
         unreadable=observation.unreadable,
         gate_errors=observation.gate_errors,
         halted=halted,
-        is_registry_mode=any(each.source is Mode.REGISTRY for each in observation.snapshots),
+        is_registry_mode=bool(observation.exported)
+        or any(each.source is Mode.REGISTRY for each in observation.snapshots),
         looked_until=after.local if time.now is None else after.now,
     )

@@ -1,37 +1,56 @@
-"""Gathering the facts of one cycle, in the only order that is safe (R11).
+"""Gathering the facts of one cycle, in the only order that is safe (R11, R14).
 
-Gate and latest completed id (L0), then root names (S0), then roots (S1), then the listing, then
-roots again (S2), then the gate once more, later than Flink's REST cache. What S1 and S2 show
-together is protected; a root that stood through all of it proves that nothing hid from both.
+First registry snapshots (E1), gate and latest completed id (L0), then root names (S0), then roots
+(S1), then the listing, then a nonce and the snapshots that repeat it (E2), then roots again (S2),
+then the gate once more, later than Flink's REST cache. What S1 and S2 show together is protected;
+a root that stood through all of it proves that nothing hid from both. Where a registry was
+exported, E2 proves it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
+from typing import Protocol, TypeVar
 
 from orphangc.core.evidence import Root, UnreadableRoot
-from orphangc.core.gate import ClusterFacts, external_paths
-from orphangc.core.model import ObjectKey
+from orphangc.core.exported import Exported
+from orphangc.core.gate import ClusterFacts
+from orphangc.core.ha import HaFacts
+from orphangc.core.model import JobId, ObjectKey
 from orphangc.core.names import METADATA_NAME
 from orphangc.core.settings import StorageRootSettings
-from orphangc.core.snapshot import RegistrySnapshot, resolve
-from orphangc.core.uris import Location, canonical
+from orphangc.core.snapshot import RegistrySnapshot
+from orphangc.core.uris import Location
 from orphangc.engine import Engine, Listed, ListingHints
 from orphangc.errors import (
     OrphanGcError,
     RegistryUnavailableError,
     StorageUnreachableError,
 )
-from orphangc.ports import Extras, JobRegistry, Progress, Storage, StoreTime, Waiter
+from orphangc.ports import (
+    ExportFolder,
+    Extras,
+    HaMetadata,
+    JobRegistry,
+    Progress,
+    Storage,
+    StoreTime,
+    Waiter,
+)
+from orphangc.runs.asking import Asking, first_look
+from orphangc.runs.reported import reported_places
 from orphangc.runs.roots import RootReader, RootScan, RootsRead, scan_roots
 
-__all__ = ["Observation", "Outside", "observe", "read_root_at", "reported_places"]
+__all__ = ["Observation", "Outside", "observe", "read_root_at"]
 
 _SAMPLE = 4096
 _WORTH_A_HINT = 16
 """Names that a root refers to in one folder; fewer say nothing of a key space."""
+
+_FactsT_co = TypeVar("_FactsT_co", covariant=True)
 
 _LATER = 1.0
 """Seconds beyond the age of a cached answer: it must be surely older than the new one."""
@@ -45,12 +64,14 @@ class Outside:
         storage: The storage root to collect.
         extra: Storages whose checkpoints may refer to it.
         registries: Flink clusters.
-        snapshots: Reads the registry snapshots as they are now.
+        snapshots: Reads the registry snapshots that lie anywhere as they are now.
+        exports: Opens the folders that exporters write into.
         open_storage: Opens any other place that somebody reports a root at.
         engine: Lists the storage root, and passes over what it listed.
         wait: Waits.
         progress: Is told how far the cycle has come.
         extras: Tells what a listing does not show; ``None`` where nobody can, or need.
+        ha: Who tells which jobs are not over.
 
     """
 
@@ -62,7 +83,9 @@ class Outside:
     engine: Engine
     wait: Waiter
     progress: Progress
+    exports: Callable[[], Sequence[ExportFolder]] = tuple
     extras: Extras | None = None
+    ha: Sequence[HaMetadata] = ()
 
     @property
     def bases(self) -> tuple[Storage, ...]:
@@ -79,13 +102,16 @@ class Observation:
         time_after: The same after everything was read.
         before: What each cluster said first.
         after: What it said last.
-        gate_errors: Clusters without a usable answer.
+        gate_errors: Clusters, namespaces and ZooKeepers without a usable answer.
+        ha_before: What each namespace and ZooKeeper said first.
+        ha_after: What it said last.
         at_start: S0.
         first: S1.
         second: S2.
         elsewhere: Roots at reported places outside all bases.
         elsewhere_unreadable: The same, unreadable.
-        snapshots: Registry snapshots, those read before the listing first.
+        snapshots: All registry snapshots that were read, those before the listing first.
+        exported: What each exporter answered.
         listed: How the listing between S1 and S2 went.
 
     """
@@ -95,12 +121,15 @@ class Observation:
     before: tuple[ClusterFacts, ...]
     after: tuple[ClusterFacts, ...]
     gate_errors: tuple[str, ...]
+    ha_before: tuple[HaFacts, ...]
+    ha_after: tuple[HaFacts, ...]
     at_start: tuple[RootScan, ...]
     first: tuple[RootsRead, ...]
     second: tuple[RootsRead, ...]
     elsewhere: tuple[Root, ...]
     elsewhere_unreadable: tuple[UnreadableRoot, ...]
     snapshots: tuple[RegistrySnapshot, ...]
+    exported: Mapping[JobId, Exported]
     listed: Listed
 
     @property
@@ -127,17 +156,31 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
     """
     time = outside.storage.now()
     snapshots = list(outside.snapshots())
+    asking = first_look(
+        outside.exports(),
+        bases=[base.location for base in outside.bases],
+        aliases=settings.aliases,
+        wait=outside.wait,
+        clock=outside.storage.now,
+    )
     before, errors_before = _ask(outside.registries)
+    ha_before, ha_errors_before = _ask(outside.ha)
     at_start = tuple(scan_roots(base) for base in outside.bases)
     outside.progress("roots", 0)
     first = tuple(reader.collect(base) for base in outside.bases)
     _check_extra_roots(outside, first)
     listed = _list(outside, first[0])
+    exported = _ask_exporters(outside, settings, asking, before, now=time.now or time.local)
+    snapshots += [each for each in outside.snapshots() if each not in snapshots]
+    snapshots += [each for answer in exported.values() for each in answer.snapshots]
     second = tuple(reader.collect(base) for base in outside.bases)
     _let_the_cache_expire(outside, before)
     after, errors_after = _ask(outside.registries)
-    snapshots += [each for each in outside.snapshots() if each not in snapshots]
-    places, unusable = reported_places((*before, *after), snapshots, settings)
+    ha_after, ha_errors_after = _ask(outside.ha)
+    errors = (*errors_before, *ha_errors_before, *errors_after, *ha_errors_after)
+    places, unusable = reported_places(
+        (*before, *after), snapshots, settings, ha=(*ha_before, *ha_after)
+    )
     read = {root.folder for part in (*first, *second) for root in part.roots}
     elsewhere = [
         found
@@ -152,19 +195,47 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
         time_after=outside.storage.now(),
         before=before,
         after=after,
-        gate_errors=tuple(dict.fromkeys((*errors_before, *errors_after))),
+        gate_errors=tuple(dict.fromkeys(errors)),
+        ha_before=ha_before,
+        ha_after=ha_after,
         at_start=at_start,
         first=first,
         second=second,
         elsewhere=tuple(each for each in elsewhere if isinstance(each, Root)),
         elsewhere_unreadable=tuple(e for e in elsewhere if isinstance(e, UnreadableRoot)),
         snapshots=tuple(snapshots),
+        exported=exported,
         listed=listed,
     )
 
 
-def _ask(registries: Sequence[JobRegistry]) -> tuple[tuple[ClusterFacts, ...], list[str]]:
-    """Return every cluster's facts, and why some gave none: their jobs stay blocked."""
+def _ask_exporters(
+    outside: Outside,
+    settings: StorageRootSettings,
+    asking: Asking,
+    before: Iterable[ClusterFacts],
+    *,
+    now: datetime,
+) -> Mapping[JobId, Exported]:
+    """Return what the exporters of all jobs answered that are not known to be over."""
+    known = {job_id: facts for cluster in before for job_id, facts in cluster.jobs.items()}
+    over = {job_id for job_id, facts in known.items() if facts.is_globally_terminal}
+    if asking.jobs:
+        outside.progress("registry", 0)
+    return asking.second_look(
+        ended=lambda job_id: settings.is_declared_ended(job_id) or job_id in over,
+        bases=[base.location for base in outside.bases],
+        now=now,
+        patience=settings.registry_wait,
+    )
+
+
+class _Asked(Protocol[_FactsT_co]):
+    def observe(self) -> _FactsT_co: ...
+
+
+def _ask(registries: Sequence[_Asked[_FactsT_co]]) -> tuple[tuple[_FactsT_co, ...], list[str]]:
+    """Return everybody's facts, and why some gave none: all jobs stay blocked."""
     facts, errors = [], []
     for registry in registries:
         try:
@@ -211,27 +282,6 @@ def _let_the_cache_expire(outside: Outside, before: Sequence[ClusterFacts]) -> N
     """Wait until an answer of Flink's REST API must be newer than the last listing (R11)."""
     if before:
         outside.wait(max(cluster.cache_seconds for cluster in before) + _LATER)
-
-
-def reported_places(
-    clusters: Iterable[ClusterFacts],
-    snapshots: Iterable[RegistrySnapshot],
-    settings: StorageRootSettings,
-) -> tuple[list[Location], list[UnreadableRoot]]:
-    """Return every checkpoint folder that somebody reports or pins (R4), and what is no place."""
-    paths = {path for cluster in clusters for path in external_paths(cluster)}
-    for snapshot in snapshots:
-        own = (*(e.path for e in snapshot.retained), *(e.path for e in snapshot.restored))
-        paths.update(resolve(path, snapshot.checkpoint_dir) for path in own)
-    paths.update(settings.pin)
-    places: set[Location] = set()
-    unusable: list[UnreadableRoot] = []
-    for path in sorted(paths):
-        try:
-            places.add(canonical(path, settings.aliases))
-        except ValueError as err:
-            unusable.append(UnreadableRoot(uri=path, reason=str(err), sha256=""))
-    return sorted(places, key=str), unusable
 
 
 def read_root_at(

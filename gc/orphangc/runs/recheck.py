@@ -12,15 +12,26 @@ import pyarrow as pa
 
 from orphangc.core.columns import Recogniser
 from orphangc.core.evidence import JobEvidence, JobState, Root, UnreadableRoot
-from orphangc.core.gate import ClusterFacts, JobFacts, gate_problem, is_same_incarnation
+from orphangc.core.gate import (
+    ClusterFacts,
+    JobFacts,
+    gate_problem,
+    is_same_incarnation,
+    layout_problem,
+)
+from orphangc.core.ha import HaFacts
 from orphangc.core.live import UuidSet
 from orphangc.core.model import JobId
+from orphangc.core.names import uuid_of
+from orphangc.core.rules import Condition, Guard
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Location
 from orphangc.errors import OrphanGcError, RefusedError, RegistryUnavailableError
 from orphangc.ports import LISTING_SCHEMA
 from orphangc.runs.lock import Lock
-from orphangc.runs.observe import Outside, read_root_at, reported_places
+from orphangc.runs.observe import Outside, read_root_at
+from orphangc.runs.registry_watch import RegistryWatch
+from orphangc.runs.reported import reported_places
 from orphangc.runs.roots import RootReader
 from orphangc.runs.sharing import Shared
 from orphangc.runs.state import RootState
@@ -42,6 +53,8 @@ class Watched:
         key: Names it in messages.
         after: What REST said of it at the end of the cycle, by each cluster that knows it.
         stable: Newest root folder of a living job, which must still be there.
+        held_by: What said that the job is not over, which nothing else may say by now.
+        epoch: Of the JobManager that exports its registry, if the deletion rests on that.
 
     """
 
@@ -49,6 +62,8 @@ class Watched:
     key: str
     after: tuple[JobFacts, ...]
     stable: Location | None
+    held_by: frozenset[str] = frozenset()
+    epoch: str | None = None
 
 
 def watched(jobs: Iterable[JobEvidence]) -> tuple[Watched, ...]:
@@ -63,11 +78,26 @@ def watched(jobs: Iterable[JobEvidence]) -> tuple[Watched, ...]:
             job_id=job.job_id,
             key=job.key,
             after=job.after,
-            stable=None if job.state is JobState.ENDED or latest is None else latest.folder,
+            stable=_stable_of(job),
+            held_by=frozenset(hold.uri for hold in job.holds),
+            epoch=_epoch_of(job),
         )
         for job in jobs
-        for latest in [job.latest]
     )
+
+
+def _stable_of(job: JobEvidence) -> Location | None:
+    """Return the root that a living job's evidence rests on; a registry needs none (T2)."""
+    if job.state is JobState.ENDED or job.latest is None or _epoch_of(job) is not None:
+        return None
+    return job.latest.folder
+
+
+def _epoch_of(job: JobEvidence) -> str | None:
+    exported = job.exported
+    if exported is None or exported.second is None or job.state is JobState.ENDED:
+        return None
+    return exported.second.jm_epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +137,8 @@ def _as_listing(rows: pa.RecordBatch) -> pa.RecordBatch:
 class Recheck:
     """Looks again, and stops the sweep where the evidence of its cycle no longer holds.
 
+    Exporters are not asked again: any snapshot newer than the cycle's is as good (T2).
+
     Attributes:
         outside: The same ports as the cycle's.
         settings: The same settings.
@@ -124,18 +156,22 @@ class Recheck:
     state: RootState
     lock: Lock
     _clusters: Sequence[ClusterFacts] = ()
+    _ha: Sequence[HaFacts] = ()
+    _registries: RegistryWatch = field(init=False)
     _named: UuidSet = field(default_factory=UuidSet)
     _present: frozenset[tuple[str, str]] = frozenset()
     _shared: Shared[Now] = field(init=False)
 
     def __post_init__(self) -> None:
         """Let those who ask at the same time share a look."""
+        epochs = {job.job_id: job.epoch for job in self.jobs if job.epoch is not None}
+        self._registries = RegistryWatch(self.outside.exports, epochs)
         self._shared = Shared(self._look)
 
     def look(self) -> Now:
         """Return what roots name now, after making sure that everything else is as it was.
 
-        Lock, halt and gate are asked while the roots are listed: none waits for another.
+        Lock, halt, gate and registries are asked while the roots are listed; none waits.
 
         Raises:
             RefusedError: A job was started again, its settings changed, or Flink does not
@@ -162,8 +198,9 @@ class Recheck:
         return self._shared.fresh(patience=patience)
 
     def _look(self) -> Now:
-        with ThreadPoolExecutor(2) as pool:
-            asking = [pool.submit(_told, check) for check in (self._check_gate, self._check_state)]
+        checks = (self._check_gate, self._check_state, self._registries.look)
+        with ThreadPoolExecutor(len(checks)) as pool:
+            asking = [pool.submit(_told, check) for check in checks]
             found = list(self._below_bases())
             problems = [each.result() for each in asking]
         found += self._elsewhere(found)
@@ -180,6 +217,8 @@ class Recheck:
 
         Names of a root that has gone stay: they can only keep more, and a sweep is short.
         """
+        names = (path.rpartition("/")[2] for path in self._registries.new_paths())
+        self._named.update(uuid for name in names if (uuid := uuid_of(name)) is not None)
         for root in found:
             if _identity(root) not in self._present:
                 for hi, lo in _uuids(root):
@@ -190,7 +229,7 @@ class Recheck:
         self.lock.check()
         halted = self.state.halted()
         if halted is not None:
-            raise RefusedError(halted)
+            raise RefusedError(halted, guard=Condition.HALTED)
 
     def _below_bases(self) -> Iterator[Root | UnreadableRoot]:
         """Yield every root below the bases."""
@@ -202,7 +241,9 @@ class Recheck:
     def _elsewhere(self, found: Sequence[Root | UnreadableRoot]) -> list[Root | UnreadableRoot]:
         """Return the roots that Flink reports elsewhere (R4)."""
         seen = {each.folder for each in found if isinstance(each, Root)}
-        places, unusable = reported_places(self._clusters, (), self.settings)
+        places, unusable = reported_places(
+            self._clusters, self._registries.snapshots, self.settings, ha=self._ha
+        )
         read = [
             each
             for place in places
@@ -219,17 +260,20 @@ class Recheck:
             if job.stable is not None and job.stable not in folders:
                 raise RefusedError(
                     f"checkpoint {job.stable} of job {job.key} was subsumed during the sweep;"
-                    " stopped, the next run goes on"
+                    " stopped, the next run goes on",
+                    guard=Guard.UNSTABLE_ROOT,
                 )
 
     def _check_gate(self) -> None:
         """Take down what Flink says, and make sure that every job is what the cycle saw."""
         try:
             self._clusters = [registry.observe() for registry in self.outside.registries]
+            self._ha = [each.observe() for each in self.outside.ha]
         except RegistryUnavailableError as err:
-            raise RefusedError(f"{err}; stopped") from err
+            raise RefusedError(f"{err}; stopped", guard=Condition.GATE_NOT_SEEN) from err
         for job in self.jobs:
             _check_job(job, self._clusters)
+            _check_holds(job, self._ha)
 
 
 def _told(check: Callable[[], None]) -> OrphanGcError | None:
@@ -245,15 +289,29 @@ def _check_job(job: Watched, clusters: Sequence[ClusterFacts]) -> None:
     job_id = job.job_id
     now = [each.jobs[job_id] for each in clusters if job_id in each.jobs]
     if len(now) != len(job.after):
-        raise RefusedError(f"job {job_id} appeared or vanished during the sweep; stopped")
+        raise RefusedError(
+            f"job {job_id} appeared or vanished during the sweep; stopped", guard=Guard.GATE
+        )
     for before, after in zip(job.after, now, strict=True):
         if before.is_globally_terminal and after.is_globally_terminal:
             continue
         if not is_same_incarnation(before, after):
-            raise RefusedError(f"job {job_id} was started again during the sweep; stopped")
-        problem = gate_problem(after)
+            raise RefusedError(
+                f"job {job_id} was started again during the sweep; stopped", guard=Guard.GATE
+            )
+        problem = gate_problem(after) if job.epoch is None else layout_problem(after)
         if problem is not None:
-            raise RefusedError(f"{problem}; stopped")
+            raise RefusedError(f"{problem}; stopped", guard=Guard.GATE)
+
+
+def _check_holds(job: Watched, asked: Sequence[HaFacts]) -> None:
+    """Make sure that nobody has taken the job up since the cycle looked."""
+    for facts in asked:
+        for hold in facts.holds:
+            if hold.job_id == job.job_id and hold.uri not in job.held_by:
+                raise RefusedError(
+                    f"{hold.uri} holds job {job.job_id} by now; stopped", guard=Guard.GATE
+                )
 
 
 def _acknowledged(unreadable: Sequence[UnreadableRoot]) -> Sequence[UnreadableRoot]:
@@ -265,7 +323,9 @@ def _acknowledged(unreadable: Sequence[UnreadableRoot]) -> Sequence[UnreadableRo
     """
     for each in unreadable:
         if not each.is_acknowledged:
-            raise RefusedError(f"cannot read {each.uri}: {each.reason}; stopped")
+            raise RefusedError(
+                f"cannot read {each.uri}: {each.reason}; stopped", guard=Guard.UNREADABLE_ROOT
+            )
     return unreadable
 
 

@@ -38,7 +38,7 @@ from orphangc.runs.recovery import Recovered
 from orphangc.runs.roots import RootReader
 from orphangc.runs.shards import Shards
 from orphangc.runs.state import RootState
-from orphangc.runs.sweep_result import SweepResult, code_of, exit_code_of, why_not
+from orphangc.runs.sweep_result import SweepResult, code_of, exit_code_of
 
 __all__ = ["Sweep"]
 
@@ -139,10 +139,7 @@ class Sweep:
 
     def _note_refusals(self, cycle: Cycle) -> None:
         for key, view in cycle.views.items():
-            reason = why_not(view)
-            if reason is not None:
-                self.result.refused[key] = reason
-                log.warning("job.refused", job_id=key, reason=reason)
+            self.result.refuse(key, view)
 
     def _act(self, plan: Plan, planned: Shards, cycle: Cycle, fresh: Fresh) -> None:
         """Mind the tombstones of all shards, and only then delete."""

@@ -12,7 +12,7 @@ from orphangc.errors import ExitCode, OrphanGcError, RefusedError
 from orphangc.runs.cycle import Cycle
 from orphangc.runs.verdicts import JobView
 
-__all__ = ["SweepResult", "code_of", "exit_code_of", "why_not"]
+__all__ = ["SweepResult", "code_of", "exit_code_of"]
 
 
 @dataclass(slots=True)
@@ -24,6 +24,7 @@ class SweepResult:
         bytes: The same in bytes.
         stopped_by: What ended it early, ``None`` if nothing did.
         refused: Jobs that a guard or an unmet condition kept from deletion, with the reason.
+        unmet: The same jobs with each guard or condition by its name, and what it says.
         exit_code: What the run amounts to.
 
     """
@@ -32,6 +33,7 @@ class SweepResult:
     bytes: Counter[tuple[str, str]] = field(default_factory=Counter)
     stopped_by: BaseException | None = None
     refused: dict[str, str] = field(default_factory=dict)
+    unmet: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     exit_code: int = ExitCode.DONE
 
     @property
@@ -54,14 +56,20 @@ class SweepResult:
             for name in sorted(self.objects)
         }
 
+    def refuse(self, key: str, view: JobView) -> None:
+        """Note why nothing of a job may be deleted, if nothing may."""
+        unmet = _unmet_of(view)
+        if unmet:
+            self.unmet[key] = unmet
+            self.refused[key] = "; ".join(f"{name}: {message}" for name, message in unmet)
 
-def why_not(view: JobView) -> str | None:
-    """Return why nothing of a job may be deleted."""
-    if view.judgement.refused is not None:
-        return f"{view.judgement.refused.guard}: {view.judgement.refused.message}"
-    if view.judgement.blocked:
-        return "; ".join(f"{each.condition}: {each.message}" for each in view.judgement.blocked)
-    return None
+
+def _unmet_of(view: JobView) -> tuple[tuple[str, str], ...]:
+    """Return the guard that voided a job, or else the conditions that are unmet."""
+    refused, blocked = view.judgement.refused, view.judgement.blocked
+    if refused is not None:
+        return ((refused.guard, refused.message),)
+    return tuple((each.condition, each.message) for each in blocked)
 
 
 def code_of(err: BaseException) -> int:

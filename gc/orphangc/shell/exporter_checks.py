@@ -10,7 +10,7 @@ from orphangc.core.model import JobId
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import canonical
 from orphangc.errors import UnreadableSnapshotError
-from orphangc.runs.asking import newest
+from orphangc.runs.newest import newest
 from orphangc.shell.clock import now
 from orphangc.shell.compose import open_exports
 from orphangc.shell.health import Check, Health

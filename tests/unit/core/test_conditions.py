@@ -8,6 +8,7 @@ from builders import (
     JOB,
     T0,
     a_cycle,
+    a_hold,
     a_job,
     a_root,
     a_snapshot,
@@ -41,6 +42,7 @@ def of_version(version: str):
 CASES = {
     Condition.CLOSED_WORLD: (a_job(), a_cycle(is_closed_world=False)),
     Condition.JOB_STATE_UNKNOWN: (a_job(before=(), after=()), a_cycle()),
+    Condition.HELD_BY_HA: (an_ended_job(held_after=(a_hold(43),)), a_cycle()),
     Condition.GATE_NOT_SEEN: (a_job(), a_cycle(gate_errors=("http://flink:8081: timeout",))),
     Condition.NOT_QUIET: (
         an_ended_job(survey=a_survey(newest_modified_at=ago("6d"))),
@@ -229,3 +231,39 @@ def test_what_is_due_is_judged_even_where_a_guard_refuses() -> None:
     judgement = judge(a_job(job_id=""), a_cycle(is_closed_world=False))
     assert judgement.refused is not None
     assert [each.condition for each in judgement.blocked] == [Condition.CLOSED_WORLD]
+
+
+@pytest.mark.parametrize("when", ["held_before", "held_after"])
+@pytest.mark.parametrize("source", ["declared", "terminal", "neither"])
+def test_a_job_that_something_holds_is_suspended_whatever_else_is_said(when, source) -> None:
+    """R13: suspended is not dead, against a statement and against a terminal answer of REST."""
+    rest = {"before": OVER, "after": OVER} if source == "terminal" else {}
+    job = an_ended_job(
+        is_declared_ended=source == "declared",
+        **{"before": (), "after": (), **rest},
+        **{when: (a_hold(43),)},
+    )
+    assert job.state is JobState.SUSPENDED
+    assert blocks(job) == [Condition.HELD_BY_HA]
+
+
+def test_a_job_that_is_held_and_shown_running_is_just_running() -> None:
+    """HA metadata of a running job is as it should be."""
+    job = a_job(held_before=(a_hold(43),), held_after=(a_hold(43),))
+    assert (job.state, blocks(job)) == (JobState.RUNNING, [])
+
+
+def test_a_job_that_ran_and_is_held_and_not_shown_any_more_is_blocked() -> None:
+    """It was suspended during the listing, or its cluster is gone."""
+    for after in ((), OVER):
+        job = a_job(held_after=(a_hold(43),), after=after)
+        assert Condition.HELD_BY_HA in blocks(job)
+
+
+def test_a_resource_that_holds_a_job_is_named_with_its_words() -> None:
+    """An operator has to know what to delete or resume."""
+    hold = a_hold(
+        cluster="", uri="kubernetes:flink/FlinkDeployment/orders", states=("suspended", "job X")
+    )
+    (blocked,) = judge(an_ended_job(held_after=(hold,)), a_cycle()).blocked
+    assert "FlinkDeployment/orders holds the job (suspended, job X)" in blocked.message

@@ -12,6 +12,7 @@ from builders import (
     a_broken_root,
     a_checkpoint,
     a_cycle,
+    a_hold,
     a_job,
     a_root,
     a_snapshot,
@@ -68,6 +69,10 @@ CASES = {
     Guard.ENDED_JOB_IS_RUNNING: (a_job(is_declared_ended=True), a_cycle()),
     Guard.NO_ROOTS: (
         a_job(own_roots=(), ids_at_start=NO_IDS, ids_before=NO_IDS, ids_after=NO_IDS),
+        a_cycle(),
+    ),
+    Guard.RETAINED_ROOT_MISSING: (
+        a_job(held_before=(a_hold(41, 42, 43),), held_after=(a_hold(41, 42, 43),)),
         a_cycle(),
     ),
     Guard.MISPLACED_ROOT: (
@@ -561,3 +566,76 @@ def test_the_slack_is_the_operators() -> None:
     """R29: configuration moves the margins, never the rules."""
     cycle = a_cycle(skew_seconds=60.0, margins=SafetyMargins(clock_skew=ahead("10s") - T0))
     assert refusal(cycle=cycle) is Guard.CLOCK_SKEW
+
+
+# --------------------------------------------------------------------------- HA metadata
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ((42, 43), (42, 43), None),
+        ((42, 43), (43, 44), None),
+        ((41, 42), (42, 43), None),
+        ((41,), (44,), None),
+        ((), (41,), None),
+        ((41,), (), None),
+        ((41, 42), (41, 42), Guard.RETAINED_ROOT_MISSING),
+        ((41,), (41,), Guard.RETAINED_ROOT_MISSING),
+        ((44, 43), (44, 43), Guard.RETAINED_ROOT_MISSING),
+    ],
+)
+def test_an_id_that_was_retained_all_the_time_must_be_seen_as_a_root(
+    before, after, expected
+) -> None:
+    """R4, R8: its metadata was there before its entry, and goes after it."""
+    job = a_job(held_before=(a_hold(*before),), held_after=(a_hold(*after),))
+    assert refusal(job) is expected
+
+
+@pytest.mark.parametrize("gone_from", ["ids_before", "ids_after"])
+def test_a_retained_root_that_one_listing_does_not_show_refuses(gone_from: str) -> None:
+    """R11: seen once is not seen all the time: that listing may hide more."""
+    hold = (a_hold(42, 43),)
+    job = a_job(held_before=hold, held_after=hold, **{gone_from: frozenset({43})})
+    assert refusal(job) is Guard.RETAINED_ROOT_MISSING
+
+
+def test_the_same_id_of_two_clusters_is_not_the_same_entry() -> None:
+    """Ids are numbers of one counter each."""
+    other = a_hold(41, cluster="kubernetes:flink/others", uri="kubernetes:flink/configmaps/o")
+    job = a_job(held_before=(a_hold(41),), held_after=(other,))
+    assert refusal(job, guards={k: GUARDS[k] for k in [Guard.RETAINED_ROOT_MISSING]}) is None
+
+
+def test_a_root_that_flink_reports_elsewhere_counts_as_seen() -> None:
+    """Claimed checkpoints, and savepoints in the completed store of Flink before 1.15."""
+    hold = (a_hold(41, 42, 43),)
+    job = a_job(held_before=hold, held_after=hold, reported_ids=frozenset({41}))
+    assert refusal(job) is None
+
+
+def test_a_missing_retained_root_is_named_with_its_job_and_where_it_stands() -> None:
+    """What to look for, and who says so."""
+    hold = a_hold(41)
+    message = judge(a_job(held_before=(hold,), held_after=(hold,)), a_cycle()).refused.message
+    assert "checkpoint 41" in message
+    assert JOB in message
+    assert hold.uri in message
+
+
+def test_two_clusters_with_ha_metadata_of_one_job_refuse() -> None:
+    """R3: at most one of them is what REST shows."""
+    other = a_hold(43, cluster="kubernetes:flink/others", uri="kubernetes:flink/configmaps/o")
+    both = (a_hold(43), other)
+    assert refusal(a_job(held_before=both, held_after=both)) is Guard.TWO_OWNERS
+    assert refusal(a_job(held_before=(other,), held_after=(a_hold(43),))) is Guard.TWO_OWNERS
+    resource = a_hold(cluster="", uri="kubernetes:flink/FlinkDeployment/orders")
+    assert refusal(a_job(held_before=(a_hold(43),), held_after=(resource,))) is None
+
+
+def test_a_suspended_job_without_any_root_refuses_though_it_is_declared_ended() -> None:
+    """R8: what HA metadata holds has something to go on from."""
+    nothing = {"own_roots": (), "ids_at_start": NO_IDS, "ids_before": NO_IDS, "ids_after": NO_IDS}
+    assert refusal(an_ended_job(**nothing)) is None
+    assert refusal(an_ended_job(held_after=(a_hold(),), **nothing)) is Guard.NO_ROOTS

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import ValidationError
 
-from builders import JOB, NAME, T0, a_cycle, a_job, a_root, a_snapshot, ago, an_ended_job
+from builders import JOB, NAME, T0, a_cycle, a_hold, a_job, a_root, a_snapshot, ago, an_ended_job
 from orphangc.core.bounds import Bound, BoundName
 from orphangc.core.conditions import Condition
 from orphangc.core.evidence import JobState
@@ -23,11 +23,9 @@ from orphangc.core.plan import (
     Plan,
     ReportedPart,
     Tally,
-    evidence_of,
-    job_part,
-    root_part,
     tallies_of,
 )
+from orphangc.core.plan_parts import evidence_of, job_part, root_part
 from orphangc.core.settings import StorageRootSettings
 
 FILE = f"{JOB}/shared/{NAME}"
@@ -157,6 +155,7 @@ OTHER_WORDS = {
     "quarantine_period": "1s",
     "clock_skew": "1s",
     "quiet_period": "1s",
+    "registry_wait": "1s",
     "inventory_max_age": "1s",
     "uploads": "forbidden",
     "versions": "failed",
@@ -167,6 +166,8 @@ OTHER_ENDS = {
     "ended_job": ["all"],
     "alias": ["s3://x=s3://y"],
     "flink_rest": ["http://x"],
+    "kubernetes_ha": ["flink"],
+    "zookeeper_ha": ["zk:2181/flink"],
     "unsafe_acknowledge_root": [f"s3://b/x={'0' * 64}"],
     "scope": ["taskowned"],
     "blocked": [],
@@ -308,14 +309,18 @@ def test_savepoints_are_not_among_the_retained_checkpoints() -> None:
 
 
 def test_the_evidence_names_every_source_once() -> None:
-    """Design, section 4: metadata, snapshot, rest, operator."""
-    job = an_ended_job(own_roots=(a_root(42),), snapshots=(a_snapshot(),))
+    """Design, section 4: metadata, snapshot, rest, kubernetes, operator."""
+    hold = (a_hold(41, 42),)
+    job = an_ended_job(
+        own_roots=(a_root(42),), snapshots=(a_snapshot(),), held_before=hold, held_after=hold
+    )
     parts = evidence_of(job, a_cycle(), ["http://a", "http://b"])
     assert [(each.source, each.uri, each.sequence, each.taken_at) for each in parts] == [
         (EvidenceSource.METADATA, f"s3://bucket/checkpoints/{JOB}/chk-42", 42, ago("10d")),
         (EvidenceSource.SNAPSHOT, f"s3://bucket/checkpoints/{JOB}", 17, ago("5m")),
         (EvidenceSource.REST, "http://a", None, T0),
         (EvidenceSource.REST, "http://b", None, T0),
+        (EvidenceSource.KUBERNETES, hold[0].uri, 42, T0),
         (EvidenceSource.OPERATOR, "ended-job", None, None),
     ]
 

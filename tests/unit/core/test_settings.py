@@ -36,11 +36,14 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         "allow_short_grace_period": False,
         "scope": ("shared",),
         "registry": (),
+        "registry_wait": timedelta(minutes=5),
         "extra_roots": (),
         "closed_world": False,
         "ended_job": (),
         "owner": None,
         "flink_rest": (),
+        "kubernetes_ha": (),
+        "zookeeper_ha": (),
         "alias": (),
         "pin": (),
         "max_delete_share": 0.5,
@@ -456,3 +459,26 @@ def test_an_inventory_of_another_kind_of_store_is_refused(places: dict[str, str]
     """Its rows would be of keys that mean something else there."""
     with pytest.raises(ValidationError, match="inventory"):
         StorageRootSettings.model_validate(places)
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        (
+            "kubernetes_ha",
+            ["flink", "team-a", "a", "0a"],
+            ["", "-a", "a-", "Team", "a/b", "a b", "a" * 64, "a.b", "flink\n"],
+        ),
+        (
+            "zookeeper_ha",
+            ["zk:2181", "a:1,b:2/flink", "10.0.0.1:2181/flink/team", "[::1]:2181/flink"],
+            ["", "zk", "zk:2181,", "u:p@zk:2181", "zk:2181/a?b", "/flink", "http://zk:2181"],
+        ),
+    ],
+)
+def test_who_tells_what_is_alive_is_named_exactly(name: str, good: list, bad: list) -> None:
+    """A mistyped one would show no job alive."""
+    assert getattr(said(**{name: good}), name) == tuple(good)
+    for each in bad:
+        with pytest.raises(ValidationError, match=name):
+            said(**{name: [each]})

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from builders import a_checkpoint, some_facts
+from builders import JOB, a_checkpoint, a_hold, a_job, a_snapshot, an_ended_job, some_facts
 from commands.helpers import Bed, Job
 from orphangc.adapters.storages import open_storage
+from orphangc.core.exported import Exported
 from orphangc.core.gate import ClusterFacts, JobFacts
+from orphangc.core.ha import HaFacts, PlaceNamed
+from orphangc.core.model import EvidenceSource
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import canonical
 from orphangc.errors import (
@@ -24,7 +27,7 @@ from orphangc.errors import (
 )
 from orphangc.runs.lock import Holder, Lock, acquire
 from orphangc.runs.observe import Outside
-from orphangc.runs.recheck import Recheck, Watched
+from orphangc.runs.recheck import Recheck, Watched, watched
 from orphangc.runs.roots import RootReader
 from orphangc.runs.state import RootState
 from unit.runs.deleting import STORED_AT, due_rows
@@ -58,6 +61,28 @@ class Cluster:
 
 
 @dataclass
+class Namespace:
+    """A namespace that says what it is told."""
+
+    facts: HaFacts | None
+    uri: str = "kubernetes:flink"
+    asked: int = 0
+
+    def observe(self) -> HaFacts:
+        """Return what it says, or fail."""
+        self.asked += 1
+        if self.facts is None:
+            raise RegistryUnavailableError("Kubernetes does not answer")
+        return self.facts
+
+
+def a_namespace(*holds, places: tuple[PlaceNamed, ...] = ()) -> HaFacts:
+    return HaFacts(
+        uri="kubernetes:flink", source=EvidenceSource.KUBERNETES, holds=holds, places=places
+    )
+
+
+@dataclass
 class Scene:
     """A running job with two checkpoints, and what looks at it again."""
 
@@ -74,6 +99,7 @@ class Scene:
         self.root = self.folder / "checkpoints"
         self.facts: JobFacts = some_facts(self.job.id, checkpoints=())
         self.cluster = Cluster(a_cluster(self.facts))
+        self.namespace = Namespace(a_namespace(a_hold(8, job=self.job.id)))
         self.state = RootState(self.files, canonical(str(self.root)))
         holder = Holder(token="t", host="here", pid=1, started="x")
         self.lock: Lock = acquire(self.files, "lock", holder, is_dead=lambda _: False)
@@ -91,6 +117,7 @@ class Scene:
             engine=None,
             wait=lambda _: None,
             progress=lambda *_: None,
+            ha=(self.namespace,),
         )
         facts = {
             "outside": outside,
@@ -106,7 +133,13 @@ class Scene:
     def watched(self) -> Watched:
         """Return what must not change."""
         stable = canonical(str(self.job.folder / "chk-8"))
-        return Watched(job_id=self.job.id, key=self.job.id, after=(self.facts,), stable=stable)
+        return Watched(
+            job_id=self.job.id,
+            key=self.job.id,
+            after=(self.facts,),
+            stable=stable,
+            held_by=frozenset({a_hold(job=self.job.id).uri}),
+        )
 
     def names(self, *paths: Path) -> list[bool]:
         """Return which files a root names now."""
@@ -180,7 +213,19 @@ def subsumed(scene: Scene) -> None:
     (scene.job.folder / "chk-8" / "_metadata").unlink()
 
 
+def taken_up(scene: Scene) -> None:
+    known = a_hold(8, job=scene.job.id)
+    other = replace(known, uri="kubernetes:flink/configmaps/others", cluster="others")
+    scene.namespace.facts = a_namespace(known, other)
+
+
+def unknown(scene: Scene) -> None:
+    scene.namespace.facts = None
+
+
 CHANGES = {
+    taken_up: RefusedError,
+    unknown: RefusedError,
     restarted: RefusedError,
     vanished: RefusedError,
     doubled: RefusedError,
@@ -203,6 +248,14 @@ def test_whatever_the_evidence_rested_on_is_looked_at_each_time(scene, change) -
     assert scene.recheck.look_after().names(rows).tolist() == [True]
 
 
+def test_registry_mode_rests_on_a_jobmanager_and_on_no_root() -> None:
+    """T2: a subsumed root and four checkpoints at once stop nothing; another epoch does."""
+    exported = Exported(job_id=JOB, first=a_snapshot(), second=a_snapshot(sequence=18))
+    seen = watched([a_job(), a_job(exported=exported), an_ended_job(exported=exported)])
+    assert [each.epoch for each in seen] == [None, "epoch-1", None]
+    assert [each.stable is None for each in seen] == [False, True, True]
+
+
 @pytest.mark.parametrize("look", ["look", "look_after"])
 def test_a_root_that_cannot_be_read_is_no_look_at_all(scene, look) -> None:
     """Neither before nor after: it may name anything (R6)."""
@@ -216,7 +269,7 @@ def test_the_gate_is_asked_once_a_look(scene) -> None:
     """Not once a root, and never from memory."""
     for _ in range(3):
         scene.recheck.look()
-    assert scene.cluster.asked == 3
+    assert scene.cluster.asked == scene.namespace.asked == 3
 
 
 def test_a_checkpoint_that_flink_reports_elsewhere_protects(scene, tmp_path) -> None:
@@ -227,6 +280,22 @@ def test_a_checkpoint_that_flink_reports_elsewhere_protects(scene, tmp_path) -> 
     checkpoints = (a_checkpoint(3, external_path=at),)
     scene.cluster.facts = a_cluster(replace(scene.facts, checkpoints=checkpoints))
     assert scene.names(scene.orphan) == [True]
+
+
+def test_a_savepoint_that_a_resource_names_by_now_protects(scene, tmp_path) -> None:
+    """R4: as what Flink reports."""
+    elsewhere = Bed(tmp_path / "other").job(2)
+    elsewhere.checkpoint(3, scene.orphan)
+    place = PlaceNamed(f"file:{elsewhere.folder}/chk-3", "kubernetes:flink/FlinkDeployment/x")
+    scene.namespace.facts = a_namespace(a_hold(8, job=scene.job.id), places=(place,))
+    assert scene.names(scene.orphan) == [True]
+
+
+def test_ha_metadata_that_is_gone_or_of_another_job_stops_nothing(scene) -> None:
+    """What held the job at the cycle may go; what holds others was judged in the cycle."""
+    for holds in ((), (a_hold(8, job=scene.job.id), a_hold(3, job="f" * 32, uri="x"))):
+        scene.namespace.facts = a_namespace(*holds)
+        scene.recheck.look()
 
 
 def test_what_is_watched_can_be_sent_to_other_processes(scene) -> None:

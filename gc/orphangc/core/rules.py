@@ -1,0 +1,50 @@
+"""The names of guards and conditions: what plan, log and metric say."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+__all__ = ["Condition", "Guard"]
+
+
+class Guard(StrEnum):
+    """Who voided a job's work."""
+
+    UNREADABLE_ROOT = "unreadable_root"
+    ACKNOWLEDGED_ROOT = "acknowledged_root"
+    CLOCK_SKEW = "clock_skew"
+    FUTURE_TIME = "future_time"
+    COPIED_TREE = "copied_tree"
+    PARSER_DISAGREEMENT = "parser_disagreement"
+    UNPROVEN_LAYOUT = "unproven_layout"
+    UNKNOWN_OWNER = "unknown_owner"
+    TWO_OWNERS = "two_owners"
+    ENDED_JOB_IS_RUNNING = "ended_job_is_running"
+    NO_ROOTS = "no_roots"
+    RETAINED_ROOT_MISSING = "retained_root_missing"
+    MISPLACED_ROOT = "misplaced_root"
+    DAMAGED_LATEST_ROOT = "damaged_latest_root"
+    UNSTABLE_ROOT = "unstable_root"
+    GATE = "gate"
+    REGISTRY = "registry"
+    DEPENDENT_JOB = "dependent_job"
+
+
+class Condition(StrEnum):
+    """Which condition of deletion is unmet."""
+
+    CLOSED_WORLD = "closed_world"
+    JOB_STATE_UNKNOWN = "job_state_unknown"
+    HELD_BY_HA = "held_by_ha"
+    GATE_NOT_SEEN = "gate_not_seen"
+    NOT_QUIET = "not_quiet"
+    UNTESTED_FLINK_VERSION = "untested_flink_version"
+    UNTESTED_STORAGE = "untested_storage"
+    STORE_CLOCK_UNKNOWN = "store_clock_unknown"
+    REGISTRY_ORDER_UNPROVEN = "registry_order_unproven"
+    NOTHING_PROTECTED = "nothing_protected"
+    DEPENDENT_JOB = "dependent_job"
+    HALTED = "halted"
+    REVIVED = "revived"
+    MAX_DELETE_SHARE = "max_delete_share"
+    MAX_DELETES = "max_deletes"

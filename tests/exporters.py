@@ -1,0 +1,75 @@
+"""A stand-in for the exporter inside a JobManager: the real folder layout, no Flink."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from orphangc.core.registry import write_snapshot
+from orphangc.core.snapshot import RegistrySnapshot
+
+
+@dataclass
+class Exporter:
+    """Writes a job's snapshots as deploy/flink-plugin does.
+
+    Attributes:
+        folder: The registry folder; one folder a job lies in it.
+        template: What each snapshot says, but for sequence, nonce and time.
+        at: Time of the next snapshot.
+        kept: How many snapshots are kept.
+        nonce: The last one seen.
+        written: Names, oldest first.
+
+    """
+
+    folder: Path
+    template: RegistrySnapshot
+    at: datetime
+    kept: int = 5
+    nonce: str | None = None
+    written: list[str] = field(default_factory=list)
+
+    @property
+    def place(self) -> Path:
+        """Return the job's folder."""
+        return self.folder / self.template.job_id
+
+    def look(self) -> str | None:
+        """Take up the nonce that stands there."""
+        file = self.place / "nonce"
+        self.nonce = file.read_text() if file.exists() else self.nonce
+        return self.nonce
+
+    def export(self, **changes: object) -> RegistrySnapshot:
+        """Look for a nonce and write the next snapshot."""
+        self.look()
+        self.template = replace(self.template, sequence=self.template.sequence + 1)
+        snapshot = replace(self.template, nonce=self.nonce, taken_at=self.at, **changes)
+        self.write(write_snapshot(snapshot, compress=True), snapshot)
+        return snapshot
+
+    def write(self, data: bytes, snapshot: RegistrySnapshot) -> Path:
+        """Write bytes under the name of a snapshot."""
+        millis = int(snapshot.taken_at.timestamp() * 1000)
+        name = f"snapshot-{millis:013d}-{snapshot.jm_epoch}-{snapshot.sequence:010d}.jsonl.gz"
+        place = self.place / "snapshots"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(data)
+        self.written = sorted({*self.written, name})
+        for old in self.written[: -self.kept]:
+            (place / old).unlink(missing_ok=True)
+        self.at += timedelta(seconds=1)
+        return place / name
+
+    def restart(self, epoch: str) -> None:
+        """Begin another life: sequences start anew."""
+        self.template = replace(self.template, jm_epoch=epoch, sequence=0)
+
+
+def at_once(exporters: Sequence[Exporter]) -> None:
+    """Let each export."""
+    for each in exporters:
+        each.export()
