@@ -16,23 +16,22 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
-_LIVE = ("image", "flink", "spark", "prometheus", "chromium")
-"""Markers of tests that mostly wait for others: begun first, they cost next to nothing."""
+_LIVE = ("flink", "image", "spark", "prometheus", "chromium")
+"""Markers of tests that wait for others most of the time, the longest first."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep together what shares a cluster, and begin with what waits longest."""
+    """Keep together what shares a cluster, and begin with what takes longest.
+
+    One process runs what needs a Flink, one what needs any other server, and the rest the rest:
+    two clusters at once would slow each other down, and their jobs do not stand still meanwhile.
+    """
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
+        live = _live_marks(item)
+        group = str(item.path) if not live else "flink" if "flink" in live else "servers"
+        item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: min(map(_LIVE.index, _live_marks(item)), default=len(_LIVE)))
 
 
 def _live_marks(item: pytest.Item) -> list[str]:
     return [mark.name for mark in item.iter_markers() if mark.name in _LIVE]
-
-
-def _group(item: pytest.Item) -> str:
-    """Return the file and, where a cluster of one version serves its tests, the version."""
-    params = getattr(item, "callspec", None) and item.callspec.params
-    version = (params or {}).get("started_flink_cluster", "")
-    return f"{item.path.relative_to(item.config.rootpath)}{version}"

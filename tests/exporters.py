@@ -59,7 +59,7 @@ class Exporter:
         place.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes(data)
         self.written = sorted({*self.written, name})
-        for old in self.written[: -self.kept]:
+        for old in [each for each in self.written if each != name][: 1 - self.kept]:
             (place / old).unlink(missing_ok=True)
         self.at += timedelta(seconds=1)
         return place / name

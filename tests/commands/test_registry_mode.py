@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -117,10 +117,10 @@ def test_it_lifts_the_gate_and_nothing_else_and_deletes(mode) -> None:
     assert all(path.exists() for path in mode.story.live)
 
 
-def test_the_answer_alone_shows_that_the_job_runs(mode) -> None:
-    """No REST: nobody else could repeat the nonce."""
+def test_the_answer_alone_shows_that_the_job_runs_but_not_its_backend(mode) -> None:
+    """R2: without REST a registry proves nothing of a backend that uses files in place."""
     plan = mode.plan()
-    assert (plan.refusal(mode.story.job), plan.blocks(mode.story.job)) == (None, [])
+    assert (plan.refusal(mode.story.job), plan.blocks(mode.story.job)) == (None, ["gate_not_seen"])
     names = {each["name"] for each in plan.job(mode.story.job)["bounds"]}
     assert names == {"grace_period", "oldest_own_root", "first_snapshot"}
 
@@ -288,7 +288,7 @@ def test_where_nonces_cannot_be_written_the_plan_is_a_report(mode) -> None:
     mode.exporter.look = lambda: None
     plan = mode.plan()
     assert plan.refusal(mode.story.job) is None
-    assert plan.blocks(mode.story.job) == ["registry_order_unproven"]
+    assert plan.blocks(mode.story.job) == ["gate_not_seen", "registry_order_unproven"]
     assert {plan.verdict(each)[0] for each in mode.story.orphans} == {"tombstone"}
 
 
@@ -304,16 +304,27 @@ def test_a_registry_inside_the_storage_root_is_refused(mode) -> None:
 # --------------------------------------------------------------------------- the sweep
 
 
-def pressed(mode: Mode4) -> Planned:
+@pytest.fixture
+def rest(mode) -> Iterator[RestServer]:
+    """The job's JobManager, which tells its backend."""
+    with RestServer(flink(mode.story.job, completed=8, max_concurrent=4)) as server:
+        yield server
+
+
+def pressed(mode: Mode4, rest: RestServer) -> Planned:
     """Lay tombstones, complete a checkpoint, and plan what is due by then."""
-    mode.bed.sweep(mode.plan(*AT_ONCE))
+    options = (*AT_ONCE, "--flink-rest", rest.url)
+    mode.bed.sweep(mode.plan(*options))
     mode.story.job.checkpoint(9, *mode.story.live, age=timedelta(0))
-    return mode.plan(*AT_ONCE)
+    plan = mode.plan(*options)
+    assert {plan.verdict(each)[0] for each in mode.story.orphans} == {"delete"}
+    assert plan.blocks(mode.story.job) == []
+    return plan
 
 
-def test_a_new_snapshot_protects_during_the_sweep(mode, monkeypatch) -> None:
+def test_a_new_snapshot_protects_during_the_sweep(mode, rest, monkeypatch) -> None:
     """R18: before each batch."""
-    plan = pressed(mode)
+    plan = pressed(mode, rest)
     named = mode.story.orphans[0]
     entries = of_story(mode.story, *mode.story.live, named).entries
     after_the_cycle(monkeypatch, lambda: mode.exporter.export(entries=entries))
@@ -322,14 +333,16 @@ def test_a_new_snapshot_protects_during_the_sweep(mode, monkeypatch) -> None:
     assert not mode.story.orphans[1].exists()
 
 
-@pytest.mark.parametrize("what", ["restarted", "half written", "gone"])
-def test_a_registry_that_changed_stops_the_sweep(mode, monkeypatch, what) -> None:
+@pytest.mark.parametrize("what", ["restarted", "restarted behind", "half written", "gone"])
+def test_a_registry_that_changed_stops_the_sweep(mode, rest, monkeypatch, what) -> None:
     """R18: a changed epoch, or what nobody can read."""
-    plan = pressed(mode)
+    plan = pressed(mode, rest)
     place = mode.exporter.place / "snapshots"
 
     def change() -> None:
-        if what == "restarted":
+        if what.startswith("restarted"):
+            if what.endswith("behind"):  # its snapshot's name sorts before those of the dead one
+                mode.exporter.at -= timedelta(minutes=10)
             mode.exporter.restart("epoch-2")
             mode.exporter.export()
         elif what == "half written":

@@ -93,6 +93,11 @@ class LeaseElection:
         """Begin to try."""
         self._thread.start()
 
+    @property
+    def is_alive(self) -> bool:
+        """Return whether anybody here still takes part."""
+        return self._thread.is_alive()
+
     def stop(self) -> None:
         """Stop leading, and give the Lease back so that others need not wait for it to run out."""
         self._over.set()

@@ -54,6 +54,11 @@ def _gate_not_seen(job: JobEvidence, cycle: CycleEvidence) -> str | None:
         return f"no usable answer: {some(cycle.gate_errors, 1)}"
     if job.state is JobState.RUNNING and not (job.before and job.after):
         return "Flink's REST API did not show the job both before and after the listing"
+    if mode_of(job) is Mode.REGISTRY and job.state is JobState.UNKNOWN:
+        return (
+            "Flink's REST API (--flink-rest) did not show the job, so nobody knows its state"
+            " backend: a registry proves nothing of one that uses files in place (R2)"
+        )
     return None
 
 

@@ -36,6 +36,7 @@ class Exported:
         asked_at: The store's time when the nonce was written first.
         heard_at: The store's time after E2 was read.
         directories: The job directories that the snapshots speak of.
+        names: Of all snapshots that the cycle has seen.
 
     """
 
@@ -49,6 +50,7 @@ class Exported:
     asked_at: datetime | None = None
     heard_at: datetime | None = None
     directories: frozenset[Location] = frozenset()
+    names: frozenset[str] = frozenset()
 
     @property
     def snapshots(self) -> tuple[RegistrySnapshot, ...]:
@@ -85,7 +87,13 @@ def exported_problem(
         return "its exporter has written no registry snapshot yet"
     second = exported.second or first
     return (
-        _first_problem(first, now=now, clock_skew=clock_skew, max_age=max_age)
+        _first_problem(
+            first,
+            now=now,
+            read_by=max(now, exported.asked_at or now),
+            clock_skew=clock_skew,
+            max_age=max_age,
+        )
         or identity_problem(first, second)
         or (order_problem(first, second) if exported.has_gone_on else None)
         or _echo_problem(exported, second)
@@ -103,13 +111,19 @@ def order_unproven(exported: Exported) -> str | None:
 
 
 def _first_problem(
-    first: RegistrySnapshot, *, now: datetime, clock_skew: timedelta, max_age: timedelta
+    first: RegistrySnapshot,
+    *,
+    now: datetime,
+    read_by: datetime,
+    clock_skew: timedelta,
+    max_age: timedelta,
 ) -> str | None:
+    """E1 may be written after the cycle began, but not after it was read."""
     age = now - first.taken_at
     taken = f"registry snapshot {first.sequence} of {first.taken_at.isoformat()}"
     if age > max_age:
         return f"{taken} is older than {max_age}: has the exporter stopped?"
-    if -age > clock_skew:
+    if first.taken_at - read_by > clock_skew:
         return f"{taken} is dated in the future: the JobManager's clock is ahead"
     return None
 

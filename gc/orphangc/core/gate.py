@@ -54,8 +54,17 @@ _BACKENDS = frozenset(
         "FsStateBackend",
     }
 )
-_STORAGES = frozenset({"FileSystemCheckpointStorage", "RocksDBStateBackend", "FsStateBackend"})
+_STORAGES = frozenset(
+    {
+        "FileSystemCheckpointStorage",
+        "RocksDBStateBackend",
+        "FsStateBackend",
+        "CheckpointIdStorage",
+    }
+)
 """Storages that write Flink's file layout; the two backends stand for themselves (up to 1.20).
+
+The last is our plugin's: Flink's own, but for the ids in the names of shared files.
 
 Source: Flink 1.14-1.20, ``CheckpointStorageLoader.load``: a legacy backend that is itself a
 ``CheckpointStorage`` wins, and REST shows its simple class name.

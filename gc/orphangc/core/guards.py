@@ -269,6 +269,11 @@ def _registry(job: JobEvidence, cycle: CycleEvidence) -> str | None:
 def _exported(job: JobEvidence, exported: Exported, cycle: CycleEvidence) -> str | None:
     """R15: an exporter must prove that it lives, and that its registry is this job's."""
     if job.state is JobState.ENDED:
+        if exported.unread is not None:
+            return (
+                f"the job is over, as is said, but the newest registry snapshot cannot be read:"
+                f" {exported.unread}"
+            )
         if not exported.has_gone_on:
             return None
         return "the job is over, as is said, but its exporter goes on writing registry snapshots"

@@ -92,12 +92,18 @@ Duration = Annotated[
 
 
 def _place(value: str) -> str:
-    canonical(value)
+    if ":" in canonical(value).authority.rpartition("@")[0]:
+        raise ValueError(
+            "a place must not hold a password, which plans, logs and metrics would show: give"
+            " credentials in the environment"
+        )
     return value
 
 
 def _alias(value: str) -> str:
-    parse_alias(value)
+    alias = parse_alias(value)
+    for place in (alias.source, alias.target):
+        _place(str(place))
     return value
 
 

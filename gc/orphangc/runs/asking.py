@@ -199,6 +199,7 @@ class Asking:
                 asked_at=asked_at,
                 heard_at=heard_at,
                 directories=frozenset(self._directories(each)),
+                names=frozenset(each.seen),
             )
             for each in self.jobs
         ]

@@ -30,8 +30,8 @@ def with_feeds(
     By path, and by the UUIDs that the listing shows: a link, an alias that nobody stated, or a
     copied checkpoint spell the same file otherwise. What a job was restored from counts as its
     own: its first checkpoints refer to the same files. So does what its exported registry holds:
-    a pending checkpoint may need a file that no root names. A job whose registry cannot be read
-    may need any.
+    a pending checkpoint may need a file that no root names. A job whose registry cannot be read,
+    or is not there yet, may need any.
 
     Args:
         marked: Roots and jobs.
@@ -76,7 +76,8 @@ class _State:
 def _feeds(
     job: JobEvidence, marked: Mark, held: Mapping[str, UuidSet], state: _State
 ) -> frozenset[str]:
-    if job.exported is not None and job.exported.unread is not None:
+    exported = job.exported
+    if exported is not None and (exported.unread is not None or not exported.snapshots):
         return frozenset(marked.jobs.keys() - {job.key})
     owners = marked.owners.keys
     fed = {owner for folder in state.folders if (owner := owner_of(folder, owners)) is not None}

@@ -8,7 +8,7 @@ from orphangc.core.snapshot import RegistrySnapshot
 from orphangc.errors import UnreadableSnapshotError
 from orphangc.ports import Exports
 
-__all__ = ["newest", "newest_but", "parsed_at"]
+__all__ = ["newest", "parsed_at"]
 
 _TRIES = 3
 """An exporter removes its oldest snapshots; the newest is gone only if it is very fast."""
@@ -37,14 +37,9 @@ def newest(exports: Exports, job_id: JobId) -> tuple[str, RegistrySnapshot] | No
         StorageUnreachableError: The folder cannot be listed or read.
 
     """
-    return newest_but("", exports, job_id)
-
-
-def newest_but(known: str, exports: Exports, job_id: JobId) -> tuple[str, RegistrySnapshot] | None:
-    """Return as ``newest`` does, ``None`` also if that is the one of a known name."""
     for _ in range(_TRIES):
         names = exports.names(job_id)
-        if not names or names[-1] == known:
+        if not names:
             return None
         data = exports.read(job_id, names[-1])
         if data is not None:

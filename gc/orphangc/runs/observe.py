@@ -218,8 +218,9 @@ def _ask_exporters(
     now: datetime,
 ) -> Mapping[JobId, Exported]:
     """Return what the exporters of all jobs answered that are not known to be over."""
-    known = {job_id: facts for cluster in before for job_id, facts in cluster.jobs.items()}
-    over = {job_id for job_id, facts in known.items() if facts.is_globally_terminal}
+    told = [each for cluster in before for each in cluster.jobs.items()]
+    running = {job_id for job_id, facts in told if not facts.is_globally_terminal}
+    over = {job_id for job_id, _ in told} - running
     if asking.jobs:
         outside.progress("registry", 0)
     return asking.second_look(

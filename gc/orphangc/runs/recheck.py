@@ -55,6 +55,7 @@ class Watched:
         stable: Newest root folder of a living job, which must still be there.
         held_by: What said that the job is not over, which nothing else may say by now.
         epoch: Of the JobManager that exports its registry, if the deletion rests on that.
+        snapshot_names: Of the registry snapshots that the cycle saw.
 
     """
 
@@ -64,6 +65,7 @@ class Watched:
     stable: Location | None
     held_by: frozenset[str] = frozenset()
     epoch: str | None = None
+    snapshot_names: frozenset[str] = frozenset()
 
 
 def watched(jobs: Iterable[JobEvidence]) -> tuple[Watched, ...]:
@@ -81,6 +83,7 @@ def watched(jobs: Iterable[JobEvidence]) -> tuple[Watched, ...]:
             stable=_stable_of(job),
             held_by=frozenset(hold.uri for hold in job.holds),
             epoch=_epoch_of(job),
+            snapshot_names=frozenset() if job.exported is None else job.exported.names,
         )
         for job in jobs
     )
@@ -164,8 +167,12 @@ class Recheck:
 
     def __post_init__(self) -> None:
         """Let those who ask at the same time share a look."""
-        epochs = {job.job_id: job.epoch for job in self.jobs if job.epoch is not None}
-        self._registries = RegistryWatch(self.outside.exports, epochs)
+        exporting = {job.job_id: job for job in self.jobs if job.epoch is not None}
+        self._registries = RegistryWatch(
+            self.outside.exports,
+            epochs={job_id: job.epoch or "" for job_id, job in exporting.items()},
+            seen={job_id: set(job.snapshot_names) for job_id, job in exporting.items()},
+        )
         self._shared = Shared(self._look)
 
     def look(self) -> Now:

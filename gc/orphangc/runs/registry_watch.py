@@ -10,7 +10,7 @@ from orphangc.core.model import JobId
 from orphangc.core.snapshot import RegistrySnapshot
 from orphangc.errors import RefusedError, UnreadableSnapshotError
 from orphangc.ports import ExportFolder, Exports
-from orphangc.runs.newest import newest_but
+from orphangc.runs.newest import parsed_at
 
 __all__ = ["RegistryWatch"]
 
@@ -22,12 +22,15 @@ class RegistryWatch:
     Attributes:
         open_exports: Opens the folders that exporters write into.
         epochs: By job: the JobManager that exported its registry to the cycle.
+        seen: By job: names of the snapshots that were read. All others are, whatever their names:
+            they begin with the JobManager's time, and another one's clock may be behind.
         snapshots: The newest of each job.
 
     """
 
     open_exports: Callable[[], Sequence[ExportFolder]]
     epochs: Mapping[JobId, str]
+    seen: dict[JobId, set[str]]
     snapshots: list[RegistrySnapshot] = field(default_factory=list)
     _folders: list[tuple[Exports, JobId]] | None = None
     _newest: dict[JobId, tuple[str, RegistrySnapshot]] = field(default_factory=dict)
@@ -67,19 +70,35 @@ class RegistryWatch:
         return self._folders
 
     def _look_at(self, exports: Exports, job_id: JobId) -> None:
+        names = exports.names(job_id)
+        if not names:
+            raise _stopped(f"the registry snapshots of job {job_id} have gone")
+        seen = self.seen[job_id]
         known = self._newest.get(job_id)
+        unread = [name for name in names if name not in seen]
+        if known is None and names[-1] in seen:
+            unread.append(names[-1])
+        for name in unread:
+            snapshot = self._read(exports, job_id, name)
+            if snapshot is None:
+                continue
+            if snapshot.jm_epoch != self.epochs[job_id]:
+                raise _stopped(f"the JobManager of job {job_id} was started again during the sweep")
+            seen.add(name)
+            self._untold.append(snapshot)
+            if known is None or name > known[0]:
+                known = self._newest[job_id] = (name, snapshot)
+        if known is None:
+            raise _stopped(f"the registry snapshots of job {job_id} vanish before they are read")
+
+    @staticmethod
+    def _read(exports: Exports, job_id: JobId, name: str) -> RegistrySnapshot | None:
+        """Return a snapshot, ``None`` if the exporter has removed it meanwhile."""
+        data = exports.read(job_id, name)
         try:
-            found = newest_but("" if known is None else known[0], exports, job_id)
+            return None if data is None else parsed_at(exports, job_id, name, data)
         except UnreadableSnapshotError as err:
             raise _stopped(str(err)) from err
-        if found is None:
-            if known is None:
-                raise _stopped(f"the registry snapshots of job {job_id} have gone")
-            return
-        if found[1].jm_epoch != self.epochs[job_id]:
-            raise _stopped(f"the JobManager of job {job_id} was started again during the sweep")
-        self._newest[job_id] = found
-        self._untold.append(found[1])
 
 
 def _stopped(why: str) -> RefusedError:

@@ -73,17 +73,19 @@ class Children:
     environment: Mapping[str, str] = field(default_factory=dict)
     _running: dict[int, subprocess.Popen[str]] = field(default_factory=dict)
     _may_run: bool = False
+    _is_over: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def allow(self) -> None:
-        """Let runs start."""
+        """Let runs start, unless all is at its end."""
         with self._lock:
-            self._may_run = True
+            self._may_run = not self._is_over
 
-    def forbid(self) -> None:
+    def forbid(self, *, for_good: bool = False) -> None:
         """Let no run start, and tell those that go on to end: they finish their batch."""
         with self._lock:
             self._may_run = False
+            self._is_over = self._is_over or for_good
             for process in self._running.values():
                 process.terminate()
 

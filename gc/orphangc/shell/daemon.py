@@ -109,7 +109,9 @@ class Daemon:
         )
 
     def lead(self) -> None:
-        """Let runs start; returns at once."""
+        """Let runs start, unless the daemon ends; returns at once."""
+        if self._board.is_ending:
+            return
         self._leads = True
         self._board.metrics.set_leader(True)
         self._children.allow()
@@ -147,7 +149,7 @@ class Daemon:
     def stop(self) -> None:
         """End in order: no new run; those that go on end, and are waited for."""
         self._board.is_ending = True
-        self._children.forbid()
+        self._children.forbid(for_good=True)
         self._scheduler.remove_all_jobs()
         self._scheduler.shutdown(wait=True)
 

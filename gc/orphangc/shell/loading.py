@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from pydantic_settings.exceptions import SettingsError as UnusableVariableError
 
 from orphangc.core.uris import canonical
 from orphangc.errors import SettingsError
@@ -26,7 +27,7 @@ from orphangc.shell.config import (
 from orphangc.shell.given import first_problem, validated
 from orphangc.shell.places import check_outside, located, overlap
 
-__all__ = ["chosen_roots", "configuration_schema", "load_configuration", "nearest"]
+__all__ = ["chosen_roots", "configuration_schema", "load_configuration", "nearest", "overriding"]
 
 _SECTIONS: Mapping[str, type[BaseModel]] = {
     "http": HttpSettings,
@@ -62,7 +63,16 @@ def load_configuration(path: Path) -> Configuration:
         configuration = Configuration(**{**content, "storage_roots": checked})
     except ValidationError as err:
         raise SettingsError(f"{path}: {first_problem(err)}") from err
+    except UnusableVariableError as err:
+        raise SettingsError(f"environment: {err}") from err
     return _with_defaults(configuration, path)
+
+
+def overriding() -> list[str]:
+    """Return the names of the environment's variables that win over the file."""
+    prefix = str(Configuration.model_config["env_prefix"])
+    known = tuple(f"{prefix}{name}".upper() for name in Configuration.model_fields)
+    return sorted(name for name in os.environ if name.upper().startswith(known))
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -71,11 +81,18 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as err:
         raise SettingsError(f"cannot read {path}: {err}") from err
     except yaml.YAMLError as err:
-        problem = " ".join(str(err).split())
-        raise SettingsError(f"{path} is no YAML: {problem}") from err
+        raise SettingsError(f"{path} is no YAML: {_yaml_problem(err)}") from err
     if not isinstance(content, dict):
         raise SettingsError(f"{path}: a mapping with the key storage_roots is needed")
     return content
+
+
+def _yaml_problem(err: yaml.YAMLError) -> str:
+    """Return what is wrong and where, without the line itself, which may hold a password."""
+    if not isinstance(err, yaml.MarkedYAMLError) or err.problem_mark is None:
+        return type(err).__name__
+    mark = err.problem_mark
+    return f"{err.problem} at line {mark.line + 1}, column {mark.column + 1}"
 
 
 def _completed(value: Any, path: Path, where: str) -> Any:

@@ -16,7 +16,7 @@ from orphangc.shell.config import LogSettings
 
 __all__ = ["always_shown", "configure_logs", "redacted", "run_named"]
 
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s@'\"]+@")
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s'\"]+@")
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
 
 _run: dict[str, str] = {}

@@ -19,6 +19,7 @@ from orphangc.core.run_record import (
 from orphangc.errors import ExitCode, LockHeldError, OrphanGcError, RefusedError
 from orphangc.runs.history import has_planned, kept_record, totals_so_far
 from orphangc.runs.lock import Holder, Lock, Renewal
+from orphangc.runs.permission import check_plan
 from orphangc.runs.state import RootState
 from orphangc.runs.sweep_result import code_of
 from orphangc.shell.audit import log_refusal, log_run
@@ -214,6 +215,7 @@ class _Run:
         draft, plan = self.draft, self.draft.plan
         assert plan is not None  # noqa: S101 - the phase before
         assert draft.plan_folder is not None  # noqa: S101
+        check_plan(plan, draft.settings.bare, now())
         holding = Holding(
             settings=draft.settings.bare, state=self.state, lock=self.lock, run_id=draft.run_id
         )

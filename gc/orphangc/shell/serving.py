@@ -27,7 +27,7 @@ from orphangc.shell.clock import now
 from orphangc.shell.config import Configuration, HttpSettings
 from orphangc.shell.daemon import Daemon
 from orphangc.shell.fencing import IDENTITY_VARIABLE, lease_settings
-from orphangc.shell.loading import load_configuration
+from orphangc.shell.loading import load_configuration, overriding
 from orphangc.shell.logs import configure_logs
 from orphangc.shell.metrics import Metrics
 from orphangc.shell.web.app import create_app
@@ -49,6 +49,8 @@ def serve(config: Path) -> None:
     configuration = load_configuration(config)
     is_verbose = log.is_enabled_for(logging.DEBUG)
     configure_logs(configuration.log, is_verbose=is_verbose, takes_others=True)
+    if names := overriding():
+        log.warning("settings.overridden", variables=names)
     with _listening(configuration.http) as listening, _private_copy(config) as copy:
         options = ("--verbose",) if is_verbose else ()
         _Service(configuration, Children(copy, options), listening).run(copy.parent)
@@ -119,6 +121,7 @@ class _Service:
             now=now,
         )
         self._board.leading = lambda: Leading(election.is_leader, election.leader)
+        self._board.alive = lambda: self._daemon.is_alive() and election.is_alive
         self._board.metrics.set_leader(False)
         return election
 

@@ -20,6 +20,10 @@
 {{- if and (not $each.state) (not $.Values.persistence.enabled) -}}
 {{- fail (printf "config.storage_roots[%d] (%s) has no `state`: tombstones would die with the pod, every run would be the first, and nothing would ever be deleted. Set `state` to a URI outside the storage root, or persistence.enabled." $position $each.root) -}}
 {{- end -}}
+{{- $isInPod := or (hasPrefix "file:" ($each.state | default "")) (not (contains "://" ($each.state | default "://"))) -}}
+{{- if and $isInPod (not $.Values.persistence.enabled) (not $.Values.extraVolumeMounts) -}}
+{{- fail (printf "config.storage_roots[%d] (%s) keeps its `state` in %s, which dies with the pod: every run would be the first. Set `state` to a URI outside the storage root, or persistence.enabled, or mount a volume there." $position $each.root $each.state) -}}
+{{- end -}}
 {{- if and $each.schedule (ne $.Values.kind "Deployment") -}}
 {{- fail (printf "config.storage_roots[%d].schedule: a CronJob has one schedule, config.schedule. Use kind: Deployment, or one release a schedule." $position) -}}
 {{- end -}}
@@ -34,8 +38,8 @@
 {{- fail "config.leader_election: set leaderElection instead, so that replicas, Roles and configuration agree." -}}
 {{- end -}}
 {{- range .Values.extraEnv -}}
-{{- if eq .name "ORPHANGC_MODE" -}}
-{{- fail "extraEnv: ORPHANGC_MODE would win over config.mode unseen. Set config.mode." -}}
+{{- if has .name (list "ORPHANGC_MODE" "ORPHANGC_STORAGE_ROOTS") -}}
+{{- fail (printf "extraEnv: %s would win over config.mode unseen. Set config.mode, config.storage_roots." .name) -}}
 {{- end -}}
 {{- end -}}
 {{- if include "orphangc.isDaemon" . -}}

@@ -43,6 +43,7 @@ SAFE_BACKENDS = (
     "MemoryStateBackend",
     "FsStateBackend",
 )
+FILE_STORAGES = ("FileSystemCheckpointStorage", "CheckpointIdStorage")  # Flink's, our plugin's
 
 
 def a_checkpoint(id_: int, **changes: object) -> CheckpointFacts:
@@ -173,7 +174,7 @@ def test_an_ended_job_may_have_had_many_pending_checkpoints() -> None:
     st.tuples(
         st.sampled_from([None, 0, 1, 2]),
         st.sampled_from([*SAFE_BACKENDS, "ForStStateBackend", None]),
-        st.sampled_from(["FileSystemCheckpointStorage", "JobManagerCheckpointStorage", None]),
+        st.sampled_from([*FILE_STORAGES, "JobManagerCheckpointStorage", None]),
         st.sampled_from([True, False, None]),
     )
 )
@@ -187,10 +188,7 @@ def test_the_gate_opens_only_if_every_condition_holds(facts: tuple) -> None:
         changelog_enabled=changelog,
     )
     is_safe = (
-        count == 1
-        and backend in SAFE_BACKENDS
-        and storage == "FileSystemCheckpointStorage"
-        and changelog is False
+        count == 1 and backend in SAFE_BACKENDS and storage in FILE_STORAGES and changelog is False
     )
     assert (gate_problem(job) is None) is is_safe
 

@@ -1,12 +1,26 @@
 """A job's state is self-sustained when nothing it retains lies anywhere else."""
 
+from dataclasses import replace
+
 import pytest
 
-from builders import BASE, JOB, NAME, OTHER_JOB, a_job, a_root, job_directory
+from builders import (
+    BASE,
+    JOB,
+    NAME,
+    OTHER_JOB,
+    a_job,
+    a_root,
+    a_snapshot,
+    job_directory,
+    some_facts,
+)
 from orphangc.core.file_names import FileNames
+from orphangc.core.gate import RestoredFacts
 from orphangc.core.guards import Guard
 from orphangc.core.judge import Judgement, Refusal
 from orphangc.core.self_sustained import is_state_self_sustained
+from orphangc.core.snapshot import EntryKind, RegistryEntry
 
 FREE = Judgement()
 NAMES = FileNames.from_names([NAME])
@@ -61,3 +75,49 @@ def test_of_a_refused_job_it_cannot_be_known():
     refused = Judgement(Refusal(Guard.UNREADABLE_ROOT, "chk-43 cannot be read"))
 
     assert is_state_self_sustained(a_job(own_roots=(a_root(),)), refused) is None
+
+
+def restored_at(checkpoint_id, place):
+    """Return REST's word that a job was restored from a checkpoint."""
+    restored = RestoredFacts(id=checkpoint_id, external_path=str(place), is_savepoint=True)
+    return (some_facts(restored=restored),)
+
+
+SAVEPOINT = BASE.child("savepoint-4ae4a2-1")
+
+
+@pytest.mark.parametrize(("restored", "sustained"), [(42, True), (43, False), (44, False)])
+def test_until_it_has_completed_a_checkpoint_it_needs_what_it_was_restored_from(
+    restored, sustained
+):
+    """Older checkpoints of its own directory are no way back."""
+    facts = restored_at(restored, SAVEPOINT)
+    job = replace(holding(job_directory().child("shared")), before=facts, after=facts)
+
+    assert is_state_self_sustained(job, FREE) is sustained
+
+
+def test_a_restore_from_its_own_checkpoint_needs_nothing_else():
+    facts = restored_at(43, job_directory().child("chk-43"))
+    job = replace(holding(job_directory().child("shared")), before=facts, after=facts)
+
+    assert is_state_self_sustained(job, FREE) is True
+
+
+@pytest.mark.parametrize(
+    ("path", "sustained"),
+    [
+        (f"shared/{NAME}", True),
+        (f"{job_directory()}/shared/{NAME}", True),
+        (f"{SAVEPOINT}/x", False),
+    ],
+)
+def test_what_its_registry_holds_elsewhere_it_needs(path, sustained):
+    """A pending checkpoint may name it, though no retained one does."""
+    entry = RegistryEntry(path, EntryKind.FILE, 1, 42, 43)
+    snapshot = replace(
+        a_snapshot(), entries=(entry,), restored=(), checkpoint_dir=str(job_directory())
+    )
+    job = replace(holding(job_directory().child("shared")), snapshots=(snapshot,))
+
+    assert is_state_self_sustained(job, FREE) is sustained

@@ -482,3 +482,20 @@ def test_who_tells_what_is_alive_is_named_exactly(name: str, good: list, bad: li
     for each in bad:
         with pytest.raises(ValidationError, match=name):
             said(**{name: [each]})
+
+
+@pytest.mark.parametrize("name", ["root", "state", "pin", "registry", "extra_roots"])
+@pytest.mark.parametrize("place", ["sftp://gc:hunter2@host/dir", "s3://AK:hunter2@bucket/x"])
+def test_a_place_with_a_password_is_refused(name: str, place: str) -> None:
+    """Plans, logs, metrics and pages show places."""
+    several = name in {"pin", "registry", "extra_roots"}
+    values = {"root": "s3://bucket/checkpoints", name: (place,) if several else place}
+    with pytest.raises(ValidationError, match="must not hold a password") as caught:
+        StorageRootSettings(**values)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_place_may_name_a_user() -> None:
+    """As HDFS and Azure do."""
+    for root in ("hdfs://flink@namenode:8020/x", "abfss://container@account.dfs.core/x"):
+        assert StorageRootSettings(root=root).root == root

@@ -14,7 +14,12 @@ from orphangc.core.run_record import RunMode
 from orphangc.errors import SettingsError
 from orphangc.shell import config as config_module
 from orphangc.shell.config import Configuration
-from orphangc.shell.loading import chosen_roots, configuration_schema, load_configuration
+from orphangc.shell.loading import (
+    chosen_roots,
+    configuration_schema,
+    load_configuration,
+    overriding,
+)
 
 SCHEMA = Path(config_module.__file__).with_name("configuration.schema.json")
 EXAMPLE: dict[str, Any] = {
@@ -168,3 +173,31 @@ def test_the_schema_accepts_and_refuses_what_the_program_does() -> None:
     assert all(checker.is_valid({"storage_roots": [each]}) for each in roots)
     roots = [{"root": "/x", "grace_period": each} for each in ("soon", "", "24", 24)]
     assert not any(checker.is_valid({"storage_roots": [each]}) for each in roots)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ORPHANGC_HTTP", "tcp://10.0.0.1:80"), ("ORPHANGC_STORAGE_ROOTS", "[{")],
+)
+def test_a_variable_that_is_no_json_is_told(load, monkeypatch, name: str, value: str) -> None:
+    """Kubernetes makes variables of services by itself."""
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match="environment: "):
+        load()
+
+
+def test_what_is_no_yaml_is_told_without_its_line(tmp_path) -> None:
+    """It may hold a password."""
+    path = tmp_path / "orphangc.yaml"
+    path.write_text("storage_roots:\n- root: /x\n  flink_rest: [http://u:hunter2@h:8081\n")
+    with pytest.raises(SettingsError, match=r"is no YAML: .* at line 4") as caught:
+        load_configuration(path)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_what_wins_over_the_file_can_be_told(load, monkeypatch) -> None:
+    """By name: values may be secret."""
+    monkeypatch.setenv("ORPHANGC_MODE", "delete")
+    monkeypatch.setenv("ORPHANGC_LEADER_IDENTITY", "me")
+    load()
+    assert overriding() == ["ORPHANGC_MODE"]

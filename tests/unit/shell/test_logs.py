@@ -106,3 +106,7 @@ def test_lines_for_people_hold_no_credentials_either(capsys) -> None:
     said = capsys.readouterr().err
     assert "RuntimeError: at http://host/x" in said
     assert "hunter2" not in said
+
+
+def test_a_password_may_hold_an_at_sign():
+    assert redacted("see http://gc:pa@ss@host:8081/x") == "see http://host:8081/x"

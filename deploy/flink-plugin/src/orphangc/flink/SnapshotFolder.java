@@ -85,7 +85,7 @@ final class SnapshotFolder {
                 throw new IOException("cannot rename " + begin + " to " + end);
             }
         }
-        prune(fs, kept);
+        prune(fs, end, kept);
     }
 
     private static boolean isObjectStore(FileSystem fs) {
@@ -121,19 +121,21 @@ final class SnapshotFolder {
         isSwept = true;
     }
 
-    private void prune(FileSystem fs, int kept) throws IOException {
+    /** Never the one just written: with a clock behind that of a JobManager before it sorts first. */
+    private void prune(FileSystem fs, Path written, int kept) throws IOException {
         FileStatus[] all = fs.listStatus(snapshots);
         if (all == null) {
             return;
         }
-        Path[] ours =
+        Path[] others =
                 Arrays.stream(all)
                         .map(FileStatus::getPath)
                         .filter(path -> NAME.matcher(path.getName()).matches())
+                        .filter(path -> !path.getName().equals(written.getName()))
                         .sorted((a, b) -> a.getName().compareTo(b.getName()))
                         .toArray(Path[]::new);
-        for (int i = 0; i < ours.length - kept; i++) {
-            fs.delete(ours[i], false);
+        for (int i = 0; i <= others.length - kept; i++) {
+            fs.delete(others[i], false);
         }
     }
 

@@ -1,0 +1,312 @@
+"""A soak's parts: who sees every checkpoint, who plans all the time, who tells right from wrong.
+
+Nothing here believes orphangc: a checkpoint's files are the UUIDs in its bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Protocol
+from unittest import mock
+
+import pyarrow as pa
+
+from integration.flinkbed.truth import UUID
+from orphangc.core.evidence import CycleEvidence, JobEvidence
+from orphangc.core.judge import GUARDS, Judgement, judge_all
+from orphangc.core.rules import Guard
+from orphangc.core.settings import StorageRootSettings
+from orphangc.errors import OrphanGcError
+from orphangc.runs.cycle import run_cycle
+from orphangc.runs.roots import RootReader
+from orphangc.shell.compose import opened, state_of
+
+REGISTRY, DERIVED = "registry", "derived, no gate"
+_LOOK_SECONDS = 0.01
+_POLL_SECONDS = 0.03  # instead of the two that the product waits between looks for a nonce
+_PATIENCE = timedelta(seconds=600)  # of the product's, so 300 looks
+_PLANNED = {"tombstone", "delete"}
+_LIFTED = {Guard.GATE, Guard.UNSTABLE_ROOT}
+"""What registry mode does without; taken from derived mode, it must be seen to lose state."""
+
+
+class Flag(Protocol):
+    """An event of another process."""
+
+    def is_set(self) -> bool:
+        """Return whether it happened."""
+
+
+# --------------------------------------------------------------------------- every checkpoint
+
+
+def watch(base: Path, out: Path, stop: Flag) -> None:
+    """Write down which UUIDs every ``_metadata`` names that ever appears."""
+    known: set[tuple[str, int, int]] = set()
+    with out.open("w", buffering=1) as lines:
+        while not stop.is_set():
+            for path, written, size in _metadata(base):
+                if (path, written, size) not in known and (names := _named(path)) is not None:
+                    known.add((path, written, size))
+                    lines.write(json.dumps([path, written, names]) + "\n")
+            time.sleep(_LOOK_SECONDS)
+
+
+def _metadata(base: Path) -> Iterator[tuple[str, int, int]]:
+    """Yield path, time and size of every ``_metadata`` that is there now."""
+    for job in _folders(base):
+        for folder in _folders(job):
+            path = f"{folder}/_metadata"
+            if "/chk-" in path:
+                try:
+                    found = Path(path).stat()
+                except FileNotFoundError:
+                    continue
+                yield path, found.st_mtime_ns, found.st_size
+
+
+def _folders(place: os.PathLike[str] | str) -> list[str]:
+    try:
+        return [entry.path for entry in os.scandir(place)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _named(path: str) -> list[str] | None:
+    """Return the UUIDs in a file's bytes, ``None`` if it went away."""
+    try:
+        return sorted(set(UUID.findall(Path(path).read_bytes().decode("latin-1"))))
+    except FileNotFoundError:
+        return None
+
+
+# --------------------------------------------------------------------------- plans, all the time
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a soak's processes find what they need.
+
+    Attributes:
+        base: The storage root.
+        registry: What exporters write into.
+        work: Everything else.
+
+    """
+
+    base: Path
+    registry: Path
+    work: Path
+
+    @property
+    def checkpoints(self) -> Path:
+        """Return the file that the watcher writes."""
+        return self.work / "checkpoints.jsonl"
+
+    @property
+    def cycles(self) -> Path:
+        """Return the file that the planner writes."""
+        return self.work / "cycles.jsonl"
+
+    @property
+    def ended(self) -> list[str]:
+        """Return the jobs that are over."""
+        file = self.work / "ended"
+        return file.read_text().split() if file.is_file() else []
+
+    def end(self, job: str) -> None:
+        """Say that a job is over."""
+        said = self.work / "ended.new"
+        said.write_text("\n".join([*self.ended, job]))
+        said.rename(self.work / "ended")
+
+
+@dataclass(slots=True)
+class _Sink:
+    """Keeps the keys of what would go."""
+
+    keys: list[str] = field(default_factory=list)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        rows = zip(*(batch.column(each).to_pylist() for each in ("key", "action")), strict=True)
+        self.keys += [key for key, action in rows if action in _PLANNED]
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def plan_on(places: Places, modes: Sequence[str], stop: Flag) -> None:
+    """Plan in each mode in turn until told to stop, every margin 0; nothing is ever deleted."""
+    with places.cycles.open("w", buffering=1) as lines:
+        while not stop.is_set():
+            for mode in modes:
+                lines.write(json.dumps(_cycle(places, mode)) + "\n")
+
+
+def _settings(places: Places, mode: str) -> StorageRootSettings:
+    zero = timedelta(0)
+    return StorageRootSettings(
+        root=str(places.base),
+        state=str(places.work / "state"),
+        grace_period=zero,
+        allow_short_grace_period=True,
+        clock_skew=zero,
+        checkpoint_id_margin=0,
+        quiet_period=zero,
+        closed_world=True,
+        ended_job=tuple(places.ended),
+        registry=(str(places.registry),) if mode == REGISTRY else (),
+        registry_wait=_PATIENCE,
+    )
+
+
+def _cycle(places: Places, mode: str) -> dict[str, Any]:
+    """Make one plan; return what it would remove and whom it refused."""
+    settings = _settings(places, mode)
+    sinks: list[_Sink] = []
+
+    def open_sink() -> _Sink:
+        sinks.append(_Sink())
+        return sinks[-1]
+
+    judged = _Judging(lifts=mode == DERIVED)
+    began = time.time_ns()
+    try:
+        with (
+            opened(settings, lambda *_: None, is_planning=True) as root,
+            mock.patch("orphangc.runs.cycle.judge_all", judged),
+        ):
+            cycle = run_cycle(
+                replace(root.outside, wait=lambda _: time.sleep(_POLL_SECONDS)),
+                settings,
+                reader=RootReader(settings.aliases, settings.acknowledged),
+                tombstones=state_of(settings).tombstones(),
+                halted=None,
+                open_sink=open_sink,
+            )
+    except OrphanGcError as err:
+        return {"mode": mode, "began": began, "decided": time.time_ns(), "refused": [str(err)]}
+    decided = time.time_ns()
+    keys = sorted(key for sink in sinks for key in sink.keys)
+    needed = _needed_now(places.base, keys)
+    judgements = cycle.judged.values()
+    return {
+        "mode": mode,
+        "began": began,
+        "decided": decided,
+        "keys": keys,
+        "needed": needed,
+        "unstable": sorted(judged.unstable),
+        "refused": [each.refused.message for each in judgements if each.refused],
+        "jobs": len(cycle.judged),
+        "blocked": sorted({str(b.condition) for each in judgements for b in each.blocked}),
+    }
+
+
+@dataclass(slots=True)
+class _Judging:
+    """``judge_all``, in derived mode without the guards that registry mode lifts."""
+
+    lifts: bool
+    unstable: set[str] = field(default_factory=set)
+
+    def __call__(
+        self, jobs: Sequence[JobEvidence], cycle: CycleEvidence
+    ) -> Mapping[str, Judgement]:
+        if not self.lifts:
+            return judge_all(jobs, cycle)
+        strict = {guard: check for guard, check in GUARDS.items() if guard is not Guard.GATE}
+        found = judge_all(jobs, cycle, guards=strict)
+        self.unstable = {key for key, each in found.items() if each.refused is not None}
+        loose = {guard: check for guard, check in GUARDS.items() if guard not in _LIFTED}
+        return judge_all(jobs, cycle, guards=loose)
+
+
+def _needed_now(base: Path, keys: Iterable[str]) -> list[str]:
+    """Return which of the candidates a ``_metadata`` names that is there when all is decided."""
+    keys = list(keys)
+    if not keys:
+        return []
+    named = {name for path, _, _ in _metadata(base) for name in _named(path) or ()}
+    return [key for key in keys if _uuid(key) in named]
+
+
+def _uuid(key: str) -> str:
+    hit = UUID.search(key.rpartition("/")[2])
+    assert hit, key
+    return hit[0]
+
+
+# --------------------------------------------------------------------------- right or wrong
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one mode did.
+
+    Attributes:
+        cycles: Plans made.
+        seconds: They took.
+        judged: Jobs' directories that were judged, all plans together.
+        refused: Those that were refused, by the reason with numbers and ids left out.
+        candidates: Distinct objects that some plan would remove.
+        wrong: Those that a checkpoint needs which was there then, or written later, and why.
+        wrong_though_stable: Those of them for which only the gate had been disabled.
+        blocked: Conditions of deletion that some plan did not meet.
+
+    """
+
+    cycles: int = 0
+    seconds: float = 0
+    judged: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    candidates: set[str] = field(default_factory=set)
+    wrong: dict[str, str] = field(default_factory=dict)
+    wrong_though_stable: set[str] = field(default_factory=set)
+    blocked: Counter[str] = field(default_factory=Counter)
+
+
+def tallies(places: Places) -> tuple[int, dict[str, Tally]]:
+    """Return how many checkpoints were seen, and what each mode did."""
+    last: dict[str, tuple[int, str]] = {}
+    seen = 0
+    for path, written, names in _lines(places.checkpoints):
+        seen += 1
+        for name in names:
+            last[name] = max(last.get(name, (0, "")), (written, path))
+    found: dict[str, Tally] = {}
+    for line in _lines(places.cycles):
+        _count(found.setdefault(line["mode"], Tally()), line, last)
+    return seen, found
+
+
+def _count(tally: Tally, line: Mapping[str, Any], last: Mapping[str, tuple[int, str]]) -> None:
+    tally.cycles += 1
+    tally.seconds += (line["decided"] - line["began"]) / 1e9
+    tally.judged += line.get("jobs", 0)
+    tally.refused.update(map(_without_numbers, line["refused"]))
+    tally.blocked.update(line.get("blocked", ()))
+    for key in line.get("keys", ()):
+        tally.candidates.add(key)
+        written, path = last.get(_uuid(key), (0, ""))
+        if written > line["decided"] or key in line["needed"]:
+            tally.wrong[key] = path
+            if key.partition("/")[0] not in line["unstable"]:
+                tally.wrong_though_stable.add(key)
+
+
+def _without_numbers(message: str) -> str:
+    words = (UUID.sub("…", word) for word in message.split())
+    return " ".join("…" if any(c.isdigit() for c in word) else word for word in words)
+
+
+def _lines(file: Path) -> Iterator[Any]:
+    with file.open() as lines:
+        yield from (json.loads(line) for line in lines if line.endswith("\n"))
