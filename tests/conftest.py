@@ -4,12 +4,14 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 _SLOW = [HealthCheck.too_slow]  # two shared cores say nothing of the code
 
 settings.register_profile("dev", max_examples=60, deadline=None, suppress_health_check=_SLOW)
 settings.register_profile(
-    "ci", max_examples=500, deadline=None, suppress_health_check=_SLOW, print_blob=True
+    "ci", max_examples=200, deadline=None, suppress_health_check=_SLOW, print_blob=True
 )
 settings.register_profile(
     "nightly", max_examples=10_000, deadline=None, suppress_health_check=_SLOW, print_blob=True
@@ -19,17 +21,38 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 _LIVE = ("flink", "image", "spark", "prometheus", "chromium")
 """Markers of tests that wait for others most of the time, the longest first."""
 
+_SERVERS = (
+    "tests/deploy/test_image.py",
+    "tests/deploy/test_alerts_live.py",
+    "tests/deploy/test_pushed.py",
+    "tests/integration/spark/",
+    "tests/integration/test_page.py",
+)
+_COLLECTING = ("tests/integration/test_collect.py", "tests/integration/test_flinkbed.py")
+_FLINK = ("tests/integration/", "tests/contracts/test_flink_rest.py")
+_GROUPS = {_SERVERS: "servers", _COLLECTING: "collecting", _FLINK: "flink"}
+"""Each group is one process's: more clusters at once would slow each other down, and their jobs
+do not stand still meanwhile. Any other file is a group of its own."""
 
+
+class _Groups(LoadScopeScheduling):
+    """Keeps together what shares a server, or should not disturb another one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        """Return the group of a test."""
+        file = nodeid.partition("::")[0]
+        return next((name for files, name in _GROUPS.items() if file.startswith(files)), file)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Let our groups be those of xdist, whose own marks are lost with pytest 9."""
+    return _Groups(config, log)
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep together what shares a cluster, and begin with what takes longest.
-
-    One process runs what needs a Flink, one what needs any other server, and the rest the rest:
-    two clusters at once would slow each other down, and their jobs do not stand still meanwhile.
-    """
-    for item in items:
-        live = _live_marks(item)
-        group = str(item.path) if not live else "flink" if "flink" in live else "servers"
-        item.add_marker(pytest.mark.xdist_group(group))
+    """Begin with what takes longest, whatever order the rest is shuffled into."""
     items.sort(key=lambda item: min(map(_LIVE.index, _live_marks(item)), default=len(_LIVE)))
 
 

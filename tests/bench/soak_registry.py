@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -154,7 +155,7 @@ def _patiently(what: str, probe: Callable[[], bool]) -> None:
     wait_until(what, probe, seconds=_RECOVERY_SECONDS)
 
 
-def _asked(probe: Callable[[], dict]) -> dict:
+def _asked(probe: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Return an answer of a JobManager that may be busy."""
     for _ in range(20):
         try:

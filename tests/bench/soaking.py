@@ -9,7 +9,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -19,8 +19,9 @@ from unittest import mock
 import pyarrow as pa
 
 from integration.flinkbed.truth import UUID
-from orphangc.core.evidence import CycleEvidence, JobEvidence
-from orphangc.core.judge import GUARDS, Judgement, judge_all
+from orphangc.core.evidence import Check, CycleEvidence, JobEvidence
+from orphangc.core.guards import GUARDS
+from orphangc.core.judge import Judgement, judge_all
 from orphangc.core.rules import Guard
 from orphangc.core.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError
@@ -222,11 +223,13 @@ class _Judging:
     ) -> Mapping[str, Judgement]:
         if not self.lifts:
             return judge_all(jobs, cycle)
-        strict = {guard: check for guard, check in GUARDS.items() if guard is not Guard.GATE}
-        found = judge_all(jobs, cycle, guards=strict)
+        found = judge_all(jobs, cycle, guards=_guards_without({Guard.GATE}))
         self.unstable = {key for key, each in found.items() if each.refused is not None}
-        loose = {guard: check for guard, check in GUARDS.items() if guard not in _LIFTED}
-        return judge_all(jobs, cycle, guards=loose)
+        return judge_all(jobs, cycle, guards=_guards_without(_LIFTED))
+
+
+def _guards_without(lifted: Collection[Guard]) -> dict[Guard, Check]:
+    return {guard: check for guard, check in GUARDS.items() if guard not in lifted}
 
 
 def _needed_now(base: Path, keys: Iterable[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -45,18 +46,18 @@ class Scene:
         flink.hold()
         flink.wait_until_held(4)
         for job in self.jobs:
-            wait_until("four at once", lambda job=job: self._pending(job) == 4)
+            wait_until("four at once", partial(self._has_four, job))
         flink.kill_taskmanager()
-        lost = {job: seen(lambda job=job: bed.unnamed(job)) for job in self.jobs}
+        lost = {job: seen(partial(bed.unnamed, job)) for job in self.jobs}
         flink.release()
         flink.start_taskmanager()
         for job in self.jobs:
-            wait_until("other checkpoints", lambda job=job: self._is_over(job, lost[job]))
+            wait_until("other checkpoints", partial(self._is_over, job, lost[job]))
         # what one subtask had acknowledged was in the registry, and Flink deletes it by now
         self.lost = {job: {path for path in lost[job] if path.exists()} for job in self.jobs}
 
-    def _pending(self, job: str) -> int:
-        return int(self.bed.cluster.checkpoints(job)["counts"]["in_progress"])
+    def _has_four(self, job: str) -> bool:
+        return bool(self.bed.cluster.checkpoints(job)["counts"]["in_progress"] == 4)
 
     def _is_over(self, job: str, lost: set[Path]) -> bool:
         """Whether every retained checkpoint is younger than the lost upload, as exported, too."""

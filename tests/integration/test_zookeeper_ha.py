@@ -25,7 +25,7 @@ pytestmark = pytest.mark.flink
 TIMEOUT = timedelta(seconds=20)
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=VERSIONS[-1:])
 def version(request: pytest.FixtureRequest) -> str:
     """A Flink that can be had."""
     require_flink(request.param)
