@@ -43,6 +43,14 @@ NO_STATE = {"storage_roots": [{"root": "s3://flink/checkpoints"}]}
             {"config": ROOTS, "extraEnv": [{"name": "ORPHANGC_MODE", "value": "delete"}]},
             "would win over config.mode unseen",
         ),
+        (
+            {"config": ROOTS, "extraEnv": [{"name": "ORPHANGC_STORAGE_ROOTS", "value": "[]"}]},
+            "ORPHANGC_STORAGE_ROOTS would win",
+        ),
+        (
+            {"config": {"storage_roots": [{"root": "s3://b/x", "state": "/var/lib/orphangc"}]}},
+            "dies with the pod",
+        ),
         ({"config": {**ROOTS, "mode": "{{ .Values.nothing.here }}"}}, "nil pointer"),
     ],
 )

@@ -169,7 +169,7 @@ def test_a_daemon_answers_and_ends_when_it_is_told(engine, daemon_container):
     assert (state["ExitCode"], state["OOMKilled"]) == (0, False)
 
 
-def as_pod(objects: list[Manifest], storage: Path, name: str) -> str:
+def as_pod(objects: list[Manifest], name: str) -> str:
     """Return the collector's pod and its ConfigMap as podman plays them.
 
     The name is taken from the command line's hand: podman knows no CronJob, and starts no pod of
@@ -179,8 +179,6 @@ def as_pod(objects: list[Manifest], storage: Path, name: str) -> str:
     for container in template["spec"]["containers"]:
         for field in ("startupProbe", "livenessProbe", "readinessProbe", "ports"):
             container.pop(field, None)
-        container["volumeMounts"].append({"name": "flink", "mountPath": "/flink"})
-    template["spec"]["volumes"].append({"name": "flink", "hostPath": {"path": str(storage)}})
     labels = template["metadata"]["labels"]
     pod = {
         "apiVersion": "v1",
@@ -200,9 +198,15 @@ def played(engine, storage, helm4, tmp_path) -> Iterator:
         name = f"orphangc-{uuid.uuid4().hex[:8]}"
         image = {"registry": "localhost", "repository": "orphangc", "tag": "test"}
         config = yaml.safe_load((storage / "config.yaml").read_text())
-        values = {**values, "image": image, "config": {**values.get("config", {}), **config}}
+        values = {
+            **values,
+            "image": image,
+            "config": {**values.get("config", {}), **config},
+            "extraVolumes": [{"name": "flink", "hostPath": {"path": str(storage)}}],
+            "extraVolumeMounts": [{"name": "flink", "mountPath": "/flink"}],
+        }
         path = tmp_path / f"{name}.yaml"
-        path.write_text(as_pod(rendered(helm4, values), storage, name))
+        path.write_text(as_pod(rendered(helm4, values), name))
         files.append(path)
         engine.podman("play", "kube", "--network=none", str(path))
         return f"{name}-orphangc"

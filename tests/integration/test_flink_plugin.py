@@ -24,7 +24,13 @@ from orphangc.core.registry import (
     resolve,
 )
 
-pytestmark = pytest.mark.flink
+pytestmark = [
+    pytest.mark.flink,
+    pytest.mark.skipif(
+        not os.environ.get("ORPHANGC_FLINK_PLUGIN"),
+        reason="builds the plugin and needs an idle machine: set ORPHANGC_FLINK_PLUGIN=1",
+    ),
+]
 
 WAYS = ("factory", "agent")
 # each way in is taken on every other version; all of both by hand
@@ -219,12 +225,13 @@ def test_jobs_are_exported_one_by_one_and_orderly(bed: Bed, tmp_path: Path) -> N
         assert numbers == sorted(set(numbers))
         oldest = [oldest_retained(each) or 0 for each in taken]
         assert oldest == sorted(oldest)
-        assert not any((bed.registry / job / "partial").iterdir())
     assert all_of[first][0].jm_epoch != all_of[second][0].jm_epoch
 
     bed.cluster.cancel(first)
-    ended = bed.snapshots(first)
+    partial = bed.registry / first / "partial"
+    wait_until("the last export to be whole", lambda: not any(partial.iterdir()))
     bed.echo(second)
+    ended = bed.snapshots(first)
     bed.cluster.wait_for_checkpoints(second, 2)
     assert bed.snapshots(first) == ended, "of an ended job nothing more is said"
 

@@ -12,8 +12,14 @@ ECHO_SECONDS = 30.0
 
 def snapshots(registry: Path, job: str) -> list[RegistrySnapshot]:
     """Return the job's snapshots, oldest first; every one must be whole."""
-    paths = sorted((registry / job / "snapshots").glob("*"))
-    return [read_snapshot(path.read_bytes()) for path in paths]
+    found = []
+    for path in sorted((registry / job / "snapshots").glob("*")):
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:  # the exporter keeps only the newest
+            continue
+        found.append(read_snapshot(content))
+    return found
 
 
 def echo(registry: Path, job: str) -> RegistrySnapshot:
