@@ -240,8 +240,8 @@ def test_only_the_leader_runs_and_a_lost_lease_stops_its_run(story, tmp_path, mo
     election = {
         "enabled": True,
         "namespace": "flink",
-        "lease_duration": "4s",
-        "renew_deadline": "3s",
+        "lease_duration": "12s",  # a busy machine must not look like a lost leader
+        "renew_deadline": "9s",
         "retry_period": "1s",
     }
     config = twice_run(Configured.of(story, leader_election=election, **ROUTINE))
@@ -263,7 +263,7 @@ def test_only_the_leader_runs_and_a_lost_lease_stops_its_run(story, tmp_path, mo
                 stall.unlink()
                 until(lambda: not is_running(child))
                 assert config.records()[-1]["result"] in {"interrupted", "locked"}
-                until(lambda: not any(path.exists() for path in story.orphans))
+                until(lambda: not any(path.exists() for path in story.orphans), 120)
                 leaders = [each.metric("orphangc_leader") for each in (first, second)]
                 assert sum(leader or 0 for leader in leaders) <= 1
                 assert second.end() == 0
