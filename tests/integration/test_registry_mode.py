@@ -160,7 +160,7 @@ def assert_all_is_proven(scene: Scene, made: Planned) -> None:
         assert (made.guard(job), made.conditions(job)) == (None, set())
     others = made.removals - set().union(*scene.lost.values())
     there = {path for path in others if path.exists()}
-    needed = {path for job in scene.jobs for path in there - scene.bed.unnamed(job)}
+    needed = there.difference(*(scene.bed.unnamed(job) for job in scene.jobs))
     assert not {path for path in needed if path.exists()}, "named by a checkpoint"
 
 
