@@ -93,6 +93,9 @@ def container_engine() -> ContainerEngine:
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     if missing:
         raise ToolMissingError(f"not installed: {' '.join(missing)}")
+    probe = ["unshare", "--mount", "--pid", "--net", "--fork", "true"]
+    if subprocess.run(probe, check=False, capture_output=True, timeout=60).returncode:
+        raise ToolMissingError("this machine lets nobody make namespaces")
     if os.geteuid() != 0:
         raise ToolMissingError("making the base image needs root")
     engine = ContainerEngine(cache_folder() / "image-store")
