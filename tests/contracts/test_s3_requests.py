@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from contracts.servers.stub import BUCKET, Answer, error, page, stub_server
-from orphangc.adapters import s3_client, s3_requests
+from orphangc.adapters import s3_client, s3_signing
 from orphangc.adapters.boundary import host_now
 from orphangc.adapters.storages import open_storage
 from orphangc.core.ranges import KeyRange
@@ -110,7 +110,7 @@ def test_credentials_that_expire_are_refreshed(stub, monkeypatch, tmp_path):
     monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    monkeypatch.setattr(s3_requests, "_SIGNER_SECONDS", 0.0)
+    monkeypatch.setattr(s3_signing, "_SIGNER_SECONDS", 0.0)
     assert keys_of(opened(stub, size=6)) == KEYS
     names = [access_key(request) for request in stub.requests]
     assert len(set(names)) == len(names)

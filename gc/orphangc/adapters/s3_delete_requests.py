@@ -12,28 +12,23 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 from xml.sax.saxutils import escape
 
-import botocore
 from botocore import exceptions as boto
 from botocore.awsrequest import AWSRequest
 from botocore.parsers import create_parser
 from urllib3.exceptions import HTTPError
 
 from orphangc.adapters.s3_client import Answer, S3Client
+from orphangc.adapters.s3_signing import Signer, Signing, signing_of
 
 __all__ = ["DeleteRequests"]
 
 _BEFORE_SIGNING = "before-sign.s3.DeleteObjects"
-_SIGNATURES = {"s3v4", "v4", botocore.UNSIGNED}
-_SIGNER_SECONDS = 60.0
-"""How long credentials are used before they are asked for again: refreshed ones have minutes."""
 _OF_ONE_REQUEST = ("amz-sdk-", "content-length", "content-md5", "x-amz-checksum", "x-amz-sdk-")
 """Beginnings of headers that are about one body, or about botocore's own attempts."""
 _ENTITIES = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;", '"': "&quot;"}
@@ -51,33 +46,20 @@ class _Way:
 
     url: str
     headers: Mapping[str, str]
-    context: Mapping[str, Any]
-    signer: Any
-    signing: Mapping[str, Any]
+    signing: Signing
 
 
-def _way(request: AWSRequest, *, signature_version: Any, **facts: Any) -> _Way | None:
+def _way(request: AWSRequest, **facts: Any) -> _Way | None:
     """Return how a request goes that botocore is about to sign, ``None`` if in some special way."""
-    context = {k: v for k, v in request.context.items() if k not in {"signing", "checksum"}}
-    signing = request.context.get("signing", {})
-    is_special = {"request_credentials", "identity_cache"} & {*signing}
-    if signature_version not in _SIGNATURES or is_special:
+    signing = signing_of(request, **facts)
+    if signing is None:
         return None
-    return _Way(
-        url=request.url,
-        headers={
-            name: value
-            for name, value in request.headers.items()
-            if not name.lower().startswith(_OF_ONE_REQUEST)
-        },
-        context=context,
-        signer=None if signature_version is botocore.UNSIGNED else facts["request_signer"],
-        signing={
-            "signing_name": signing.get("signing_name") or facts["signing_name"],
-            "region_name": signing.get("region") or facts["region_name"],
-            "signature_version": signature_version,
-        },
-    )
+    headers = {
+        name: value
+        for name, value in request.headers.items()
+        if not name.lower().startswith(_OF_ONE_REQUEST)
+    }
+    return _Way(url=request.url, headers=headers, signing=signing)
 
 
 class DeleteRequests:
@@ -86,10 +68,8 @@ class DeleteRequests:
     def __init__(self, client: S3Client) -> None:
         """Take a client that sends a request once."""
         self._client = client
-        self._lock = threading.Lock()
+        self._signer = Signer(client)
         self._way: _Way | None = None
-        self._auth: tuple[float, _Way, Any] | None = None
-        self._session: Any = None
         with client.translated("open"):
             client.on(_BEFORE_SIGNING, self._learn)
             self._shape = client.output_shape("DeleteObjects")
@@ -109,7 +89,7 @@ class DeleteRequests:
             return _plain(body) or self._parsed(status, body)
         if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise boto.ClientError(self._parsed(status, body), "DeleteObjects")
-        self._auth = None
+        self._signer.forget()
         return self._through_botocore(wanted)
 
     def _through_botocore(self, wanted: Sequence[tuple[str, str | None]]) -> Answer:
@@ -121,11 +101,8 @@ class DeleteRequests:
         digest = base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
         headers = {**way.headers, "Content-MD5": digest}
         request = AWSRequest("POST", way.url, headers, data=body)
-        request.context.update(way.context)
-        if (auth := self._auth_for(way)) is not None:
-            auth.add_auth(request)
         try:
-            answer = self._http(way.url).send(request.prepare())
+            answer = self._signer.send(request, way.signing, to=way.url)
             content: bytes = answer.content
         except HTTPError as err:  # those that botocore does not translate
             raise boto.HTTPClientError(error=err) from err
@@ -140,23 +117,6 @@ class DeleteRequests:
     def _learn(self, request: AWSRequest, **facts: Any) -> None:
         """Take note how botocore is about to send a request; on the I/O thread."""
         self._way = _way(request, **facts)
-
-    def _auth_for(self, way: _Way) -> Any:
-        """Return botocore's signer with credentials that are valid now."""
-        if way.signer is None:
-            return None
-        auth = self._auth
-        if auth is not None and auth[0] > time.monotonic() and auth[1] is way:
-            return auth[2]
-        fresh = self._client.run(way.signer.get_auth_instance(**way.signing))
-        self._auth = (time.monotonic() + _SIGNER_SECONDS, way, fresh)
-        return fresh
-
-    def _http(self, url: str) -> Any:
-        with self._lock:
-            if self._session is None:
-                self._session = self._client.http_session(url)
-            return self._session
 
 
 def _body(wanted: Sequence[tuple[str, str | None]]) -> bytes:

@@ -20,7 +20,6 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
-import botocore
 import stamina
 import structlog
 from botocore import exceptions as boto
@@ -30,6 +29,7 @@ from botocore.response import StreamingBody
 from urllib3.exceptions import HTTPError
 
 from orphangc.adapters.s3_client import CALL_ERRORS, S3Client
+from orphangc.adapters.s3_signing import Signer, Signing, signing_of
 from orphangc.errors import StorageUnreachableError
 
 __all__ = ["ListRequests", "Pace", "Query", "UnreadablePageError"]
@@ -53,9 +53,6 @@ _NAMES = {
     "ContinuationToken": "continuation-token",
     "MaxKeys": "max-keys",
 }
-_SIGNATURES = {"s3v4", "v4", botocore.UNSIGNED}
-_SIGNER_SECONDS = 60.0
-"""How long credentials are used before they are asked for again: refreshed ones have minutes."""
 _MOST_STRIKES = 3
 
 _NOT_NOW = {
@@ -125,33 +122,27 @@ class _Way:
     Attributes:
         url: Without query.
         query: What botocore adds to the query by itself.
-        signer: Makes ``get_auth_instance(**signing)``; ``None`` if requests are not signed.
+        headers: But those about botocore's own attempts.
+        signing: By whom, and with what.
 
     """
 
     url: str
     query: tuple[tuple[str, str], ...]
     headers: Mapping[str, str]
-    context: Mapping[str, Any]
-    signer: Any
-    signing: Mapping[str, str]
+    signing: Signing
 
     def request(self, query: Query) -> AWSRequest:
         """Return a request that is not signed yet."""
         named = [*self.query, *((_NAMES[name], value) for name, value in query.items())]
         text = urlencode(named, quote_via=quote, safe="-_.~")
-        request = AWSRequest("GET", f"{self.url}?{text}", self.headers, stream_output=True)
-        request.context.update(self.context)
-        return request
+        return AWSRequest("GET", f"{self.url}?{text}", self.headers, stream_output=True)
 
 
-def _way(request: AWSRequest, *, signature_version: Any, **facts: Any) -> _Way | None:
+def _way(request: AWSRequest, **facts: Any) -> _Way | None:
     """Return how a request goes that botocore is about to sign, ``None`` if in some special way."""
-    context = dict(request.context)
-    signing = context.pop("signing", {})
-    if signature_version not in _SIGNATURES or {"request_credentials", "identity_cache"} & {
-        *signing
-    }:
+    signing = signing_of(request, **facts)
+    if signing is None:
         return None
     parts = urlsplit(request.url)
     return _Way(
@@ -166,13 +157,7 @@ def _way(request: AWSRequest, *, signature_version: Any, **facts: Any) -> _Way |
             for name, value in request.headers.items()
             if not name.lower().startswith("amz-sdk-")  # the count of botocore's own attempts
         },
-        context=context,
-        signer=None if signature_version is botocore.UNSIGNED else facts["request_signer"],
-        signing={
-            "signing_name": signing.get("signing_name") or facts["signing_name"],
-            "region_name": signing.get("region") or facts["region_name"],
-            "signature_version": signature_version,
-        },
+        signing=signing,
     )
 
 
@@ -189,8 +174,7 @@ class ListRequests:
         self._on_request = on_request
         self._lock = threading.Lock()
         self._way: _Way | None = None
-        self._auth: tuple[float, _Way, Any] | None = None
-        self._sessions: dict[str, Any] = {}
+        self._signer = Signer(client)
         self._strikes = 0
         self.through_botocore = 0
         with client.translated("open"):
@@ -249,10 +233,7 @@ class ListRequests:
 
     def _send(self, way: _Way, query: Query) -> tuple[int, bytes]:
         """Return status and body of an answer."""
-        request = way.request(query)
-        if (auth := self._auth_for(way)) is not None:
-            auth.add_auth(request)
-        answer = self._session(way.url).send(request.prepare())
+        answer = self._signer.send(way.request(query), way.signing, to=way.url)
         body = StreamingBody(answer.raw, answer.headers.get("content-length"))
         try:
             return answer.status_code, body.read()
@@ -261,7 +242,7 @@ class ListRequests:
 
     def _second_opinion(self, query: Query) -> bytes:
         """Return the page through botocore; where it often knows better, leave all to it."""
-        self._auth = None
+        self._signer.forget()
         body = self._through_botocore(query)
         self._strikes += 1
         if self._strikes == _MOST_STRIKES:
@@ -289,23 +270,6 @@ class ListRequests:
     def _learn(self, request: AWSRequest, **facts: Any) -> None:
         """Take note how botocore is about to send a list request; on the I/O thread."""
         self._way = _way(request, **facts)
-
-    def _auth_for(self, way: _Way) -> Any:
-        """Return botocore's signer with credentials that are valid now."""
-        if way.signer is None:
-            return None
-        auth = self._auth
-        if auth is not None and auth[0] > time.monotonic() and auth[1] is way:
-            return auth[2]
-        fresh = self._client.run(way.signer.get_auth_instance(**way.signing))
-        self._auth = (time.monotonic() + _SIGNER_SECONDS, way, fresh)
-        return fresh
-
-    def _session(self, url: str) -> Any:
-        with self._lock:
-            if url not in self._sessions:
-                self._sessions[url] = self._client.http_session(url)
-            return self._sessions[url]
 
 
 def _take_body(
