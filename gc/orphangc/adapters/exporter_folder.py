@@ -11,14 +11,13 @@ import uuid
 from functools import cached_property
 
 from orphangc.adapters.storages import open_state_files, open_storage
-from orphangc.core.model import JobId, ObjectKey
+from orphangc.core.model import JobId, ObjectKey, is_job_id
 from orphangc.core.registry import MAX_SNAPSHOT_BYTES
 from orphangc.core.uris import Location
 from orphangc.ports import StateFiles, Storage
 
 __all__ = ["ExporterFolder", "is_job_folder"]
 
-_JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _SNAPSHOT = re.compile(r"snapshot-[0-9]{13}-.+\.jsonl(?:\.gz)?", re.ASCII)
 _NONCE = "nonce"
 _MOST_NONCE_BYTES = 1 << 10
@@ -26,7 +25,7 @@ _MOST_NONCE_BYTES = 1 << 10
 
 def is_job_folder(name: str) -> bool:
     """Return whether an exporter could have made a folder of this name."""
-    return _JOB_ID.fullmatch(name) is not None
+    return is_job_id(name)
 
 
 class ExporterFolder:

@@ -15,7 +15,6 @@ from orphangc.core.model import EvidenceSource, JobId
 
 __all__ = [
     "CHECKPOINT_NODE",
-    "JOB_ID",
     "FolderNamed",
     "HaFacts",
     "Hold",
@@ -25,7 +24,6 @@ __all__ = [
     "retained_throughout",
 ]
 
-JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 CHECKPOINT_NODE = re.compile(r"[0-9]{19}", re.ASCII)
 """A checkpoint id as HA stores spell it.
 

@@ -18,14 +18,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from orphangc.core.ha import (
-    JOB_ID,
     FolderNamed,
     HaFacts,
     Hold,
     PlaceNamed,
     checkpoint_id_of,
 )
-from orphangc.core.model import EvidenceSource, JobId
+from orphangc.core.model import EvidenceSource, JobId, is_job_id
 from orphangc.errors import RegistryUnavailableError
 
 __all__ = [
@@ -220,7 +219,7 @@ def _resource_holds(leaves: Iterable[tuple[str, Any]], by: str) -> Iterator[Hold
     jobs = {job for path, job in said if path.endswith("jobStatus.jobId") and job}
     states = _why_not_over(said)
     for job in sorted(jobs):
-        if not JOB_ID.fullmatch(job):
+        if not is_job_id(job):
             raise RegistryUnavailableError(f"unusable answer: {by} names no job id: {job[:40]!r}")
         if states:
             yield Hold(

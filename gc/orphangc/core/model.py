@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -21,6 +22,7 @@ __all__ = [
     "StoredObject",
     "Tombstone",
     "Verdict",
+    "is_job_id",
 ]
 
 ObjectKey = NewType("ObjectKey", str)
@@ -28,6 +30,13 @@ ObjectKey = NewType("ObjectKey", str)
 
 JobId = NewType("JobId", str)
 """Flink's job id, 32 lower-case hexadecimal digits; "" for what lies in no job directory."""
+
+_JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
+
+
+def is_job_id(text: str) -> bool:
+    """Return whether a text is spelled as Flink spells a job id."""
+    return _JOB_ID.fullmatch(text) is not None
 
 
 class Action(StrEnum):

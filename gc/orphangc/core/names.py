@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from orphangc.core.model import JobId, Layout, Scope
+from orphangc.core.model import JobId, Layout, Scope, is_job_id
 
 __all__ = [
     "METADATA_NAME",
@@ -31,7 +31,6 @@ METADATA_NAME = "_metadata"
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _FLAT = re.compile(rf"(?:(0|[1-9][0-9]{{0,18}})_)?({_UUID})", re.ASCII)
 _ENDS_IN_UUID = re.compile(rf".*({_UUID})", re.ASCII | re.DOTALL)
-_JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _EXCLUSIVE_FOLDER = re.compile(r"chk-(0|[1-9][0-9]{0,18})", re.ASCII)
 _MERGED_SHARED = re.compile(r"job_[0-9a-f]{32}_op_[0-9a-f]{32}_[0-9]+_[0-9]+", re.ASCII)
 _MERGED_TASKOWNED = re.compile(r"job_[0-9a-f]{32}_tm_.+", re.DOTALL)
@@ -136,7 +135,7 @@ def place_of_folder(folder: str, root_name: str = "") -> Place:
     parts = folder.split("/") if folder else []
     owners = [root_name, *parts]
     for position, owner in enumerate(owners[:-1]):
-        if _JOB_ID.fullmatch(owner) and (place := _place_in(parts, position, owner)):
+        if is_job_id(owner) and (place := _place_in(parts, position, owner)):
             return place
     for position in range(len(parts)):
         place = _place_in(parts, position, "")
@@ -152,7 +151,7 @@ def _outside(parts: list[str], owners: list[str]) -> Place:
     if parts and parts[-1] == "dstl":
         return Place(None, JobId(""), Scope.CHANGELOG)
     for position, owner in enumerate(owners):
-        if _JOB_ID.fullmatch(owner):
+        if is_job_id(owner):
             return Place("/".join(parts[:position]), JobId(owner), Scope.OTHER)
     return Place(None, JobId(""), Scope.OTHER)
 

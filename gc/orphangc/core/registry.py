@@ -32,7 +32,7 @@ from pydantic import (
     model_validator,
 )
 
-from orphangc.core.model import JobId, Mode
+from orphangc.core.model import JobId, Mode, is_job_id
 from orphangc.core.snapshot import (
     EntryKind,
     IssuedCheckpoint,
@@ -73,7 +73,6 @@ MAX_SNAPSHOT_BYTES = 1 << 30
 _INSTANT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})"
 )
-_JOB_ID = re.compile(r"[0-9a-f]{32}")
 _CHECKPOINT = re.compile(r"chk-([0-9]{1,19})")
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP = 16 + zlib.MAX_WBITS
@@ -189,7 +188,7 @@ class _Header(_Part):
     def _agrees_with_itself(self) -> _Header:
         """Refuse a header whose paths and ids contradict each other: the digest covers none."""
         directory = canonical(self.checkpoint_dir).name
-        if _JOB_ID.fullmatch(directory) and directory != self.job_id:
+        if is_job_id(directory) and directory != self.job_id:
             raise ValueError("checkpoint_dir is the directory of another job")
         for each in self.retained:
             name = canonical(resolve(each.path, self.checkpoint_dir)).name

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from orphangc.core.model import Action, JobState, Mode, Outcome, Reason, Scope
+from orphangc.core.model import Action, JobState, Mode, Outcome
 from orphangc.core.plan import BlockedPart, RefusedPart, Tally
 
 __all__ = [
@@ -249,10 +249,6 @@ class RunRecord(_Part):
     def has_deleted(self) -> bool:
         """Return whether the run deleted anything."""
         return self.swept_objects(Action.DELETE, Outcome.DONE) > 0
-
-    def bytes_with(self, *reasons: Reason, scope: Scope = Scope.SHARED) -> int:
-        """Return how many bytes of an area have one of the reasons."""
-        return sum(t.bytes for t in self.amounts if t.scope is scope and t.reason in reasons)
 
     def swept_objects(self, action: Action, outcome: Outcome) -> int:
         """Return how many objects an action ended so for."""

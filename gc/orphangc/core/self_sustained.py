@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orphangc.core.evidence import JobEvidence
 from orphangc.core.judge import Judgement
-from orphangc.core.uris import Location, canonical
+from orphangc.core.uris import Location, place_of
 
 __all__ = ["is_state_self_sustained"]
 
@@ -42,7 +42,7 @@ def _needs_what_it_was_restored_from(job: JobEvidence) -> bool:
         (each.restored.id, each.restored.external_path) for each in job.facts if each.restored
     ]
     restored += [(each.id, each.path) for one in job.snapshots for each in one.restored]
-    return any(at >= newest and not _is_own(_place(path), job) for at, path in restored)
+    return any(at >= newest and not _is_own(place_of(path), job) for at, path in restored)
 
 
 def _exported_places(job: JobEvidence) -> list[Location | None]:
@@ -51,11 +51,4 @@ def _exported_places(job: JobEvidence) -> list[Location | None]:
         return []
     newest = job.snapshots[-1]
     paths = (*(e.path for e in newest.entries), *(e.path for e in newest.retained))
-    return [_place(path) for path in paths if path.startswith("/") or ":/" in path]
-
-
-def _place(path: str | None) -> Location | None:
-    try:
-        return None if path is None else canonical(path)
-    except ValueError:
-        return None
+    return [place_of(path) for path in paths if path.startswith("/") or ":/" in path]

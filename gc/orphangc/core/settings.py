@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from orphangc.core.bounds import SafetyMargins
-from orphangc.core.model import Scope
+from orphangc.core.model import Scope, is_job_id
 from orphangc.core.uris import Alias, canonical, parse_alias
 
 __all__ = [
@@ -34,7 +34,7 @@ MINIMAL_GRACE_PERIOD = timedelta(hours=24)
 """Less is refused unless the operator insists: retention shorter than the longest write loses."""
 
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", re.ASCII)
-_JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
+_MINIMAL_PLAN_LIFE = timedelta(hours=1)
 _ACKNOWLEDGED = re.compile(r"(.+)=([0-9a-f]{64})", re.ASCII)
 
 
@@ -108,13 +108,13 @@ def _alias(value: str) -> str:
 
 
 def _ended_job(value: str) -> str:
-    if value != "all" and not _JOB_ID.fullmatch(value):
+    if value != "all" and not is_job_id(value):
         raise ValueError(f"{value!r} is neither 'all' nor a job id of 32 lower-case hex digits")
     return value
 
 
 def _owner(value: str | None) -> str | None:
-    if value is not None and not _JOB_ID.fullmatch(value):
+    if value is not None and not is_job_id(value):
         raise ValueError(f"{value!r} is no job id of 32 lower-case hex digits")
     return value
 
@@ -252,6 +252,14 @@ class StorageRootSettings(BaseModel):
         if {canonical(self.root).scheme, canonical(self.inventory).scheme} != {"s3"}:
             raise ValueError("an inventory is of a storage root in S3, and lies in S3")
         return self
+
+    @property
+    def plan_life(self) -> timedelta:
+        """Return how old a plan may be that is acted upon, or believed.
+
+        A grace period of next to nothing is for trying things out; there an hour is not old.
+        """
+        return max(self.grace_period, _MINIMAL_PLAN_LIFE)
 
     @property
     def margins(self) -> SafetyMargins:

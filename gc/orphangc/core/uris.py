@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Alias", "Location", "canonical", "parse_alias"]
+__all__ = ["Alias", "Location", "canonical", "parse_alias", "place_of"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(.*)", re.DOTALL)
 _FAMILY = {"s3a": "s3", "s3n": "s3", "s3p": "s3", "local": "file", "abfss": "abfs", "gcs": "gs"}
@@ -105,6 +105,14 @@ def canonical(uri: str, aliases: Sequence[Alias] = ()) -> Location:
         if key is not None:
             return alias.target.child(key) if key else alias.target
     return place
+
+
+def place_of(uri: str | None, aliases: Sequence[Alias] = ()) -> Location | None:
+    """Return the place that is named, ``None`` for none and for Flink's words for "no place"."""
+    try:
+        return None if uri is None else canonical(uri, aliases)
+    except ValueError:
+        return None
 
 
 def parse_alias(text: str) -> Alias:

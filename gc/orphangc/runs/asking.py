@@ -17,7 +17,7 @@ from orphangc.core.exported import REGISTRY_MAX_AGE, Exported
 from orphangc.core.guards import Guard
 from orphangc.core.model import JobId
 from orphangc.core.snapshot import RegistrySnapshot, identity_problem, order_problem, resolve
-from orphangc.core.uris import Alias, Location, canonical
+from orphangc.core.uris import Alias, Location, place_of
 from orphangc.errors import OrphanGcError, RefusedError, UnreadableSnapshotError
 from orphangc.ports import ExportFolder, StoreTime, Waiter
 from orphangc.runs.newest import newest, parsed_at
@@ -221,7 +221,7 @@ class Asking:
 
     def _concerns(self, snapshot: RegistrySnapshot, bases: Sequence[Location]) -> bool:
         """Return whether a job lies in one of the bases, or refers to the collected one."""
-        directory = self._place(snapshot.checkpoint_dir)
+        directory = place_of(snapshot.checkpoint_dir, self.aliases)
         if directory is None or any(base.contains(directory) for base in bases):
             return True
         paths: Iterable[str] = (
@@ -229,18 +229,12 @@ class Asking:
             *(each.path for each in snapshot.restored),
             *(entry.path for entry in snapshot.entries),
         )
-        places = (self._place(resolve(path, snapshot.checkpoint_dir)) for path in paths)
+        places = (place_of(resolve(path, snapshot.checkpoint_dir), self.aliases) for path in paths)
         return any(place is None or bases[0].contains(place) for place in places)
 
     def _directories(self, job: _Job) -> list[Location]:
         dirs = {each.checkpoint_dir for each in (job.first, job.second) if each is not None}
-        return [place for each in dirs if (place := self._place(each)) is not None]
-
-    def _place(self, path: str) -> Location | None:
-        try:
-            return canonical(path, self.aliases)
-        except ValueError:
-            return None
+        return [place for each in dirs if (place := place_of(each, self.aliases)) is not None]
 
 
 def first_look(

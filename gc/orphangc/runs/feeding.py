@@ -13,8 +13,7 @@ from orphangc.core.live import UuidSet
 from orphangc.core.names import uuid_of
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import resolve
-from orphangc.core.uris import Location
-from orphangc.runs.holding import place_of
+from orphangc.core.uris import Location, place_of
 from orphangc.runs.mark import Mark, owner_of
 
 __all__ = ["with_feeds"]
@@ -91,7 +90,7 @@ def _restored_from(
     """Return the places that the job was restored from, and the roots read there."""
     paths = [facts.restored.external_path for facts in job.facts if facts.restored is not None]
     paths += [each.path for snapshot in job.snapshots for each in snapshot.restored]
-    places = {place for path in paths if (place := place_of(path, settings)) is not None}
+    places = {place for path in paths if (place := place_of(path, settings.aliases)) is not None}
     return places, [by_folder[place] for place in places if place in by_folder]
 
 
@@ -104,7 +103,7 @@ def _registered(job: JobEvidence, settings: StorageRootSettings) -> tuple[set[Lo
     for path, directory in paths:
         folder, _, name = resolve(path, directory).rpartition("/")
         names.add(name)
-        if folder not in folders and (place := place_of(folder, settings)) is not None:
+        if folder not in folders and (place := place_of(folder, settings.aliases)) is not None:
             folders[folder] = place
     uuids = UuidSet(uuid for name in names if (uuid := uuid_of(name)) is not None)
     return set(folders.values()), uuids

@@ -8,9 +8,9 @@ from orphangc.core.evidence import Root
 from orphangc.core.gate import JobFacts
 from orphangc.core.ha import HaFacts, Hold
 from orphangc.core.settings import StorageRootSettings
-from orphangc.core.uris import Location, canonical
+from orphangc.core.uris import Location, place_of
 
-__all__ = ["holds_by_job", "place_of", "reported_ids"]
+__all__ = ["holds_by_job", "reported_ids"]
 
 
 def holds_by_job(asked: Iterable[HaFacts]) -> dict[str, tuple[Hold, ...]]:
@@ -33,15 +33,7 @@ def reported_ids(
     return frozenset(
         checkpoint_id
         for checkpoint_id, path in reported
-        if (place := place_of(path, settings)) in by_folder
+        if (place := place_of(path, settings.aliases)) in by_folder
         and place is not None
         and by_folder[place].checkpoint_id == checkpoint_id
     )
-
-
-def place_of(path: str | None, settings: StorageRootSettings) -> Location | None:
-    """Return the place of a path that Flink reports, ``None`` for its word for "no place"."""
-    try:
-        return None if path is None else canonical(path, settings.aliases)
-    except ValueError:
-        return None

@@ -14,9 +14,9 @@ from orphangc.core.owners import Owners
 from orphangc.core.rules import Guard
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import EntryKind, RegistrySnapshot, resolve
-from orphangc.core.uris import Location, canonical
+from orphangc.core.uris import Location, canonical, place_of
 from orphangc.errors import RefusedError
-from orphangc.runs.holding import holds_by_job, place_of, reported_ids
+from orphangc.runs.holding import holds_by_job, reported_ids
 from orphangc.runs.observe import Observation
 from orphangc.runs.roots import RootScan
 
@@ -225,7 +225,9 @@ def _strangers(
             if job_id == key or facts.is_globally_terminal:
                 continue
             own = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
-            places = (place for path in own if (place := place_of(path, settings)) is not None)
+            places = (
+                place for path in own if (place := place_of(path, settings.aliases)) is not None
+            )
             if any(owner_of(place, owners) == key for place in places):
                 found.add(job_id)
     return frozenset(found)

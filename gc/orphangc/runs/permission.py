@@ -41,7 +41,7 @@ def check_plan(plan: Plan, settings: StorageRootSettings, now: datetime) -> None
         raise PlanMismatchError(f"the plan is by version {plan.tool_version}, not {__version__}")
     if plan.root != str(canonical(settings.root)):
         raise PlanMismatchError(f"the plan is for {plan.root}, not {settings.root}")
-    life = max(settings.grace_period, _MINIMAL_PLAN_LIFE)
+    life = settings.plan_life
     age = now - plan.created_at
     if not -settings.clock_skew - _MINIMAL_PLAN_LIFE <= age <= life:
         raise PlanMismatchError(f"the plan was made {age} ago, longer than {life}: make a new one")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from orphangc.adapters.flink_rest import FlinkRest
 from orphangc.adapters.plan_files import check_writable, write_atomically
 from orphangc.adapters.storages import open_storage
 from orphangc.core.gate import JobFacts
-from orphangc.core.model import JobId, ObjectKey
+from orphangc.core.model import JobId, ObjectKey, is_job_id
 from orphangc.core.registry import MAX_SNAPSHOT_BYTES, read_snapshot, write_snapshot
 from orphangc.core.snapshot import RegistrySnapshot, oldest_retained
 from orphangc.core.uris import Location
@@ -46,7 +45,7 @@ def export_snapshot(
         RefusedError: A root cannot be read, or the job has none.
 
     """
-    if not re.fullmatch(r"[0-9a-f]{32}", job):
+    if not is_job_id(job):
         raise SettingsError(f"--job {job!r} is no job id of 32 lower-case hex digits")
     settings = settings_from(values)
     check_outside(settings.root, [out])

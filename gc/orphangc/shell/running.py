@@ -180,8 +180,8 @@ class _Run:
         with Renewal(self.lock) as renewal:
             self._phase(Phase.PLAN, self._plan)
             renewal.check()
-            if draft.effective_mode is not RunMode.REPORT and draft.exit_code == ExitCode.DONE:
-                self._phase(Phase.SWEEP, self._sweep)
+        if draft.effective_mode is not RunMode.REPORT and draft.exit_code == ExitCode.DONE:
+            self._phase(Phase.SWEEP, self._sweep)  # which renews by itself
 
     def _phase(self, phase: Phase, work: Callable[[], int]) -> None:
         started_at, begun = now(), monotonic()

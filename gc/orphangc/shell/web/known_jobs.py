@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
+from orphangc.core.model import is_job_id
 from orphangc.core.run_record import JobRecord, RunRecord
 from orphangc.shell.render.words import duration
 from orphangc.shell.status import RootStatus, Status
@@ -15,7 +14,6 @@ __all__ = [
     "UNKNOWN_JOB",
     "KnownJob",
     "Sustained",
-    "is_job_id",
     "is_outdated",
     "known_jobs",
     "self_sustained",
@@ -24,9 +22,6 @@ __all__ = [
 
 UNKNOWN_JOB = "No plan of a configured storage root knows this job."
 """For a job id that is spelled well, and for one that is not."""
-
-_NEVER_OLD = timedelta(hours=1)
-_JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +39,6 @@ class Sustained:
 
     value: bool | None
     why: str
-
-
-def is_job_id(text: str) -> bool:
-    """Return whether a text is spelled as Flink spells a job id."""
-    return _JOB_ID.fullmatch(text) is not None
 
 
 def known_jobs(status: Status) -> dict[str, list[KnownJob]]:
@@ -118,8 +108,5 @@ def _is_old(status: Status, known: KnownJob) -> bool:
 
 
 def is_outdated(plan: RunRecord, root: RootStatus, status: Status) -> bool:
-    """Return whether a plan is so old that a sweep would refuse it.
-
-    A grace period of next to nothing is for trying things out; there an hour is not old.
-    """
-    return status.now - plan.started_at > max(root.settings.grace_period, _NEVER_OLD)
+    """Return whether a plan is so old that a sweep would refuse it."""
+    return status.now - plan.started_at > root.settings.plan_life

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from orphangc.core.amounts import Amount
-from orphangc.core.model import Action, Outcome
+from orphangc.core.model import Action, Outcome, is_job_id
 from orphangc.core.plan import Tally
 from orphangc.core.run_record import JobRecord, RunMode, RunRecord, TombstonesPart
 from orphangc.shell.config import HttpSettings
@@ -18,7 +18,7 @@ from orphangc.shell.render.summary import Fate, fate_of, name_of
 from orphangc.shell.render.words import id_ranges
 from orphangc.shell.status import RootStatus, Status
 from orphangc.shell.web.growth import Growth, growth
-from orphangc.shell.web.known_jobs import is_job_id, known_jobs, self_sustained
+from orphangc.shell.web.known_jobs import known_jobs, self_sustained
 from orphangc.shell.web.needs import mode_of
 
 __all__ = [
