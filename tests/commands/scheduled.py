@@ -31,13 +31,20 @@ ready = [os.environ["TEST_STALL"]] if "TEST_STALL" in os.environ else []
 def stall(event, args):
     if event == "os.remove" and len(str(args[0])) == 36 and ready:
         sign = ready.pop()
+        try:
+            open(sign + ".once", "x").close()
+        except FileExistsError:
+            return
         open(sign, "w").close()
         while os.path.exists(sign):
             time.sleep(0.02)
 
 sys.addaudithook(stall)
 """
-"""A ``sitecustomize`` that holds up the first deletion of a shared file until its sign is gone."""
+"""A ``sitecustomize`` that holds up the first deletion of a shared file until its sign is gone.
+
+Only the first of all processes that have the sign: a run that follows must come to its end.
+"""
 
 
 def settings_of(story: Story, **more: Any) -> dict[str, Any]:
