@@ -34,6 +34,15 @@ _GROUPS = {_SERVERS: "servers", _COLLECTING: "collecting", _FLINK: "flink"}
 """Each group is one process's: more clusters at once would slow each other down, and their jobs
 do not stand still meanwhile. Any other file is a group of its own."""
 
+_TIMED = (
+    *(file for files in _GROUPS for file in files),
+    "tests/commands/test_serve.py",
+    "tests/contracts/test_kubernetes_lease.py",
+)
+"""Tests that wait for other processes, or for leases of seconds: on a machine that does too much
+at once one may fail that is right. Each may be run once more, and the summary says that it was;
+whatever is decided by values alone may not."""
+
 
 class _Groups(LoadScopeScheduling):
     """Keeps together what shares a server, or should not disturb another one."""
@@ -54,6 +63,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, whatever order the rest is shuffled into."""
     items.sort(key=lambda item: min(map(_LIVE.index, _live_marks(item)), default=len(_LIVE)))
+    for item in items:
+        if item.nodeid.startswith(_TIMED):
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 def _live_marks(item: pytest.Item) -> list[str]:
