@@ -74,6 +74,7 @@ def test_without_being_asked_for_the_orphans_of_this_story_would_go(story) -> No
     assert (ran.code, are_there(story)) == (0, False)
 
 
+@pytest.mark.answered_by("condition:held_by_ha")
 def test_a_last_state_suspended_deployment_is_not_dead_though_all_jobs_are_declared_ended(
     story, kubernetes
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_last_state_suspended_deployment_is_not_dead_though_all_jobs_are_decla
 
 
 @pytest.mark.parametrize("shape", ["flinkdeployment-suspended", "flinkdeployment-running"])
+@pytest.mark.answered_by("condition:held_by_ha")
 def test_a_resource_alone_keeps_its_job_from_being_dead(story, kubernetes, shape) -> None:
     """Without HA a job that is not over for the operator is not over."""
     kubernetes.add(deployment(story, shape))
@@ -109,6 +111,7 @@ def test_a_job_that_has_finished_and_whose_resource_stays_is_over(story, kuberne
     assert (plan.blocks(story.job), ran.code, are_there(story)) == ([], 0, False)
 
 
+@pytest.mark.answered_by("condition:held_by_ha")
 def test_rest_saying_that_a_job_is_over_does_not_outweigh_its_ha_metadata(
     undeclared, kubernetes
 ) -> None:
@@ -132,6 +135,7 @@ def test_the_plan_shows_what_the_evidence_is(story, kubernetes) -> None:
     assert plan.document["settings"]["kubernetes_ha"] == ["flink"]
 
 
+@pytest.mark.answered_by("condition:held_by_ha")
 def test_other_jobs_go_their_way(bed, kubernetes) -> None:
     """One suspended job blocks itself, not its neighbours."""
     held, free = tell(bed, 1), tell(bed, 2)
@@ -165,6 +169,7 @@ def test_a_running_job_whose_retained_checkpoints_are_all_there_is_collected(
     assert (ran.code, are_there(undeclared)) == (0, False)
 
 
+@pytest.mark.answered_by("guard:retained_root_missing")
 def test_a_retained_checkpoint_that_nobody_sees_voids_the_job(undeclared, kubernetes) -> None:
     """Its metadata lies in a place that nobody named: then other roots may lie there too."""
     kubernetes.add(ha(undeclared, 6, 7, 8))
@@ -187,6 +192,7 @@ def test_one_that_was_subsumed_during_the_listing_is_not_missing(
     assert plan.refusal(undeclared.job) is None
 
 
+@pytest.mark.answered_by("guard:retained_root_missing")
 def test_a_claimed_checkpoint_in_another_jobs_directory_counts(bed, kubernetes) -> None:
     """The completed store retains it under the new job's id; Flink reports where it lies."""
     old = tell(bed, 1)
@@ -202,6 +208,7 @@ def test_a_claimed_checkpoint_in_another_jobs_directory_counts(bed, kubernetes) 
         assert plan.refusal(new.job) == "retained_root_missing"
 
 
+@pytest.mark.answered_by("guard:two_owners")
 def test_two_clusters_that_hold_one_job_void_it(undeclared, kubernetes) -> None:
     """Application clusters before 1.16 all had the same job id."""
     kubernetes.add(ha(undeclared, 7, 8))
@@ -224,6 +231,7 @@ SAVEPOINTS = [
 
 @pytest.mark.parametrize("ending", ["", "/", "/_metadata"])
 @pytest.mark.parametrize(("shape", "path"), SAVEPOINTS, ids=lambda each: str(each)[-30:])
+@pytest.mark.answered_by("reported_roots")
 def test_a_savepoint_that_a_resource_names_protects_what_it_refers_to(  # noqa: PLR0917 - fixtures
     story, kubernetes, shape, path, ending
 ) -> None:
@@ -246,6 +254,7 @@ def test_a_savepoint_that_a_resource_names_protects_what_it_refers_to(  # noqa: 
     assert (ran.code, orphan.exists(), other.exists()) == (0, True, False)
 
 
+@pytest.mark.answered_by("guard:unreadable_root")
 def test_a_savepoint_that_is_gone_is_no_root_and_one_that_is_broken_voids_all(
     story, kubernetes
 ) -> None:
@@ -262,6 +271,7 @@ def test_a_savepoint_that_is_gone_is_no_root_and_one_that_is_broken_voids_all(
 
 
 @pytest.mark.parametrize("path", ["relative/savepoint", "nosuchscheme://x/savepoint"])
+@pytest.mark.answered_by("guard:unreadable_root")
 def test_a_place_that_cannot_be_asked_voids_all(story, kubernetes, path: str) -> None:
     """It may hold a root."""
     document = deepcopy(saved("flinkstatesnapshot"))
@@ -274,6 +284,7 @@ def test_a_place_that_cannot_be_asked_voids_all(story, kubernetes, path: str) ->
 # --------------------------------------------------------------------------- no answer
 
 
+@pytest.mark.answered_by("condition:gate_not_seen")
 def test_a_namespace_that_may_not_be_read_blocks_everything(story, kubernetes) -> None:
     """Forbidden is unknown, and unknown is alive."""
     story.bed.cycle(*ASKED)
@@ -284,6 +295,7 @@ def test_a_namespace_that_may_not_be_read_blocks_everything(story, kubernetes) -
     assert are_there(story)
 
 
+@pytest.mark.answered_by("condition:gate_not_seen")
 def test_an_answer_that_comes_only_once_blocks_too(story, kubernetes, monkeypatch) -> None:
     """Before and after the listing, as REST."""
     after_the_listing(monkeypatch, lambda: kubernetes.denied.add("configmaps"))
@@ -313,6 +325,7 @@ def test_a_checkpoint_folder_that_nobody_named_is_worth_a_warning(story, kuberne
 # --------------------------------------------------------------------------- during a sweep
 
 
+@pytest.mark.answered_by("looking_again")
 def test_a_job_that_is_taken_up_during_the_sweep_stops_it(story, kubernetes, monkeypatch) -> None:
     """R18: looked at before each batch."""
     kubernetes.add(a_config_map("x-cluster-config-map"))
@@ -324,6 +337,7 @@ def test_a_job_that_is_taken_up_during_the_sweep_stops_it(story, kubernetes, mon
     assert "holds job" in ran.err
 
 
+@pytest.mark.answered_by("looking_again")
 def test_a_namespace_that_answers_no_more_during_the_sweep_stops_it(
     story, kubernetes, monkeypatch
 ) -> None:
@@ -336,6 +350,7 @@ def test_a_namespace_that_answers_no_more_during_the_sweep_stops_it(
     assert are_there(story)
 
 
+@pytest.mark.answered_by("looking_again")
 def test_a_savepoint_that_a_resource_names_during_the_sweep_is_protected(
     story, kubernetes, monkeypatch
 ) -> None:

@@ -18,6 +18,7 @@ from rest_server import RestServer
 __all__ = ["bed", "story", "undeclared"]
 
 
+@pytest.mark.answered_by("reading_anew", "looking_again")
 def test_clickhouse_114194_the_check_before_a_deletion_reads_anew(story, monkeypatch) -> None:
     """It had read the same stale pointer again, so it agreed (also #114324)."""
     story.bed.cycle()
@@ -29,6 +30,7 @@ def test_clickhouse_114194_the_check_before_a_deletion_reads_anew(story, monkeyp
 
 
 @pytest.mark.parametrize("hook", [during_the_listing, after_the_listing])
+@pytest.mark.answered_by("guard:unstable_root + guard:no_roots")
 def test_paimon_7710_the_only_checkpoint_of_a_job_expires_during_the_walk(
     undeclared, monkeypatch, hook
 ) -> None:
@@ -42,6 +44,7 @@ def test_paimon_7710_the_only_checkpoint_of_a_job_expires_during_the_walk(
     assert not plan.removals()
 
 
+@pytest.mark.answered_by("guard:no_roots")
 def test_paimon_7710_no_checkpoint_at_all_is_no_permission(undeclared) -> None:
     """No root never means that nothing is in use."""
     for number in (7, 8):
@@ -51,6 +54,7 @@ def test_paimon_7710_no_checkpoint_at_all_is_no_permission(undeclared) -> None:
 
 
 @pytest.mark.parametrize("method", ["folder", "objects", "read"])
+@pytest.mark.answered_by("guard:unreadable_root", not_for=("folder", "objects"))
 def test_icechunk_1101_an_error_on_any_page_is_no_plan(story, monkeypatch, method) -> None:
     """Listing errors were filtered away; an error in a scan returned a part (JuiceFS#6479)."""
     with monkeypatch.context() as patch:
@@ -91,6 +95,7 @@ def test_juicefs_6481_an_error_anywhere_in_a_sweep_deletes_nothing_more(
 
 
 @pytest.mark.parametrize("cut", [0, 1, 40, -1, -20])
+@pytest.mark.answered_by("guard:unreadable_root")
 def test_elasticsearch_47009_a_corrupt_root_stops_everything(story, cut) -> None:
     """Its references were ignored (also #100115); ZTO's cleaner logged it and moved the files."""
     metadata = story.job.folder / "chk-8" / "_metadata"
@@ -100,6 +105,7 @@ def test_elasticsearch_47009_a_corrupt_root_stops_everything(story, cut) -> None
     assert not plan.removals()
 
 
+@pytest.mark.answered_by("guard:unreadable_root + condition:not_quiet + looking_again")
 def test_zto_fire_metadata_being_written_stops_everything(story) -> None:
     """Partial metadata is unreadable metadata, between plan and sweep too."""
     story.bed.cycle()
@@ -110,6 +116,7 @@ def test_zto_fire_metadata_being_written_stops_everything(story) -> None:
     assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
 
 
+@pytest.mark.answered_by("guard:unreadable_root")
 def test_a_root_that_is_listed_and_never_there_stops_everything(story, monkeypatch) -> None:
     """Vanished once is a new look; vanished always is unreadable (R6)."""
     read = LocalStorage.read
@@ -122,6 +129,7 @@ def test_a_root_that_is_listed_and_never_there_stops_everything(story, monkeypat
     assert (plan.ran.code, plan.refusal(story.job)) == (4, "unreadable_root")
 
 
+@pytest.mark.answered_by("reading_anew")
 def test_infino_549_a_deferred_deletion_is_judged_anew_when_it_is_due(story) -> None:
     """Deletes queued against an old snapshot ran after newer commits had reused the files."""
     story.bed.cycle()
@@ -144,6 +152,7 @@ def test_loki_8359_an_empty_world_is_refused(story) -> None:
     assert story.bed.sweep(plan, "--delete").code == 10
 
 
+@pytest.mark.answered_by("limits")
 def test_loki_8359_a_share_of_the_listing_is_a_breaker(bed) -> None:
     """Nearly all of a job is more likely a mistake than a leak."""
     story = tell(bed, orphans=20)
@@ -163,6 +172,7 @@ def test_loki_8359_tombstones_are_bound_to_their_storage_root(story) -> None:
     assert {row["action"] for row in plan.rows.values()} == {"keep", "tombstone"}
 
 
+@pytest.mark.answered_by("condition:nothing_protected")
 def test_neon_garbage_refuses_a_running_job_that_needs_nothing(undeclared) -> None:
     """A list that counts no living tenant is more likely wrong than true."""
     job = undeclared.job
@@ -173,6 +183,7 @@ def test_neon_garbage_refuses_a_running_job_that_needs_nothing(undeclared) -> No
     assert "nothing_protected" in plan.blocks(job)
 
 
+@pytest.mark.answered_by("every_root", "condition:registry_order_unproven")
 def test_neon_garbage_an_empty_snapshot_adds_no_permission(story) -> None:
     """A legitimate zero is whole, and protects nothing; the roots protect all the same."""
     snapshot = RegistrySnapshot(
@@ -197,6 +208,7 @@ def test_neon_garbage_an_empty_snapshot_adds_no_permission(story) -> None:
     assert "registry_order_unproven" in plan.blocks(story.job)
 
 
+@pytest.mark.answered_by("guard:unreadable_root")
 def test_delta_1797_what_flink_needs_besides_state_is_on_no_list_of_candidates(story) -> None:
     """A new listing did not hide the log directory, and VACUUM deleted the transaction log."""
     job = story.job.folder
@@ -217,6 +229,7 @@ def test_delta_1797_what_flink_needs_besides_state_is_on_no_list_of_candidates(s
     assert story.bed.plan().refusal(story.job) == "unreadable_root"
 
 
+@pytest.mark.answered_by("limits")
 def test_a_storage_that_loses_its_roots_between_two_cycles_loses_nothing_else(story) -> None:
     """A root that disappears: an ended job has none left, and its share is all of it."""
     story.bed.cycle()

@@ -19,6 +19,7 @@ __all__ = ["bed", "story", "undeclared"]
 
 
 @pytest.mark.parametrize("hook", [during_the_listing, after_the_listing])
+@pytest.mark.answered_by("reading_anew")
 def test_paimon_3074_a_checkpoint_completed_around_the_listing_protects(
     story, monkeypatch, hook
 ) -> None:
@@ -30,6 +31,7 @@ def test_paimon_3074_a_checkpoint_completed_around_the_listing_protects(
     assert plan.verdict(named) == ("keep", "referenced")
 
 
+@pytest.mark.answered_by("identity")
 def test_paimon_3074_a_file_renewed_between_plan_and_sweep_is_kept(story, monkeypatch) -> None:
     """Old name, new object."""
     story.bed.cycle()
@@ -39,6 +41,7 @@ def test_paimon_3074_a_file_renewed_between_plan_and_sweep_is_kept(story, monkey
     assert [path.exists() for path in story.orphans] == [True, False]
 
 
+@pytest.mark.answered_by("guard:unstable_root")
 def test_paimon_3074_checkpoints_faster_than_the_listing_are_refused(
     undeclared, monkeypatch
 ) -> None:
@@ -56,6 +59,7 @@ def test_paimon_3074_checkpoints_faster_than_the_listing_are_refused(
     assert plan.refusal(job) == "unstable_root"
 
 
+@pytest.mark.answered_by("cutoff", "checkpoint_ids")
 def test_medusa_363_files_come_first_and_the_manifest_last(undeclared) -> None:
     """A purge in between corrupted this and all later backups; here both margins keep them."""
     job = undeclared.job
@@ -72,6 +76,7 @@ def test_medusa_363_files_come_first_and_the_manifest_last(undeclared) -> None:
     assert plan.verdict(undeclared.orphans[0]) == ("tombstone", "orphan")
 
 
+@pytest.mark.answered_by("guard:gate")
 def test_spark_42353_a_file_reused_by_a_pending_checkpoint_needs_the_gate(undeclared) -> None:
     """A delayed upload named it later; with two pending ones no retained root need name it."""
     job = undeclared.job
@@ -81,6 +86,7 @@ def test_spark_42353_a_file_reused_by_a_pending_checkpoint_needs_the_gate(undecl
     assert not plan.removals()
 
 
+@pytest.mark.answered_by("guard:unstable_root")
 def test_spark_55892_a_completed_checkpoint_that_the_storage_does_not_show_refuses(
     undeclared,
 ) -> None:
@@ -91,6 +97,7 @@ def test_spark_55892_a_completed_checkpoint_that_the_storage_does_not_show_refus
     assert plan.refusal(job) == "unstable_root"
 
 
+@pytest.mark.answered_by("every_root")
 def test_iceberg_5846_files_that_only_a_checkpoint_refers_to_are_live(bed) -> None:
     """Removed files were named by Flink's checkpoint state alone (also #9002, #4137, Amoro#930)."""
     job = bed.job()
@@ -107,6 +114,7 @@ def test_iceberg_5846_files_that_only_a_checkpoint_refers_to_are_live(bed) -> No
         assert plan.verdict(path) == ("keep", "referenced")
 
 
+@pytest.mark.answered_by("pins_and_snapshots")
 def test_risingwave_16260_every_kind_of_pin_keeps_by_itself(story) -> None:
     """A gap in one kind is filled by no other: checkpoint, savepoint, snapshot, pin, UUID."""
     by_pin, by_snapshot = story.orphans
@@ -152,6 +160,7 @@ def snapshot(story: Story, *names: str, epoch: str = "one", sequence: int = 1) -
         pytest.param(("one", "one"), (2, 2), "registry", id="standing still"),
     ],
 )
+@pytest.mark.answered_by("guard:registry", not_for=("going forward",))
 def test_flink_7268_snapshots_of_two_attempts_are_never_mixed(
     story, epochs, sequences, guard
 ) -> None:
@@ -166,6 +175,7 @@ def test_flink_7268_snapshots_of_two_attempts_are_never_mixed(
     assert plan.refusal(story.job) == guard
 
 
+@pytest.mark.answered_by("guard:damaged_latest_root")
 def test_milvus_21731_what_is_gone_although_it_is_named_is_told_and_refused(undeclared) -> None:
     """Objects gone while metadata exists (also #30254): the latest refuses, older ones report."""
     oldest, _, newest = undeclared.live
@@ -179,6 +189,7 @@ def test_milvus_21731_what_is_gone_although_it_is_named_is_told_and_refused(unde
     assert len(plan.job(undeclared.job)["missing"]) == 2
 
 
+@pytest.mark.answered_by("identity")
 def test_harbor_12975_a_deletion_checks_the_version_that_was_judged(story) -> None:
     """A push beside the collector: the same name is not the same thing (also #15445)."""
     story.bed.cycle()
@@ -194,6 +205,7 @@ def test_harbor_12975_a_deletion_checks_the_version_that_was_judged(story) -> No
     assert path.read_bytes() == bytes(found.st_size)
 
 
+@pytest.mark.answered_by("limits")
 def test_harbor_19308_a_share_of_one_job_is_not_hidden_by_another(bed) -> None:
     """445 GB became 4 GB: the breaker counts each job by itself."""
     small = tell(bed, orphans=12)

@@ -14,6 +14,7 @@ from unit.flink import by_hand as hand
 __all__ = ["bed", "on_s3", "s3_server", "story", "undeclared"]
 
 
+@pytest.mark.answered_by("matching_by_name")
 def test_iceberg_4346_s3a_in_the_metadata_and_s3_in_the_listing_are_one_file(
     on_s3: S3Story,
 ) -> None:
@@ -29,6 +30,7 @@ def test_iceberg_4346_s3a_in_the_metadata_and_s3_in_the_listing_are_one_file(
     "spelling",
     ["{path}", "file:{path}", "file://{path}", "file:///{path}", "FILE:{path}", "{folder}//{name}"],
 )
+@pytest.mark.answered_by("matching_by_name", not_for=("path0", "{path}-", "-{path}"))
 def test_iceberg_2890_every_spelling_of_a_local_path_is_one_file(bed, spelling) -> None:
     """With and without a scheme, with one slash and with three."""
     job = bed.job()
@@ -41,6 +43,7 @@ def test_iceberg_2890_every_spelling_of_a_local_path_is_one_file(bed, spelling) 
     assert plan.job(job)["missing"] == []
 
 
+@pytest.mark.answered_by("matching_by_name")
 def test_lakefs_4658_a_relative_name_protects_wherever_the_file_lies(bed) -> None:
     """After a native savepoint was claimed, relative names resolve to the wrong folder."""
     job = bed.job()
@@ -57,6 +60,7 @@ def test_lakefs_4658_a_relative_name_protects_wherever_the_file_lies(bed) -> Non
 
 
 @pytest.mark.parametrize("prefix", ["hdfs://namenode:8020/ck", "/mnt/ck", "gs://bucket/ck"])
+@pytest.mark.answered_by("matching_by_name")
 def test_amoro_877_a_uri_that_no_listed_path_equals_still_protects(undeclared, prefix) -> None:
     """Every file differed from its URI, and all were deleted (also #878, #882, #2890)."""
     job, live = undeclared.job, undeclared.live
@@ -70,6 +74,7 @@ def test_amoro_877_a_uri_that_no_listed_path_equals_still_protects(undeclared, p
     }
 
 
+@pytest.mark.answered_by("guard:damaged_latest_root")
 def test_amoro_877_a_latest_checkpoint_that_nothing_shows_refuses_the_job(undeclared) -> None:
     """The coverage gate: what a root names and nobody sees may be everything."""
     undeclared.job.checkpoint(9, f"hdfs://namenode/ck/{undeclared.job.id}/shared/{uuid.uuid4()}")
@@ -102,6 +107,7 @@ def test_ducklake_815_a_trailing_slash_in_an_alias_changes_nothing(bed) -> None:
         assert plan.job(job)["missing"] == []
 
 
+@pytest.mark.answered_by("matching_by_name")
 def test_ducklake_1105_two_valid_forms_of_one_url_are_one_file(bed) -> None:
     """Azure has several; what no alias explains is matched by its name."""
     job = bed.job()
@@ -124,6 +130,7 @@ def test_clickhouse_113548_a_root_is_never_a_candidate_itself(story) -> None:
     assert len(plan.document["roots"]) == 2
 
 
+@pytest.mark.answered_by("limits")
 def test_iceberg_10539_a_listing_without_a_single_match_is_told(bed) -> None:
     """The opposite: nothing matches (also Amoro#1981); here it warns, and deletes nothing."""
     job = bed.job()
@@ -136,6 +143,7 @@ def test_iceberg_10539_a_listing_without_a_single_match_is_told(bed) -> None:
     assert plan.blocks(job) == ["max_delete_share"]
 
 
+@pytest.mark.answered_by("grammar")
 def test_trino_15937_files_outside_the_layout_are_kept(story) -> None:
     """Sub-folders and strange places hold what nobody expects (also Hive#4897)."""
     name = str(uuid.uuid4())
@@ -181,6 +189,7 @@ def test_tiflash_7128_a_prefix_of_a_bucket_never_reaches_its_neighbour(on_s3: S3
     assert plan.document["objects_listed"] == 7
 
 
+@pytest.mark.answered_by("guard:unreadable_root")
 def test_a_path_in_the_metadata_that_is_none_refuses(undeclared) -> None:
     """Nobody guesses what a relative path may mean."""
     place = undeclared.job.folder / "chk-9" / "_metadata"

@@ -22,6 +22,7 @@ NO_MARGINS = (
 )
 
 
+@pytest.mark.answered_by("frozen_cutoff")
 def test_juicefs_5068_the_cutoff_is_frozen_before_the_listing(story, monkeypatch) -> None:
     """It was computed after a long scan, so fresh files looked old (also Kopia#1949)."""
     written = []
@@ -44,6 +45,7 @@ def test_kopia_1949_the_margins_of_a_plan_do_not_shrink_until_it_is_swept(story)
 
 
 @pytest.mark.parametrize("stored_at", [0, -1, -86_400 * 365, 1e-6], ids=str)
+@pytest.mark.answered_by("known_times", not_for=("1e-06",))
 def test_amoro_2924_a_store_time_of_zero_or_less_keeps(story, stored_at) -> None:
     """The object store answered 0, and the age guard passed for everything (also #2925)."""
     os.utime(story.orphans[0], (stored_at, stored_at))
@@ -53,6 +55,7 @@ def test_amoro_2924_a_store_time_of_zero_or_less_keeps(story, stored_at) -> None
     assert plan.verdict(story.orphans[1]) == ("tombstone", "orphan")
 
 
+@pytest.mark.answered_by("known_times")
 def test_fluss_3590_an_object_without_a_store_time_is_kept(story) -> None:
     """A link has none that counts: it is not what it leads to."""
     link = story.orphans[0]
@@ -64,6 +67,7 @@ def test_fluss_3590_an_object_without_a_store_time_is_kept(story) -> None:
 
 
 @pytest.mark.parametrize("ahead", [timedelta(hours=1), 400 * DAY], ids=str)
+@pytest.mark.answered_by("guard:future_time")
 def test_amoro_2924_a_store_time_in_the_future_voids_its_job(story, ahead) -> None:
     """Written by a wrong clock, or by hand: then no time in the directory proves anything."""
     other = tell(story.bed, 2)
@@ -76,6 +80,7 @@ def test_amoro_2924_a_store_time_in_the_future_voids_its_job(story, ahead) -> No
 
 
 @pytest.mark.parametrize("ahead", [timedelta(hours=1), -timedelta(hours=1)], ids=str)
+@pytest.mark.answered_by("guard:clock_skew")
 def test_icechunk_1083_a_store_whose_clock_disagrees_is_refused(story, monkeypatch, ahead) -> None:
     """Retention by the host's clock, creation by the store's (also #2310, datahike#885)."""
     clock = LocalStorage.now
@@ -89,6 +94,7 @@ def test_icechunk_1083_a_store_whose_clock_disagrees_is_refused(story, monkeypat
     assert (plan.ran.code, plan.refusal(story.job)) == (4, "clock_skew")
 
 
+@pytest.mark.answered_by("condition:store_clock_unknown")
 def test_datahike_885_a_store_that_tells_no_time_deletes_nothing(story, monkeypatch) -> None:
     """Without the store's clock no age is known."""
     clock = LocalStorage.now
@@ -99,6 +105,7 @@ def test_datahike_885_a_store_that_tells_no_time_deletes_nothing(story, monkeypa
     assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
 
 
+@pytest.mark.answered_by("plan_identity")
 def test_kopia_1253_time_that_moves_back_between_plan_and_sweep_is_refused(
     story, monkeypatch
 ) -> None:
@@ -111,6 +118,7 @@ def test_kopia_1253_time_that_moves_back_between_plan_and_sweep_is_refused(
     assert (ran.code, all(path.exists() for path in story.orphans)) == (4, True)
 
 
+@pytest.mark.answered_by("cutoff")
 def test_kafka_20805_a_folder_says_nothing_of_the_age_of_what_is_in_it(story) -> None:
     """A folder's time was frozen since its creation: deleted a second after its release."""
     young = story.job.shared(age=timedelta(hours=2))
@@ -121,6 +129,7 @@ def test_kafka_20805_a_folder_says_nothing_of_the_age_of_what_is_in_it(story) ->
 
 
 @pytest.mark.parametrize("period", ["-1h", "2026-01-01", "99999d"])
+@pytest.mark.answered_by("durations")
 def test_paimon_4779_an_age_that_lies_in_the_future_is_no_setting(story, period) -> None:
     """``older_than`` tomorrow was accepted."""
     ran = story.bed.plan("--grace-period", period).ran
@@ -128,6 +137,7 @@ def test_paimon_4779_an_age_that_lies_in_the_future_is_no_setting(story, period)
 
 
 @pytest.mark.parametrize("period", ["0", "1h", "23h59m59s"])
+@pytest.mark.answered_by("minimal_grace_period")
 def test_risingwave_26303_a_retention_shorter_than_a_write_takes_insistence(story, period) -> None:
     """Below a day nobody is believed at once (also pgducklake, Harbor)."""
     ran = story.bed.plan("--grace-period", period).ran
@@ -135,6 +145,7 @@ def test_risingwave_26303_a_retention_shorter_than_a_write_takes_insistence(stor
     assert story.bed.plan("--grace-period", period, "--allow-short-grace-period").ran.code == 0
 
 
+@pytest.mark.answered_by("guard:copied_tree")
 def test_icechunk_2310_one_store_time_for_everything_was_made_by_a_copy(story) -> None:
     """It says nothing of age."""
     at = (now() - 40 * DAY).timestamp()
@@ -144,6 +155,7 @@ def test_icechunk_2310_one_store_time_for_everything_was_made_by_a_copy(story) -
     assert story.bed.plan().refusal(story.job) == "copied_tree"
 
 
+@pytest.mark.answered_by("looking_again")
 def test_a_long_sweep_judges_each_batch_by_the_roots_of_its_own_moment(story, monkeypatch) -> None:
     """A deletion is never older than the last look at the roots (also Paimon#3074)."""
     monkeypatch.setattr(LocalStorage, "batch_size", 1)
@@ -164,6 +176,7 @@ def test_a_long_sweep_judges_each_batch_by_the_roots_of_its_own_moment(story, mo
     assert (first.exists(), second.exists()) == (False, True)
 
 
+@pytest.mark.answered_by("condition:not_quiet", "guard:ended_job_is_running")
 def test_a_job_declared_ended_that_still_writes_has_not_ended(story) -> None:
     """The quiet period is measured at the directory, not believed."""
     story.job.checkpoint(9, *story.live, age=DAY)
@@ -173,6 +186,7 @@ def test_a_job_declared_ended_that_still_writes_has_not_ended(story) -> None:
     assert plan.refusal(story.job) == "ended_job_is_running"
 
 
+@pytest.mark.answered_by("looking_again")
 def test_a_job_that_comes_to_life_during_the_sweep_keeps_its_files(story, monkeypatch) -> None:
     """Declared ended, and restored from its last checkpoint in that very moment."""
     story.bed.cycle()

@@ -1,0 +1,282 @@
+"""What answers a loss, taken away through a seam: without its answer a loss must happen again.
+
+Nothing here edits a file. A name is ``guard:…`` or ``condition:…`` (an entry of their tables), or
+one of ``REMOVALS``, which put back what the collectors did that lost data. `` + `` joins several: a
+loss that two answers stand against is told by taking both.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orphangc.adapters import local_storage
+from orphangc.adapters.local_storage import LocalStorage
+from orphangc.core import bounds, columns, judge, kernel, settings, uris
+from orphangc.core.conditions import CONDITIONS, Condition
+from orphangc.core.guards import GUARDS, Guard
+from orphangc.core.model import Layout
+from orphangc.core.names import Artifact, uuid_of
+from orphangc.core.uuid_set import UuidSet
+from orphangc.flink.references import read_references
+from orphangc.ports import DeletionStatus
+from orphangc.runs import cycle, lock, mark, observe, permission, recheck, roots
+from orphangc.shell import sweeping
+
+_Patch = pytest.MonkeyPatch
+_Removal = Callable[[_Patch], None]
+
+
+def remove(name: str, patch: _Patch) -> None:
+    """Take away what a name stands for."""
+    for each in name.split(" + "):
+        kind, _, entry = each.partition(":")
+        if kind == "guard":
+            patch.delitem(GUARDS, Guard(entry))
+        elif kind == "condition":
+            patch.delitem(CONDITIONS, Condition(entry))
+        else:
+            REMOVALS[each](patch)
+
+
+def _roots_are_filtered(patch: _Patch, keep: Callable[..., bool]) -> None:
+    """Let only some of what a root names count, and nothing that its raw bytes show."""
+    decode = roots.RootReader._decode
+
+    def decoded(self, data, base, folder, listed):  # noqa: PLR0917 - as what it stands for
+        root = decode(self, data, base, folder, listed)
+        if not isinstance(root, roots.Root):
+            return root
+        spelled = {path.rpartition("/")[0] for path in read_references(data).paths}
+        files = {f: names for f, names in root.files.items() if keep(root, f, base, spelled)}
+        return replace(root, files=files, raw=UuidSet())
+
+    patch.setattr(roots.RootReader, "_decode", decoded)
+
+
+def _matching_by_name(patch: _Patch) -> None:
+    """Compare texts of paths, as an anti-join of a listing with metadata does (R5)."""
+    _roots_are_filtered(
+        patch, lambda _, folder, base, spelled: base.contains(folder) and str(folder) in spelled
+    )
+
+
+def _other_jobs_roots(patch: _Patch) -> None:
+    """Let a root count in its own directory only (R4, R12)."""
+
+    def is_own(root, folder, _base, _spelled) -> bool:
+        return root.directory is not None and root.directory.contains(folder)
+
+    _roots_are_filtered(patch, is_own)
+
+
+def _every_root(patch: _Patch) -> None:
+    """Let no root count beside registry snapshots and pins (R4)."""
+    _roots_are_filtered(patch, lambda *_: False)
+
+
+def _pins_and_snapshots(patch: _Patch) -> None:
+    """Let only roots count (R4, R14)."""
+    live_set = mark._live_set
+    patch.setattr(mark, "_live_set", lambda observation, _: live_set(observation, ()))
+
+
+def _reported_roots(patch: _Patch) -> None:
+    """Look at no place that Flink or Kubernetes names (R4)."""
+    for module in (observe, recheck):
+        patch.setattr(module, "reported_places", lambda *_, **__: ([], ()))
+
+
+def _reading_anew(patch: _Patch) -> None:
+    """Cache the listing of roots, for good (R18)."""
+    first: dict[uris.Location, roots.RootScan] = {}
+    scan = roots.scan_roots
+
+    def cached(storage):
+        if storage.location not in first:
+            first[storage.location] = scan(storage)
+        return first[storage.location]
+
+    for module in (observe, roots):
+        patch.setattr(module, "scan_roots", cached)
+    patch.setattr(observe, "_read_hidden", lambda *_: ())
+
+
+def _looking_again(patch: _Patch) -> None:
+    """Look at nothing before and after a batch (R18)."""
+
+    def blind(self):
+        return recheck.Now(UuidSet(), self.outside.storage.location.name)
+
+    patch.setattr(recheck.Recheck, "look", blind)
+    patch.setattr(recheck.Recheck, "look_after", blind)
+
+
+def _cutoff(patch: _Patch) -> None:
+    """Ask for no age (R10)."""
+    patch.setattr(bounds, "cutoff", lambda _: datetime.max.replace(tzinfo=UTC))
+
+
+def _frozen_cutoff(patch: _Patch) -> None:
+    """Take the time when everything has been read (R10)."""
+    look = cycle.observe
+
+    def late(*args):
+        seen = look(*args)
+        return replace(seen, time=seen.time_after)
+
+    patch.setattr(cycle, "observe", late)
+
+
+def _known_times(patch: _Patch) -> None:
+    """Take a store time that nobody knows for an old one (R10)."""
+    read = columns._microseconds
+    patch.setattr(columns, "_microseconds", lambda times: np.maximum(read(times), 1))
+
+
+def _checkpoint_ids(patch: _Patch) -> None:
+    """Let no checkpoint id in a name forbid anything (R24)."""
+    patch.setattr(kernel, "_newest_older_id", lambda _: kernel._MOST)
+
+
+def _grammar(patch: _Patch) -> None:
+    """Take whatever ends in a UUID for a file of Flink's (R1)."""
+    asked = columns.recognise
+
+    def lax(name, place):
+        uuid = uuid_of(name)
+        return asked(name, place) if uuid is None else Artifact(Layout.FLAT, uuid=uuid)
+
+    patch.setattr(columns, "recognise", lax)
+
+
+def _identity(patch: _Patch) -> None:
+    """Take the same name for the same object (R19)."""
+    patch.setattr(local_storage, "_is_same", lambda *_: True)
+    patch.setattr(permission, "_is_equal", lambda left, _: np.ones(len(left), np.bool_))
+
+
+def _limits(patch: _Patch) -> None:
+    """Let any share of a job go (R20)."""
+    patch.setattr(cycle, "_with_limits", lambda view, *_: view)
+
+
+def _dependents(patch: _Patch) -> None:
+    """Judge each directory by its own job alone (R12)."""
+    patch.setattr(judge, "_pass_on", lambda *_: None)
+
+
+def _lock(patch: _Patch) -> None:
+    """Take any lock over (R21)."""
+    patch.setattr(lock, "_check_is_free", lambda *_, **__: None)
+
+
+def _lock_check(patch: _Patch) -> None:
+    """Believe that a lock, once taken, is held (R21)."""
+    patch.setattr(lock.Lock, "check", lambda _: None)
+
+
+def _plan_identity(patch: _Patch) -> None:
+    """Carry out whatever plan is given (design, section 4)."""
+    patch.setattr(sweeping, "check_plan", lambda *_: None)
+
+
+def _durations(patch: _Patch) -> None:
+    """Take any text with a number in it for days."""
+    patch.setattr(settings, "_DURATION", re.compile(r"[^\d]*(\d+).*?()()()"))
+    patch.setattr(settings, "_LONGEST", timedelta.max)
+
+
+def _minimal_grace_period(patch: _Patch) -> None:
+    """Believe any retention."""
+    patch.setattr(settings, "MINIMAL_GRACE_PERIOD", timedelta(0))
+
+
+# --------------------------------------------------------------- what others do on top, put in
+
+
+def _folders_that_stay(patch: _Patch) -> None:
+    """Remove folders that a listing shows to be empty."""
+    delete = LocalStorage.delete
+
+    def tidy(self, objects):
+        done = delete(self, objects)
+        for folder in sorted(Path(self.location.path).rglob("*"), reverse=True):
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+        return done
+
+    patch.setattr(LocalStorage, "delete", tidy)
+
+
+def _exact_keys(patch: _Patch) -> None:
+    """Expand what looks like a pattern, as fsspec's ``rm`` does."""
+
+    def expanding(self, wanted):
+        for path in glob.glob(f"{self.location.path}/{wanted.key}"):  # noqa: PTH207 - as fsspec
+            os.unlink(path)  # noqa: PTH108
+        return DeletionStatus.DELETED
+
+    patch.setattr(LocalStorage, "_unlink", expanding)
+
+
+def _errors_of_keys(patch: _Patch) -> None:
+    """Take an answer for success, whatever it says of single keys."""
+    delete = LocalStorage.delete
+
+    def hopeful(self, objects):
+        return [replace(one, status=DeletionStatus.DELETED) for one in delete(self, objects)]
+
+    patch.setattr(LocalStorage, "delete", hopeful)
+
+
+def _every_page(patch: _Patch) -> None:
+    """Consider the first thousand keys."""
+    listing = LocalStorage.objects
+
+    def first(self, prefix=""):
+        left = 1000
+        for batch in listing(self, prefix):
+            yield batch[:left]
+            left = max(0, left - batch.num_rows)
+
+    patch.setattr(LocalStorage, "objects", first)
+
+
+REMOVALS: Mapping[str, _Removal] = {
+    each.__name__.removeprefix("_"): each
+    for each in (
+        _matching_by_name,
+        _other_jobs_roots,
+        _every_root,
+        _pins_and_snapshots,
+        _reported_roots,
+        _reading_anew,
+        _looking_again,
+        _cutoff,
+        _frozen_cutoff,
+        _known_times,
+        _checkpoint_ids,
+        _grammar,
+        _identity,
+        _limits,
+        _dependents,
+        _lock,
+        _lock_check,
+        _plan_identity,
+        _durations,
+        _minimal_grace_period,
+        _folders_that_stay,
+        _exact_keys,
+        _errors_of_keys,
+        _every_page,
+    )
+}
