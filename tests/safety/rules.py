@@ -2,8 +2,8 @@
 
     PYTHONPATH=tests python -m safety.rules      # writes the table anew
 
-Guards, conditions and losses are found in the code: by the rules that the docstring of a guard, of a
-condition or of a removal names, and by what answers each loss.
+Guards, conditions and losses are found in the code: by the rules that the docstring of a guard,
+of a condition or of a removal names, and by what answers each loss.
 
 Source: ownership-and-safety, section 8.
 """
