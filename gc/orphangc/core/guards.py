@@ -134,13 +134,15 @@ def _two_owners(job: JobEvidence, _: CycleEvidence) -> str | None:
 
 
 def _ended_job_is_running(job: JobEvidence, _: CycleEvidence) -> str | None:
-    """R13: a statement that the job is over, and facts that say otherwise."""
-    if not job.is_declared_ended:
-        return None
-    if job.state is JobState.RUNNING:
+    """R13: a statement, or an answer, that the job is over, and facts that say otherwise.
+
+    Whoever claims a checkpoint of a job that is over deletes it one day: then it is a change too.
+    """
+    if job.is_declared_ended and job.state is JobState.RUNNING:
         return "the job is declared ended, but Flink's REST API shows it alive"
-    if not job.ids_at_start == job.ids_before == job.ids_after:
-        return "the job is declared ended, but its checkpoints changed during the listing"
+    is_over = job.is_declared_ended or job.state is JobState.ENDED
+    if is_over and not job.ids_at_start == job.ids_before == job.ids_after:
+        return "the job is said to be over, but its checkpoints changed during the listing"
     return None
 
 

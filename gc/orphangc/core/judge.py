@@ -95,7 +95,7 @@ def judge_all(
     own = dict(judged)
     for job in jobs:
         if job.state is not JobState.ENDED:
-            _pass_on(own[job.key], job, by_key, judged)
+            _pass_on(own[job.key], job, by_key, judged, cycle=cycle)
     return judged
 
 
@@ -104,12 +104,30 @@ def _pass_on(
     job: JobEvidence,
     by_key: Mapping[str, JobEvidence],
     judged: dict[str, Judgement],
+    *,
+    cycle: CycleEvidence,
 ) -> None:
     """Let what stops a living job stop the jobs whose files it needs."""
-    whom = f"job {job.key}, whose state refers to files here,"
-    for key in _needed_by(job, by_key):
+    needed, whom = _needed_by(job, by_key), f"job {job.key}, whose state refers to files here,"
+    if _may_need_any(job, cycle):
+        needed = by_key.keys() - {job.key}
+        whom = f"job {job.key}, which may run and need files here, and of which no root was seen,"
+    for key in needed:
         judged[key] = _with_refusal_of(own, judged[key], whom) or judged[key]
         judged[key] = _with_block_of(own, judged[key], whom) or judged[key]
+
+
+def _may_need_any(job: JobEvidence, cycle: CycleEvidence) -> bool:
+    """Return whether nobody knows what a job refers to that has, or may have, checkpoints.
+
+    They can come and go faster than every look at them, and nothing else tells of it: neither REST
+    nor an exporter. A directory that has been still for the quiet period holds no such job.
+    """
+    if job.own_roots or job.facts or job.exported is not None:
+        return False
+    newest = job.survey.newest_modified_at
+    is_quiet = newest is None or newest < cycle.now - cycle.margins.quiet_period
+    return bool(job.ids_at_start | job.ids_before | job.ids_after) or not is_quiet
 
 
 def _needed_by(job: JobEvidence, by_key: Mapping[str, JobEvidence]) -> set[str]:

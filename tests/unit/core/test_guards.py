@@ -307,6 +307,15 @@ def test_a_declared_end_while_checkpoints_come_or_go_refuses(which: str, ids: fr
     assert refusal(an_ended_job(**{which: ids})) is Guard.ENDED_JOB_IS_RUNNING
 
 
+@pytest.mark.parametrize("which", ["ids_at_start", "ids_before", "ids_after"])
+def test_an_end_that_rest_proves_while_checkpoints_come_or_go_refuses(which: str) -> None:
+    """A job that nobody asks has claimed one of them, and deletes it: what it needs is unseen."""
+    over = (some_facts(status="FINISHED"),)
+    still = {"is_declared_ended": False, "before": over, "after": over}
+    assert refusal(an_ended_job(**still)) is None
+    assert refusal(an_ended_job(**still, **{which: frozenset({43})})) is Guard.ENDED_JOB_IS_RUNNING
+
+
 @pytest.mark.parametrize("status", ["FINISHED", "CANCELED", "FAILED"])
 def test_rest_proves_an_end_only_if_it_says_so_twice(status: str) -> None:
     """R11: the gate is asked before and after."""

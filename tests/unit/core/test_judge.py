@@ -12,6 +12,7 @@ from builders import (
     a_cycle,
     a_job,
     a_survey,
+    ago,
     ahead,
     an_ended_job,
 )
@@ -286,3 +287,36 @@ def test_a_dependent_that_is_refused_and_blocked_passes_both_on() -> None:
     for order in permutations(jobs):
         assert refusals(order)[A] is Guard.DEPENDENT_JOB
         assert blocks(order)[A] == [Condition.DEPENDENT_JOB]
+
+
+# --------------------------------------------------------------------------- unseen
+
+UNSEEN = {"own_roots": (), "before": (), "after": ()}
+NO_IDS = dict.fromkeys(("ids_at_start", "ids_before", "ids_after"), frozenset())
+STILL = a_survey(newest_modified_at=ago("8d"))
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param({}, id="its checkpoints came and went between the looks"),
+        pytest.param({"survey": STILL}, id="they did, and the listing missed them too"),
+        pytest.param(NO_IDS, id="something writes into its directory"),
+    ],
+)
+def test_a_job_that_no_look_showed_may_need_the_files_of_any(seen: dict) -> None:
+    """R12: it claimed a checkpoint of another one, which is gone, and nobody tells of it."""
+    jobs = [a_job(B, **UNSEEN, **seen), an_ended_job(A), a_job(C)]
+    assert refusals(jobs) == {B: Guard.NO_ROOTS, A: Guard.DEPENDENT_JOB, C: Guard.DEPENDENT_JOB}
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        pytest.param(a_job(B, **UNSEEN, **NO_IDS, survey=STILL), id="still for the quiet period"),
+        pytest.param(a_job(B, own_roots=(), **NO_IDS), id="REST tells what it was restored from"),
+    ],
+)
+def test_a_job_without_roots_stops_no_other_if_it_is_known_or_quiet(job) -> None:
+    """What it leaked needs no statement of everybody else's."""
+    assert refusals([job, an_ended_job(A)]) == {B: Guard.NO_ROOTS, A: None}
