@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -186,38 +187,45 @@ def test_ids_only_exclude_more_also_where_a_counter_began_anew(mode) -> None:
 # --------------------------------------------------------------------------- void
 
 
-def test_a_jobmanager_that_is_dead_voids(mode, sleeping) -> None:
-    """Nonce never repeated; never derived mode instead."""
-    sleeping(lambda: None)
-    assert "repeated the nonce within 6 s" in mode.refused()
+VOIDS = {
+    "nobody answers": "no registry snapshot repeated the nonce within 6 s",
+    "killed between E1 and E2": "was started again between the snapshots",
+    "two at once": "two JobManagers write its registry snapshots in turn, epochs epoch-1 and 2nd",
+    "half written": "snapshot-9999999999999-x-1.jsonl: cannot read registry snapshot at line 1",
+    "clock ahead": "is dated in the future: the JobManager's clock is ahead",
+    "clock behind": "long before the nonce that it repeats: the JobManager's clock is behind",
+    "clock put back": "was taken before snapshot",
+    "clock put forward": ", in the future: the JobManager's clock is ahead",
+}
 
 
-def test_a_jobmanager_killed_in_between_voids(mode, sleeping) -> None:
-    """The new one repeats the nonce, and is another."""
-    mode.exporter.export()
-
-    def restarted() -> None:
-        if mode.exporter.template.jm_epoch == "epoch-1":
-            mode.exporter.restart("epoch-2")
-        mode.exporter.export()
-
-    sleeping(restarted)
-    assert "was started again between the snapshots" in mode.refused()
-
-
-def test_a_half_written_snapshot_voids(mode) -> None:
-    """As the newest one."""
-    (mode.exporter.place / "snapshots" / "snapshot-9999999999999-x-1.jsonl").write_bytes(b"{")
+@pytest.mark.parametrize("what", VOIDS)
+def test_whatever_breaks_the_order_voids_in_its_own_words(mode, sleeping, what) -> None:
+    """R15; and it is never derived mode instead."""
+    exporter = mode.exporter
+    successor = Exporter(exporter.folder, replace(exporter.template, jm_epoch="2nd"), now())
+    sleeping(exporter.export)
+    if what == "nobody answers":
+        sleeping(lambda: None)
+    elif what == "killed between E1 and E2":
+        sleeping(successor.export)
+    elif what == "two at once":
+        exporter.export()
+        exporter.at += timedelta(minutes=2)
+        sleeping(lambda: (successor.export(), exporter.export()))
+    elif what == "half written":
+        (exporter.place / "snapshots" / "snapshot-9999999999999-x-1.jsonl").write_bytes(b"{")
+    elif what == "clock ahead":
+        exporter.at = now() + timedelta(hours=1)
+        exporter.export()
+    elif what == "clock behind":
+        shutil.rmtree(exporter.place / "snapshots")
+        exporter.at = now() - timedelta(minutes=50)
+        exporter.export()
+    else:
+        exporter.at += timedelta(hours=-1 if what == "clock put back" else 1)
     message = mode.refused()
-    assert "snapshot-9999999999999-x-1.jsonl" in message
-    assert "cannot be read" in message
-
-
-def test_a_clock_that_is_ahead_voids(mode) -> None:
-    """R15: dated in the future."""
-    mode.exporter.at = now() + timedelta(hours=1)
-    mode.exporter.export()
-    assert "dated in the future" in mode.refused()
+    assert [each for each, words in VOIDS.items() if words in message] == [what], message
 
 
 def test_an_exporter_that_has_stopped_voids_without_waiting(mode, sleeping) -> None:

@@ -79,12 +79,11 @@ class Scene:
         )
 
 
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExportingCluster]:
+@pytest.fixture
+def bed(tmp_path: Path) -> Iterator[ExportingCluster]:
     """A cluster whose JobManager exports registries."""
     require_flink(NEWEST)
-    work = tmp_path_factory.mktemp("registry-mode")
-    made = ExportingCluster(NEWEST, work, retained=RETAINED)
+    made = ExportingCluster(NEWEST, tmp_path / "bed", retained=RETAINED)
     with made.cluster:
         yield made
 
@@ -100,7 +99,8 @@ def test_orphans_go_by_id_and_registry_and_a_lost_jobmanager_proves_nothing(
     assert {derived.guard(job) for job in scene.jobs} == {"gate"}, "four at once"
     assert derived.removals == set()
 
-    evidence = *gate, "--registry", bed.registry
+    # on a busy machine more than half of what there is was lost
+    evidence = *gate, "--registry", bed.registry, "--max-delete-share", "1"
     first = collector.plan(*evidence)
     assert_all_is_proven(scene, first)
     assert lost <= first.files("tombstone", reason="orphan")

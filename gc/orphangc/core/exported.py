@@ -30,6 +30,7 @@ class Exported:
         second: E2: the one that repeats the nonce; if none did, the newest that was seen, or
             the first that cannot follow E1.
         unread: Why the newest snapshot cannot be read, though it is there.
+        rival: The epoch of a JobManager that writes in turn with E1's, as no successor does.
         nonce: What was written after the listing; "" if nothing was.
         unwritten: Why no nonce could be written.
         waited: How long somebody waited for the nonce.
@@ -44,6 +45,7 @@ class Exported:
     first: RegistrySnapshot | None = None
     second: RegistrySnapshot | None = None
     unread: str | None = None
+    rival: str | None = None
     nonce: str = ""
     unwritten: str | None = None
     waited: timedelta = timedelta(0)
@@ -94,6 +96,7 @@ def exported_problem(
             clock_skew=clock_skew,
             max_age=max_age,
         )
+        or _rival_problem(exported, first)
         or identity_problem(first, second)
         or (order_problem(first, second) if exported.has_gone_on else None)
         or _echo_problem(exported, second)
@@ -126,6 +129,15 @@ def _first_problem(
     if first.taken_at - read_by > clock_skew:
         return f"{taken} is dated in the future: the JobManager's clock is ahead"
     return None
+
+
+def _rival_problem(exported: Exported, first: RegistrySnapshot) -> str | None:
+    if exported.rival is None:
+        return None
+    return (
+        f"two JobManagers write its registry snapshots in turn, epochs {first.jm_epoch} and"
+        f" {exported.rival}: do two clusters run it, or is a JobManager that lost it not dead yet?"
+    )
 
 
 def _echo_problem(exported: Exported, second: RegistrySnapshot) -> str | None:

@@ -43,6 +43,8 @@ class _Job:
         unread_name: Its name.
         unwritten: Why no nonce can be written.
         seen: Names that need not be read again.
+        before: Names that were there with E1.
+        lives: Epoch and time of what was read since.
         repeated: Nonces that some snapshot repeats.
         standing: Another collector's nonce, and how often it was found unrepeated.
 
@@ -57,12 +59,15 @@ class _Job:
     unread_name: str = ""
     unwritten: str | None = None
     seen: set[str] = field(default_factory=set)
+    before: frozenset[str] = frozenset()
+    lives: list[tuple[str, datetime]] = field(default_factory=list)
     repeated: set[str] = field(default_factory=set)
     standing: tuple[str, int] = ("", 0)
 
     def look_first(self) -> None:
         """Take down E1."""
-        self.seen = set(self.folder.names(self.job_id))
+        self.before = frozenset(self.folder.names(self.job_id))
+        self.seen = set(self.before)
         try:
             found = newest(self.folder, self.job_id)
         except UnreadableSnapshotError as err:
@@ -101,7 +106,22 @@ class _Job:
         if name >= self.unread_name:
             self.unread = None
         self.repeated.add(snapshot.nonce or "")
+        self.lives.append((snapshot.jm_epoch, snapshot.taken_at))
         return snapshot
+
+    @property
+    def rival(self) -> str | None:
+        """Return the epoch of a JobManager that writes in turn with E1's.
+
+        It wrote before E1 as well, by the name, or E1's wrote after it: more than a new start.
+        """
+        own = "" if self.first is None else self.first.jm_epoch
+        last = max((at for epoch, at in self.lives if epoch == own), default=None)
+        for epoch, at in self.lives:
+            has_written = any(f"-{epoch}-" in name for name in self.before)
+            if own not in {"", epoch} and (has_written or (last is not None and last > at)):
+                return epoch
+        return None
 
     def _cannot_follow(self, snapshot: RegistrySnapshot) -> bool:
         first = self.first
@@ -193,6 +213,7 @@ class Asking:
                 first=each.first,
                 second=each.second,
                 unread=each.first_unread or each.unread,
+                rival=each.rival,
                 nonce=nonce if each in asked else "",
                 unwritten=each.unwritten,
                 waited=timedelta(seconds=waited),

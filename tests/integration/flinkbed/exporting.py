@@ -30,6 +30,8 @@ JOB_CHOOSES_STORAGE = (1, 19)
 class ExportingCluster:
     """A cluster whose jobs lie in one base, four checkpoints at a time.
 
+    Without the plugin it is Flink as it is, and no name can have an id.
+
     Attributes:
         base: The storage root: all jobs' directories.
         registry: The folder that the exporter writes into.
@@ -38,17 +40,23 @@ class ExportingCluster:
     """
 
     def __init__(
-        self, version: str, work: Path, *, retained: int, workload: Workload | None = None
+        self,
+        version: str,
+        work: Path,
+        *,
+        retained: int,
+        workload: Workload | None = None,
+        more: Mapping[str, str] | None = None,
+        has_plugin: bool = True,
     ) -> None:
         self.base = work / "ckpt"
         self.registry = work / "registry"
         self._job_chooses = as_numbers(version) >= JOB_CHOOSES_STORAGE
-        jar = plugin_jar(version)
-        config = QUICK_EXPORTS | {
-            "orphangc.registry.dir": f"file://{self.registry}",
-            "execution.checkpointing.num-retained": str(retained),
-        }
-        if not self._job_chooses:
+        jars = [plugin_jar(version)] if has_plugin else []
+        config = {"execution.checkpointing.num-retained": str(retained), **(more or {})}
+        if has_plugin:
+            config |= QUICK_EXPORTS | {"orphangc.registry.dir": f"file://{self.registry}"}
+        if has_plugin and not self._job_chooses:
             config["execution.checkpointing.storage"] = STORAGE
             config["orphangc.checkpoints.dir"] = f"file://{self.base}"
         self.cluster = Cluster(
@@ -56,8 +64,8 @@ class ExportingCluster:
             work / "flink",
             config=config,
             workload=workload,
-            libraries=[jar],
-            jobmanager_options=[f"-javaagent:{jar}"],
+            libraries=jars,
+            jobmanager_options=[f"-javaagent:{jar}" for jar in jars],
         )
 
     def submit(

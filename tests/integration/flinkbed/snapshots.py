@@ -6,9 +6,6 @@ from pathlib import Path
 from integration.flinkbed.waiting import wait_until
 from orphangc.core.registry import RegistrySnapshot, read_snapshot
 
-# a poll, a pause, an export that may be under way and its twentyfold pause, on a busy machine
-ECHO_SECONDS = 30.0
-
 
 def snapshots(registry: Path, job: str) -> list[RegistrySnapshot]:
     """Return the job's snapshots, oldest first; every one must be whole."""
@@ -30,5 +27,4 @@ def echo(registry: Path, job: str) -> RegistrySnapshot:
     return wait_until(
         "the nonce to be repeated",
         lambda: next((each for each in snapshots(registry, job) if each.nonce == nonce), None),
-        seconds=ECHO_SECONDS,
     )

@@ -88,6 +88,10 @@ def second(**changes: object) -> Exported:
         (answered(second=E1), "repeated the nonce within 12 s"),
         (second(nonce="another collector's"), "repeated the nonce within 12 s"),
         (second(jm_epoch="epoch-2"), "was started again between the snapshots"),
+        (
+            replace(second(jm_epoch="epoch-2"), rival="epoch-2"),
+            f"in turn, epochs {E1.jm_epoch} and epoch-2: do two clusters run it",
+        ),
         (second(job_id=OTHER_JOB), "are of two jobs"),
         (second(checkpoint_dir="s3://b/else"), "checkpoint directory of job"),
         (second(sequence=16), "sequence 16 does not follow 17"),

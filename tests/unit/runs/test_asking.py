@@ -153,6 +153,27 @@ def test_two_lives_at_once_are_noticed_whoever_repeats_the_nonce(scene) -> None:
     assert len(scene.waits) == 1
 
 
+@pytest.mark.parametrize(
+    ("what", "rival"),
+    [("a successor", None), ("E1's goes on", "other"), ("one from before E1 goes on", "other")],
+)
+def test_two_that_write_in_turn_are_told_from_one_that_was_started_again(
+    scene, what, rival
+) -> None:
+    """R15: what to do differs; void is either."""
+    other = Exporter(scene.folder, replace(scene.exporter.template, jm_epoch="other"), ago("2m"))
+    if what == "one from before E1 goes on":
+        other.export()
+    asking = scene.first()
+    other.at = ago("20s")
+    other.export()
+    scene.exporter.at = ago("10s") if what == "E1's goes on" else ago("30s")
+    scene.exporter.export()
+    answer = scene.second(asking)
+    assert (answer.second.jm_epoch, answer.rival) == ("other", rival)
+    assert answer.first.jm_epoch == scene.exporter.template.jm_epoch
+
+
 def test_old_lives_beside_the_new_one_do_no_harm(scene) -> None:
     """What a dead JobManager left stays until it is pushed out."""
     scene.exporter.restart("epoch-2")
