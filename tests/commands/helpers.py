@@ -19,6 +19,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from leaks import secret_in
 from orphangc.shell.cli import main
 from rest_server import Reply, as_json
 from unit.flink import by_hand as hand
@@ -40,6 +41,10 @@ class Ran:
     code: int
     out: str
     err: str
+
+    def __post_init__(self) -> None:
+        """Make sure that no command shows a secret, whatever the test is about."""
+        assert secret_in((self.out + self.err).encode("utf-8", "replace")) is None
 
     @property
     def json(self) -> Any:

@@ -14,6 +14,7 @@ from botocore.session import get_session
 
 from commands.helpers import Planned, Ran, metadata, run
 from contracts.servers.moto import moto_server
+from leaks import S3_KEYS
 
 JOB_ID = f"{1:032x}"
 NO_MARGINS = (
@@ -32,8 +33,8 @@ def s3_server() -> Iterator[str]:
 def use_s3(monkeypatch, url: str) -> Any:
     """Name the server in the environment, as an operator does; return a client."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", url)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AK")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "SK")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", S3_KEYS[0])
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", S3_KEYS[1])
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     return get_session().create_client("s3", endpoint_url=url)
 

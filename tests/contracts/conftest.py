@@ -13,6 +13,7 @@ from contracts.places import FILLED, FolderPlace, GenericPlace, MemoryPlace, S3P
 from contracts.servers import radosgw
 from contracts.servers.moto import moto_server
 from contracts.servers.stub import Stub, stub_server
+from leaks import S3_KEYS
 
 S3 = ("moto", pytest.param("radosgw", marks=pytest.mark.s3))
 ALL = ("local", "memory", "generic", *S3)
@@ -65,7 +66,7 @@ def reach(kind: str, request, monkeypatch) -> tuple[str, str, str] | None:
     """Name a kind's server in the environment; return URL and keys, ``None`` without a server."""
     if kind not in {"moto", "radosgw"}:
         return None
-    keys = (radosgw.ACCESS_KEY, radosgw.SECRET_KEY) if kind == "radosgw" else ("AK", "SK")
+    keys = (radosgw.ACCESS_KEY, radosgw.SECRET_KEY) if kind == "radosgw" else S3_KEYS
     server = (request.getfixturevalue(f"{kind}_url"), *keys)
     use(monkeypatch, *server)
     return server

@@ -37,7 +37,12 @@ __all__ = ["FlinkRest"]
 _ATTEMPTS = 4
 _MAX_ANSWER_BYTES = 64 << 20
 _MAX_REASON_CHARS = 200
-_HEADERS = {"Accept": "application/json", "Cache-Control": "no-cache"}
+_PLAIN = "identity"
+_HEADERS = {
+    "Accept": "application/json",
+    "Accept-Encoding": _PLAIN,  # packed, an answer is as large as whoever packed it likes
+    "Cache-Control": "no-cache",
+}
 
 
 class _PassingError(Exception):
@@ -160,7 +165,9 @@ class FlinkRest:
         body = bytearray()
         try:
             with client.stream("GET", self.uri + path) as response:
-                for chunk in response.iter_bytes():
+                if response.headers.get("Content-Encoding", _PLAIN).lower() != _PLAIN:
+                    raise RegistryUnavailableError(f"{path}: the answer is packed")
+                for chunk in response.iter_raw():
                     body += chunk
                     if monotonic() > deadline:
                         raise _PassingError(f"{path}: the answer took too long")

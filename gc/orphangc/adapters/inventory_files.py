@@ -20,6 +20,8 @@ __all__ = ["current_objects"]
 _ROWS = 65_536
 _CSV_BLOCK = 1 << 20
 _BUFFER = 1 << 20
+_LONGEST_TEXT = 1 << 14
+"""Bytes; a key of S3 has 1024 at most."""
 _FLAGS = (Column.IS_LATEST, Column.IS_DELETE_MARKER)
 _STAMP = LISTING_SCHEMA.field("modified_at").type
 _TYPES = {
@@ -67,8 +69,28 @@ def _parquet_batches(path: Path, manifest: Manifest) -> Iterator[_Columns]:
             if len(file.schema_arrow.get_all_field_indices(name)) != 1:
                 raise UnreadableInventoryError(f"a data file has no column {name}, or two")
             _check_type(column, file.schema_arrow.field(name).type)
+        _check_dictionaries(path, list(names.values()), file.num_row_groups)
         for batch in file.iter_batches(batch_size=_ROWS, columns=list(names.values())):
             yield {column: _typed(batch.column(name), column) for column, name in names.items()}
+
+
+def _check_dictionaries(path: Path, names: list[str], row_groups: int) -> None:
+    """Refuse texts that no key and no ETag is as long as, before rows repeat them.
+
+    A dictionary has a long text once, and a row that means it takes two bits: a file of two
+    kilobytes can stand for rows of sixty gigabytes.
+    """
+    with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER, read_dictionary=names) as file:
+        for number in range(row_groups):
+            rows = file.iter_batches(batch_size=1, row_groups=[number], columns=names)
+            for values in () if (first := next(rows, None)) is None else first.columns:
+                if pa.types.is_dictionary(values.type):
+                    _check_lengths(values.dictionary)
+
+
+def _check_lengths(texts: pa.Array) -> None:
+    if (pc.max(pc.binary_length(texts)).as_py() or 0) > _LONGEST_TEXT:
+        raise UnreadableInventoryError(f"a text of a data file has over {_LONGEST_TEXT} bytes")
 
 
 def _check_type(column: Column, found: pa.DataType) -> None:

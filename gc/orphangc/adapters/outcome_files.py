@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ __all__ = ["OutcomeFiles", "outcome_rows", "read_outcome"]
 
 _REPEATED = ["job_id", "scope", "action", "reason", "outcome", "error"]
 _ROWS_A_GROUP = 50_000
+_RUN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}", re.ASCII)
 
 
 class OutcomeFiles:
@@ -82,7 +84,9 @@ class OutcomeFiles:
             return
         try:
             run_id = str(json.loads(earlier.read_bytes())["run_id"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
+            run_id = ""
+        if not _RUN_ID.fullmatch(run_id):  # a part of a file's name, and of nothing else
             run_id = f"unknown-{earlier.stat().st_mtime_ns}"
         rows = self._folder / "outcomes.parquet"
         if rows.exists():
@@ -99,8 +103,10 @@ def read_outcome(folder: Path) -> dict[str, Any]:
     """
     try:
         outcome: dict[str, Any] = json.loads((folder / "outcome.json").read_bytes())
-    except (OSError, ValueError) as err:
+    except (OSError, ValueError, RecursionError) as err:
         raise SettingsError(f"no outcome of a sweep in {folder}: {err}") from err
+    if not isinstance(outcome, dict):
+        raise SettingsError(f"no outcome of a sweep in {folder}: it is no JSON object")
     return outcome
 
 

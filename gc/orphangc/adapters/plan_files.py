@@ -165,7 +165,7 @@ class PlanDirectory:
 
     def _check(self, name: str, digest: str) -> None:
         path = self.verdicts / name
-        if not path.is_file() or _sha256(path) != digest:
+        if path.name != name or not path.is_file() or _sha256(path) != digest:
             raise PlanMismatchError(f"{path} is not the file that was planned")
 
     def rows(self, plan: Plan, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:

@@ -10,8 +10,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from orphangc.core.looks import LookPart
 from orphangc.core.model import Action, EvidenceSource, JobState, Mode, Reason, Scope
 from orphangc.core.settings import StorageRootSettings
 
@@ -34,8 +35,22 @@ __all__ = [
 ]
 
 
+def _spelled(value: object) -> object:
+    if type(value) is not str or value.isascii():
+        return value
+    return value.encode("utf-8", "backslashreplace").decode()
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*")
+    @classmethod
+    def _check_texts(cls, value: object) -> object:
+        """Spell out halves of characters, which Java's texts may hold and no file can."""
+        if isinstance(value, tuple):
+            return tuple(_spelled(each) for each in value)
+        return _spelled(value)
 
 
 class BoundsPart(_Part):
@@ -97,6 +112,8 @@ class JobPart(_Part):
     blocked: tuple[BlockedPart, ...]
     state_self_sustained: bool | None = None
     """Whether the job needs no file of the snapshot it was restored from; ``null``: unknown."""
+    looks: tuple[LookPart, ...] = ()
+    """At everything that is not the job's own, and at each such place: what this one plan saw."""
 
 
 class RootPart(_Part):

@@ -38,6 +38,7 @@ _MINIMAL_PLAN_LIFE = timedelta(hours=1)
 _ACKNOWLEDGED = re.compile(r"(.+)=([0-9a-f]{64})", re.ASCII)
 
 
+_NO_PLACE = re.compile("[\0\ud800-\udfff]")
 _NAMESPACE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _ZOOKEEPER = re.compile(r"[^\s/,@]+:[0-9]{1,5}(?:,[^\s/,@]+:[0-9]{1,5})*(?:/[^\s@?#]*)?", re.ASCII)
 
@@ -92,6 +93,8 @@ Duration = Annotated[
 
 
 def _place(value: str) -> str:
+    if _NO_PLACE.search(value):
+        raise ValueError("a place must not hold a NUL, or half of a character")
     if ":" in canonical(value).authority.rpartition("@")[0]:
         raise ValueError(
             "a place must not hold a password, which plans, logs and metrics would show: give"

@@ -63,7 +63,7 @@ def _decoded(data: bytes) -> Holder | None:
             pid=int(fields["pid"]),
             started=fields["started"],
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 

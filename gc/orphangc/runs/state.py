@@ -138,7 +138,7 @@ class RootState:
             return None
         try:
             return str(json.loads(data)["reason"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return "collection was halted, and the reason cannot be read"
 
     def halt(self, reason: str, at: datetime) -> None:

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from orphangc.errors import ExitCode, OrphanGcError
+from orphangc.shell.render.words import visible
 
 __all__ = ["Signals", "complain", "run_to_exit", "shielded"]
 
@@ -21,7 +22,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 def complain(message: str) -> None:
     """Say in one line on stderr what went wrong."""
-    line = " ".join(message.split())
+    line = visible(" ".join(message.split()))
     Console(stderr=True, soft_wrap=True, highlight=False).print(f"orphangc: {escape(line)}")
 
 

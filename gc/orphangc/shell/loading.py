@@ -10,7 +10,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_settings.exceptions import SettingsError as UnusableVariableError
 
@@ -26,6 +25,7 @@ from orphangc.shell.config import (
 )
 from orphangc.shell.given import first_problem, validated
 from orphangc.shell.places import check_outside, located, overlap
+from orphangc.shell.yaml_text import read_yaml
 
 __all__ = ["chosen_roots", "configuration_schema", "load_configuration", "nearest", "overriding"]
 
@@ -76,23 +76,10 @@ def overriding() -> list[str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as err:
-        raise SettingsError(f"cannot read {path}: {err}") from err
-    except yaml.YAMLError as err:
-        raise SettingsError(f"{path} is no YAML: {_yaml_problem(err)}") from err
+    content = read_yaml(path)
     if not isinstance(content, dict):
         raise SettingsError(f"{path}: a mapping with the key storage_roots is needed")
     return content
-
-
-def _yaml_problem(err: yaml.YAMLError) -> str:
-    """Return what is wrong and where, without the line itself, which may hold a password."""
-    if not isinstance(err, yaml.MarkedYAMLError) or err.problem_mark is None:
-        return type(err).__name__
-    mark = err.problem_mark
-    return f"{err.problem} at line {mark.line + 1}, column {mark.column + 1}"
 
 
 def _completed(value: Any, path: Path, where: str) -> Any:

@@ -13,6 +13,7 @@ import structlog
 from structlog.typing import EventDict, Processor
 
 from orphangc.shell.config import LogSettings
+from orphangc.shell.render.words import visible
 
 __all__ = ["always_shown", "configure_logs", "redacted", "run_named"]
 
@@ -47,6 +48,7 @@ def configure_logs(
     rendering: list[Processor] = [
         structlog.processors.format_exc_info,
         _redact,
+        _show,
         structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
     ]
     if is_json:
@@ -111,6 +113,15 @@ def redacted(text: str) -> str:
 
 def _redact(_: Any, __: str, event: EventDict) -> EventDict:
     return {key: _clean(value) for key, value in event.items()}
+
+
+def _show(_: Any, __: str, event: EventDict) -> EventDict:
+    """Spell out what a terminal would obey: names in a bucket are anybody's."""
+    return {key: _shown(value) for key, value in event.items()}
+
+
+def _shown(value: Any) -> Any:
+    return "\n".join(map(visible, value.split("\n"))) if isinstance(value, str) else value
 
 
 def _clean(value: Any) -> Any:

@@ -84,7 +84,8 @@ def radosgw_server() -> Iterator[str]:
         gateway = start(stack, *command)
         url = f"http://127.0.0.1:{port}"
         await_http(url, gateway, seconds=120)
-        user = ("--uid=t", "--display-name=t", "--access-key", ACCESS_KEY)
+        may = "users=*;user-policy=*"  # make users, and say what they may do
+        user = ("--uid=t", "--display-name=t", "--access-key", ACCESS_KEY, "--caps", may)
         _run("radosgw-admin", "-c", conf, "user", "create", *user, "--secret-key", SECRET_KEY)
         yield url
 

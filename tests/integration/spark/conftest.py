@@ -13,10 +13,10 @@ from commands.surroundings import own_surroundings
 from contracts.servers.moto import moto_server
 from integration.sparkbed import modes, places, pythons
 from integration.sparkbed.places import Place, Planned
+from leaks import S3_KEYS
 
 __all__ = ["own_surroundings"]
 
-S3_KEYS = ("AK", "SK")
 FIXTURES = ("1.15.4/changelog", "2.3.0/restore-claim")
 
 
