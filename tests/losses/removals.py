@@ -171,7 +171,7 @@ def _limits(patch: _Patch) -> None:
 
 def _dependents(patch: _Patch) -> None:
     """Judge each directory by its own job alone (R12)."""
-    patch.setattr(judge, "_pass_on", lambda *_: None)
+    patch.setattr(judge, "_pass_on", lambda *_, **__: None)
 
 
 def _lock(patch: _Patch) -> None:

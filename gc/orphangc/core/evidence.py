@@ -140,6 +140,8 @@ class JobEvidence:
         snapshots: Registry snapshots of this job, oldest first.
         exported: What its exporter answered, if it has a folder that one writes into.
         feeds: Keys of the jobs in whose directories its state lies, by path or by UUID.
+        is_origin_unread: Flink says that it was restored from a checkpoint that nobody could read,
+            so ``feeds`` may lack some.
         strangers: Ids of living jobs that report checkpoints of theirs in its directories.
         survey: What the listing shows; empty for a job that is not collected.
 
@@ -162,6 +164,7 @@ class JobEvidence:
     snapshots: tuple[RegistrySnapshot, ...] = ()
     exported: Exported | None = None
     feeds: frozenset[str] = frozenset()
+    is_origin_unread: bool = False
     strangers: frozenset[str] = frozenset()
     survey: Survey = field(default_factory=Survey)
 

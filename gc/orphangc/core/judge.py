@@ -120,11 +120,14 @@ def _pass_on(
 def _may_need_any(job: JobEvidence, cycle: CycleEvidence) -> bool:
     """Return whether nobody knows what a job refers to that has, or may have, checkpoints.
 
-    They can come and go faster than every look at them, and nothing else tells of it: neither REST
-    nor an exporter. A directory that has been still for the quiet period holds no such job.
+    They can come and go faster than every look at them, and nothing else tells of it: no exporter,
+    and REST only what it was restored from, which says nothing if that has gone unread. A directory
+    that has been still for the quiet period holds no job that nobody shows.
     """
-    if job.own_roots or job.facts or job.exported is not None:
+    if job.own_roots or job.exported is not None:
         return False
+    if job.facts:
+        return job.is_origin_unread
     newest = job.survey.newest_modified_at
     is_quiet = newest is None or newest < cycle.now - cycle.margins.quiet_period
     return bool(job.ids_at_start | job.ids_before | job.ids_after) or not is_quiet

@@ -39,8 +39,13 @@ def with_feeds(
 
     """
     by_folder = {root.folder: root for root in marked.roots}
+    states = {key: _State.of(job, settings, by_folder) for key, job in marked.jobs.items()}
     return {
-        key: replace(job, feeds=_feeds(job, marked, held, _State.of(job, settings, by_folder)))
+        key: replace(
+            job,
+            feeds=_feeds(job, marked, held, states[key]),
+            is_origin_unread=states[key].is_origin_unread,
+        )
         for key, job in marked.jobs.items()
     }
 
@@ -52,11 +57,13 @@ class _State:
     Attributes:
         folders: Places that something of it lies in.
         uuids: What its roots and its registry name, in parts.
+        is_origin_unread: It was restored from something that is no root here.
 
     """
 
     folders: set[Location]
     uuids: list[tuple[_Words, _Words]]
+    is_origin_unread: bool
 
     @classmethod
     def of(
@@ -69,6 +76,7 @@ class _State:
         return cls(
             folders=places | registered | {folder for each in files for folder in each},
             uuids=[names.uuids for each in files for names in each.values()] + [uuids.columns()],
+            is_origin_unread=len(roots) < len(_origins(job)),
         )
 
 
@@ -88,10 +96,17 @@ def _restored_from(
     job: JobEvidence, settings: StorageRootSettings, by_folder: Mapping[Location, Root]
 ) -> tuple[set[Location], list[Root]]:
     """Return the places that the job was restored from, and the roots read there."""
-    paths = [facts.restored.external_path for facts in job.facts if facts.restored is not None]
-    paths += [each.path for snapshot in job.snapshots for each in snapshot.restored]
-    places = {place for path in paths if (place := place_of(path, settings.aliases)) is not None}
+    named = {place_of(path, settings.aliases) for path in _origins(job)}
+    places = {place for place in named if place is not None}
     return places, [by_folder[place] for place in places if place in by_folder]
+
+
+def _origins(job: JobEvidence) -> set[str | None]:
+    """Return the paths of what the job is said to be restored from, ``None`` for one without."""
+    paths: set[str | None] = {
+        facts.restored.external_path for facts in job.facts if facts.restored is not None
+    }
+    return paths | {each.path for snapshot in job.snapshots for each in snapshot.restored}
 
 
 def _registered(job: JobEvidence, settings: StorageRootSettings) -> tuple[set[Location], UuidSet]:

@@ -15,6 +15,7 @@ from builders import (
     ago,
     ahead,
     an_ended_job,
+    some_facts,
 )
 from orphangc.core.conditions import Condition
 from orphangc.core.guards import GUARDS, Guard
@@ -294,6 +295,7 @@ def test_a_dependent_that_is_refused_and_blocked_passes_both_on() -> None:
 UNSEEN = {"own_roots": (), "before": (), "after": ()}
 NO_IDS = dict.fromkeys(("ids_at_start", "ids_before", "ids_after"), frozenset())
 STILL = a_survey(newest_modified_at=ago("8d"))
+KNOWN = (some_facts(B),)
 
 
 @pytest.mark.parametrize(
@@ -302,11 +304,15 @@ STILL = a_survey(newest_modified_at=ago("8d"))
         pytest.param({}, id="its checkpoints came and went between the looks"),
         pytest.param({"survey": STILL}, id="they did, and the listing missed them too"),
         pytest.param(NO_IDS, id="something writes into its directory"),
+        pytest.param(
+            {"before": KNOWN, "after": KNOWN, "is_origin_unread": True},
+            id="REST tells of a restored checkpoint that was gone before anybody read it",
+        ),
     ],
 )
 def test_a_job_that_no_look_showed_may_need_the_files_of_any(seen: dict) -> None:
     """R12: it claimed a checkpoint of another one, which is gone, and nobody tells of it."""
-    jobs = [a_job(B, **UNSEEN, **seen), an_ended_job(A), a_job(C)]
+    jobs = [a_job(B, **{**UNSEEN, **seen}), an_ended_job(A), a_job(C)]
     assert refusals(jobs) == {B: Guard.NO_ROOTS, A: Guard.DEPENDENT_JOB, C: Guard.DEPENDENT_JOB}
 
 

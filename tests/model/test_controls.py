@@ -1,0 +1,25 @@
+"""Each rule taken away: the explorer must find the loss, and shows the shortest way to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from model.scenarios import FOUND, MUTANTS
+
+
+@pytest.mark.parametrize("name", FOUND, ids=str)
+def test_a_loss_is_found_without(name, tell) -> None:
+    """The negative controls of the rules: R5, R8, R9, R12, R14, R15, R17, R18 and the gate."""
+    explored = FOUND[name].explore()
+    tell(f"without {name}", explored)
+    assert explored.wrong is not None
+    print(explored.story())
+
+
+@pytest.mark.parametrize("name", MUTANTS, ids=str)
+def test_a_loss_is_found_by_a_collector_that(name, tell) -> None:
+    """More ways to weaken a collector, beyond the list."""
+    explored = MUTANTS[name].explore()
+    tell(f"a collector that {name}", explored)
+    assert explored.wrong is not None
+    print(explored.story())
