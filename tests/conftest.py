@@ -7,6 +7,8 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from leaks import Leaks
+
 _SLOW = [HealthCheck.too_slow]  # two shared cores say nothing of the code
 
 settings.register_profile("dev", max_examples=60, deadline=None, suppress_health_check=_SLOW)
@@ -53,6 +55,11 @@ class _Groups(LoadScopeScheduling):
         return next((name for files, name in _GROUPS.items() if file.startswith(files)), file)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let no test leave a secret anywhere."""
+    config.pluginmanager.register(Leaks(config), "leaks")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
     """Let our groups be those of xdist, whose own marks are lost with pytest 9."""
@@ -70,3 +77,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _live_marks(item: pytest.Item) -> list[str]:
     return [mark.name for mark in item.iter_markers() if mark.name in _LIVE]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests have told with ``record_property("told", ...)``: figures, not verdicts."""
+    reports = [each for some in terminalreporter.stats.values() for each in some]
+    told = [
+        text
+        for report in reports
+        if getattr(report, "when", None) == "call"
+        for name, text in report.user_properties
+        if name == "told"
+    ]
+    if told:
+        terminalreporter.section("told by tests")
+        for text in sorted(told):
+            terminalreporter.write_line(str(text))

@@ -1,0 +1,102 @@
+"""Whatever others wrote, only the project's own errors come out, and soon; nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from pathlib import Path
+from time import thread_time
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from fuzz.targets import TARGETS, Target
+from orphangc.core.uris import canonical
+
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "dev")
+EXAMPLES = {"dev": 40, "ci": 150, "nightly": 20_000}[PROFILE]
+_SECONDS = 2.0
+"""Of processor time for one small input, on a machine that does too much at once."""
+
+pytestmark = pytest.mark.timeout(7_200 if PROFILE == "nightly" else 600)
+
+deep = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda each: each.name)
+def test_a_damaged_input_is_read_rightly_or_refused(target: Target, record_property) -> None:
+    """Refused with an error that says what is wrong; never a traceback, never half an answer."""
+    counts: Counter[str] = Counter()
+
+    with tempfile.TemporaryDirectory() as folder:
+
+        @deep
+        @given(target.inputs)
+        def check(value: object) -> None:
+            counts["executions"] += 1
+            began = thread_time()
+            try:
+                target.read(value, Path(folder))
+            except target.errors:
+                counts["refused"] += 1
+            assert thread_time() - began < _SECONDS
+
+        check()
+    record_property(
+        "told", f"fuzz {target.name}: {counts['executions']} inputs, {counts['refused']} refused"
+    )
+
+
+_FAMILIES = (("s3", "s3a", "s3n", "s3p", "S3"), ("abfs", "abfss"), ("gs", "gcs"))
+paths = st.text(st.characters(exclude_categories=("Cs",)), max_size=20) | st.sampled_from(
+    ["a/../b", "//a", "a//b/", ".", "..", "%41", "a\\b", "?x=1", "#f", "@", "a b", "\0", "ck/"]
+)
+authorities = st.sampled_from(["b", "b.c", "u@h", "h:80", "", "c@a.dfs.core.windows.net", "B"])
+
+
+@deep
+@given(
+    st.text(max_size=30) | st.builds("{}://{}/{}".format, st.text(max_size=5), authorities, paths)
+)
+@example("file:///\n")
+def test_a_place_is_spelled_one_way_or_is_none(text: str) -> None:
+    """What ``canonical`` says of a URI, it says of its own spelling, too."""
+    try:
+        place = canonical(text)
+    except ValueError:
+        return
+    again = canonical(str(place))
+    assert again == place
+    assert place.path.startswith("/")
+    assert "//" not in place.path
+    assert place.contains(again)
+
+
+@deep
+@given(st.sampled_from(_FAMILIES), authorities, paths)
+def test_the_spellings_of_a_family_are_one_place(family, authority, path) -> None:
+    """Iceberg#4346, Amoro#877: compared by text, every file would be an orphan."""
+    places = {canonical(f"{scheme}://{authority}/{path}") for scheme in family}
+    assert len(places) == 1
+    assert {canonical(f"{scheme}://{authority}//{path}/") for scheme in family} == places
+
+
+@deep
+@given(
+    authorities,
+    paths,
+    st.text(
+        st.characters(exclude_characters="/\\", exclude_categories=("Cs",)), min_size=1, max_size=8
+    ),
+)
+def test_a_child_lies_in_its_place_and_a_neighbour_does_not(authority, path, name) -> None:
+    """``dmf_2`` never holds ``dmf_27`` (TiFlash#7128)."""
+    place = canonical(f"s3://{authority}/{path}")
+    if name not in {".", ".."}:
+        child = place.child(name)
+        assert place.key_of(child) == name
+        assert place.contains(child)
+        if place.path != "/":
+            assert not place.contains(canonical(f"{place}{name}"))
