@@ -1,0 +1,273 @@
+"""Annotations: state that a class declares on its fields, and how it is found there."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated, Any, get_args, get_origin
+
+from orphangc.declarations.annotations import bound, is_open, resolved, text_of
+from orphangc.declarations.descriptors import (
+    KeyedStateDescriptor,
+    OperatorStateDescriptor,
+    StateDescriptor,
+)
+from orphangc.declarations.errors import DeclarationError, StateConflictError
+from orphangc.declarations.states import KEYED, OPERATOR, kind_of
+from orphangc.flink.declarations import Redistribution
+
+__all__ = ["DeclaredField", "declared_fields", "keyed_state", "operator_state"]
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Marker:
+    """What ``keyed_state`` and ``operator_state`` leave on a class; never a field's value."""
+
+    is_keyed: bool
+    state_id: str | None
+    serializer: str | None
+    queryable_name: str | None = None
+    redistribution: Redistribution | None = None
+    field: str = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.field = f"{owner.__name__}.{name}"
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        raise AttributeError(
+            f"{self.field} declares state, which the running job has not put there yet"
+        )
+
+
+def keyed_state(
+    state_id: str | None = None,
+    *,
+    serializer: str | None = None,
+    queryable_name: str | None = None,
+) -> Any:
+    """Return what marks a field as keyed state; the annotation says which kind and type.
+
+    It is the field's default (``seen: ValueState[int] = keyed_state("seen")``), or stands in
+    the annotation (``seen: Annotated[ValueState[int], keyed_state("seen")]``), as it must where
+    ``__slots__`` leave no room for a default. The running job assigns the state to the field;
+    until then there is nothing to read.
+
+    Args:
+        state_id: Name that it is registered by; the field's own, without leading underscores,
+            if not given.
+        serializer: Hint for people: what writes its values.
+        queryable_name: Name that it can be queried by from outside.
+
+    """
+    return _Marker(
+        is_keyed=True, state_id=state_id, serializer=serializer, queryable_name=queryable_name
+    )
+
+
+def operator_state(
+    state_id: str | None = None,
+    *,
+    redistribution: Redistribution | str | None = None,
+    serializer: str | None = None,
+) -> Any:
+    """Return what marks a field as operator state, as ``keyed_state`` does for keyed state.
+
+    Args:
+        state_id: As there.
+        redistribution: What becomes of a list when the parallelism changes: ``split``, also if
+            not given, or ``union``. A ``BroadcastState`` is ``broadcast``.
+        serializer: Hint for people: what writes its elements.
+
+    Raises:
+        DeclarationError: There is no such redistribution.
+
+    """
+    try:
+        mode = None if redistribution is None else Redistribution(redistribution)
+    except ValueError as err:
+        known = ", ".join(Redistribution)
+        raise DeclarationError(
+            f"operator state {state_id!r} has redistribution {redistribution!r}, none of {known}",
+            operator="",
+            state=state_id,
+        ) from err
+    return _Marker(is_keyed=False, state_id=state_id, serializer=serializer, redistribution=mode)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredField:
+    """A field that declares state.
+
+    Attributes:
+        name: As Python keeps it; of a private one with its class in front.
+        owner: Class that declares it.
+        descriptor: What it declares.
+
+    """
+
+    name: str
+    owner: type
+    descriptor: StateDescriptor
+
+    @property
+    def label(self) -> str:
+        """Return what a person knows it by."""
+        return f"{self.owner.__name__}.{self.name}"
+
+
+def declared_fields(cls: type) -> tuple[DeclaredField, ...]:
+    """Return the state that a class declares on its fields, base classes' first.
+
+    A field that a subclass sets to something else declares nothing any more; one that it
+    declares anew must be what it was. Type variables get the types that subclasses give them.
+
+    Raises:
+        StateConflictError: Two fields declare one id, or a field is declared anew as another.
+        DeclarationError: A field's annotation is missing, cannot be resolved, is no kind of
+            state, or leaves open what it holds.
+
+    """
+    found: dict[str, DeclaredField] = {}
+    for owner in reversed(cls.__mro__):
+        for name, marked in _own(owner).items():
+            before = found.pop(name, None)
+            if marked:
+                marker, annotation = marked
+                descriptor = _described(owner, name, marker, _bound(owner, name, annotation, cls))
+                found[name] = DeclaredField(name=name, owner=owner, descriptor=descriptor)
+                _check_redeclared(before, found[name])
+    _check_ids(cls, found.values())
+    return tuple(found.values())
+
+
+def _own(owner: type) -> dict[str, tuple[_Marker, Any] | None]:
+    """Return what a class itself sets: markers with their annotations, None for anything else."""
+    annotations = inspect.get_annotations(owner)
+    values = {**vars(owner), **_dataclass_markers(owner, annotations)}
+    own: dict[str, tuple[_Marker, Any] | None] = dict.fromkeys(values)
+    for name, annotation in annotations.items():
+        marker = values.get(name)
+        if isinstance(marker, _Marker):
+            own[name] = (marker, _resolved(owner, name, annotation))
+        elif marked := _in_annotation(owner, name, annotation):
+            own[name] = marked
+    for name, value in values.items():
+        if isinstance(value, _Marker) and own[name] is None:
+            raise _unusable(owner, name, "has no annotation that says what it holds")
+    return own
+
+
+def _dataclass_markers(owner: type, annotations: dict[str, Any]) -> dict[str, Any]:
+    """Return the markers that a data class with slots keeps out of its namespace."""
+    if "__dataclass_fields__" not in vars(owner) or not is_dataclass(owner):
+        return {}
+    defaults = {each.name: each.default for each in fields(owner)}
+    return {name: defaults[name] for name in annotations if isinstance(defaults.get(name), _Marker)}
+
+
+def _in_annotation(owner: type, name: str, annotation: Any) -> tuple[_Marker, Any] | None:
+    """Return the marker that stands in an annotation, if one does."""
+    if isinstance(annotation, str):
+        if f"{keyed_state.__name__}(" not in annotation and (
+            f"{operator_state.__name__}(" not in annotation
+        ):
+            return None  # whatever it names, it need not be there
+        annotation = _resolved(owner, name, annotation)
+    if get_origin(annotation) is not Annotated:
+        return None
+    for each in annotation.__metadata__:
+        if isinstance(each, _Marker):
+            return each, _resolved(owner, name, annotation.__origin__)
+    return None
+
+
+_UNRESOLVED = (NameError, AttributeError, TypeError, SyntaxError)
+
+
+def _resolved(owner: type, name: str, annotation: Any) -> Any:
+    try:
+        return resolved(owner, annotation)
+    except _UNRESOLVED as err:
+        raise _unresolvable(owner, name, annotation, err) from err
+
+
+def _bound(owner: type, name: str, annotation: Any, cls: type) -> Any:
+    try:
+        return bound(annotation, owner, cls)
+    except _UNRESOLVED as err:
+        raise _unresolvable(owner, name, annotation, err) from err
+
+
+def _unresolvable(owner: type, name: str, annotation: Any, err: Exception) -> DeclarationError:
+    return _unusable(
+        owner, name, f"has an annotation that nobody can resolve: {text_of(annotation)} ({err})"
+    )
+
+
+def _described(owner: type, name: str, marker: _Marker, annotation: Any) -> StateDescriptor:
+    kind = kind_of(get_origin(annotation) or annotation)
+    if is_open(annotation):
+        raise _unusable(owner, name, f"leaves open what it holds: {text_of(annotation)}")
+    value_type = ", ".join(text_of(each) for each in get_args(annotation)) or None
+    state_id = marker.state_id or _plain(owner, name)
+    if marker.is_keyed:
+        if kind not in KEYED:
+            raise _unusable(owner, name, f"is no keyed state: {text_of(annotation)}")
+        return KeyedStateDescriptor(
+            id=state_id,
+            type=KEYED[kind],
+            value_type=value_type,
+            serializer=marker.serializer,
+            queryable_name=marker.queryable_name,
+        )
+    if kind not in OPERATOR:
+        raise _unusable(owner, name, f"is no operator state: {text_of(annotation)}")
+    redistribution = marker.redistribution or OPERATOR[kind][0]
+    if redistribution not in OPERATOR[kind]:
+        raise _unusable(owner, name, f"is a {kind}, which is never redistributed {redistribution}")
+    return OperatorStateDescriptor(
+        id=state_id,
+        redistribution=redistribution,
+        value_type=value_type,
+        serializer=marker.serializer,
+    )
+
+
+def _plain(owner: type, name: str) -> str:
+    """Return a field's name as it stands in the class, without leading underscores."""
+    return name.removeprefix(f"_{owner.__name__.lstrip('_')}__").lstrip("_")
+
+
+def _unusable(owner: type, name: str, problem: str) -> DeclarationError:
+    return DeclarationError(
+        f"field {owner.__name__}.{name} {problem}",
+        operator=owner.__name__,
+        state=_plain(owner, name),
+    )
+
+
+def _check_redeclared(before: DeclaredField | None, field: DeclaredField) -> None:
+    if before and before.descriptor.kind != field.descriptor.kind:
+        raise StateConflictError(
+            f"{field.label} declares {field.descriptor.id!r} as {field.descriptor.kind}, which"
+            f" {before.label} declares as {before.descriptor.kind}",
+            operator=field.owner.__name__,
+            state=field.descriptor.id,
+        )
+
+
+def _check_ids(cls: type, found: Iterable[DeclaredField]) -> None:
+    seen: dict[tuple[type, str], DeclaredField] = {}
+    for field in found:
+        twin = seen.setdefault((type(field.descriptor), field.descriptor.id), field)
+        if twin is not field:
+            raise StateConflictError(
+                f"fields {twin.label} and {field.label} of {cls.__name__} both declare"
+                f" {field.descriptor.id!r}: as {twin.descriptor.kind} and as"
+                f" {field.descriptor.kind}",
+                operator=cls.__name__,
+                state=field.descriptor.id,
+            )

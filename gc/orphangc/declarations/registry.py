@@ -1,0 +1,198 @@
+"""The registry of a job's state: open until the job is submitted, frozen from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from threading import Lock
+from typing import TypeVar
+
+from orphangc.declarations.descriptors import (
+    KeyedStateDescriptor,
+    OperatorStateDescriptor,
+    StateDescriptor,
+)
+from orphangc.declarations.errors import (
+    DeclarationError,
+    RegistryFrozenError,
+    StateConflictError,
+    UndeclaredStateError,
+)
+from orphangc.declarations.fields import declared_fields
+from orphangc.flink.declarations import Declarations, OperatorDeclaration
+
+__all__ = ["OperatorStates", "StateRegistry"]
+
+_D = TypeVar("_D", KeyedStateDescriptor, OperatorStateDescriptor)
+
+
+class StateRegistry:
+    """All the state of one job; any thread may use it.
+
+    An operator is announced by its uid, and declares its state through what it gets back.
+    ``submit`` ends that and gives the manifest. What a thread declares at that very moment is
+    either in the manifest or refused.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._operators: dict[str, OperatorStates] = {}
+        self._manifest: Declarations | None = None
+
+    def operator(
+        self, uid: str, *, name: str | None = None, has_coordinator: bool = False
+    ) -> OperatorStates:
+        """Return where an operator declares its state.
+
+        Args:
+            uid: As the job sets it.
+            name: For people.
+            has_coordinator: Whether its coordinator on the JobManager keeps state.
+
+        Raises:
+            RegistryFrozenError: The job is submitted.
+            StateConflictError: The uid is another operator's.
+            DeclarationError: The uid is empty.
+
+        """
+        if not uid:
+            raise DeclarationError("an operator needs a uid to find its state by", operator=uid)
+        with self._lock:
+            if self._manifest is not None:
+                raise RegistryFrozenError(
+                    f"operator {uid!r} is announced after the job's submission:"
+                    f" announced are {_listed(self._operators)}",
+                    operator=uid,
+                )
+            if uid in self._operators:
+                raise StateConflictError(f"operator {uid!r} is announced twice", operator=uid)
+            states = OperatorStates(self, uid, name=name, has_coordinator=has_coordinator)
+            self._operators[uid] = states
+            return states
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether the job is submitted."""
+        return self._manifest is not None
+
+    def submit(self) -> Declarations:
+        """Freeze the registry and return the manifest; the same one if asked again."""
+        with self._lock:
+            if self._manifest is None:
+                operators = tuple(each.declared() for each in self._operators.values())
+                self._manifest = Declarations(version=1, operators=operators)
+            return self._manifest
+
+    def add(self, uid: str, declared: dict[str, _D], descriptor: _D) -> None:
+        """Put a state into an operator's table, unless it is too late or the id is taken.
+
+        Raises:
+            RegistryFrozenError: The job is submitted.
+            StateConflictError: The id is declared already.
+
+        """
+        with self._lock:
+            if self._manifest is not None:
+                raise RegistryFrozenError(
+                    f"{descriptor.kind} {descriptor.id!r} of operator {uid!r} is declared"
+                    f" after the job's submission: declare it before; declared are"
+                    f" {_listed(declared)}",
+                    operator=uid,
+                    state=descriptor.id,
+                )
+            if known := declared.get(descriptor.id):
+                both = {known.kind, descriptor.kind}
+                how = "twice" if len(both) == 1 else f"as {known.kind} and as {descriptor.kind}"
+                raise StateConflictError(
+                    f"operator {uid!r} declares state {descriptor.id!r} {how}",
+                    operator=uid,
+                    state=descriptor.id,
+                )
+            declared[descriptor.id] = descriptor
+
+
+class OperatorStates:
+    """The state of one operator.
+
+    Attributes:
+        uid: As the job sets it.
+
+    """
+
+    def __init__(
+        self, registry: StateRegistry, uid: str, *, name: str | None, has_coordinator: bool
+    ) -> None:
+        self.uid = uid
+        self._registry = registry
+        self._name = name
+        self._has_coordinator = has_coordinator
+        self._keyed: dict[str, KeyedStateDescriptor] = {}
+        self._operator: dict[str, OperatorStateDescriptor] = {}
+
+    def declare(self, *descriptors: StateDescriptor) -> None:
+        """Declare states; those before one that is refused stay declared.
+
+        Raises:
+            RegistryFrozenError: The job is submitted.
+            StateConflictError: An id is declared already, as keyed or as operator state.
+
+        """
+        for descriptor in descriptors:
+            if isinstance(descriptor, KeyedStateDescriptor):
+                self._registry.add(self.uid, self._keyed, descriptor)
+            else:
+                self._registry.add(self.uid, self._operator, descriptor)
+
+    def declare_fields(self, cls: type) -> None:
+        """Declare what a class says on its fields (``declared_fields``).
+
+        Raises:
+            DeclarationError: As ``declare``, or a field cannot be understood.
+
+        """
+        self.declare(*(field.descriptor for field in declared_fields(cls)))
+
+    def keyed_state(self, state_id: str) -> KeyedStateDescriptor:
+        """Return a declared keyed state.
+
+        Raises:
+            UndeclaredStateError: It is not declared.
+
+        """
+        if state_id not in self._keyed:
+            raise self._undeclared("keyed", state_id, self._keyed)
+        return self._keyed[state_id]
+
+    def operator_state(self, state_id: str) -> OperatorStateDescriptor:
+        """Return a declared operator state.
+
+        Raises:
+            UndeclaredStateError: It is not declared.
+
+        """
+        if state_id not in self._operator:
+            raise self._undeclared("operator", state_id, self._operator)
+        return self._operator[state_id]
+
+    def declared(self) -> OperatorDeclaration:
+        """Return its part of the manifest, states in the order of declaration."""
+        return OperatorDeclaration(
+            uid=self.uid,
+            name=self._name,
+            coordinator=self._has_coordinator,
+            keyed_states=tuple(each.declared() for each in self._keyed.values()),
+            operator_states=tuple(each.declared() for each in self._operator.values()),
+        )
+
+    def _undeclared(
+        self, word: str, state_id: str, declared: Iterable[str]
+    ) -> UndeclaredStateError:
+        return UndeclaredStateError(
+            f"operator {self.uid!r} declares no {word} state {state_id!r};"
+            f" it declares {_listed(declared)}",
+            operator=self.uid,
+            state=state_id,
+        )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names)) or "none"
