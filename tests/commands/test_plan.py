@@ -30,7 +30,9 @@ JOB = {
     *("job_id", "mode", "oldest_retained_checkpoint_id", "retained_checkpoint_ids"),
     *("live_objects", "cutoff", "missing", "evidence", "refused", "blocked"),
 }
-ADDED_TO_JOB = {"directories", "state", "listed_objects", "bounds", "state_self_sustained"}
+ADDED_TO_JOB = {
+    *("directories", "state", "listed_objects", "bounds", "state_self_sustained", "looks"),
+}
 
 COMMANDS = (
     ("plan",),
@@ -40,6 +42,8 @@ COMMANDS = (
     ("registry",),
     ("registry", "export"),
     ("registry", "show"),
+    ("self-sustained",),
+    ("users-of",),
     ("undelete",),
     ("run",),
     ("serve",),

@@ -185,6 +185,22 @@ def test_every_checkpoint_that_flink_reads_is_a_root(result) -> None:
     assert read == {(each["dir"], each["checkpoint_id"]) for each in truth}
 
 
+def test_a_job_is_self_sustained_exactly_if_flink_reads_no_file_of_others(result) -> None:
+    """By path, and where Flink wrote a wrong path by base name; what is void is never a yes."""
+    for job in result.plan["jobs"]:
+        needs = result.storage.needs_others(job["job_id"])
+        is_void = job["refused"] is not None or not job["retained_checkpoint_ids"]
+        expected = False if needs else None if needs is None or is_void else True
+        assert job["state_self_sustained"] is expected, job["looks"]
+        everything, *places = job["looks"]
+        assert any(look["value"] is False for look in places) is (needs is True)
+        tree = str(result.storage.tree) + "/"
+        named = {
+            each["uri"].removeprefix(tree): each["references"] for each in everything["named_by"]
+        }
+        assert named == result.storage.names_of_others(job["job_id"])
+
+
 def test_a_plan_is_refused_as_a_whole_only_if_every_job_is(result) -> None:
     """Exit code 4 says so."""
     are_refused = [job["refused"] is not None for job in result.plan["jobs"]]

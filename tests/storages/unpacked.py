@@ -7,6 +7,7 @@ import json
 import os
 import tarfile
 import time
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +40,36 @@ class Storage:
     def truth(self) -> dict[str, Any]:
         """Return what Flink's own classes say of it."""
         return json.loads(gzip.decompress((ARCHIVE / self.name / "truth.json.gz").read_bytes()))
+
+    @cached_property
+    def references(self) -> dict[str, dict[str, Any]]:
+        """Return which checkpoints name other jobs' files, and which name the same files."""
+        return json.loads(gzip.decompress((ARCHIVE / "references.json.gz").read_bytes()))[self.name]
+
+    def needs_others(self, job: str) -> bool | None:
+        """Return whether a job's checkpoints need a file that is not its own, as Flink reads them.
+
+        ``None`` if they do (FLINK-39964), and no ``_metadata`` is left that tells where it lies.
+        """
+        if self.names_of_others(job):
+            return True
+        folder = f"checkpoints/{job}/"
+        is_lost = any(
+            p.startswith(folder) for wrong in self.truth["misresolved"].values() for p in wrong
+        )
+        return None if is_lost else False
+
+    def names_of_others(self, job: str) -> dict[str, int]:
+        """Return how many files of others each checkpoint names, where anybody can tell."""
+        folder = f"checkpoints/{job}/"
+        found = Counter(
+            {k: n for k, n in self.references["other_jobs"].items() if k.startswith(folder)}
+        )
+        read = {each["dir"] for each in self.truth["checkpoints"]}
+        for right, wrong in self.truth["misresolved"].items():
+            if right.rpartition("/")[0] in read:
+                found.update(p.rpartition("/")[0] for p in wrong if p.startswith(folder))
+        return dict(found)
 
     @property
     def live_job(self) -> str | None:

@@ -169,6 +169,7 @@ local panels = import 'panels.libsonnet';
           { header: 'Grace period', unit: 's', expr: newest('root', 'grace_period_seconds') },
           { header: 'Refused or blocked', unit: 'short', expr: 'sum by (root) (%s)' % newest('root, guard', 'refused_jobs') },
           { header: 'Missing', unit: 'short', expr: newest('root', 'missing_objects') },
+          { header: 'Not self-sustained', unit: 'short', expr: newest('root', 'self_sustained_jobs', 'answer="no"') },
           { header: 'List requests', unit: 'short', expr: 'max by (root) (increase(%s[$__range]))' % ofRoots('list_requests_total') },
         ],
       )],

@@ -11,6 +11,7 @@ from typing import NewType
 __all__ = [
     "Action",
     "EvidenceSource",
+    "ForeignKind",
     "JobId",
     "JobState",
     "Layout",
@@ -182,3 +183,12 @@ class Verdict:
 
     action: Action
     reason: Reason
+
+
+class ForeignKind(StrEnum):
+    """What is not a job's own."""
+
+    SNAPSHOT = "snapshot"
+    """A checkpoint or savepoint: its folder, and every file that its ``_metadata`` names."""
+    DIRECTORY = "directory"
+    """Another job's directory, or any other folder: what lies below it."""

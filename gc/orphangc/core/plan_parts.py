@@ -8,9 +8,9 @@ from datetime import datetime
 from orphangc.core.bounds import Bound
 from orphangc.core.evidence import CycleEvidence, JobEvidence, Root, mode_of
 from orphangc.core.judge import Blocked, Judgement
+from orphangc.core.looks import LookPart
 from orphangc.core.model import EvidenceSource
 from orphangc.core.plan import BlockedPart, BoundPart, EvidencePart, JobPart, RefusedPart, RootPart
-from orphangc.core.self_sustained import is_state_self_sustained
 
 __all__ = ["evidence_of", "job_part", "root_part"]
 
@@ -79,6 +79,7 @@ def job_part(
     oldest_retained_checkpoint_id: int | None,
     missing: Iterable[str],
     evidence: Iterable[EvidencePart],
+    looks: tuple[LookPart, ...] = (),
 ) -> JobPart:
     """Return one job as the plan shows it."""
     return JobPart(
@@ -96,7 +97,8 @@ def job_part(
         evidence=tuple(evidence),
         refused=_refused_part(judgement),
         blocked=tuple(_blocked_part(each) for each in judgement.blocked),
-        state_self_sustained=is_state_self_sustained(job, judgement),
+        state_self_sustained=looks[0].value if looks else None,
+        looks=looks,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from orphangc.core.looks import RememberedLook
 from orphangc.core.model import Action, JobState, Mode, Outcome
 from orphangc.core.plan import BlockedPart, RefusedPart, Tally
 
@@ -105,7 +106,9 @@ class JobRecord(_Part):
         refused: The guard that voided its work.
         blocked: Conditions of deletion that are unmet.
         state_self_sustained: Whether no retained checkpoint refers to files outside the job's own
-            directories; ``None`` where it cannot be known.
+            directories, confirmed by a second look; ``None`` where it cannot be known (yet).
+        looks: At everything that is not the job's own, and at each such place, with what the runs
+            before saw.
 
     """
 
@@ -120,6 +123,7 @@ class JobRecord(_Part):
     refused: RefusedPart | None = None
     blocked: tuple[BlockedPart, ...] = ()
     state_self_sustained: bool | None = None
+    looks: tuple[RememberedLook, ...] = ()
 
 
 class DuePart(_Part):

@@ -1,54 +1,260 @@
-"""Is a job's state self-sustained: may the snapshot that it was restored from go?"""
+"""Is a job's state self-sustained: may the snapshot that it was restored from go (R30)?"""
 
 from __future__ import annotations
 
-from orphangc.core.evidence import JobEvidence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from orphangc.core.evidence import JobEvidence, some
+from orphangc.core.file_names import FileNames
+from orphangc.core.foreign import (
+    Foreign,
+    Namer,
+    Standing,
+    Stray,
+    meant,
+    standing_of,
+    strays_of,
+    unaccounted,
+)
 from orphangc.core.judge import Judgement
-from orphangc.core.uris import Location, place_of
+from orphangc.core.looks import LookPart, NamedPart
+from orphangc.core.names import METADATA_NAME
+from orphangc.core.snapshot import RegistrySnapshot, resolve
+from orphangc.core.uris import Alias, Location, place_of
 
-__all__ = ["is_state_self_sustained"]
+__all__ = ["Stand", "Weigh", "looks_of", "stand_of"]
 
 
-def is_state_self_sustained(job: JobEvidence, judgement: Judgement) -> bool | None:
-    """Return whether all that the job's retained checkpoints refer to lies in its own directories.
+Weigh = Callable[[Sequence[Stray], Location], int | None]
 
-    A job restored in NO_CLAIM or LEGACY mode, or one that claimed another's checkpoint, refers to
-    that snapshot's files until its own checkpoints have replaced them all.
 
-    Returns:
-        ``None`` where it cannot be known: the job has no checkpoint yet, or a guard voided what
-        is known of it.
+def _unweighed(*_: object) -> None:
+    """Nobody has asked the storage."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stand:
+    """What a job's state rests on.
+
+    Attributes:
+        job: The job.
+        judgement: What stops its work; a job that a guard voided is never self-sustained.
+        strays: What it names, and no file of its own is known to answer.
+        restored: Where somebody says that it was restored from, with the checkpoint's id.
 
     """
-    if judgement.refused is not None or not job.own_roots:
+
+    job: JobEvidence
+    judgement: Judgement
+    strays: tuple[Stray, ...] = ()
+    restored: tuple[tuple[int, Location], ...] = ()
+
+
+def _own_places(job: JobEvidence) -> tuple[Location, ...]:
+    """Return the job's directories, wherever its roots were read."""
+    found = {root.directory for root in job.own_roots if root.directory is not None}
+    return tuple(sorted({*job.directories, *found}, key=str))
+
+
+def _restored_places(
+    job: JobEvidence, aliases: Sequence[Alias] = ()
+) -> tuple[tuple[int, Location], ...]:
+    """Return id and folder of each foreign snapshot that the job is said to be restored from."""
+    said = [(each.restored.id, each.restored.external_path) for each in job.facts if each.restored]
+    said += [
+        (each.id, resolve(each.path, one.checkpoint_dir))
+        for one in job.snapshots
+        for each in one.restored
+    ]
+    own = _own_places(job)
+    found = {
+        (at, place)
+        for at, path in said
+        if (place := place_of(path, aliases)) is not None and not _is_in(place, own)
+    }
+    return tuple(sorted(found, key=lambda each: (each[0], str(each[1]))))
+
+
+def stand_of(
+    job: JobEvidence,
+    judgement: Judgement,
+    *,
+    absent: Mapping[Location, Collection[str]] | None,
+    aliases: Sequence[Alias] = (),
+) -> Stand:
+    """Return what a job's state rests on.
+
+    Args:
+        job: Its evidence.
+        judgement: What stops its work.
+        absent: By folder: names in its directories that the listing does not show; ``None`` if
+            nobody has looked.
+        aliases: The operator's.
+
+    """
+    own = _own_places(job)
+    namers = [
+        Namer(uri=str(root.folder), checkpoint_id=root.checkpoint_id, files=root.files)
+        for root in job.own_roots
+    ]
+    strays = strays_of(namers, own, absent)
+    newest = job.snapshots[-1:]
+    told = [place_of(each.checkpoint_dir, aliases) for each in newest]
+    known = (*own, *(place for place in told if place is not None))
+    registered = strays_of((_registered(each, aliases) for each in newest), known, {})
+    return Stand(
+        job=job,
+        judgement=judgement,
+        strays=(*strays, *registered),
+        restored=_restored_places(job, aliases),
+    )
+
+
+def looks_of(
+    stand: Stand,
+    foreigners: Sequence[Foreign],
+    *,
+    users: Mapping[Location, Sequence[str]] | None = None,
+    weigh: Weigh = _unweighed,
+) -> tuple[LookPart, ...]:
+    """Return one look at everything that is not the job's own, and one at each foreign place.
+
+    Args:
+        stand: What the job's state rests on.
+        foreigners: The places to look at: those that its strays lie in, and those that it was
+            restored from.
+        users: By place of a snapshot: who else names files of it.
+        weigh: Tells how many bytes the files of a place have that strays name.
+
+    """
+    doubt = _doubt(stand, foreigners)
+    named = [meant(each, stand.strays) for each in foreigners]
+    foreign = [stray for stray in stand.strays if not stray.is_own]
+    foreign += [stray for strays in named for stray in strays if stray.is_own]
+    everything = _look(stand, None, standing_of(foreign), doubt)
+    places = [
+        _look(stand, each, standing_of(strays), doubt).model_copy(
+            update={
+                "also_named_by": tuple((users or {}).get(each.place, ())),
+                "bytes": weigh(strays, each.place) if strays else 0,
+            }
+        )
+        for each, strays in zip(foreigners, named, strict=True)
+    ]
+    return (everything, *places)
+
+
+def _look(stand: Stand, foreign: Foreign | None, standing: Standing, doubt: str | None) -> LookPart:
+    """Return one look; ``None`` is everything that is not the job's own."""
+    value, why = _judged(stand, foreign, standing, doubt)
+    place = None if foreign is None else foreign.place
+    return LookPart(
+        kind=None if foreign is None else foreign.kind,
+        place="" if place is None else str(place),
+        value=value,
+        why=why,
+        restored_from=any(place == each for _, each in stand.restored),
+        references=standing.references,
+        sample=standing.sample,
+        named_by=tuple(
+            NamedPart(uri=each.uri, checkpoint_id=each.checkpoint_id, references=each.references)
+            for each in standing.named_by
+        ),
+    )
+
+
+def _judged(
+    stand: Stand, foreign: Foreign | None, standing: Standing, doubt: str | None
+) -> tuple[bool | None, str]:
+    """Return whether the job needs nothing of a place, and why; a reference that is seen counts.
+
+    Whatever stops the job's work, what one of its checkpoints names it needs.
+    """
+    where = "outside its own directories" if foreign is None else f"of {foreign.place}"
+    if standing.references:
+        by = some(each.uri.rpartition("/")[2] for each in standing.named_by)
+        names = "still names" if len(standing.named_by) == 1 else "still name"
+        files = "1 file" if standing.references == 1 else f"{standing.references} files"
+        return False, f"{by} {names} {files} {where}"
+    unseen = _unseen(stand)
+    if unseen is not None:
+        return None, unseen
+    for at, place in stand.restored:
+        if (foreign is None or place == foreign.place) and _has_nothing_since(stand, at):
+            return False, (
+                f"it was restored from checkpoint {at} in {place}, and has completed none of its"
+                " own since"
+            )
+    if not stand.job.own_roots:
+        return None, "no completed checkpoint of its own was found"
+    if doubt is not None:
+        return None, doubt
+    count = len(stand.job.own_roots)
+    checkpoints = "its 1 retained checkpoint" if count == 1 else f"its {count} retained checkpoints"
+    return True, f"{checkpoints} name{'s' if count == 1 else ''} no file {where}"
+
+
+def _unseen(stand: Stand) -> str | None:
+    """Return why a job without a checkpoint here may have some elsewhere."""
+    if stand.job.own_roots:
         return None
-    if job.feeds or _needs_what_it_was_restored_from(job):
-        return False
-    folders = {folder for root in job.own_roots for folder in root.files}
-    return all(_is_own(folder, job) for folder in (*folders, *_exported_places(job)))
+    completed = [each.latest_completed_id for each in stand.job.facts]
+    newest = max((each for each in completed if each is not None), default=None)
+    if newest is None:
+        return None
+    return (
+        f"Flink says that it has completed checkpoint {newest}, and none of its checkpoints was"
+        " found: add their place with --extra-roots, or say with --alias what it means"
+    )
 
 
-def _is_own(place: Location | None, job: JobEvidence) -> bool:
-    return place is not None and any(own.contains(place) for own in job.directories)
-
-
-def _needs_what_it_was_restored_from(job: JobEvidence) -> bool:
+def _has_nothing_since(stand: Stand, restored_id: int) -> bool:
     """Return whether the job has completed nothing of its own since it was restored.
 
-    Older checkpoints of its own directory are no way back then.
+    Older checkpoints of its own directory are no way back then, whatever their ids.
     """
-    newest = max((root.checkpoint_id for root in job.own_roots), default=-1)
-    restored = [
-        (each.restored.id, each.restored.external_path) for each in job.facts if each.restored
-    ]
-    restored += [(each.id, each.path) for one in job.snapshots for each in one.restored]
-    return any(at >= newest and not _is_own(place_of(path), job) for at, path in restored)
+    newest = max((root.checkpoint_id for root in stand.job.own_roots), default=-1)
+    told = [each for each in stand.job.facts if each.restored and each.restored.id == restored_id]
+    return restored_id >= newest or (
+        bool(told) and all((each.latest_completed_id or -1) <= restored_id for each in told)
+    )
 
 
-def _exported_places(job: JobEvidence) -> list[Location | None]:
-    """Return what the newest registry snapshot keeps outside paths of the job directory."""
-    if not job.snapshots:
-        return []
-    newest = job.snapshots[-1]
-    paths = (*(e.path for e in newest.entries), *(e.path for e in newest.retained))
-    return [place_of(path) for path in paths if path.startswith("/") or ":/" in path]
+def _doubt(stand: Stand, foreigners: Sequence[Foreign]) -> str | None:
+    """Return why a job that names nothing foreign may need something foreign all the same."""
+    if stand.judgement.refused is not None:
+        return stand.judgement.refused.message
+    lost = unaccounted(stand.strays, foreigners)
+    if not lost:
+        return None
+    standing = standing_of(lost)
+    return (
+        f"{standing.named_by[0].uri} says that {standing.named_by[0].references} files lie in its"
+        " own folder, which are not there (FLINK-39964?): they may be files of a snapshot that was"
+        " not read"
+    )
+
+
+def _registered(snapshot: RegistrySnapshot, aliases: Sequence[Alias]) -> Namer:
+    """Return what an exported registry holds by whole paths; all else lies in the job's directory.
+
+    A pending checkpoint may name what no retained one does.
+    """
+    names: dict[str, set[str]] = {}
+    paths = [(entry.path, "") for entry in snapshot.entries]
+    paths += [(each.path, f"/{METADATA_NAME}") for each in snapshot.retained]
+    for path, end in paths:
+        if path.startswith("/") or ":/" in path:
+            folder, _, name = f"{path}{end}".rpartition("/")
+            names.setdefault(folder, set()).add(name)
+    files = {
+        place: FileNames(each)
+        for folder, each in names.items()
+        if (place := place_of(folder, aliases)) is not None
+    }
+    return Namer(uri=f"registry snapshot {snapshot.sequence}", checkpoint_id=None, files=files)
+
+
+def _is_in(place: Location, directories: Iterable[Location]) -> bool:
+    return any(each.contains(place) for each in directories)

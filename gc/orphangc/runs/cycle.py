@@ -23,9 +23,10 @@ from orphangc.runs.feeding import with_feeds
 from orphangc.runs.mark import Mark, cycle_evidence, mark, with_surveys
 from orphangc.runs.missing import expected_of, missing_of, missing_outside, wanted_of
 from orphangc.runs.observe import Outside, observe
-from orphangc.runs.planning import Found, Looked, plan_of
+from orphangc.runs.planning import Found, Looked, missing_by_job, plan_of
 from orphangc.runs.roots import RootReader
 from orphangc.runs.survey import PinnedPass, SurveyPass
+from orphangc.runs.sustaining import Sustaining, sustaining_in
 from orphangc.runs.verdicts import Counts, DecidePass, JobView
 
 __all__ = ["Cycle", "run_cycle"]
@@ -45,6 +46,7 @@ class Cycle:
         mark: What is live.
         evidence: What concerns all jobs.
         sinks: Those that took the verdicts, closed: one each worker.
+        sustaining: Looks at what each job's state rests on.
 
     """
 
@@ -55,6 +57,7 @@ class Cycle:
     jobs: Mapping[str, JobEvidence]
     judged: Mapping[str, Judgement]
     sinks: Sequence[VerdictSink]
+    sustaining: Sustaining
 
 
 def run_cycle(
@@ -112,9 +115,13 @@ def run_cycle(
     )
     decided = outside.engine.run(deciding, outside.progress)
     views = {key: _with_limits(view, decided.counts, settings) for key, view in views.items()}
-    found = Found(seen, look, marked, views, evidence, decided.counts)
+    missing = missing_by_job((v.evidence for v in views.values()), look, seen, outside.storage)
+    sustaining = sustaining_in(
+        outside, marked, settings, jobs=jobs, judged=judged, missing=missing, held=surveyed.held
+    )
+    found = Found(seen, look, marked, views, evidence, decided.counts, missing, sustaining)
     plan = plan_of(found, settings, outside)
-    return Cycle(plan, views, marked, evidence, jobs, judged, decided.sinks)
+    return Cycle(plan, views, marked, evidence, jobs, judged, decided.sinks, sustaining)
 
 
 def _look(outside: Outside, marked: Mark, tombstones: Tombstones, *, is_resumed: bool) -> Looked:

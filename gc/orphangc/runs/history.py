@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import structlog
 from pydantic import ValidationError
 
+from orphangc.core.looks import RememberedLook
 from orphangc.core.run_record import (
     Phase,
     RunRecord,
@@ -17,7 +18,13 @@ from orphangc.core.run_record import (
 )
 from orphangc.runs.state import RootState
 
-__all__ = ["has_planned", "kept_record", "newest_records", "totals_so_far"]
+__all__ = [
+    "has_planned",
+    "kept_record",
+    "looks_before",
+    "newest_records",
+    "totals_so_far",
+]
 
 log = structlog.get_logger()
 
@@ -55,6 +62,16 @@ def has_planned(state: RootState) -> bool:
         for record in newest_records(state)
         for phase in record.phases
     )
+
+
+def looks_before(state: RootState) -> dict[str, tuple[RememberedLook, ...]]:
+    """Return what is remembered of each job's looks, by job id: what its newest record holds."""
+    found: dict[str, tuple[RememberedLook, ...]] = {}
+    for _, record in zip(range(_LOOKED_AT), newest_records(state), strict=False):
+        for job in record.jobs:
+            if job.looks:
+                found.setdefault(job.job_id, job.looks)
+    return found
 
 
 def totals_so_far(state: RootState) -> Totals:

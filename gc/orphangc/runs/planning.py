@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,9 +21,10 @@ from orphangc.runs.missing import Missing
 from orphangc.runs.observe import Observation, Outside
 from orphangc.runs.rows import instant
 from orphangc.runs.survey import Surveyed
+from orphangc.runs.sustaining import Sustaining
 from orphangc.runs.verdicts import Counts, JobView, Reported
 
-__all__ = ["Found", "Looked", "plan_of"]
+__all__ = ["Found", "Looked", "missing_by_job", "plan_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ class Found:
     views: Mapping[str, JobView]
     evidence: CycleEvidence
     counts: Counts
+    missing: Mapping[str, Sequence[str]]
+    sustaining: Sustaining
 
 
 def plan_of(found: Found, settings: StorageRootSettings, outside: Outside) -> Plan:
@@ -57,7 +60,7 @@ def plan_of(found: Found, settings: StorageRootSettings, outside: Outside) -> Pl
         created_at=found.evidence.now,
         engine=outside.engine.name,
         bounds=_bounds_part(found.evidence),
-        jobs=tuple(_job_part(view, found, storage) for view in found.views.values()),
+        jobs=tuple(_job_part(view, found) for view in found.views.values()),
         roots=tuple(root_part(root) for root in found.marked.roots),
         tallies=tallies_of(counts.objects, counts.bytes),
         objects_listed=surveyed.objects,
@@ -86,20 +89,29 @@ def _bounds_part(evidence: CycleEvidence) -> BoundsPart:
     )
 
 
-def _job_part(view: JobView, found: Found, storage: Storage) -> JobPart:
+def _job_part(view: JobView, found: Found) -> JobPart:
     clusters = _clusters_of(found.seen, view.evidence)
-    own = view.evidence.own_roots
     return job_part(
         view.evidence,
         view.judgement,
         bounds=view.bounds.bounds,
         cutoff=view.bounds.cutoff,
         oldest_retained_checkpoint_id=view.bounds.oldest_retained_checkpoint_id,
-        missing=missing_of_lasting(
-            found.looked.missing, own, storage, passing=_passing(found.seen)
-        ),
+        missing=found.missing[view.evidence.key],
         evidence=evidence_of(view.evidence, found.evidence, clusters),
+        looks=found.sustaining.look_at(view.evidence.key),
     )
+
+
+def missing_by_job(
+    jobs: Iterable[JobEvidence], looked: Looked, seen: Observation, storage: Storage
+) -> dict[str, list[str]]:
+    """Return the keys that each job's lasting checkpoints refer to and nothing shows."""
+    passing = _passing(seen)
+    return {
+        job.key: missing_of_lasting(looked.missing, job.own_roots, storage, passing=passing)
+        for job in jobs
+    }
 
 
 def _passing(seen: Observation) -> set[Location]:

@@ -6,6 +6,7 @@ first event. No label holds a key or a job id: their number would have no bound.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, product
@@ -33,6 +34,8 @@ __all__ = ["Metrics"]
 
 _SWEPT = (Action.TOMBSTONE, Action.REVIVE, Action.DELETE)
 _RULES = tuple(sorted({*map(str, Guard), *map(str, Condition)}))
+
+_ANSWERS = {True: "yes", False: "no", None: "unknown"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,15 +204,21 @@ class Metrics(Collector):
             "Jobs that the newest run saw refused by a guard, or kept by an unmet condition.",
             labels=("root", "guard"),
         )
+        sustained = GaugeMetricFamily(
+            "orphangc_self_sustained_jobs",
+            "Jobs of the newest plan by whether they need nothing of what they were restored from.",
+            labels=("root", "answer"),
+        )
         for root, known in self._told():
             plan = known.newest_plan
+            _fill(sustained, root, ((word,) for word in _ANSWERS.values()), _answers(plan))
             missing.add_metric((root,), 0 if plan is None else plan.missing_objects)
             seconds = None if plan is None else plan.registry_age_seconds
             age.add_metric((root,), seconds or 0.0)
             tombstone.add_metric((root,), known.oldest_tombstone)
             halted.add_metric((root,), known.is_halted)
             _fill(refused, root, ((rule,) for rule in _RULES), known.refusals)
-        yield from (missing, age, tombstone, halted, refused)
+        yield from (missing, age, tombstone, halted, refused, sustained)
 
     def _told(self) -> Iterator[tuple[str, _Known]]:
         """Yield what is known of each root, leaving out those that nothing is known of."""
@@ -253,6 +262,11 @@ class Metrics(Collector):
         )
         build.add_metric((self._version,), 1)
         yield from (grace, interval, leader, build)
+
+
+def _answers(plan: RunRecord | None) -> Mapping[str, int]:
+    jobs = () if plan is None else plan.jobs
+    return Counter(_ANSWERS[job.state_self_sustained] for job in jobs if job.job_id)
 
 
 def _gauge(name: str, text: str) -> GaugeMetricFamily:

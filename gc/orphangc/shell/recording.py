@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from orphangc import __version__
 from orphangc.core.amounts import Cell, summed
+from orphangc.core.looks import RememberedLook, answer_of, remembered
 from orphangc.core.model import Action, EvidenceSource, JobState, Outcome
 from orphangc.core.plan import JobPart, Plan, Tally
 from orphangc.core.rules import Condition
@@ -70,6 +71,7 @@ class Draft:
         started_at: By this machine's clock.
         effective_mode: How far the run may go.
         reason: Why not as far as configured.
+        looks_before: By job id: what earlier runs saw of what its state rests on.
         phases: Those that have ended.
         plan: Once there is one.
         breakdown: The same.
@@ -88,6 +90,7 @@ class Draft:
     started_at: datetime
     effective_mode: RunMode
     reason: str | None = None
+    looks_before: Mapping[str, Sequence[RememberedLook]] = field(default_factory=dict)
     phases: list[PhaseRecord] = field(default_factory=list)
     plan: Plan | None = None
     breakdown: Breakdown | None = None
@@ -113,7 +116,7 @@ class Draft:
     def finished(self, ended_at: datetime) -> RunRecord:
         """Return the record, without the totals."""
         plan, swept = self.plan, self.swept
-        jobs = () if plan is None else _jobs(plan, self.breakdown)
+        jobs = () if plan is None else _jobs(plan, self.breakdown, self.looks_before)
         return RunRecord(
             run_id=self.run_id,
             root=self.settings.root,
@@ -190,14 +193,32 @@ def _tallies(cells: Iterable[Cell]) -> dict[str, tuple[Tally, ...]]:
     return {job_id: tuple(tallies) for job_id, tallies in found.items()}
 
 
-def _jobs(plan: Plan, breakdown: Breakdown | None) -> tuple[JobRecord, ...]:
+def _jobs(
+    plan: Plan,
+    breakdown: Breakdown | None,
+    looks_before: Mapping[str, Sequence[RememberedLook]],
+) -> tuple[JobRecord, ...]:
     amounts = _tallies(() if breakdown is None else breakdown.cells())
-    jobs = [_job(job, amounts.pop(job.job_id, ())) for job in plan.jobs]
+    jobs = [
+        _job(job, amounts.pop(job.job_id, ()), _looks(job, plan, looks_before)) for job in plan.jobs
+    ]
     jobs += [JobRecord(job_id=job_id, amounts=rest) for job_id, rest in amounts.items()]
     return tuple(sorted(jobs, key=lambda job: job.job_id))
 
 
-def _job(job: JobPart, amounts: tuple[Tally, ...]) -> JobRecord:
+def _looks(
+    job: JobPart, plan: Plan, before: Mapping[str, Sequence[RememberedLook]]
+) -> tuple[RememberedLook, ...]:
+    return remembered(
+        before.get(job.job_id, ()) if job.job_id else (),
+        job.looks,
+        at=plan.created_at,
+        newest_checkpoint_id=max(job.retained_checkpoint_ids, default=None),
+        is_ended=job.state is JobState.ENDED,
+    )
+
+
+def _job(job: JobPart, amounts: tuple[Tally, ...], looks: tuple[RememberedLook, ...]) -> JobRecord:
     return JobRecord(
         job_id=job.job_id,
         directories=job.directories,
@@ -209,7 +230,8 @@ def _job(job: JobPart, amounts: tuple[Tally, ...]) -> JobRecord:
         missing_objects=len(job.missing),
         refused=job.refused,
         blocked=job.blocked,
-        state_self_sustained=job.state_self_sustained,
+        state_self_sustained=answer_of(looks),
+        looks=looks,
     )
 
 

@@ -17,7 +17,7 @@ from orphangc.core.run_record import (
     totals_after,
 )
 from orphangc.errors import ExitCode, LockHeldError, OrphanGcError, RefusedError
-from orphangc.runs.history import has_planned, kept_record, totals_so_far
+from orphangc.runs.history import has_planned, kept_record, looks_before, totals_so_far
 from orphangc.runs.lock import Holder, Lock, Renewal
 from orphangc.runs.permission import check_plan
 from orphangc.runs.state import RootState
@@ -177,6 +177,7 @@ class _Run:
         if draft.effective_mode is not RunMode.REPORT and not has_planned(self.state):
             draft.effective_mode = RunMode.REPORT
             draft.reason = "the first run on a storage root only reports"
+        draft.looks_before = looks_before(self.state)
         with Renewal(self.lock) as renewal:
             self._phase(Phase.PLAN, self._plan)
             renewal.check()

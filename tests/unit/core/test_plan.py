@@ -13,7 +13,8 @@ from orphangc.core.conditions import Condition
 from orphangc.core.evidence import JobState
 from orphangc.core.guards import Guard
 from orphangc.core.judge import Blocked, Judgement, Refusal
-from orphangc.core.model import Action, EvidenceSource, Mode, Reason, Scope
+from orphangc.core.looks import LookPart, NamedPart
+from orphangc.core.model import Action, EvidenceSource, ForeignKind, Mode, Reason, Scope
 from orphangc.core.plan import (
     BoundsPart,
     ExtrasPart,
@@ -47,6 +48,21 @@ def a_part(job=None, judgement=STOPPED):
         oldest_retained_checkpoint_id=42,
         missing=[f"{FILE}2", FILE],
         evidence=evidence_of(job, a_cycle(), ["http://flink:8081"]),
+        looks=(
+            LookPart(value=None, why="two at once"),
+            LookPart(
+                kind=ForeignKind.SNAPSHOT,
+                place="s3://bucket/savepoint-1",
+                value=False,
+                why="chk-43 still names 1 file of it",
+                restored_from=True,
+                references=1,
+                bytes=1234,
+                sample=("s3://bucket/savepoint-1/x",),
+                named_by=(NamedPart(uri="s3://bucket/chk-43", checkpoint_id=43, references=1),),
+                also_named_by=("s3://bucket/savepoint-2",),
+            ),
+        ),
     )
 
 
@@ -143,6 +159,7 @@ def tampered(document: dict, path: tuple) -> dict:
 
 
 OTHER_WORDS = {
+    "kind": "directory",
     "engine": "spark",
     "mode": "registry",
     "state": "ended",
@@ -173,6 +190,9 @@ OTHER_ENDS = {
     "blocked": [],
     "max_deletes": 1,
     "state_self_sustained": True,
+    "value": True,
+    "bytes": 1,
+    "named_by": [{"uri": "s3://b/x", "checkpoint_id": 1, "references": 1}],
     "sequence": 1,
     "at": "2001-01-01T00:00:00Z",
     "taken_at": "2001-01-01T00:00:00Z",

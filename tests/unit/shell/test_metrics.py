@@ -13,6 +13,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from orphangc.core.model import Action, Outcome, Reason, Scope
 from orphangc.core.plan import Tally
 from orphangc.core.run_record import (
+    JobRecord,
     Phase,
     RunRecord,
     RunResult,
@@ -45,6 +46,7 @@ CONTRACT = {
     "orphangc_run_interval_seconds": {"root"},
     "orphangc_halted": {"root"},
     "orphangc_refused_jobs": {"root", "guard"},
+    "orphangc_self_sustained_jobs": {"root", "answer"},
 }
 
 
@@ -217,3 +219,17 @@ def test_a_push_leaves_out_what_no_run_has_told() -> None:
     assert value(pushed, "orphangc_missing_objects") is None
     assert value(pushed, "orphangc_runs_total", phase="plan", result="failed") == 1
     assert value(pushed, "orphangc_last_success_timestamp_seconds", phase="plan")
+
+
+def test_jobs_are_counted_by_whether_they_are_self_sustained() -> None:
+    """What belongs to no job is none; no label holds a job's id."""
+    of = metrics()
+    jobs = [
+        JobRecord(job_id=f"{number:032x}", state_self_sustained=answer)
+        for number, answer in enumerate((True, True, False, None))
+    ]
+    of.observe(a_record(1, plan_id="p", jobs=(*jobs, JobRecord(job_id=""))))
+    found = [
+        value(of, "orphangc_self_sustained_jobs", answer=each) for each in ("yes", "no", "unknown")
+    ]
+    assert found == [2, 1, 1]

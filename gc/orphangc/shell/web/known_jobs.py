@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
-from orphangc.core.model import is_job_id
+from orphangc.core.looks import RememberedLook
+from orphangc.core.model import ForeignKind, is_job_id
 from orphangc.core.run_record import JobRecord, RunRecord
 from orphangc.shell.render.words import duration
 from orphangc.shell.status import RootStatus, Status
 
 __all__ = [
     "UNKNOWN_JOB",
+    "ForeignPlace",
     "KnownJob",
     "Sustained",
     "is_outdated",
@@ -19,6 +22,8 @@ __all__ = [
     "self_sustained",
     "sightings",
 ]
+
+_GRAVITY = {True: 0, None: 1, False: 2}
 
 UNKNOWN_JOB = "No plan of a configured storage root knows this job."
 """For a job id that is spelled well, and for one that is not."""
@@ -33,12 +38,62 @@ class KnownJob:
     record: JobRecord
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignPlace:
+    """A snapshot, or a directory, that a job was restored from or names files of.
+
+    Attributes:
+        place: Where it lies.
+        kind: Which of both.
+        is_safe: Whether it may go: neither this job needs it, nor anybody else that was seen.
+        why: The reason, in words.
+        since: Since when that is so; ``None`` where it is not known.
+        look: The newest look at it.
+
+    """
+
+    place: str
+    kind: ForeignKind
+    is_safe: bool | None
+    why: str
+    since: datetime | None
+    look: RememberedLook
+
+
 @dataclass(frozen=True, slots=True)
 class Sustained:
-    """Whether a job's state is self-sustained, and why it is (not) known."""
+    """Whether a job's state is self-sustained, and why it is (not) known.
+
+    Attributes:
+        value: The answer; ``None``: it cannot be known, or not yet.
+        why: The reason, in words.
+        since: Since when that is so; ``None`` where it is not known.
+        places: What it was restored from, and what it still names files of.
+
+    """
 
     value: bool | None
     why: str
+    since: datetime | None = None
+    places: tuple[ForeignPlace, ...] = ()
+
+    @property
+    def is_safe(self) -> bool | None:
+        """Return whether all that the job was restored from may go."""
+        answers = [each.is_safe for each in self.places]
+        if False in answers:
+            return False
+        return None if None in answers else True
+
+    @property
+    def is_safe_since(self) -> datetime | None:
+        """Return since when the answer for all of it is what it is."""
+        times = [
+            each.since
+            for each in self.places
+            if each.is_safe is self.is_safe and each.since is not None
+        ]
+        return max(times, default=None)
 
 
 def known_jobs(status: Status) -> dict[str, list[KnownJob]]:
@@ -65,26 +120,45 @@ def self_sustained(status: Status, seen: Sequence[KnownJob]) -> Sustained:
     no, and a yes needs every one: none may be without a plan, for the job may have checkpoints
     there, and no plan may be so old that a sweep would refuse it.
     """
+    answer = _answer(status, seen)
+    if not any(look.kind for known in seen for look in known.record.looks):
+        return answer
+    return replace(answer, places=_places(seen, doubt=_doubt(status, seen)))
+
+
+def _answer(status: Status, seen: Sequence[KnownJob]) -> Sustained:
     no = next((known for known in seen if known.record.state_self_sustained is False), None)
     if no is not None:
+        look = next((each for each in no.record.looks if each.answer is False), None)
+        said = "a retained checkpoint still refers to files outside the job's own directories"
         return Sustained(
             value=False,
-            why=f"A retained checkpoint below {no.root.settings.root} still refers to files"
-            " outside the job's own directories.",
+            why=f"Below {no.root.settings.root}: {said if look is None else look.why}.",
+            since=None if look is None else look.since,
         )
-    doubt = next((each for each in map(_doubt_about, seen) if each), None) or _unseen(status)
+    doubt = _doubt(status, seen)
     if doubt is not None:
         return Sustained(value=None, why=doubt)
-    old = next((known for known in seen if _is_old(status, known)), None)
-    if old is not None:
-        age = duration(status.now - old.run.started_at)
-        return Sustained(
-            value=None,
-            why=f"The newest plan of {old.root.settings.root} is {age} old, more than the grace"
-            " period: the job may have been restored since.",
-        )
+    times = [known.record.looks[0].since for known in seen if known.record.looks]
     return Sustained(
-        value=True, why="No retained checkpoint refers to files outside the job's own directories."
+        value=True,
+        why="No retained checkpoint refers to files outside the job's own directories.",
+        since=max(times, default=None),
+    )
+
+
+def _doubt(status: Status, seen: Sequence[KnownJob]) -> str | None:
+    """Return why no yes can be given."""
+    doubt = next((each for each in map(_doubt_about, seen) if each), None) or _unseen(status)
+    if doubt is not None:
+        return doubt
+    old = next((known for known in seen if _is_old(status, known)), None)
+    if old is None:
+        return None
+    age = duration(status.now - old.run.started_at)
+    return (
+        f"The newest plan of {old.root.settings.root} is {age} old, more than the grace period: the"
+        " job may have been restored since."
     )
 
 
@@ -93,7 +167,31 @@ def _doubt_about(known: KnownJob) -> str | None:
         return None
     refused = known.record.refused
     why = "none of its checkpoints could be judged" if refused is None else refused.message
-    return f"Below {known.root.settings.root}: {why}"
+    look = next((each for each in known.record.looks if each.answer is None), None)
+    return f"Below {known.root.settings.root}: {why if look is None else look.told}"
+
+
+def _places(seen: Sequence[KnownJob], *, doubt: str | None) -> tuple[ForeignPlace, ...]:
+    """Return what the job was restored from; a doubt about anything leaves no yes."""
+    found: dict[str, ForeignPlace] = {}
+    for known in seen:
+        for look in known.record.looks:
+            if look.kind is None:
+                continue
+            is_safe = look.is_safe_to_delete
+            is_doubted = is_safe is True and doubt is not None
+            place = ForeignPlace(
+                place=look.place,
+                kind=look.kind,
+                is_safe=None if is_doubted else is_safe,
+                why=f"{doubt}" if is_doubted else look.told,
+                since=None if is_doubted else look.since,
+                look=look,
+            )
+            before = found.get(look.place)
+            if before is None or _GRAVITY[place.is_safe] > _GRAVITY[before.is_safe]:
+                found[look.place] = place
+    return tuple(found[place] for place in sorted(found))
 
 
 def _unseen(status: Status) -> str | None:

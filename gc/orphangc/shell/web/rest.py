@@ -9,6 +9,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
+from orphangc.core.looks import NamedPart
+from orphangc.core.model import ForeignKind
 from orphangc.core.plan import Tally
 from orphangc.core.run_record import JobRecord, RunMode, RunRecord, RunResult
 from orphangc.shell.status import Status, StatusSource
@@ -37,15 +39,36 @@ class JobInRoot(BaseModel):
     job: JobRecord = Field(description="What it found.")
 
 
+class RestoredAnswer(BaseModel):
+    """A snapshot or directory that a job was restored from, or still names files of."""
+
+    place: str = Field(description="Where it lies.")
+    kind: ForeignKind = Field(description="A snapshot, or another job's directory.")
+    safe_to_delete: bool | None = Field(
+        description="Whether neither this job needs it, nor anybody else that was seen; null: it"
+        " cannot be known, or no second look has confirmed it yet."
+    )
+    reason: str = Field(description="Why, in words.")
+    since: datetime | None = Field(description="Since when that is so.")
+    references: int = Field(description="Files of it that the job's checkpoints still name.")
+    sample: tuple[str, ...] = Field(description="A few of them.")
+    named_by: tuple[NamedPart, ...] = Field(description="The checkpoints that name them.")
+    also_named_by: tuple[str, ...] = Field(description="Who else names files of a snapshot.")
+
+
 class JobAnswer(BaseModel):
     """A job, over all storage roots that know it."""
 
     job_id: str = Field(description="Flink's job id.")
     state_self_sustained: bool | None = Field(
         description="Whether no retained checkpoint refers to files outside the job's own"
-        " directories, so that the snapshot it was restored from may go; null if unknown."
+        " directories, seen twice with a newer completed checkpoint between; null if unknown."
     )
     state_self_sustained_reason: str = Field(description="Why, in words.")
+    state_self_sustained_since: datetime | None = Field(description="Since when that is so.")
+    restored_from: list[RestoredAnswer] = Field(
+        description="What it was restored from, as far as somebody says, or still names files of."
+    )
     roots: list[JobInRoot] = Field(description="One for each storage root that knows the job.")
 
 
@@ -100,7 +123,8 @@ def _add_jobs(router: APIRouter, source: StatusSource) -> None:
     def state_self_sustained(job_id: _JobId) -> bool:
         """Tell whether no retained checkpoint of the job refers to files of others.
 
-        The answer is ``true`` only if every storage root that knows the job says so, every
+        The answer is ``true`` only if every storage root that knows the job says so, twice, with a
+        newer completed checkpoint of the job between, or once if the job has ended; if every
         configured storage root has a plan, and no such plan is older than the grace period.
         """
         status = source.status()
@@ -152,6 +176,21 @@ def _job_answer(status: Status, job_id: str, seen: list[KnownJob]) -> JobAnswer:
         job_id=job_id,
         state_self_sustained=sustained.value,
         state_self_sustained_reason=sustained.why,
+        state_self_sustained_since=sustained.since,
+        restored_from=[
+            RestoredAnswer(
+                place=each.place,
+                kind=each.kind,
+                safe_to_delete=each.is_safe,
+                reason=each.why,
+                since=each.since,
+                references=each.look.references,
+                sample=each.look.sample,
+                named_by=each.look.named_by,
+                also_named_by=each.look.also_named_by,
+            )
+            for each in sustained.places
+        ],
         roots=[
             JobInRoot(
                 root=known.root.settings.root,

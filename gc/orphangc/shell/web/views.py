@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 
 from orphangc.core.amounts import Amount
@@ -18,7 +18,7 @@ from orphangc.shell.render.summary import Fate, fate_of, name_of
 from orphangc.shell.render.words import id_ranges
 from orphangc.shell.status import RootStatus, Status
 from orphangc.shell.web.growth import Growth, growth
-from orphangc.shell.web.known_jobs import known_jobs, self_sustained
+from orphangc.shell.web.known_jobs import Sustained, known_jobs, self_sustained
 from orphangc.shell.web.needs import mode_of
 
 __all__ = [
@@ -159,6 +159,7 @@ class JobRow:
         bar: What it stores; the largest job of the list is as wide as the picture.
         kinds: The same as numbers.
         sustained: Whether its state is self-sustained.
+        snapshots: The same with what it was restored from; ``None`` in a list of one run.
 
     """
 
@@ -172,6 +173,7 @@ class JobRow:
     bar: Bar
     kinds: Mapping[Kind, Amount]
     sustained: bool | None
+    snapshots: Sustained | None
 
     @property
     def orphaned(self) -> Amount:
@@ -183,7 +185,7 @@ def job_rows(status: Status) -> tuple[JobRow, ...]:
     """Return every job of the newest plans: what is stopped first, then by orphaned bytes."""
     known = known_jobs(status)
     found = [
-        (root.settings.root, job, self_sustained(status, known[job.job_id]).value)
+        (root.settings.root, job, self_sustained(status, known[job.job_id]))
         if job.job_id in known
         else (root.settings.root, job, None)
         for root in status.roots
@@ -194,10 +196,11 @@ def job_rows(status: Status) -> tuple[JobRow, ...]:
 
 def record_rows(record: RunRecord) -> tuple[JobRow, ...]:
     """Return the jobs of one run in the same order."""
-    return _rows([(record.root, job, job.state_self_sustained) for job in record.jobs])
+    rows = _rows([(record.root, job, None) for job in record.jobs])
+    return tuple(replace(row, sustained=row.record.state_self_sustained) for row in rows)
 
 
-def _rows(found: list[tuple[str, JobRecord, bool | None]]) -> tuple[JobRow, ...]:
+def _rows(found: Sequence[tuple[str, JobRecord, Sustained | None]]) -> tuple[JobRow, ...]:
     kinds = [by_kind(job.amounts) for _, job, _ in found]
     bars = stacked([(name_of(job), each) for (_, job, _), each in zip(found, kinds, strict=True)])
     rows = (
@@ -211,7 +214,8 @@ def _rows(found: list[tuple[str, JobRecord, bool | None]]) -> tuple[JobRow, ...]
             retained=id_ranges(job.retained_checkpoint_ids),
             bar=bar,
             kinds=each,
-            sustained=sustained,
+            sustained=None if sustained is None else sustained.value,
+            snapshots=sustained if sustained is not None and sustained.places else None,
         )
         for (root, job, sustained), each, bar in zip(found, kinds, bars, strict=True)
     )

@@ -1,0 +1,175 @@
+"""``users-of``: who still needs a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from orphangc.adapters.flink_rest import FlinkRest
+from orphangc.adapters.storages import open_storage
+from orphangc.core.evidence import Root, UnreadableRoot
+from orphangc.core.file_names import FileNames
+from orphangc.core.model import ObjectKey
+from orphangc.core.names import METADATA_NAME, place_of_folder
+from orphangc.core.settings import StorageRootSettings
+from orphangc.core.uris import Location, canonical
+from orphangc.errors import ExitCode, RefusedError, SettingsError
+from orphangc.runs.roots import RootReader, RootsRead
+from orphangc.runs.users import Snapshot, User, Users, users_of
+from orphangc.runs.weighing import Weighing
+from orphangc.shell.clock import now
+from orphangc.shell.compose import REST_TIMEOUT, parent_of
+from orphangc.shell.options import settings_from
+from orphangc.shell.places import absolute
+from orphangc.shell.render.words import human_bytes, visible
+
+__all__ = ["exit_code", "find_users", "user_tables"]
+
+
+def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return who still needs a snapshot, among the roots below some storage roots.
+
+    Args:
+        snapshot: Its folder, or its ``_metadata``.
+        roots: Storage roots; none: the one that holds the snapshot's own job directory.
+        values: The other options.
+
+    Raises:
+        SettingsError: A place is none, there is no snapshot, or no storage root can be told.
+        RefusedError: The snapshot cannot be read.
+        StorageUnreachableError: A storage root cannot be listed.
+
+    """
+    asked = absolute(snapshot).rstrip("/").removesuffix(f"/{METADATA_NAME}")
+    first, *more = roots or [_root_of(asked)]
+    extra = (*more, *(values.get("extra_roots") or ()))
+    settings = settings_from({**values, "root": first, "extra_roots": extra})
+    place = canonical(asked, settings.aliases)
+    reader = RootReader(settings.aliases, settings.acknowledged)
+    own = _read_snapshot(place, reader)
+    bases = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
+    read = [reader.collect(base) for base in bases]
+    clusters = [
+        FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe() for url in settings.flink_rest
+    ]
+    found = users_of(
+        own,
+        {(root.folder, root.sha256): root for each in read for root in each.roots}.values(),
+        _unacknowledged(read),
+        clusters,
+        aliases=settings.aliases,
+        ended=_ended(settings, read),
+        weighing=Weighing(open_storage),
+    )
+    return _document(own, found, settings, [base.location for base in bases])
+
+
+def _root_of(snapshot: str) -> str:
+    """Return the folder that holds the job directory of a checkpoint.
+
+    Raises:
+        SettingsError: It lies in none: a savepoint, mostly.
+
+    """
+    try:
+        place = canonical(snapshot)
+    except ValueError as err:
+        raise SettingsError(str(err)) from err
+    inside = place_of_folder(place.path.lstrip("/"))
+    if not inside.job_directory or not inside.job_id:
+        raise SettingsError(f"{snapshot} lies in no job directory: name the storage roots to read")
+    top = Location(place.scheme, place.authority, "/")
+    return str(parent_of(top.child(inside.job_directory)))
+
+
+def _read_snapshot(place: Location, reader: RootReader) -> Snapshot:
+    storage = open_storage(parent_of(place))
+    listed = storage.folder(place.name)
+    if not listed.objects:
+        raise SettingsError(f"{place} holds no file: there is no snapshot")
+    stored = FileNames(each.key.rpartition("/")[2] for each in listed.objects)
+    metadata = storage.stat([ObjectKey(f"{place.name}/{METADATA_NAME}")])[0]
+    root = None if metadata is None else reader.read(storage, place.name, metadata)
+    if isinstance(root, UnreadableRoot):
+        raise RefusedError(
+            f"cannot read {root.uri}: {root.reason}; which files it names cannot be known"
+        )
+    return Snapshot(place=place, root=root, stored=stored)
+
+
+def _unacknowledged(read: Sequence[RootsRead]) -> list[UnreadableRoot]:
+    return [each for part in read for each in part.unreadable if not each.is_acknowledged]
+
+
+def _ended(settings: StorageRootSettings, read: Sequence[RootsRead]) -> frozenset[str]:
+    roots: list[Root] = [root for part in read for root in part.roots]
+    return frozenset(root.job_id for root in roots if settings.is_declared_ended(root.job_id))
+
+
+def _document(
+    snapshot: Snapshot, found: Users, settings: StorageRootSettings, bases: Sequence[Location]
+) -> dict[str, Any]:
+    return {
+        "snapshot": str(snapshot.place),
+        "checkpoint_id": None if snapshot.root is None else snapshot.root.checkpoint_id,
+        "files": sum(len(names) for names in snapshot.files.values()),
+        "read": [str(base) for base in bases],
+        "closed_world": settings.closed_world,
+        "has_users": True if found.users else (None if found.unknown else False),
+        "is_complete": not found.unknown,
+        "statement": _statement(found, settings),
+        "users": [_user(each) for each in found.users],
+        "unknown": [{"uri": uri, "reason": reason} for uri, reason in found.unknown],
+    }
+
+
+def _user(user: User) -> dict[str, Any]:
+    return {
+        "job_id": user.job_id,
+        "place": None if user.place is None else str(user.place),
+        "why": user.why,
+        "references": user.standing.references,
+        "bytes": user.bytes,
+        "sample": list(user.standing.sample),
+        "checkpoints": [
+            {"uri": each.uri, "checkpoint_id": each.checkpoint_id, "references": each.references}
+            for each in user.standing.named_by
+        ],
+    }
+
+
+def _statement(found: Users, settings: StorageRootSettings) -> str:
+    count = len(found.users)
+    if found.unknown:
+        known = f"{count} need it, and of" if count else "of"
+        uri, reason = found.unknown[0]
+        return f"{known} {len(found.unknown)} it cannot be known: {uri}: {reason}"
+    if count:
+        return f"{count} need it"
+    if settings.closed_world:
+        return "nobody needs it"
+    return "none among the roots that were read; nobody has stated that these are all"
+
+
+def exit_code(document: Mapping[str, Any]) -> ExitCode:
+    """Return 0 where all users are known, 4 where there may be others."""
+    return ExitCode.DONE if document["is_complete"] else ExitCode.REFUSED
+
+
+def user_tables(document: Mapping[str, Any]) -> list[RenderableType]:
+    """Return the users as a table, a line each, and what follows from it."""
+    table = Table("who", "checkpoints", "files", "bytes", "why")
+    for user in document["users"]:
+        table.add_row(
+            Text(visible(user["job_id"] or user["place"])),
+            ", ".join(str(each["checkpoint_id"]) for each in user["checkpoints"]),
+            str(user["references"]),
+            "" if user["bytes"] is None else human_bytes(user["bytes"]),
+            Text(visible(user["why"])),
+        )
+    shown: list[RenderableType] = [f"snapshot {document['snapshot']}: {document['statement']}"]
+    return [*shown, table] if document["users"] else shown

@@ -1,0 +1,307 @@
+"""``self-sustained`` and ``users-of``: may a snapshot go, and who still needs it?"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from commands.helpers import DAY, UUID_1, UUID_2, Bed, flink, metadata, run, write
+from commands.scheduled import Configured, settings_of
+from orphangc.shell import self_sustaining
+from rest_server import RestServer, as_json
+
+
+@pytest.fixture
+def bed(tmp_path) -> Bed:
+    """A storage root."""
+    return Bed(tmp_path)
+
+
+def asked(bed, job, *options) -> tuple[int, dict]:
+    """Return exit code and document of ``self-sustained``."""
+    ran = run("self-sustained", bed.root, "--job", job.id, "--output", "json", *options)
+    return ran.code, ran.json
+
+
+def claimed(bed):
+    """Return three jobs: the third claimed a checkpoint of the second, which claimed the first's.
+
+    Returns the jobs and the file of the first that all of them name.
+    """
+    first, second, third = (bed.job(number) for number in (1, 2, 3))
+    file = first.shared(UUID_1)
+    first.checkpoint(5, file)
+    second.checkpoint(7, file, second.shared(UUID_2))
+    third.checkpoint(9, file)
+    return (first, second, third), file
+
+
+@contextmanager
+def restored(bed, *, completed, number=2):
+    """Yield a job and options by which Flink says that it was restored from a savepoint."""
+    job = bed.job(number)
+    savepoint = bed.folder / "savepoints" / "savepoint-000000-000000000001"
+    if not savepoint.exists():
+        write(savepoint / "_metadata", metadata(4, [savepoint / UUID_1]), 30 * DAY)
+        write(savepoint / UUID_1, b"state", 30 * DAY)
+    routes = flink(job, completed=completed or 0, restored=(4, savepoint))
+    if completed is None:
+        told = {"latest": {"restored": None}, "counts": {"in_progress": 0, "completed": 0}}
+        told["latest"] = {
+            "completed": None,
+            "savepoint": None,
+            "restored": {"id": 4, "is_savepoint": True, "external_path": f"file:{savepoint}"},
+        }
+        routes[f"/jobs/{job.id}/checkpoints"] = as_json({**told, "history": []})
+    with RestServer(routes) as server:
+        yield job, savepoint, ("--flink-rest", server.url)
+
+
+# --- self-sustained
+
+
+def test_references_reach_over_a_chain_of_jobs(bed) -> None:
+    """A <- B <- C: the last one names a file of the first."""
+    (first, second, third), file = claimed(bed)
+
+    code, told = asked(bed, third)
+    assert (code, told["state_self_sustained"]) == (0, False)
+    everything, directory = told["looks"]
+    assert everything["sample"] == directory["sample"] == [str(file)]
+    assert (directory["kind"], directory["place"]) == ("directory", str(first.folder))
+    assert directory["bytes"] == file.stat().st_size
+    for snapshot in (first.folder / "chk-5", second.folder / "chk-7"):
+        code, told = asked(bed, third, "--snapshot", snapshot)
+        assert (code, told["state_self_sustained"], told["safe_to_delete"]) == (0, False, False)
+    assert asked(bed, first)[1]["state_self_sustained"] is True
+
+
+def test_no_before_the_first_checkpoint_and_yes_after_the_second_look(bed) -> None:
+    """NO_CLAIM, told as a story; looks are remembered in the state location."""
+    bed.job(9).checkpoint(1)
+    options = ("--state", bed.state, "--extra-roots", bed.folder / "savepoints")
+    with restored(bed, completed=None) as (job, savepoint, rest):
+        snapshot = ("--snapshot", savepoint)
+        code, told = asked(bed, job, *options, *rest, *snapshot)
+        assert (code, told["state_self_sustained"], told["safe_to_delete"]) == (0, False, False)
+        assert "completed none of its own since" in told["why"]
+    job.checkpoint(5, job.shared(), age=DAY)
+    with restored(bed, completed=5) as (job, _, rest):
+        for _ in range(2):
+            code, told = asked(bed, job, *options, *rest, *snapshot)
+            assert (code, told["state_self_sustained"]) == (0, True)
+            assert (told["confirmed"], told["safe_to_delete"]) == (False, None)
+    since = told["since"]
+    job.checkpoint(6, job.shared(), age=DAY / 2)
+    with restored(bed, completed=6) as (job, _, rest):
+        code, told = asked(bed, job, *options, *rest, *snapshot)
+    assert (code, told["confirmed"], told["safe_to_delete"]) == (0, True, True)
+    assert told["since"] == since
+
+
+def test_waiting_is_a_second_look(bed, monkeypatch) -> None:
+    """A newer checkpoint completes meanwhile."""
+    job = bed.job()
+    job.checkpoint(5, job.shared())
+    pauses = []
+    monkeypatch.setattr(self_sustaining.time, "sleep", pauses.append)
+    assert asked(bed, job, "--wait", "10m")[1]["confirmed"] is False
+
+    def complete(seconds: float) -> None:
+        pauses.append(seconds)
+        job.checkpoint(6, job.shared(), age=DAY)
+
+    monkeypatch.setattr(self_sustaining.time, "sleep", complete)
+    assert asked(bed, job, "--wait", "10m")[1]["confirmed"] is True
+    assert pauses == [600, 600]
+
+
+def test_an_ended_job_needs_no_second_look(bed) -> None:
+    """No newer checkpoint can come."""
+    job = bed.job()
+    job.checkpoint(5, job.shared())
+    assert asked(bed, job, "--ended-job", "all")[1]["confirmed"] is True
+
+
+def test_what_scheduled_runs_saw_counts(bed) -> None:
+    """Two runs with a newer checkpoint between make a yes of the daemon, and of the command."""
+    job = bed.job()
+    job.checkpoint(5, job.shared())
+    story = SimpleNamespace(bed=bed)
+    config = Configured.of(story, settings_of(story, ended_job=[]))
+    (told,) = config.run().json[0]["jobs"]
+    assert told["state_self_sustained"] is None
+    assert (told["looks"][0]["value"], told["looks"][0]["confirmed_at"]) == (True, None)
+    job.checkpoint(6, job.shared(), age=DAY)
+    assert asked(bed, job, "--state", bed.state)[1]["confirmed"] is True
+    (told,) = config.run().json[0]["jobs"]
+    assert told["state_self_sustained"] is True
+    assert told["looks"][0]["since_checkpoint_id"] == 5
+
+
+def test_what_another_job_needs_may_not_go(bed) -> None:
+    """The second job needs it no more, and the third does."""
+    (first, second, third), _ = claimed(bed)
+    second.checkpoint(7, second.shared())
+    options = ("--snapshot", first.folder / "chk-5", "--ended-job", "all")
+    told = asked(bed, second, *options)[1]
+    assert (told["state_self_sustained"], told["safe_to_delete"]) == (True, False)
+    assert third.id in told["why"]
+
+
+def test_what_cannot_be_known_is_no_yes(bed) -> None:
+    """A root that nobody can read may name any file; exit code 4, and the reason."""
+    job = bed.job()
+    job.checkpoint(5, job.shared())
+    broken = bed.job(2).folder / "chk-1" / "_metadata"
+    write(broken, b"torn", DAY)
+    code, told = asked(bed, job)
+    assert (code, told["state_self_sustained"], told["confirmed"]) == (4, None, None)
+    assert str(broken) in told["why"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--job", "x"), 2, "is no job id"),
+        (("--job", "f" * 32), 4, "cannot be known"),
+        (("--job", f"{1:032x}", "--wait", "soon"), 2, "--wait"),
+    ],
+)
+def test_bad_input_is_one_line(bed, options, code, said) -> None:
+    """What is wrong, and the code of it."""
+    job = bed.job()
+    job.checkpoint(5, job.shared())
+    ran = run("self-sustained", bed.root, *options)
+    assert ran.code == code
+    assert said in ran.complaints[-1]
+
+
+def test_its_own_checkpoint_is_no_snapshot_to_ask_for(bed) -> None:
+    """The question makes no sense."""
+    job = bed.job()
+    path = job.checkpoint(5, job.shared())
+    ran = run("self-sustained", bed.root, "--job", job.id, "--snapshot", path)
+    assert ran.code == 2
+    assert "own directory" in ran.complaints[-1]
+
+
+def test_the_table_says_it_to_people(bed) -> None:
+    """Yes, no, and what is still missing."""
+    (_, second, third), file = claimed(bed)
+    shown = run("self-sustained", bed.root, "--job", third.id, "--output", "table").out
+    assert " no " in shown
+    assert str(file.parent.parent)[:20] in shown
+    second.checkpoint(7, second.shared())
+    shown = run("self-sustained", bed.root, "--job", second.id, "--output", "table").out
+    assert "yes (once)" in shown
+
+
+# --- users-of
+
+
+def users(*arguments) -> tuple[int, dict]:
+    """Return exit code and document of ``users-of``."""
+    ran = run("users-of", *arguments, "--output", "json")
+    return ran.code, ran.json
+
+
+def test_users_are_the_checkpoints_that_name_a_file_of_it(bed) -> None:
+    """By job, with counts; the storage root is told from the snapshot's own place."""
+    (first, second, third), file = claimed(bed)
+    third.checkpoint(10, third.shared())
+    code, told = users(first.folder / "chk-5")
+    assert (code, told["has_users"], told["read"]) == (0, True, [str(bed.root)])
+    assert [(each["job_id"], each["references"]) for each in told["users"]] == [
+        (second.id, 1),
+        (third.id, 1),
+    ]
+    assert [each["checkpoint_id"] for each in told["users"][1]["checkpoints"]] == [9]
+    assert told["users"][0]["sample"] == [str(file)]
+    assert told["users"][0]["bytes"] == file.stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("options", "statement"),
+    [
+        ((), "none among the roots that were read; nobody has stated that these are all"),
+        (("--closed-world",), "nobody needs it"),
+    ],
+)
+def test_nobody_needs_it_only_in_a_closed_world(bed, options, statement) -> None:
+    """R3a: a job with an unlisted base is invisible."""
+    job = bed.job()
+    job.checkpoint(5, job.shared())
+    savepoint = bed.folder / "savepoints" / "savepoint-1"
+    write(savepoint / "_metadata", metadata(4, [savepoint / UUID_1]), DAY)
+    code, told = users(savepoint, bed.root, *options)
+    assert (code, told["has_users"], told["statement"]) == (0, False, statement)
+
+
+def test_a_copy_under_the_same_name_is_no_use(bed) -> None:
+    """Flink keeps the names of files that it copies; one that is gone may be the snapshot's."""
+    job = bed.job()
+    copy = job.shared(UUID_1)
+    job.checkpoint(5, copy)
+    savepoint = bed.folder / "savepoints" / "savepoint-1"
+    write(savepoint / "_metadata", metadata(4, [savepoint / UUID_1]), DAY)
+    assert users(savepoint, bed.root)[1]["has_users"] is False
+    copy.unlink()
+    assert users(savepoint, bed.root)[1]["has_users"] is True
+
+
+def test_a_running_job_without_a_checkpoint_needs_what_it_was_restored_from(bed) -> None:
+    """Only Flink knows of it."""
+    bed.job().checkpoint(5)
+    with restored(bed, completed=None) as (job, savepoint, rest):
+        told = users(savepoint, bed.root, *rest)[1]
+    assert [(each["job_id"], each["references"]) for each in told["users"]] == [(job.id, 0)]
+    with restored(bed, completed=5) as (_, savepoint, rest):
+        assert users(savepoint, bed.root, *rest)[1]["has_users"] is False
+
+
+def test_a_root_that_cannot_be_read_leaves_it_unknown(bed) -> None:
+    """It may name any file; the users that were found are told all the same."""
+    (first, second, _), _ = claimed(bed)
+    write(bed.job(4).folder / "chk-1" / "_metadata", b"torn", DAY)
+    code, told = users(first.folder / "chk-5", "--closed-world")
+    assert (code, told["is_complete"], told["has_users"]) == (4, False, True)
+    assert second.id in {each["job_id"] for each in told["users"]}
+    assert "cannot be known" in told["statement"]
+
+
+def test_a_snapshot_whose_metadata_is_gone_leaves_it_unknown(bed) -> None:
+    """What is left in its folder is still looked for."""
+    job = bed.job()
+    left = bed.folder / "savepoints" / "savepoint-1" / UUID_1
+    write(left, b"state", DAY)
+    job.checkpoint(5, job.folder / "chk-5" / UUID_1)  # FLINK-39964
+    code, told = users(left.parent, bed.root)
+    assert (code, told["has_users"], told["checkpoint_id"]) == (4, True, None)
+    assert told["users"][0]["bytes"] == 5
+
+
+@pytest.mark.parametrize(
+    ("made", "code", "said"),
+    [(None, 2, "holds no file"), (b"torn", 4, "cannot be known"), ("no root", 2, "name the")],
+)
+def test_a_snapshot_that_is_none_is_said_in_one_line(bed, made, code, said) -> None:
+    """Absent, unreadable, or in no job's directory and no storage root given."""
+    bed.job().checkpoint(5)
+    savepoint = bed.folder / "savepoints" / "savepoint-1"
+    savepoint.mkdir(parents=True)
+    if isinstance(made, bytes):
+        write(savepoint / "_metadata", made, DAY)
+    ran = run("users-of", savepoint, *(() if made == "no root" else (bed.root,)))
+    assert ran.code == code
+    assert said in ran.complaints[-1]
+
+
+def test_users_are_shown_to_people(bed) -> None:
+    """A line each."""
+    (first, second, _), _ = claimed(bed)
+    shown = run("users-of", first.folder / "chk-5", "--output", "table").out
+    assert second.id in shown
+    assert "2 need it" in shown
