@@ -135,6 +135,17 @@ class Reader(Protocol):
         """
         ...
 
+    def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
+        """Return ``size`` bytes from ``start`` on, or ``None`` if the object is not there.
+
+        Fewer where the object ends; none behind its end.
+
+        Raises:
+            StorageUnreachableError: Anything but absence.
+
+        """
+        ...
+
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
         """Return the fresh facts of each key in order, ``None`` for one that is not there."""
         ...

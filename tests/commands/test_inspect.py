@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from commands.helpers import DAY, metadata, run, run_process, write
+from unit.flink import by_hand as hand
+from unit.flink import header_writer as write_state
+from unit.flink.by_hand import i4
 from unit.flink.golden_files import GoldenFile, golden, golden_files
+from unit.shell.pages import parse
 
 OLD_MAPS = (1, 15)
 """Up to here Flink kept the named lists in hash maps: their order is not the file's."""
@@ -171,3 +176,135 @@ def test_a_process_prints_documents_and_complaints_apart(tmp_path) -> None:
     assert ran.code == 1
     assert [len(json.loads(line)) > 0 for line in ran.out.splitlines()] == [True, True]
     assert len(ran.complaints) == 1
+
+
+NAMED_STATES = write_state.keyed_header(
+    write_state.record("total"), write_state.record("seen\ud800", options=())
+)
+
+
+def with_states(folder: Path, *, meta: bytes = NAMED_STATES, path: str | None = None) -> Path:
+    """Write a checkpoint whose keyed states stand in a meta file beside it; return its folder."""
+    shared = hand.listed(hand.utf("1.sst") + hand.file_handle(f"{folder}/../shared/1", 900))
+    handle = (
+        hand.relative_handle("meta", len(meta))
+        if path is None
+        else hand.file_handle(path, len(meta))
+    )
+    keyed = hand.incremental(shared, meta=handle)
+    operator = i4(1) + hand.operator_handle(hand.file_handle("/s/operator", 20))
+    subtasks = hand.listed(hand.subtask(4, keyed=keyed, operator=operator))
+    data = hand.metadata(4, hand.listed(hand.operator(4, subtasks)))
+    write(folder / "meta", meta, DAY)
+    return write(folder / "_metadata", data, DAY).parent
+
+
+def held(document: dict[str, Any]) -> dict[str, Any]:
+    """Return what the only operator holds."""
+    (operator,) = document["contents"]["operators"]
+    return operator
+
+
+def test_states_are_named(tmp_path) -> None:
+    """Keyed ones from the meta file, operator ones from the metadata; bytes of each operator."""
+    (document,) = documents(with_states(tmp_path / "chk-7"))
+    operator = held(document)
+    assert [each["name"] for each in operator["keyed_states"]] == ["total", "seen\ud800"]
+    assert (operator["keyed_unknown"], operator["keyed_snapshots"]) == (None, ["incremental"])
+    assert operator["key_groups"] == [{"subtask": 0, "first": 0, "count": 1}]
+    (state,) = operator["operator_states"]
+    assert (state["name"], state["mode"], state["partitions"]) == ("state", "SPLIT_DISTRIBUTE", 2)
+    assert state["subtasks"] == [{"subtask": 0, "offsets": [0, 8], "sizes": [8, 12]}]
+    assert operator["bytes"]["keyed"] == len(NAMED_STATES) + 900
+    assert [each["roles"] for each in operator["files"]] == [["operator"], ["keyed"], ["keyed"]]
+    assert document["contents"]["bytes"] == {
+        "total": len(NAMED_STATES) + 920,
+        "stored": len(NAMED_STATES) + 920,
+        "inline": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [(("--metadata-only",), "were not read"), ((), "chk-7/meta is missing")],
+    ids=["not asked for", "gone"],
+)
+def test_a_checkpoint_is_shown_without_its_state_files(tmp_path, options, reason) -> None:
+    """Its document is whole; only the names stay unknown, and no view fails."""
+    folder = with_states(tmp_path / "chk-7")
+    (folder / "meta").unlink()
+    (document,) = documents(folder, *options)
+    assert held(document)["keyed_states"] is None
+    assert reason in held(document)["keyed_unknown"]
+    for view in ("table", "tree"):
+        ran = run("inspect", folder, *options, "--output", view)
+        assert (ran.code, "names of keyed states unknown" in ran.out) == (0, True)
+
+
+def test_an_alias_says_where_state_files_lie(tmp_path) -> None:
+    """A copied checkpoint names its files where the job saw them."""
+    elsewhere = "s3://bucket/chk-7/meta"
+    folder = with_states(tmp_path / "chk-7", path=elsewhere)
+    (document,) = documents(folder)
+    assert "own storage" in held(document)["keyed_unknown"]
+    (document,) = documents(folder, "--alias", f"s3://bucket/chk-7={folder}")
+    assert held(document)["keyed_unknown"] is None
+    ran = run("inspect", folder, "--alias", "nonsense")
+    assert (ran.code, len(ran.complaints)) == (2, 1)
+
+
+@pytest.mark.parametrize("view", ["table", "tree", "json", "jsonl"])
+def test_names_that_no_encoding_can_write_break_no_view(tmp_path, view) -> None:
+    """A Java string may hold half a character."""
+    folder = with_states(tmp_path / "chk-7")
+    page = tmp_path / "page.html"
+    ran = run("inspect", folder, "--output", view, "--html", page)
+    assert (ran.code, ran.complaints) == (0, [])
+    assert b"seen\\ud800" in ran.out.encode("utf-8")
+    assert "seen\\ud800" in page.read_text("utf-8")
+
+
+def test_tree_is_short_for_its_output(tmp_path) -> None:
+    """Either way."""
+    folder = with_states(tmp_path / "chk-7")
+    shown = run("inspect", folder, "--tree")
+    assert shown.out == run("inspect", folder, "--output", "tree").out
+    assert "total: keyed value" in shown.out
+
+
+def test_a_page_shows_all_that_was_asked_for(tmp_path) -> None:
+    """Also what could not be read; stdout stays what it is without a page."""
+    folders = [with_states(tmp_path / "chk-7"), golden("2.3.0/classic").folder, tmp_path]
+    page = tmp_path / "page.html"
+    ran = run("inspect", *folders, "--output", "jsonl", "--html", page)
+    assert (ran.code, len(ran.out.splitlines())) == (1, 3)
+    found = parse(page.read_text("utf-8"))
+    assert len(found.all("section")) == 3
+    assert all(str(each) in found.text for each in folders)
+    ran = run("inspect", folders[0], "--html", tmp_path / "no" / "page.html")
+    assert (ran.code, len(ran.complaints)) == (1, 1)
+
+
+def test_two_checkpoints_are_held_against_each_other(tmp_path) -> None:
+    """What both keep, what one adds, and which states came and went."""
+    job = tmp_path / "job"
+    old = with_states(job / "chk-7")
+    new = with_states(job / "chk-8", meta=write_state.keyed_header(write_state.record("fresh")))
+    (document,) = documents(new, "--against", old)
+    against = document["against"]
+    assert against["directory"] == str(old)
+    assert against["amounts"]["shared"] == {"files": 2, "bytes": 920}
+    assert against["amounts"]["dropped"] == {"files": 1, "bytes": len(NAMED_STATES)}
+    (operator,) = against["operators"]
+    assert (operator["states_added"], operator["states_dropped"]) == (
+        ["fresh"],
+        ["seen\ud800", "total"],
+    )
+    for view in ("table", "tree"):
+        assert "+ fresh" in run("inspect", new, "--against", old, "--output", view).out
+
+
+def test_nothing_is_shown_if_there_is_nothing_to_hold_against(tmp_path) -> None:
+    """Half an answer would look like a whole one."""
+    ran = run("inspect", with_states(tmp_path / "chk-7"), "--against", tmp_path)
+    assert (ran.code, ran.out, len(ran.complaints)) == (1, "", 1)

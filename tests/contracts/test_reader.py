@@ -28,6 +28,29 @@ def test_an_object_over_the_limit_is_an_error(place):
         place.open().read("x", max_bytes=4)
 
 
+@pytest.mark.parametrize(
+    ("start", "size", "part"),
+    [(0, 3, b"012"), (2, 3, b"234"), (3, 9, b"34"), (5, 1, b""), (9, 9, b""), (1, 0, b"")],
+)
+def test_a_part_of_an_object_is_read(place, start, size, part):
+    """Fewer bytes where it ends; an empty object has no part."""
+    place.put("a/x[1] %41", b"01234")
+    place.put("empty", b"")
+    storage = place.open()
+    assert storage.part("a/x[1] %41", start=start, size=size) == part
+    assert storage.part("empty", start=start, size=size) == b""
+    assert storage.part("a/y", start=start, size=max(size, 1)) is None
+
+
+def test_no_part_is_read_as_absent_when_the_root_is_gone(place):
+    """As little as a whole object is."""
+    place.put("x")
+    storage = place.open()
+    place.remove_root()
+    with pytest.raises(StorageUnreachableError):
+        storage.part("x", start=0, size=9)
+
+
 def test_nothing_is_read_as_absent_when_the_root_is_gone(place):
     """An unmounted disk or a dropped bucket is no proof that a file was removed."""
     place.put("x")

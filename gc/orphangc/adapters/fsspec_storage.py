@@ -132,6 +132,17 @@ class FsspecStorage:
             raise StorageUnreachableError(f"{key!r} has over {max_bytes} bytes")
         return data
 
+    def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
+        """Return some bytes of a file; see ``Reader``."""
+        (found,) = self.stat([key])
+        if found is None:
+            return None
+        end = min(start + size, found.size)
+        if start >= end:
+            return b""
+        with self._translated(f"read {key!r} in"):
+            return bytes(self._fs.cat_file(self._path(key), start=start, end=end))
+
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
         """Return the fresh facts of each key; see ``Reader``."""
         with self._translated("stat in"):

@@ -113,24 +113,31 @@ class LocalStorage:
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
         """Return the bytes of a regular file; see ``Reader``."""
+        data = self.part(key, start=0, size=max_bytes + 1)
+        if data is not None and len(data) > max_bytes:
+            raise StorageUnreachableError(f"{self._place(key)} has over {max_bytes} bytes")
+        return data
+
+    def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
+        """Return some bytes of a regular file; see ``Reader``."""
         try:
             with self._parent(key) as (handle, name):
                 descriptor = os.open(
                     name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=handle
                 )
             with os.fdopen(descriptor, "rb") as file:
-                if not st.S_ISREG(os.fstat(descriptor).st_mode):
+                found = os.fstat(descriptor)
+                if not st.S_ISREG(found.st_mode):
                     raise StorageUnreachableError(f"{self._place(key)} is no regular file")
-                data = file.read(max_bytes + 1)
+                file.seek(start)
+                # Python makes room for all that it is asked for, before it knows how much there is
+                return file.read(min(size, max(found.st_size - start, 0)))
         except FileNotFoundError as err:
             if "\\" in key:
                 raise unreachable(f"read {self._place(key)}", "the name may be escaped") from err
             return None
         except (OSError, ValueError) as err:
             raise unreachable(f"read {self._place(key)}", err) from err
-        if len(data) > max_bytes:
-            raise StorageUnreachableError(f"{self._place(key)} has over {max_bytes} bytes")
-        return data
 
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
         """Return the fresh facts of each key; see ``Reader``."""

@@ -237,6 +237,10 @@ class InventoryStorage:
         """Return the bytes of an object; see ``Reader``."""
         return self._storage.read(key, max_bytes=max_bytes)
 
+    def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
+        """Return some bytes of an object; see ``Reader``."""
+        return self._storage.part(key, start=start, size=size)
+
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
         """Return the fresh facts of each key; see ``Reader``."""
         return self._storage.stat(keys)

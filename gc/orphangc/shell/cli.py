@@ -19,31 +19,46 @@ from orphangc.shell.logs import configure_logs
 
 if TYPE_CHECKING:
     from orphangc.shell import (
+        claiming,
         commanding,
+        declarations_file,
+        declaring,
         demonstrating,
         diagnosing,
         explaining,
         exporting,
+        extracting,
         inspecting,
         loading,
         planning,
+        policing,
+        self_sustaining,
         serving,
         sweeping,
         undeleting,
+        using,
     )
-    from orphangc.shell.render import tables
+    from orphangc.shell.render import claims, tables
 else:  # each command loads what it needs: the daemon has no use for Arrow, nor a plan for a server
+    claiming = lazily("orphangc.shell.claiming")
     commanding = lazily("orphangc.shell.commanding")
+    declarations_file = lazily("orphangc.shell.declarations_file")
+    declaring = lazily("orphangc.shell.declaring")
     demonstrating = lazily("orphangc.shell.demonstrating")
     diagnosing = lazily("orphangc.shell.diagnosing")
     explaining = lazily("orphangc.shell.explaining")
     exporting = lazily("orphangc.shell.exporting")
+    extracting = lazily("orphangc.shell.extracting")
     inspecting = lazily("orphangc.shell.inspecting")
     loading = lazily("orphangc.shell.loading")
     planning = lazily("orphangc.shell.planning")
+    policing = lazily("orphangc.shell.policing")
+    self_sustaining = lazily("orphangc.shell.self_sustaining")
     serving = lazily("orphangc.shell.serving")
     sweeping = lazily("orphangc.shell.sweeping")
     undeleting = lazily("orphangc.shell.undeleting")
+    using = lazily("orphangc.shell.using")
+    claims = lazily("orphangc.shell.render.claims")
     tables = lazily("orphangc.shell.render.tables")
 
 __all__ = ["app", "main"]
@@ -255,9 +270,15 @@ def records(
 
 
 @config_commands.command("schema", epilog="Example: orphangc config schema > orphangc.schema.json")
-def config_schema() -> None:
-    """Print the JSON schema of the configuration file."""
-    _print_json(loading.configuration_schema())
+def config_schema(
+    *,
+    of: Annotated[o.SchemaOf, typer.Option(help="Of which file.")] = o.SchemaOf.CONFIGURATION,
+) -> None:
+    """Print the JSON schema of the configuration file, or of the declarations file."""
+    if of is o.SchemaOf.DECLARATIONS:
+        _print_json(declarations_file.declarations_schema())
+    else:
+        _print_json(loading.configuration_schema())
 
 
 @config_commands.command("show", epilog="Example: orphangc config show --config orphangc.yaml")
@@ -296,7 +317,10 @@ def explain(  # noqa: PLR0913 - one parameter an option
         _print(explaining.explanation_tables(document))
 
 
-@app.command(epilog="Example: orphangc inspect s3://bucket/checkpoints/JOB/chk-7 --output jsonl")
+@app.command(
+    epilog="Example: orphangc inspect s3://bucket/checkpoints/JOB/chk-8"
+    " --against s3://bucket/checkpoints/JOB/chk-7 --html chk-8.html"
+)
 def inspect(
     *,
     checkpoints: Annotated[
@@ -304,24 +328,105 @@ def inspect(
     ],
     output: Annotated[
         o.InspectOutput | None,
-        typer.Option(help="table (default on a terminal), json, or jsonl: a document a line."),
+        typer.Option(help="table (default on a terminal), tree, json, jsonl: a document a line."),
     ] = None,
+    tree: Annotated[bool, typer.Option("--tree", help="Short for --output tree.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write a page with a picture.")] = None,
+    against: o.Against = None,
+    rescale_to: o.RescaleTo = None,
+    metadata_only: o.MetadataOnly = False,
+    alias: o.AliasOption = None,
 ) -> None:
     """Show what checkpoints and savepoints hold: operators, states, files."""
-    documents = [inspecting.inspect_checkpoint(each) for each in checkpoints]
-    chosen = output or (o.InspectOutput.TABLE if sys.stdout.isatty() else o.InspectOutput.JSON)
-    match chosen:
-        case o.InspectOutput.JSONL:
-            sys.stdout.writelines(json.dumps(each) + "\n" for each in documents)
-        case o.InspectOutput.JSON:
-            _print_json(documents if len(documents) > 1 else documents[0])
-        case o.InspectOutput.TABLE:
-            _print([t for each in documents for t in inspecting.checkpoint_tables(each)])
-    failed = [each for each in documents if "error" in each]
-    for each in failed:
-        complain(f"{each['directory']}: {each['error']}")
+    chosen = o.InspectOutput.TREE if tree else output
+    chosen = chosen or (o.InspectOutput.TABLE if sys.stdout.isatty() else o.InspectOutput.JSON)
+    questions = inspecting.Questions(
+        aliases=alias or (),
+        reads_state=not metadata_only,
+        against=against,
+        rescale_to=rescale_to,
+    )
+    failed = inspecting.show_checkpoints(
+        inspecting.inspect_checkpoints(checkpoints, questions),
+        chosen,
+        html=html,
+        show=_print,
+    )
+    for document in failed:
+        complain(f"{document['directory']}: {document['error']}")
     if failed:
-        raise typer.Exit(ExitCode(max(each["exit_code"] for each in failed)))
+        raise typer.Exit(ExitCode(max(document["exit_code"] for document in failed)))
+
+
+@app.command(
+    epilog="Example: orphangc extract s3://bucket/checkpoints/JOB/chk-7"
+    " --operator my-source --state SourceReaderState --out state-1"
+)
+def extract(
+    *,
+    checkpoint: o.OneCheckpoint,
+    operator: Annotated[str, typer.Option(help="Its id, uid or name.")],
+    state: Annotated[str, typer.Option(help="Name of the operator state.")],
+    out: Annotated[Path, typer.Option(help="New folder for the bytes.")],
+    subtask: Annotated[int | None, typer.Option(min=0, help="This subtask's alone.")] = None,
+    alias: o.AliasOption = None,
+    output: o.OutputOption = None,
+) -> None:
+    """Write the raw bytes of one operator state, a file each partition, and an index of them."""
+    index = extracting.extract_state(
+        checkpoint, operator=operator, state=state, subtask=subtask, out=out, alias=alias or ()
+    )
+    if _is_json(output):
+        _print_json(index)
+    else:
+        _print(extracting.extracted_tables(index))
+
+
+@app.command(
+    epilog="Example: orphangc declare s3://bucket/savepoints/savepoint-1 --out declarations.yaml"
+)
+def declare(
+    *,
+    checkpoint: o.OneCheckpoint,
+    out: Annotated[Path, typer.Option(help="New file to write.")],
+    alias: o.AliasOption = None,
+) -> None:
+    """Write the state declarations that a checkpoint implies; say what it does not tell."""
+    for remark in declaring.declare_checkpoint(checkpoint, out=out, alias=alias or ()):
+        complain(f"not declared: {remark}")
+
+
+@app.command(
+    epilog="Example: orphangc unclaimed s3://bucket/savepoints/savepoint-1"
+    " --declarations declarations.yaml --prune-to s3://bucket/savepoints/pruned-1"
+)
+def unclaimed(
+    *,
+    checkpoint: o.OneCheckpoint,
+    declarations: Annotated[Path, typer.Option(help="What the job's next version declares.")],
+    ignore_unclaimed_state: Annotated[
+        bool,
+        typer.Option("--ignore-unclaimed-state", help="Report, and exit 0 all the same."),
+    ] = False,
+    prune_to: Annotated[
+        str | None,
+        typer.Option(help="New folder: write the checkpoint there without it.", metavar="DIR"),
+    ] = None,
+    alias: o.AliasOption = None,
+    output: o.OutputOption = None,
+) -> None:
+    """Find state that nothing declares any more, before a deployment; exit 5 if there is any."""
+    found = claiming.find_unclaimed(
+        checkpoint, declarations=declarations, prune_to=prune_to, alias=alias or ()
+    )
+    if _is_json(output):
+        _print_json(claims.claims_document(found))
+    else:
+        _print(claims.claims_tables(found))
+    for warning in claims.claims_warnings(found):
+        complain(warning)
+    if found.exit_code is not ExitCode.DONE and not ignore_unclaimed_state:
+        raise typer.Exit(found.exit_code)
 
 
 @registry.command("export", epilog="Example: orphangc registry export ROOT --job ID --out FILE")
@@ -358,6 +463,95 @@ def registry_show(
     _show_snapshot(exporting.show_snapshot(file), output)
 
 
+@app.command(
+    "self-sustained",
+    epilog="Example: orphangc self-sustained s3://bucket/checkpoints --job ID"
+    " --snapshot s3://bucket/savepoints/savepoint-1 --state s3://bucket/orphangc",
+)
+def self_sustained(  # noqa: PLR0913 - one parameter an option
+    *,
+    root: Annotated[
+        str, typer.Argument(help="The storage root: holds the job's directory.", metavar="ROOT")
+    ],
+    job: Annotated[str, typer.Option(help="Job id.")],
+    snapshot: Annotated[
+        str | None,
+        typer.Option(
+            help="Checkpoint or savepoint that it was restored from; without it all that is not"
+            " the job's own.",
+            metavar="PATH",
+        ),
+    ] = None,
+    wait: Annotated[
+        str | None, typer.Option(help="Look a second time so much later, e.g. 10m.")
+    ] = None,
+    registry: o.Registry = None,
+    registry_wait: o.RegistryWait = "5m",
+    extra_roots: o.ExtraRoots = None,
+    ended_job: o.EndedJob = None,
+    owner: o.Owner = None,
+    flink_rest: o.FlinkRestOption = None,
+    kubernetes_ha: o.KubernetesHaOption = None,
+    zookeeper_ha: o.ZooKeeperHaOption = None,
+    alias: o.AliasOption = None,
+    state: o.State = None,
+    unsafe_acknowledge_root: o.AcknowledgeRoot = None,
+    output: o.OutputOption = None,
+) -> None:
+    """Say whether a job still needs files of the snapshot that it was restored from."""
+    values = dict(locals())
+    for name in ("job", "snapshot", "wait", "output"):
+        del values[name]
+    document = self_sustaining.self_sustained(values, job=job, snapshot=snapshot, wait=wait)
+    if _is_json(output):
+        _print_json(document)
+    else:
+        _print(self_sustaining.look_tables(document))
+    code = self_sustaining.exit_code(document)
+    if code is not ExitCode.DONE:
+        complain(document["why"])
+        raise typer.Exit(code)
+
+
+@app.command(
+    "users-of",
+    epilog="Example: orphangc users-of s3://bucket/savepoints/savepoint-1 s3://bucket/checkpoints"
+    " --closed-world",
+)
+def users_of(  # noqa: PLR0913 - one parameter an option
+    *,
+    snapshot: Annotated[str, typer.Argument(help="A checkpoint or savepoint.", metavar="SNAPSHOT")],
+    roots: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Storage roots whose checkpoints may need it; without any, the one that holds"
+            " the snapshot's own job.",
+            metavar="[ROOT]...",
+        ),
+    ] = None,
+    extra_roots: o.ExtraRoots = None,
+    closed_world: o.ClosedWorld = False,
+    ended_job: o.EndedJob = None,
+    flink_rest: o.FlinkRestOption = None,
+    alias: o.AliasOption = None,
+    unsafe_acknowledge_root: o.AcknowledgeRoot = None,
+    output: o.OutputOption = None,
+) -> None:
+    """List the jobs, and their checkpoints, that still need files of a snapshot."""
+    values = dict(locals())
+    for name in ("snapshot", "roots", "output"):
+        del values[name]
+    document = using.find_users(snapshot, roots or (), values)
+    if _is_json(output):
+        _print_json(document)
+    else:
+        _print(using.user_tables(document))
+    code = using.exit_code(document)
+    if code is not ExitCode.DONE:
+        complain(document["statement"])
+        raise typer.Exit(code)
+
+
 @app.command(epilog="Example: orphangc undelete plan-1")
 def undelete(
     *,
@@ -389,6 +583,40 @@ def doctor(
     worst = diagnosing.exit_code(findings)
     if worst is not ExitCode.DONE:
         raise typer.Exit(worst)
+
+
+@app.command(
+    epilog="Example: orphangc policy --provider aws --root s3://bucket/checkpoints"
+    " --state s3://bucket/orphangc-state --output json > policy.json"
+)
+def policy(  # noqa: PLR0913 - one parameter an option
+    *,
+    provider: o.ProviderOption,
+    root: o.PolicyRoot = None,
+    config: o.PolicyConfig = None,
+    mode: o.PolicyMode = None,
+    undelete: o.MayUndelete = False,
+    state: o.State = None,
+    extra_roots: o.ExtraRoots = None,
+    registry: o.Registry = None,
+    owner: o.Owner = None,
+    inventory: o.Inventory = None,
+    noncurrent_versions: o.NoncurrentVersions = False,
+    partition: o.PartitionOption = o.Partition.AWS,
+    output: o.OutputOption = None,
+) -> None:
+    """Print the least that runs must be allowed, as the provider's own policy document."""
+    values = dict(locals())
+    for name in ("provider", "config", "mode", "undelete", "partition", "output"):
+        del values[name]
+    made = policing.make_policy(
+        provider, values, config=config, mode=mode, may_undelete=undelete, partition=partition
+    )
+    if _is_json(output):
+        _print_json(made.document)
+    else:
+        _print(policing.policy_tables(made))
+    sys.stderr.writelines(f"note: {note}\n" for note in made.notes)
 
 
 @app.command(epilog="Example: orphangc demo --keep demo-1")

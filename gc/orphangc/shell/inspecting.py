@@ -1,101 +1,219 @@
-"""``inspect``: what a checkpoint or savepoint holds, as a document and as tables."""
+"""``inspect``: what checkpoints and savepoints hold, as documents, tables, trees and a page."""
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
 
-from orphangc.adapters.storages import open_storage
-from orphangc.core.model import ObjectKey
-from orphangc.core.names import METADATA_NAME
-from orphangc.core.uris import Location, canonical
-from orphangc.errors import ExitCode, OrphanGcError, UnreadableMetadataError
+from orphangc.core.uris import Alias
+from orphangc.errors import ExitCode, OrphanGcError, SettingsError, UnreadableMetadataError
+from orphangc.flink.contents_document import describe_contents
 from orphangc.flink.document import describe
-from orphangc.flink.metadata import read_metadata
-from orphangc.ports import Storage
-from orphangc.runs.roots import MAX_METADATA_BYTES
-from orphangc.shell.compose import parent_of
-from orphangc.shell.places import absolute
-from orphangc.shell.render.words import human_bytes, visible
+from orphangc.runs.comparing import Comparison, Side, compared
+from orphangc.shell.checkpoints import Checkpoint, read_checkpoint
+from orphangc.shell.options import InspectOutput
+from orphangc.shell.places import aliases_from, located
+from orphangc.shell.render.checkpoint_html import CheckpointPage, render_checkpoints
+from orphangc.shell.render.checkpoint_tables import (
+    checkpoint_tables,
+    checkpoint_tree,
+    comparison_tables,
+)
+from orphangc.shell.rescaling import rescaled_document, rescaled_tables
 
-__all__ = ["checkpoint_tables", "inspect_checkpoint"]
+__all__ = [
+    "Inspected",
+    "Questions",
+    "inspect_checkpoints",
+    "show_checkpoints",
+]
 
-_MANY = 40
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """What is asked of every checkpoint.
 
-def inspect_checkpoint(uri: str) -> dict[str, Any]:
-    """Return the document of one checkpoint, or one with ``error`` and ``exit_code``.
-
-    Args:
-        uri: Its folder, or its ``_metadata`` file.
+    Attributes:
+        aliases: What paths inside ``_metadata`` mean, as ``FROM=TO``.
+        reads_state: Whether to look into state files for the names of keyed states.
+        against: Another checkpoint to hold each one against.
+        rescale_to: A parallelism: which subtask would be given what.
 
     """
+
+    aliases: Sequence[str] = ()
+    reads_state: bool = True
+    against: str | None = None
+    rescale_to: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspected:
+    """One checkpoint that was looked at.
+
+    Attributes:
+        document: All there is to say of it, or ``error`` and ``exit_code``.
+        checkpoint: None if it could not be read.
+        comparison: With another one, None if nobody asked.
+
+    """
+
+    document: dict[str, Any]
+    checkpoint: Checkpoint | None = None
+    comparison: Comparison | None = None
+
+
+def inspect_checkpoints(uris: Sequence[str], questions: Questions) -> Iterator[Inspected]:
+    """Yield what each checkpoint holds; one that cannot be read is a document with ``error``.
+
+    Args:
+        uris: Their folders, or their ``_metadata`` files.
+        questions: What is asked.
+
+    Raises:
+        OrphanGcError: An alias is none, or the checkpoint to hold them against cannot be read.
+
+    """
+    aliases = aliases_from(questions.aliases)
+    against = None
+    if questions.against is not None:
+        against = read_checkpoint(
+            questions.against, aliases=aliases, reads_state=questions.reads_state
+        )
+    return (_inspected(uri, questions, aliases, against) for uri in uris)
+
+
+def _inspected(
+    uri: str, questions: Questions, aliases: tuple[Alias, ...], against: Checkpoint | None
+) -> Inspected:
     try:
-        folder, data = _read(canonical(absolute(uri)))
-        return describe(read_metadata(data), directory=str(folder))
+        located(uri)
+    except SettingsError as err:
+        return Inspected(document=_failed(uri, err, ExitCode.USAGE))
+    try:
+        checkpoint = read_checkpoint(uri, aliases=aliases, reads_state=questions.reads_state)
     except UnreadableMetadataError as err:
-        return _failed(uri, err, ExitCode.FAILED) | {"offset": err.offset, "reason": err.reason}
+        failed = _failed(uri, err, ExitCode.FAILED)
+        return Inspected(document=failed | {"offset": err.offset, "reason": err.reason})
     except OrphanGcError as err:
-        return _failed(uri, err, ExitCode.FAILED)
-    except ValueError as err:
-        return _failed(uri, err, ExitCode.USAGE)
+        return Inspected(document=_failed(uri, err, ExitCode.FAILED))
+    directory = str(checkpoint.folder)
+    document = describe(checkpoint.metadata, directory=directory)
+    document["contents"] = describe_contents(
+        checkpoint.contents, checkpoint.metadata, directory=directory
+    )
+    comparison = None
+    if against is not None:
+        comparison = compared(_side(checkpoint, aliases), _side(against, aliases))
+        document["against"] = asdict(comparison)
+    if questions.rescale_to is not None:
+        document["rescaled_to"] = rescaled_document(checkpoint.metadata, questions.rescale_to)
+    return Inspected(document=document, checkpoint=checkpoint, comparison=comparison)
 
 
 def _failed(uri: str, err: Exception, code: ExitCode) -> dict[str, Any]:
     return {"directory": uri, "error": str(err), "exit_code": int(code)}
 
 
-def _read(place: Location) -> tuple[Location, bytes]:
-    """Return a checkpoint's folder and its metadata: of a folder, or of a file of any name."""
-    folder, name = parent_of(place), place.name
-    storage = open_storage(folder)
-    data = (
-        storage.read(ObjectKey(name), max_bytes=MAX_METADATA_BYTES)
-        if _is_file(storage, name)
-        else None
+def _side(checkpoint: Checkpoint, aliases: tuple[Alias, ...]) -> Side:
+    return Side(
+        metadata=checkpoint.metadata,
+        operators=checkpoint.contents.operators,
+        directory=str(checkpoint.folder),
+        aliases=aliases,
     )
-    if data is None:
-        folder, name = place, METADATA_NAME
-        data = open_storage(folder).read(ObjectKey(name), max_bytes=MAX_METADATA_BYTES)
-    if data is None:
-        raise OrphanGcError(f"there is no {METADATA_NAME} in {folder}")
-    return folder, data
 
 
-def _is_file(storage: Storage, name: str) -> bool:
-    return bool(name) and storage.stat([ObjectKey(name)])[0] is not None
+def show_checkpoints(
+    every: Iterable[Inspected],
+    output: InspectOutput,
+    *,
+    html: Path | None,
+    show: Callable[[list[RenderableType]], None],
+) -> list[dict[str, Any]]:
+    """Print checkpoints, a line each as soon as it is read, or all together in the end.
+
+    Args:
+        every: What was found.
+        output: How it is printed.
+        html: A file for a page about all of them, None for none.
+        show: Prints what is for people.
+
+    Returns:
+        The documents of those that could not be read.
+
+    Raises:
+        OSError: The page cannot be written.
+
+    """
+    kept, failed = [], []
+    is_streamed = output is InspectOutput.JSONL
+    for each in every:
+        if is_streamed:
+            sys.stdout.write(json.dumps(each.document) + "\n")
+        if html is not None or not is_streamed:
+            kept.append(each)
+        if each.checkpoint is None:
+            failed.append(each.document)
+    if not is_streamed:
+        _print_together(kept, output, show)
+    if html is not None:
+        _write_page(html, kept)
+    return failed
 
 
-def checkpoint_tables(document: dict[str, Any]) -> list[RenderableType]:
-    """Return a document as tables: its head, operators, and largest files."""
-    if "error" in document:
+def _print_together(
+    every: Sequence[Inspected],
+    output: InspectOutput,
+    show: Callable[[list[RenderableType]], None],
+) -> None:
+    if output is InspectOutput.JSON:
+        documents = [each.document for each in every]
+        whole = documents if len(documents) > 1 else documents[0]
+        sys.stdout.write(json.dumps(whole, indent=1) + "\n")
+    else:
+        render = _tables if output is InspectOutput.TABLE else _tree
+        show([part for each in every for part in render(each)])
+
+
+def _tables(inspected: Inspected) -> list[RenderableType]:
+    if inspected.checkpoint is None:
         return []
-    head = (
-        f"checkpoint {document['checkpoint_id']} in {visible(document['directory'])},"
-        f" format version {document['format_version']},"
-        f" {len(document['files'])} files, {len(document['directories'])} directories"
-    )
-    operators = Table("operator", "uid", "parallelism", "max", "subtasks", "finished")
-    for each in document["operators"]:
-        operators.add_row(
-            Text(visible(each["name"] or each["id"])),
-            Text(visible(each["uid"] or "")),
-            str(each["parallelism"]),
-            str(each["max_parallelism"]),
-            str(len(each["subtasks"])),
-            "fully" if each["fully_finished"] else "",
+    document = inspected.document
+    rescaled = document.get("rescaled_to")
+    return [
+        *checkpoint_tables(document, inspected.checkpoint.contents),
+        *_comparison(inspected),
+        *([] if rescaled is None else rescaled_tables(rescaled)),
+    ]
+
+
+def _tree(inspected: Inspected) -> list[RenderableType]:
+    if inspected.checkpoint is None:
+        return []
+    return [
+        *checkpoint_tree(inspected.document, inspected.checkpoint.contents),
+        *_comparison(inspected),
+    ]
+
+
+def _comparison(inspected: Inspected) -> list[RenderableType]:
+    return [] if inspected.comparison is None else comparison_tables(inspected.comparison)
+
+
+def _write_page(path: Path, every: Sequence[Inspected]) -> None:
+    pages = [
+        CheckpointPage(
+            document=each.document,
+            contents=None if each.checkpoint is None else each.checkpoint.contents,
+            comparison=each.comparison,
         )
-    return [Text(head), operators, _files_table(document["files"])]
-
-
-def _files_table(files: list[dict[str, Any]]) -> Table:
-    largest = sorted(files, key=lambda each: -(each["size"] or 0))
-    caption = f"the {_MANY} largest of {len(files)}" if len(files) > _MANY else None
-    table = Table("file", "kind", "size", caption=caption)
-    for each in largest[:_MANY]:
-        size = "" if each["size"] is None else human_bytes(each["size"])
-        table.add_row(Text(visible(each["path"])), each["kind"], size)
-    return table
+        for each in every
+    ]
+    path.write_text(render_checkpoints(pages), encoding="utf-8")

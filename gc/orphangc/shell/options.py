@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from orphangc.core.run_record import RunMode
 from orphangc.errors import SettingsError
 from orphangc.shell.engine_choice import EngineChoice
 from orphangc.shell.given import settings_from
@@ -31,8 +32,16 @@ class InspectOutput(StrEnum):
     """How documents are shown on stdout."""
 
     TABLE = "table"
+    TREE = "tree"
     JSON = "json"
     JSONL = "jsonl"
+
+
+class SchemaOf(StrEnum):
+    """Which file a JSON schema is of."""
+
+    CONFIGURATION = "configuration"
+    DECLARATIONS = "declarations"
 
 
 class Engine(StrEnum):
@@ -151,6 +160,25 @@ ZooKeeperHaOption = Annotated[
         rich_help_panel=_EVIDENCE,
     ),
 ]
+RescaleTo = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=32768,
+        help="Show what each subtask would get if every operator had so many.",
+        metavar="N",
+    ),
+]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        help="Another checkpoint: what both keep, and what each adds.", metavar="CHECKPOINT"
+    ),
+]
+MetadataOnly = Annotated[
+    bool,
+    typer.Option("--metadata-only", help="Read no state file; names of keyed states stay unknown."),
+]
 AliasOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -241,3 +269,43 @@ def is_json(output: Output | None, *, is_terminal: Callable[[], bool]) -> bool:
 
 PlanFolder = Annotated[Path, typer.Argument(help="Folder of a saved plan.", metavar="DIR")]
 ConfigFile = Annotated[Path, typer.Option(help="The configuration file.")]
+
+
+class Provider(StrEnum):
+    """Whose permissions a policy is about."""
+
+    AWS = "aws"
+    CEPH = "ceph"
+    GCS = "gcs"
+    AZURE = "azure"
+
+
+class Partition(StrEnum):
+    """Which of AWS's worlds."""
+
+    AWS = "aws"
+    CHINA = "aws-cn"
+    US_GOV = "aws-us-gov"
+
+
+ProviderOption = Annotated[Provider, typer.Option(help="Whose words the policy is written in.")]
+PolicyRoot = Annotated[
+    str | None, typer.Option(help="The storage root: holds the job directories.", metavar="URI")
+]
+PolicyConfig = Annotated[
+    Path | None, typer.Option(help="Configuration file, for all of its storage roots at once.")
+]
+PolicyMode = Annotated[
+    RunMode | None,
+    typer.Option(help="How far runs may go; else what the file says, or delete without a file."),
+]
+MayUndelete = Annotated[
+    bool, typer.Option("--undelete", help="Also allow to bring back what was deleted.")
+]
+PartitionOption = Annotated[Partition, typer.Option(help="Partition of AWS.")]
+OneCheckpoint = Annotated[
+    str,
+    typer.Argument(
+        help="Folder of a checkpoint or savepoint, or its _metadata file.", metavar="CHECKPOINT"
+    ),
+]

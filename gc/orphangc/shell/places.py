@@ -7,10 +7,18 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
-from orphangc.core.uris import Location, canonical
+from orphangc.core.uris import Alias, Location, canonical, parse_alias
 from orphangc.errors import SettingsError
 
-__all__ = ["absolute", "check_outside", "default_plans", "located", "overlap", "resolved"]
+__all__ = [
+    "absolute",
+    "aliases_from",
+    "check_outside",
+    "default_plans",
+    "located",
+    "overlap",
+    "resolved",
+]
 
 
 def absolute(uri: str) -> str:
@@ -29,6 +37,25 @@ def located(uri: str) -> Location:
         return canonical(absolute(uri))
     except ValueError as err:
         raise SettingsError(str(err)) from err
+
+
+def aliases_from(texts: Sequence[str]) -> tuple[Alias, ...]:
+    """Return the aliases that options of the form ``FROM=TO`` state.
+
+    Raises:
+        SettingsError: One has another form, or a side of it is no place.
+
+    """
+    try:
+        found = [parse_alias(each) for each in map(_with_absolute_sides, texts)]
+    except ValueError as err:
+        raise SettingsError(f"--alias: {err}") from err
+    return tuple(found)
+
+
+def _with_absolute_sides(text: str) -> str:
+    source, equals, target = text.partition("=")
+    return f"{absolute(source)}{equals}{absolute(target)}"
 
 
 def resolved(place: Location) -> Location:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
-from integration.flinkbed.distribution import JOB_CLASS, jars, job_jar
+from integration.flinkbed.distribution import JOB_SOURCE, compiled, jars
 from integration.flinkbed.jvm import Jvm
 from integration.flinkbed.ports import free_ports
 from integration.flinkbed.rest import ENDED, Rest
@@ -41,7 +41,8 @@ class Cluster:
 
     Settings are given by their Flink 2.x names and translated for older versions. Everything
     the cluster writes, save checkpoints, lies under ``work_dir``. ``libraries`` are jars beside
-    Flink's own in ``lib/``; ``jobmanager_options`` are Java's, of the JobManager.
+    Flink's own in ``lib/``; ``jobmanager_options`` are Java's, of the JobManager; ``job`` is the
+    source of the job.
     """
 
     def __init__(
@@ -54,8 +55,10 @@ class Cluster:
         workload: Workload | None = None,
         libraries: Sequence[Path] = (),
         jobmanager_options: Sequence[str] = (),
+        job: Path = JOB_SOURCE,
     ) -> None:
         self.version = version
+        self._job = job
         self._libraries = tuple(libraries)
         self._jobmanager_options = tuple(jobmanager_options)
         self.workload = workload or Workload()
@@ -142,7 +145,7 @@ class Cluster:
         settings = cluster_settings(*self._ports, self._tmp, self._slots) | self._config
         write_configuration(self._conf, self.version, settings)
         self._classpath = os.pathsep.join(map(str, (*self._libraries, *jars(self.version))))
-        self._job_jar = job_jar(self.version)
+        self._job_jar = compiled(self.version, self._job)
 
     def _spawn_jobmanager(self) -> None:
         self._jar_id = ""
@@ -192,6 +195,7 @@ class Cluster:
         parallelism: int = 2,
         interval: str = "1s",
         config: Mapping[str, str] | None = None,
+        arguments: Sequence[str] = (),
     ) -> str:
         """Start the job, from a checkpoint or savepoint if one is given, and wait until it runs.
 
@@ -201,8 +205,8 @@ class Cluster:
         settings = job_settings(_uri(checkpoint_dir), interval) | dict(config or {})
         settings = spelled({k: v for k, v in settings.items() if v}, self.version)
         body: dict[str, Any] = {
-            "entryClass": JOB_CLASS,
-            "programArgsList": self.workload.arguments(self._control),
+            "entryClass": self._job.stem,
+            "programArgsList": [*self.workload.arguments(self._control), *arguments],
             "parallelism": parallelism,
         }
         if as_numbers(self.version) >= (1, 17):

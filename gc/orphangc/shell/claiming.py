@@ -1,0 +1,105 @@
+"""``unclaimed``: what of a checkpoint the next version of its job declares no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orphangc.adapters.storages import open_state_files
+from orphangc.core.names import METADATA_NAME
+from orphangc.core.uris import Location
+from orphangc.errors import ExitCode, SettingsError
+from orphangc.flink.comparison import Comparison
+from orphangc.flink.pruning import pruned_bytes
+from orphangc.flink.unclaimed import compared, stateful_operators
+from orphangc.shell.checkpoints import Checkpoint
+from orphangc.shell.declarations_file import read_declarations
+from orphangc.shell.declaring import read_or_tell
+from orphangc.shell.places import absolute, aliases_from, located, overlap
+
+__all__ = ["Claims", "as_flink_spells", "find_unclaimed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """What ``unclaimed`` found and did.
+
+    Attributes:
+        checkpoint: Its folder.
+        comparison: With the declarations.
+        pruned_to: The new folder, if one was written.
+
+    """
+
+    checkpoint: Location
+    comparison: Comparison
+    pruned_to: Location | None
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Return what the command ends with, unless unclaimed state is to be ignored."""
+        return ExitCode.DONE if self.comparison.is_clean else ExitCode.UNCLAIMED_STATE
+
+
+def find_unclaimed(
+    uri: str, *, declarations: Path, prune_to: str | None, alias: Sequence[str]
+) -> Claims:
+    """Return what is unclaimed in a checkpoint; write one without it, if that is asked for.
+
+    Raises:
+        SettingsError: The declarations are unusable, or the new folder is; or an operator that
+            is to go may be a declared one under another uid. Nothing is written.
+        OrphanGcError: The checkpoint cannot be read or pruned. Nothing is written.
+
+    """
+    declared = read_declarations(declarations)
+    checkpoint = read_or_tell(uri, alias)
+    comparison = compared(
+        checkpoint.contents, declared, stateful=stateful_operators(checkpoint.metadata)
+    )
+    place = None if prune_to is None else located(prune_to)
+    if place is not None:
+        _prune(checkpoint, comparison, place, as_flink_spells(uri, checkpoint.folder, alias))
+    return Claims(checkpoint=checkpoint.folder, comparison=comparison, pruned_to=place)
+
+
+def as_flink_spells(uri: str, folder: Location, alias: Sequence[str] = ()) -> str:
+    """Return a checkpoint's folder as a handle names it: with the scheme that the caller uses.
+
+    ``s3`` and ``s3a`` are one place to us, but a cluster may have a file system for one only.
+    A folder that an alias leads to is named by what it stands for, which the cluster knows.
+
+    Source: Flink 1.8-2.3, ``Path.toString``.
+    """
+    for text, each in zip(alias, aliases_from(alias), strict=True):
+        key = each.target.key_of(folder)
+        if key is not None:
+            return as_flink_spells(text.partition("=")[0], each.source.child(key))
+    if folder.scheme == "file":
+        return f"file:{folder.path}"
+    scheme = absolute(uri).partition(":")[0].lower()
+    authority = f"//{folder.authority}" if folder.authority else ""
+    return f"{scheme}:{authority}{folder.path}"
+
+
+def _prune(checkpoint: Checkpoint, comparison: Comparison, place: Location, directory: str) -> None:
+    """Write the pruned checkpoint: one file, whole or not at all, where nothing was."""
+    if overlap(checkpoint.folder, place):
+        raise SettingsError(
+            f"{place} and the checkpoint {checkpoint.folder} contain one another: choose another"
+        )
+    if misnamed := comparison.misnamed:
+        first = misnamed[0]
+        raise SettingsError(
+            f"operator {first.label!r} is declared and not in the checkpoint, which holds operators"
+            " that nobody declares: if it is really new, say 'new: true' of it; nothing is written"
+        )
+    files = open_state_files(place)
+    if place.scheme == "file" and Path(place.path).is_file():
+        raise SettingsError(f"{place} is a file: give a new folder")
+    if files.names(""):
+        raise SettingsError(f"{place} is not empty: give a new folder")
+    data = pruned_bytes(checkpoint.metadata, comparison, directory=directory)
+    if not files.create(METADATA_NAME, data):
+        raise SettingsError(f"{place} was filled by somebody else meanwhile: give a new folder")
