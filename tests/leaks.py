@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -55,7 +56,12 @@ def _content(path: Path) -> bytes:
             return b""
         with path.open("rb") as file:
             return file.read(_MOST_BYTES)
-    except (OSError, ValueError, KeyError):  # damaged on purpose, or unreadable on purpose
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        pa.ArrowException,
+    ):  # damaged on purpose, or unreadable on purpose
         return b""
 
 

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from commands.helpers import run
 
 JOB = f"{1:032x}"
@@ -82,3 +84,17 @@ def test_a_policy_too_large_says_so(tmp_path) -> None:
     config.write_text(json.dumps({"storage_roots": roots, "plans": str(tmp_path / "plans")}))
     ran = run("policy", "--provider", "aws", "--config", config)
     assert "more than the 6144 of a managed policy" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("own", "place"),
+    [("work", "s3://bkt/cp"), ("work", "s3://bkt"), ("state", "s3://bkt/other/state")],
+)
+def test_no_place_of_its_own_may_lie_where_checkpoints_lie(tmp_path, own, place) -> None:
+    """A policy that lets it write and delete there would let it delete any checkpoint."""
+    roots = [{"root": "s3://bkt/cp", own: place}, {"root": "s3://bkt/other"}]
+    config = tmp_path / "orphangc.yaml"
+    config.write_text(json.dumps({"storage_roots": roots, "plans": str(tmp_path / "plans")}))
+    ran = run("policy", "--provider", "aws", "--config", config)
+    assert (ran.code, len(ran.complaints)) == (2, 1)
+    assert "overlaps with storage root" in ran.err

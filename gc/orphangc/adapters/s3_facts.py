@@ -174,7 +174,7 @@ class S3Facts:
             answer = await self._client.request("list_objects_v2", Prefix=whole, MaxKeys=1)
         except CALL_ERRORS as err:
             return err
-        if answer.get("KeyCount") == 0:
+        if answer.get("KeyCount") == 0 and not answer.get("IsTruncated"):
             return None
         for found in answer.get("Contents", ()):
             if found["Key"] == whole:

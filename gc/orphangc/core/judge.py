@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from orphangc.core.conditions import CONDITIONS, Condition
 from orphangc.core.evidence import Check, CycleEvidence, JobEvidence, JobState
+from orphangc.core.exported import REGISTRY_MAX_AGE, exported_problem
 from orphangc.core.guards import GUARDS, Guard
 
 __all__ = ["GLOBAL_GUARDS", "Blocked", "Judgement", "Refusal", "judge", "judge_all"]
@@ -94,9 +95,15 @@ def judge_all(
     by_key = {job.key: job for job in jobs}
     own = dict(judged)
     for job in jobs:
-        if job.state is not JobState.ENDED:
+        if job.state is not JobState.ENDED or _is_not_over(own[job.key]):
             _pass_on(own[job.key], job, by_key, judged, cycle=cycle)
     return judged
+
+
+def _is_not_over(judgement: Judgement) -> bool:
+    """Return whether a guard found that a job which is said to be over is not."""
+    guards = {Guard.ENDED_JOB_IS_RUNNING, Guard.REGISTRY}
+    return judgement.refused is not None and judgement.refused.guard in guards
 
 
 def _pass_on(
@@ -109,28 +116,73 @@ def _pass_on(
 ) -> None:
     """Let what stops a living job stop the jobs whose files it needs."""
     needed, whom = _needed_by(job, by_key), f"job {job.key}, whose state refers to files here,"
-    if _may_need_any(job, cycle):
-        needed = by_key.keys() - {job.key}
-        whom = f"job {job.key}, which may run and need files here, and of which no root was seen,"
+    others = by_key.keys() - {job.key}
+    if _is_unread(job, cycle):
+        needed, whom = (
+            others,
+            f"job {job.key}, whose checkpoints nobody read, may need files here, and",
+        )
     for key in needed:
         judged[key] = _with_refusal_of(own, judged[key], whom) or judged[key]
-        judged[key] = _with_block_of(own, judged[key], whom) or judged[key]
+        if own.blocked:
+            first = own.blocked[0].message
+            judged[key] = _with_block(judged[key], f"{whom} is blocked: {first}")
+    if not _is_unread(job, cycle) and (doubt := _doubt_about(job, cycle)) is not None:
+        for key in others:
+            judged[key] = _with_block(judged[key], doubt)
 
 
-def _may_need_any(job: JobEvidence, cycle: CycleEvidence) -> bool:
-    """Return whether nobody knows what a job refers to that has, or may have, checkpoints.
+def _is_unread(job: JobEvidence, cycle: CycleEvidence) -> bool:
+    """Return whether a job has checkpoints, or was restored from one, and nobody read any of them.
 
-    They can come and go faster than every look at them, and nothing else tells of it: no exporter,
-    and REST only what it was restored from, which says nothing if that has gone unread. A directory
-    that has been still for the quiet period holds no job that nobody shows.
+    They can come and go faster than every look at them, or lie where nobody looks. REST tells only
+    what a running job was restored from, which says nothing if that has gone unread; an exporter
+    that answers tells all.
     """
-    if job.own_roots or job.exported is not None:
+    if job.own_roots or _is_told(job, cycle):
         return False
-    if job.facts:
+    if _is_seen_running(job):
         return job.is_origin_unread
+    seen = job.ids_at_start | job.ids_before | job.ids_after
+    return bool(seen) or any(hold.retained_ids for hold in job.holds)
+
+
+def _doubt_about(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """Return why a job of which nothing was seen may need any file all the same.
+
+    Somebody writes into its directory, so it may complete checkpoints that no look shows.
+    """
     newest = job.survey.newest_modified_at
-    is_quiet = newest is None or newest < cycle.now - cycle.margins.quiet_period
-    return bool(job.ids_at_start | job.ids_before | job.ids_after) or not is_quiet
+    if newest is None or newest < cycle.now - cycle.margins.quiet_period:
+        return None
+    is_known = job.own_roots or _is_told(job, cycle) or _is_seen_running(job)
+    if is_known or job.state is JobState.ENDED:
+        return None
+    return (
+        f"job {job.key} may run, and need files here: no checkpoint of it was seen, and its"
+        f" directory changed at {newest.isoformat()}; show it with --flink-rest, declare it ended"
+        " with --ended-job, or wait until it has been still for the quiet period"
+    )
+
+
+def _is_seen_running(job: JobEvidence) -> bool:
+    """Return whether REST showed the job alive before and after the listing."""
+    return all(
+        any(not facts.is_globally_terminal for facts in side) for side in (job.before, job.after)
+    )
+
+
+def _is_told(job: JobEvidence, cycle: CycleEvidence) -> bool:
+    """Return whether the job's exporter tells what its registry holds now."""
+    if job.exported is None:
+        return False
+    problem = exported_problem(
+        job.exported,
+        now=cycle.now,
+        clock_skew=cycle.margins.clock_skew,
+        max_age=REGISTRY_MAX_AGE,
+    )
+    return problem is None
 
 
 def _needed_by(job: JobEvidence, by_key: Mapping[str, JobEvidence]) -> set[str]:
@@ -154,8 +206,9 @@ def _with_refusal_of(own: Judgement, other: Judgement, whom: str) -> Judgement |
     return Judgement(Refusal(Guard.DEPENDENT_JOB, message), other.blocked)
 
 
-def _with_block_of(own: Judgement, other: Judgement, whom: str) -> Judgement | None:
-    if not own.blocked or any(b.condition is Condition.DEPENDENT_JOB for b in other.blocked):
-        return None
-    waiting = Blocked(Condition.DEPENDENT_JOB, f"{whom} is blocked: {own.blocked[0].message}")
-    return Judgement(other.refused, (*other.blocked, waiting))
+def _with_block(judgement: Judgement, message: str) -> Judgement:
+    """Return the judgement, blocked by a job that may need files here; one such block is enough."""
+    if any(each.condition is Condition.DEPENDENT_JOB for each in judgement.blocked):
+        return judgement
+    waiting = Blocked(Condition.DEPENDENT_JOB, message)
+    return Judgement(judgement.refused, (*judgement.blocked, waiting))

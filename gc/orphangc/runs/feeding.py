@@ -76,7 +76,7 @@ class _State:
         return cls(
             folders=places | registered | {folder for each in files for folder in each},
             uuids=[names.uuids for each in files for names in each.values()] + [uuids.columns()],
-            is_origin_unread=len(roots) < len(_origins(job)),
+            is_origin_unread=not by_folder.keys() >= _origins(job, settings),
         )
 
 
@@ -96,17 +96,15 @@ def _restored_from(
     job: JobEvidence, settings: StorageRootSettings, by_folder: Mapping[Location, Root]
 ) -> tuple[set[Location], list[Root]]:
     """Return the places that the job was restored from, and the roots read there."""
-    named = {place_of(path, settings.aliases) for path in _origins(job)}
-    places = {place for place in named if place is not None}
+    places = {place for place in _origins(job, settings) if place is not None}
     return places, [by_folder[place] for place in places if place in by_folder]
 
 
-def _origins(job: JobEvidence) -> set[str | None]:
-    """Return the paths of what the job is said to be restored from, ``None`` for one without."""
-    paths: set[str | None] = {
-        facts.restored.external_path for facts in job.facts if facts.restored is not None
-    }
-    return paths | {each.path for snapshot in job.snapshots for each in snapshot.restored}
+def _origins(job: JobEvidence, settings: StorageRootSettings) -> set[Location | None]:
+    """Return the places of what the job is said to be restored from, ``None`` for no place."""
+    paths = {facts.restored.external_path for facts in job.facts if facts.restored is not None}
+    paths |= {each.path for snapshot in job.snapshots for each in snapshot.restored}
+    return {place_of(path, settings.aliases) for path in paths}
 
 
 def _registered(job: JobEvidence, settings: StorageRootSettings) -> tuple[set[Location], UuidSet]:

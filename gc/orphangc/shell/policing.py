@@ -5,7 +5,7 @@ document.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,13 @@ from orphangc.core.policy.azure import AZURE_LIMITS, azure_policy
 from orphangc.core.policy.gcs import GCS_LIMITS, gcs_policy
 from orphangc.core.policy.needs import Need, Purpose, Right, needs_of
 from orphangc.core.run_record import RunMode
+from orphangc.core.uris import canonical
 from orphangc.errors import SettingsError
+from orphangc.shell.config import ScheduledRoot
 from orphangc.shell.given import settings_from
 from orphangc.shell.loading import load_configuration
 from orphangc.shell.options import Partition, Provider
+from orphangc.shell.places import overlap
 from orphangc.shell.render.words import visible
 
 __all__ = ["Policy", "make_policy", "policy_tables"]
@@ -122,6 +125,8 @@ def _wanted(
         return [needs_of(settings, mode=mode or RunMode.DELETE, may_undelete=may_undelete)]
     if any(value for name, value in values.items() if name != "root"):
         raise SettingsError("with --config, the file says all of the storage roots")
+    roots = load_configuration(config).storage_roots
+    _check_apart(roots)
     return [
         needs_of(
             each,
@@ -129,8 +134,25 @@ def _wanted(
             may_undelete=may_undelete,
             work=each.work,
         )
-        for each in load_configuration(config).storage_roots
+        for each in roots
     ]
+
+
+def _check_apart(roots: Sequence[ScheduledRoot]) -> None:
+    """Make sure that nobody may write or delete freely where checkpoints lie.
+
+    Raises:
+        SettingsError: A place of orphangc's own is, contains, or lies in a storage root.
+
+    """
+    for each in roots:
+        for own in (each.state, each.work):
+            for other in roots:
+                if own is not None and overlap(canonical(own), canonical(other.root)):
+                    raise SettingsError(
+                        f"{own}, which runs write into and delete from, overlaps with storage root"
+                        f" {other.root}: a policy would let them delete checkpoints; choose another"
+                    )
 
 
 def _is_of(provider: Provider, need: Need) -> bool:

@@ -18,8 +18,11 @@ from builders import (
     some_facts,
 )
 from orphangc.core.conditions import Condition
+from orphangc.core.exported import Exported
 from orphangc.core.guards import GUARDS, Guard
+from orphangc.core.ha import Hold
 from orphangc.core.judge import GLOBAL_GUARDS, Judgement, judge, judge_all
+from orphangc.core.model import EvidenceSource
 
 FUTURE = a_survey(newest_modified_at=ahead("1d"))
 """Makes one job, and no other, refused."""
@@ -296,6 +299,8 @@ UNSEEN = {"own_roots": (), "before": (), "after": ()}
 NO_IDS = dict.fromkeys(("ids_at_start", "ids_before", "ids_after"), frozenset())
 STILL = a_survey(newest_modified_at=ago("8d"))
 KNOWN = (some_facts(B),)
+HELD = (Hold(job_id=B, source=EvidenceSource.KUBERNETES, uri="a", retained_ids=frozenset({7})),)
+STALE = Exported(job_id=B, unread="half written")
 
 
 @pytest.mark.parametrize(
@@ -303,17 +308,41 @@ KNOWN = (some_facts(B),)
     [
         pytest.param({}, id="its checkpoints came and went between the looks"),
         pytest.param({"survey": STILL}, id="they did, and the listing missed them too"),
-        pytest.param(NO_IDS, id="something writes into its directory"),
         pytest.param(
             {"before": KNOWN, "after": KNOWN, "is_origin_unread": True},
             id="REST tells of a restored checkpoint that was gone before anybody read it",
         ),
+        pytest.param({"before": KNOWN}, id="REST showed it once"),
+        pytest.param(
+            {**NO_IDS, "survey": STILL, "held_before": HELD, "held_after": HELD},
+            id="HA metadata retains what lies nowhere here",
+        ),
+        pytest.param({"exported": STALE}, id="its exporter says nothing new"),
     ],
 )
 def test_a_job_that_no_look_showed_may_need_the_files_of_any(seen: dict) -> None:
     """R12: it claimed a checkpoint of another one, which is gone, and nobody tells of it."""
     jobs = [a_job(B, **{**UNSEEN, **seen}), an_ended_job(A), a_job(C)]
-    assert refusals(jobs) == {B: Guard.NO_ROOTS, A: Guard.DEPENDENT_JOB, C: Guard.DEPENDENT_JOB}
+    found = refusals(jobs)
+    assert found.pop(B) in {Guard.NO_ROOTS, Guard.RETAINED_ROOT_MISSING, Guard.REGISTRY}
+    assert found == {A: Guard.DEPENDENT_JOB, C: Guard.DEPENDENT_JOB}
+
+
+def test_a_job_that_is_said_to_be_over_and_is_not_stops_others_too() -> None:
+    """Its checkpoints change, so whoever stated that it is over was wrong."""
+    changing = {"own_roots": (), "ids_at_start": frozenset({42})}
+    found = refusals([an_ended_job(B, **changing), an_ended_job(A)])
+    assert found == {B: Guard.ENDED_JOB_IS_RUNNING, A: Guard.DEPENDENT_JOB}
+
+
+def test_a_directory_that_somebody_writes_into_blocks_the_others() -> None:
+    """Nobody knows what its job needs; the plan stays sound as a report, and says what to do."""
+    jobs = [a_job(B, **UNSEEN, **NO_IDS), an_ended_job(A)]
+    assert refusals(jobs) == {B: Guard.NO_ROOTS, A: None}
+    assert blocks(jobs)[A] == [Condition.DEPENDENT_JOB]
+    (block,) = judge_all(jobs, a_cycle())[A].blocked
+    assert "--flink-rest" in block.message
+    assert "--ended-job" in block.message
 
 
 @pytest.mark.parametrize(
@@ -326,3 +355,4 @@ def test_a_job_that_no_look_showed_may_need_the_files_of_any(seen: dict) -> None
 def test_a_job_without_roots_stops_no_other_if_it_is_known_or_quiet(job) -> None:
     """What it leaked needs no statement of everybody else's."""
     assert refusals([job, an_ended_job(A)]) == {B: Guard.NO_ROOTS, A: None}
+    assert blocks([job, an_ended_job(A)])[A] == []
