@@ -1,8 +1,10 @@
 """How long Hypothesis searches (``HYPOTHESIS_PROFILE``: dev, ci or nightly), and who runs when."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
@@ -58,6 +60,13 @@ class _Groups(LoadScopeScheduling):
 def pytest_configure(config: pytest.Config) -> None:
     """Let no test leave a secret anywhere."""
     config.pluginmanager.register(Leaks(config), "leaks")
+
+
+@pytest.fixture(autouse=True)
+def own_log_configuration() -> Iterator[None]:
+    """Leave no test a log that another one's captured stream ended up with."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.hookimpl(tryfirst=True)

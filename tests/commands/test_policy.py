@@ -92,7 +92,7 @@ def test_a_policy_too_large_says_so(tmp_path) -> None:
 )
 def test_no_place_of_its_own_may_lie_where_checkpoints_lie(tmp_path, own, place) -> None:
     """A policy that lets it write and delete there would let it delete any checkpoint."""
-    roots = [{"root": "s3://bkt/cp", own: place}, {"root": "s3://bkt/other"}]
+    roots = [{"root": "s3://bkt/cp", "engine": "spark", own: place}, {"root": "s3://bkt/other"}]
     config = tmp_path / "orphangc.yaml"
     config.write_text(json.dumps({"storage_roots": roots, "plans": str(tmp_path / "plans")}))
     ran = run("policy", "--provider", "aws", "--config", config)

@@ -40,11 +40,15 @@ def remove(name: str, patch: _Patch) -> None:
     for each in name.split(" + "):
         kind, _, entry = each.partition(":")
         if kind == "guard":
-            patch.delitem(GUARDS, Guard(entry))
+            patch.setitem(GUARDS, Guard(entry), _content)
         elif kind == "condition":
-            patch.delitem(CONDITIONS, Condition(entry))
+            patch.setitem(CONDITIONS, Condition(entry), _content)
         else:
             REMOVALS[each](patch)
+
+
+def _content(*_: object) -> None:
+    """Object to nothing; an entry that went and came back would be asked in another order."""
 
 
 def _roots_are_filtered(patch: _Patch, keep: Callable[..., bool]) -> None:
