@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from shutil import rmtree
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +12,13 @@ from commands.helpers import DAY, UUID_1, UUID_2, Bed, flink, metadata, run, wri
 from commands.scheduled import Configured, settings_of
 from orphangc.shell import self_sustaining
 from rest_server import RestServer, as_json
+
+OVER = ("--ended-job", "all")
+OPEN = "nobody has stated that these are all"
+PENDING = (
+    "none of the checkpoints that were read needs it; a pending one may: look again after the next"
+    " checkpoint"
+)
 
 
 @pytest.fixture
@@ -39,9 +47,12 @@ def claimed(bed):
 
 
 @contextmanager
-def restored(bed, *, completed, number=2):
-    """Yield a job and options by which Flink says that it was restored from a savepoint."""
-    job = bed.job(number)
+def restored(bed, *, completed, job=None, path=""):
+    """Yield a job and options by which Flink says that it was restored from a savepoint.
+
+    ``path`` is said instead of the savepoint's, if it is not empty.
+    """
+    job = job or bed.job(2)
     savepoint = bed.folder / "savepoints" / "savepoint-000000-000000000001"
     if not savepoint.exists():
         write(savepoint / "_metadata", metadata(4, [savepoint / UUID_1]), 30 * DAY)
@@ -52,7 +63,11 @@ def restored(bed, *, completed, number=2):
         told["latest"] = {
             "completed": None,
             "savepoint": None,
-            "restored": {"id": 4, "is_savepoint": True, "external_path": f"file:{savepoint}"},
+            "restored": {
+                "id": 4,
+                "is_savepoint": True,
+                "external_path": path if path is None else f"file:{path or savepoint}",
+            },
         }
         routes[f"/jobs/{job.id}/checkpoints"] = as_json({**told, "history": []})
     with RestServer(routes) as server:
@@ -75,7 +90,7 @@ def test_references_reach_over_a_chain_of_jobs(bed) -> None:
     for snapshot in (first.folder / "chk-5", second.folder / "chk-7"):
         code, told = asked(bed, third, "--snapshot", snapshot)
         assert (code, told["state_self_sustained"], told["safe_to_delete"]) == (0, False, False)
-    assert asked(bed, first)[1]["state_self_sustained"] is True
+    assert asked(bed, first, "--ended-job", "all")[1]["state_self_sustained"] is True
 
 
 def test_no_before_the_first_checkpoint_and_yes_after_the_second_look(bed) -> None:
@@ -91,13 +106,14 @@ def test_no_before_the_first_checkpoint_and_yes_after_the_second_look(bed) -> No
     with restored(bed, completed=5) as (job, _, rest):
         for _ in range(2):
             code, told = asked(bed, job, *options, *rest, *snapshot)
-            assert (code, told["state_self_sustained"]) == (0, True)
+            assert (code, told["state_self_sustained"], told["seen"]["value"]) == (0, None, True)
             assert (told["confirmed"], told["safe_to_delete"]) == (False, None)
     since = told["since"]
     job.checkpoint(6, job.shared(), age=DAY / 2)
     with restored(bed, completed=6) as (job, _, rest):
         code, told = asked(bed, job, *options, *rest, *snapshot)
     assert (code, told["confirmed"], told["safe_to_delete"]) == (0, True, True)
+    assert (told["state_self_sustained"], told["seen"]["value"]) == (True, True)
     assert told["since"] == since
 
 
@@ -197,6 +213,77 @@ def test_the_table_says_it_to_people(bed) -> None:
     second.checkpoint(7, second.shared())
     shown = run("self-sustained", bed.root, "--job", second.id, "--output", "table").out
     assert "yes (once)" in shown
+    assert "seen once, not confirmed yet (exit code 0 all the same)" in shown
+    told = ("--ended-job", "all", "--output", "table")
+    assert "self-sustained: yes" in run("self-sustained", bed.root, "--job", second.id, *told).out
+
+
+def test_one_look_is_seen_and_no_answer_yet(bed) -> None:
+    """As REST, which answers 503 then; the reason of the look stands beside it."""
+    job = bed.job()
+    job.checkpoint(5, job.shared())
+    code, told = asked(bed, job)
+    assert (code, told["state_self_sustained"], told["confirmed"]) == (0, None, False)
+    assert told["seen"]["value"] is True
+    assert "name" in told["seen"]["why"]
+    assert "once" not in told["seen"]["why"]
+    assert "once" in told["why"]
+
+
+@pytest.mark.parametrize("below", ["", "savpoints"])
+def test_a_mistyped_snapshot_is_none(bed, below) -> None:
+    """Nothing needs what is not there; that is no yes."""
+    job = bed.job()
+    job.checkpoint(5, job.shared())
+    options = ("--ended-job", "all", "--snapshot", bed.folder / below / "savepoint-typo")
+    ran = run("self-sustained", bed.root, "--job", job.id, *options)
+    assert ran.code == 2
+    assert "there is no snapshot" in ran.complaints[-1]
+
+
+def test_a_snapshot_that_went_is_known_by_what_was_seen(bed) -> None:
+    """A look remembers it, or Flink says that the job was restored from it."""
+    bed.job(9).checkpoint(1)
+    with restored(bed, completed=5) as (job, savepoint, rest):
+        job.checkpoint(5, job.shared())
+        snapshot = ("--snapshot", savepoint, "--state", bed.state)
+        assert asked(bed, job, *snapshot)[0] == 0
+        rmtree(savepoint)
+        assert asked(bed, job, *snapshot)[0] == 0
+        assert asked(bed, job, "--snapshot", savepoint, *rest)[0] == 0
+        assert run("self-sustained", bed.root, "--job", job.id, *snapshot[:2]).code == 2
+
+
+def test_the_maker_of_a_snapshot_goes_back_to_it(bed) -> None:
+    """Its only checkpoint may not go while it is not over; one with a newer one of its own may."""
+    first, second = bed.job(1), bed.job(2)
+    snapshot = first.checkpoint(5, first.shared())
+    second.checkpoint(7, second.shared())
+    (told, state) = (("--snapshot", snapshot), ("--state", bed.state))
+    asked(bed, second, *told, *state)
+    second.checkpoint(8, second.shared(), age=DAY / 2)
+    answer = asked(bed, second, *told, *state)[1]
+    assert (answer["state_self_sustained"], answer["safe_to_delete"]) == (True, False)
+    assert first.id in answer["why"]
+    over = (*told, "--ended-job", first.id, *state)
+    assert asked(bed, second, *over)[1]["safe_to_delete"] is True
+    first.checkpoint(6, first.folder / "chk-5" / UUID_1)
+    assert asked(bed, second, *told, *state)[1]["safe_to_delete"] is False
+    first.checkpoint(6, first.shared())
+    assert asked(bed, second, *told, *state)[1]["safe_to_delete"] is True
+
+
+@pytest.mark.parametrize(("options", "answer"), [((), False), (("--ended-job", "all"), True)])
+def test_a_maker_that_nobody_lists_may_go_back_to_its_snapshot(bed, options, answer) -> None:
+    """Its directory lies below no storage root that is read."""
+    elsewhere = bed.job(1, below=bed.folder / "elsewhere")
+    snapshot = elsewhere.checkpoint(5, elsewhere.shared())
+    job = bed.job(2)
+    job.checkpoint(7, job.shared())
+    options = (*options, "--state", bed.state, "--snapshot", snapshot)
+    asked(bed, job, *options)
+    job.checkpoint(8, job.shared(), age=DAY / 2)
+    assert asked(bed, job, *options)[1]["safe_to_delete"] is answer
 
 
 # --- users-of
@@ -212,7 +299,7 @@ def test_users_are_the_checkpoints_that_name_a_file_of_it(bed) -> None:
     """By job, with counts; the storage root is told from the snapshot's own place."""
     (first, second, third), file = claimed(bed)
     third.checkpoint(10, third.shared())
-    code, told = users(first.folder / "chk-5")
+    code, told = users(first.folder / "chk-5", "--ended-job", first.id)
     assert (code, told["has_users"], told["read"]) == (0, True, [str(bed.root)])
     assert [(each["job_id"], each["references"]) for each in told["users"]] == [
         (second.id, 1),
@@ -226,18 +313,91 @@ def test_users_are_the_checkpoints_that_name_a_file_of_it(bed) -> None:
 @pytest.mark.parametrize(
     ("options", "statement"),
     [
-        ((), "none among the roots that were read; nobody has stated that these are all"),
-        (("--closed-world",), "nobody needs it"),
+        (OVER, f"none among the roots that were read; {OPEN}"),
+        ((*OVER, "--closed-world"), "nobody needs it"),
+        ((), f"{PENDING}; {OPEN}"),
+        (("--closed-world",), PENDING),
     ],
 )
 def test_nobody_needs_it_only_in_a_closed_world(bed, options, statement) -> None:
-    """R3a: a job with an unlisted base is invisible."""
+    """R3a: a job with an unlisted base is invisible; one that is not over may need it yet."""
     job = bed.job()
     job.checkpoint(5, job.shared())
     savepoint = bed.folder / "savepoints" / "savepoint-1"
     write(savepoint / "_metadata", metadata(4, [savepoint / UUID_1]), DAY)
     code, told = users(savepoint, bed.root, *options)
     assert (code, told["has_users"], told["statement"]) == (0, False, statement)
+    assert told["confirmed"] is ("--ended-job" in options)
+
+
+def test_a_job_without_a_checkpoint_is_one_that_is_not_over(bed) -> None:
+    """Only its directory shows it."""
+    bed.job(1).checkpoint(5)
+    bed.job(2).shared()
+    savepoint = bed.folder / "savepoints" / "savepoint-1"
+    write(savepoint / "_metadata", metadata(4, [savepoint / UUID_1]), DAY)
+    told = users(savepoint, bed.root, "--closed-world", "--ended-job", f"{1:032x}")[1]
+    assert (told["confirmed"], told["statement"]) == (False, PENDING)
+
+
+def test_the_job_that_made_a_checkpoint_goes_back_to_it(bed) -> None:
+    """Its newest one it needs; of an older one its siblings say by name whether."""
+    job = bed.job()
+    older = job.checkpoint(4, job.shared())
+    newest = job.checkpoint(5, job.shared(UUID_2))
+    with RestServer(flink(job, completed=5)) as server:
+        rest = ("--closed-world", "--flink-rest", server.url)
+        code, told = users(newest, *rest)
+        assert (code, [each["job_id"] for each in told["users"]]) == (0, [job.id])
+        assert "not over" in told["users"][0]["why"]
+        code, told = users(older, *rest)
+        assert (code, told["has_users"], told["confirmed"]) == (0, False, False)
+    code, told = users(newest, "--closed-world")
+    assert (code, told["has_users"], told["users"]) == (4, None, [])
+    assert "newest checkpoint" in told["unknown"][0]["reason"]
+    assert users(newest, "--closed-world", *OVER)[1]["statement"] == "nobody needs it"
+    with RestServer(flink(job, completed=5, status="CANCELED")) as server:
+        told = users(newest, "--closed-world", "--flink-rest", server.url)[1]
+    assert told["statement"] == "nobody needs it"
+
+
+def test_what_flink_calls_the_newest_is_the_newest(bed) -> None:
+    """A newer folder that another life of the job left proves nothing."""
+    job = bed.job()
+    asked_for = job.checkpoint(5, job.shared())
+    job.checkpoint(9, job.shared(UUID_2))
+    with RestServer(flink(job, completed=5)) as server:
+        told = users(asked_for, "--flink-rest", server.url)[1]
+    assert [each["job_id"] for each in told["users"]] == [job.id]
+
+
+def test_a_checkpoint_that_flink_reports_elsewhere_is_read(bed) -> None:
+    """R4: CLAIM, and a checkpoint outside all storage roots that names the snapshot's files."""
+    bed.job(9).checkpoint(1)
+    away = bed.job(2, below=bed.folder / "away")
+    with restored(bed, completed=5, job=away) as (_, savepoint, rest):
+        code, told = users(savepoint, bed.root, "--closed-world", *rest)
+        assert (code, told["has_users"]) == (4, None)
+        assert told["unknown"][0]["uri"] == f"job {away.id}"
+        assert "checkpoint 5" in told["unknown"][0]["reason"]
+        away.checkpoint(5, savepoint / UUID_1)
+        code, told = users(savepoint, bed.root, "--closed-world", *rest)
+        assert (code, [each["job_id"] for each in told["users"]]) == (0, [away.id])
+        write(away.folder / "chk-5" / "_metadata", b"torn", DAY)
+        code, told = users(savepoint, bed.root, *rest)
+        torn = str(away.folder / "chk-5" / "_metadata")
+        assert (code, told["unknown"][0]["uri"]) == (4, torn)
+
+
+@pytest.mark.parametrize(("path", "said"), [(None, "from where"), ("gone", "was not read")])
+def test_a_restore_from_what_was_not_read_leaves_it_unknown(bed, path, said) -> None:
+    """The job rests on it alone, and it may have named the snapshot's files."""
+    bed.job(9).checkpoint(1)
+    with restored(bed, completed=None, path=path and bed.folder / path) as (job, snapshot, rest):
+        code, told = users(snapshot, bed.root, "--closed-world", *rest)
+    assert (code, told["has_users"]) == (4, None)
+    assert told["unknown"][0]["uri"] == f"job {job.id}"
+    assert said in told["unknown"][0]["reason"]
 
 
 def test_a_copy_under_the_same_name_is_no_use(bed) -> None:
@@ -258,7 +418,9 @@ def test_a_running_job_without_a_checkpoint_needs_what_it_was_restored_from(bed)
     with restored(bed, completed=None) as (job, savepoint, rest):
         told = users(savepoint, bed.root, *rest)[1]
     assert [(each["job_id"], each["references"]) for each in told["users"]] == [(job.id, 0)]
-    with restored(bed, completed=5) as (_, savepoint, rest):
+    with restored(bed, completed=5) as (job, savepoint, rest):
+        assert users(savepoint, bed.root, *rest)[1]["has_users"] is None, "nobody saw its chk-5"
+        job.checkpoint(5, job.shared())
         assert users(savepoint, bed.root, *rest)[1]["has_users"] is False
 
 
@@ -281,6 +443,15 @@ def test_a_snapshot_whose_metadata_is_gone_leaves_it_unknown(bed) -> None:
     code, told = users(left.parent, bed.root)
     assert (code, told["has_users"], told["checkpoint_id"]) == (4, True, None)
     assert told["users"][0]["bytes"] == 5
+
+
+def test_a_checkpoint_whose_metadata_is_gone_may_be_its_makers_way_back(bed) -> None:
+    """Its folder tells whose it is."""
+    job = bed.job()
+    left = job.folder / "chk-5" / UUID_1
+    write(left, b"state", DAY)
+    told = users(left.parent, bed.root)[1]
+    assert [each["uri"] for each in told["unknown"]] == [str(left.parent), str(job.folder)]
 
 
 @pytest.mark.parametrize(

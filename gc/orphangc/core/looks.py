@@ -44,8 +44,8 @@ class LookPart(_Part):
         bytes: Of these; ``None`` if nobody has asked.
         sample: A few of them, as the checkpoints spell them.
         named_by: Who names them, the newest checkpoint first.
-        also_named_by: Jobs, and checkpoints of no job, that name files of a snapshot, too: neither
-            this job, nor the one that made it.
+        also_named_by: Jobs, and checkpoints of no job, that name files of a snapshot, too: not
+            this job; the one that made it only if it is not over and may go back to it.
 
     """
 
@@ -98,7 +98,7 @@ class RememberedLook(LookPart):
                 f" {self.since_checkpoint_id}, must confirm it"
             )
         if self.also_named_by:
-            return f"{self.why}; but {', '.join(self.also_named_by)} still names files of it"
+            return f"{self.why}; but {', '.join(self.also_named_by)} still needs files of it"
         return self.why
 
 

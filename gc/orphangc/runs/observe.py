@@ -186,7 +186,7 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
         found
         for place in places
         if place not in read
-        for found in read_root_at(outside, reader, place)
+        for found in read_root_at(outside.open_storage, reader, place)
     ]
     elsewhere += unusable
     elsewhere += _read_hidden(outside, reader, (first[0].scan, second[0].scan))
@@ -286,7 +286,7 @@ def _let_the_cache_expire(outside: Outside, before: Sequence[ClusterFacts]) -> N
 
 
 def read_root_at(
-    outside: Outside, reader: RootReader, place: Location
+    open_storage: Callable[[Location], Storage], reader: RootReader, place: Location
 ) -> Iterable[Root | UnreadableRoot]:
     """Yield the root at a reported place; one that is gone is no root.
 
@@ -296,7 +296,7 @@ def read_root_at(
     folder = place.path.lstrip("/")
     key = ObjectKey(f"{folder}/{METADATA_NAME}".lstrip("/"))
     try:
-        storage = outside.open_storage(top)
+        storage = open_storage(top)
         listed = storage.stat([key])[0]
     except OrphanGcError as err:
         yield UnreadableRoot(uri=f"{place}/{METADATA_NAME}", reason=str(err), sha256="")

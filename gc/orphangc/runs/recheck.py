@@ -255,7 +255,7 @@ class Recheck:
             each
             for place in places
             if place not in seen
-            for each in read_root_at(self.outside, self.reader, place)
+            for each in read_root_at(self.outside.open_storage, self.reader, place)
         ]
         unreadable = [each for each in read if isinstance(each, UnreadableRoot)]
         _acknowledged([*unusable, *unreadable])

@@ -10,12 +10,13 @@ from orphangc.core.file_names import FileNames
 from orphangc.core.foreign import Foreign, files_of, meant, unaccounted
 from orphangc.core.judge import Judgement
 from orphangc.core.looks import LookPart
-from orphangc.core.model import ForeignKind
+from orphangc.core.model import ForeignKind, JobState
 from orphangc.core.names import METADATA_NAME, place_of_folder
 from orphangc.core.self_sustained import Stand, Weigh, looks_of, stand_of
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Location
 from orphangc.core.uuid_set import UuidSet
+from orphangc.core.way_back import is_way_back
 from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage
 from orphangc.runs.mark import Mark
@@ -33,6 +34,7 @@ class Surroundings:
         owners: Job key by job directory.
         held: By job key: UUIDs of live artifacts in its ``shared/``.
         stored: Tells the names of the files directly in a folder, ``None`` where nobody can.
+        is_declared_ended: Tells whether the operator says that a job is over.
 
     """
 
@@ -40,6 +42,7 @@ class Surroundings:
     owners: Mapping[Location, str]
     held: Mapping[str, UuidSet]
     stored: Callable[[Location], FileNames | None]
+    is_declared_ended: Callable[[str], bool] = lambda _: False
 
 
 def _absent(missing: Iterable[str], base: Location) -> dict[Location, set[str]]:
@@ -138,6 +141,7 @@ def sustaining_in(
             owners=marked.owners.keys,
             held=held,
             stored=lambda place: _stored(outside.open_storage, place),
+            is_declared_ended=settings.is_declared_ended,
         ),
     )
 
@@ -245,10 +249,12 @@ def _users_of(
 ) -> tuple[str, ...]:
     """Return who else names files of a snapshot: other jobs, and checkpoints of no job.
 
-    The job that made it is left out: its own checkpoints share files with it, and keep them.
+    The job that made it shares files with it, and keeps them: it counts only as long as it may go
+    back to this very checkpoint.
     """
-    maker = surroundings.owners.get(_home(snapshot.place, surroundings.owners, {}))
-    others = {
+    maker, is_user = _maker_of(snapshot.place, stands, surroundings)
+    others = {maker} if is_user and maker != key else set[str]()
+    others |= {
         stand.job.job_id or other
         for other, stand in stands.items()
         if other not in {key, maker} and _is_user(stand, snapshot)
@@ -265,6 +271,22 @@ def _users_of(
         )
     }
     return tuple(sorted(others))
+
+
+def _maker_of(
+    place: Location, stands: Mapping[str, Stand], surroundings: Surroundings
+) -> tuple[str, bool]:
+    """Return the key of the job that made a snapshot, "" for none, and whether it needs it."""
+    home = _home(place, surroundings.owners, {})
+    told = place_of_folder(place.path.lstrip("/"))
+    maker = surroundings.owners.get(home, told.job_id)
+    if not maker:
+        return "", False
+    if maker not in stands:
+        return maker, not surroundings.is_declared_ended(maker)
+    job = stands[maker].job
+    is_needed = is_way_back(place, told.checkpoint_id, job.own_roots)
+    return maker, job.state is not JobState.ENDED and is_needed
 
 
 def _is_user(stand: Stand, snapshot: Foreign) -> bool:

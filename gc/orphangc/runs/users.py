@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orphangc.core.evidence import Root, UnreadableRoot
@@ -17,10 +17,12 @@ from orphangc.core.foreign import (
     standing_of,
     strays_of,
 )
-from orphangc.core.gate import ClusterFacts, JobFacts
+from orphangc.core.gate import latest_known_id
 from orphangc.core.model import ForeignKind, Scope
 from orphangc.core.names import METADATA_NAME, place_of_folder
 from orphangc.core.uris import Alias, Location, place_of
+from orphangc.core.way_back import is_way_back
+from orphangc.runs.lives import Lives, has_nothing_since, unread_of
 from orphangc.runs.weighing import Weighing
 
 __all__ = ["Snapshot", "User", "users_of"]
@@ -45,6 +47,20 @@ class Snapshot:
     def files(self) -> Mapping[Location, FileNames]:
         """Return the files that its ``_metadata`` names, by folder."""
         return {} if self.root is None else self.root.files
+
+    @property
+    def maker(self) -> tuple[str, Location, int | None] | None:
+        """Return id ("" if unknown) and directory of the job that made it, and its number.
+
+        ``None`` for what lies in no job's directory.
+        """
+        told = place_of_folder(self.place.path.lstrip("/"))
+        if self.root is not None and self.root.directory is not None:
+            return self.root.job_id, self.root.directory, self.root.checkpoint_id
+        if told.job_directory is None or told.scope is not Scope.EXCLUSIVE:
+            return None
+        top = Location(self.place.scheme, self.place.authority, "/")
+        return told.job_id, top.child(told.job_directory), told.checkpoint_id
 
     @property
     def foreign(self) -> Foreign:
@@ -89,39 +105,39 @@ class Users:
     Attributes:
         users: Those that do.
         unknown: Place and reason of all that may.
+        is_confirmed: All of this is known, and no pending checkpoint can change it: every job that
+            was seen is over.
 
     """
 
     users: tuple[User, ...]
     unknown: tuple[tuple[str, str], ...]
+    is_confirmed: bool
 
 
 def users_of(
     snapshot: Snapshot,
-    roots: Iterable[Root],
+    roots: Sequence[Root],
     unreadable: Iterable[UnreadableRoot],
-    clusters: Iterable[ClusterFacts],
+    lives: Lives,
     *,
     aliases: Sequence[Alias],
-    ended: frozenset[str],
+    job_ids: Collection[str],
     weighing: Weighing,
 ) -> Users:
     """Return who needs a snapshot, as far as the roots that were read can tell.
 
     Args:
         snapshot: The snapshot.
-        roots: Every root that was read; the snapshot's own is no user.
+        roots: Every root that was read; the snapshot's own makes a user only of its maker.
         unreadable: Every one that could not be.
-        clusters: What Flink says.
+        lives: Which jobs are over.
         aliases: The operator's.
-        ended: Jobs that are over, by the operator's word.
+        job_ids: Of every job directory that was seen, "" for one whose owner is unknown.
         weighing: Asks whether files are where they are named, and how large they are.
 
     """
-    groups: dict[tuple[str, Location], list[Root]] = {}
-    for root in roots:
-        if root.folder != snapshot.place:
-            groups.setdefault((root.job_id, root.directory or root.folder), []).append(root)
+    groups = _grouped(root for root in roots if root.folder != snapshot.place)
     users, unknown = [], [(each.uri, each.reason) for each in unreadable]
     if snapshot.root is None:
         unknown.append(
@@ -130,18 +146,67 @@ def users_of(
                 "its _metadata is gone: nobody can tell which files elsewhere were its own",
             )
         )
-    for (job_id, place), own in sorted(
-        groups.items(), key=lambda each: (each[0][0], str(each[0][1]))
-    ):
+    for (job_id, place), own in groups.items():
         user = _user(snapshot, (job_id, place), own, weighing)
         if user is not None:
             users.append(user)
-        elif job_id not in ended and (reason := _unproven(own)) is not None:
+        elif not lives.is_ended(job_id) and (reason := _unproven(own)) is not None:
             unknown.append((str(place), reason))
-    facts = _facts(clusters)
-    known = {user.job_id for user in users}
-    users += [each for each in _restored(snapshot, facts, aliases) if each.job_id not in known]
-    return Users(users=tuple(users), unknown=tuple(dict.fromkeys(unknown)))
+    maker = _maker(snapshot, groups, lives)
+    if isinstance(maker, User):
+        users += _others([maker], users)
+    elif maker is not None and maker[0] not in {str(user.place) for user in users}:
+        unknown.append(maker)
+    users += _others(_restored(snapshot, lives, aliases), users)
+    read = roots if snapshot.root is None else [*roots, snapshot.root]
+    unknown += unread_of(lives, read, aliases)
+    seen = {*job_ids, *(root.job_id for root in read if root.directory is not None)}
+    is_over = not lives.living and all(lives.is_ended(each) for each in seen)
+    return Users(
+        users=tuple(users),
+        unknown=tuple(dict.fromkeys(unknown)),
+        is_confirmed=is_over and not unknown,
+    )
+
+
+def _grouped(roots: Iterable[Root]) -> dict[tuple[str, Location], list[Root]]:
+    """Return roots by job id and directory; one of no job is a group of its own."""
+    groups: dict[tuple[str, Location], list[Root]] = {}
+    for root in roots:
+        groups.setdefault((root.job_id, root.directory or root.folder), []).append(root)
+    return dict(sorted(groups.items(), key=lambda each: (each[0][0], str(each[0][1]))))
+
+
+def _others(found: Iterable[User], known: Iterable[User]) -> list[User]:
+    """Return the users whose jobs are not among those that are known."""
+    ids = {user.job_id for user in known}
+    return [each for each in found if each.job_id not in ids]
+
+
+def _maker(
+    snapshot: Snapshot, groups: Mapping[tuple[str, Location], Sequence[Root]], lives: Lives
+) -> User | tuple[str, str] | None:
+    """Return the job that made a snapshot if it goes back to it, or why nobody can tell."""
+    if snapshot.maker is None:
+        return None
+    job_id, place, number = snapshot.maker
+    own = [root for (_, each), roots in groups.items() if each == place for root in roots]
+    is_last = any(latest_known_id(each) == number for each in lives.newest_of(job_id))
+    if lives.is_ended(job_id) or not (is_last or is_way_back(snapshot.place, number, own)):
+        return None
+    if job_id not in lives.living:
+        reason = (
+            "the snapshot is its newest checkpoint, and nobody says whether the job is over: ask"
+            " Flink with --flink-rest, or say so with --ended-job"
+        )
+        return str(place), reason
+    return User(
+        job_id=job_id,
+        place=place,
+        standing=Standing(),
+        bytes=None,
+        why="it is its own newest checkpoint, and the job is not over",
+    )
 
 
 def _user(
@@ -192,26 +257,18 @@ def _unproven(roots: Sequence[Root]) -> str | None:
     return None
 
 
-def _facts(clusters: Iterable[ClusterFacts]) -> list[JobFacts]:
-    told = [facts for cluster in clusters for facts in cluster.jobs.values()]
-    return [facts for facts in told if not facts.is_globally_terminal]
-
-
-def _restored(
-    snapshot: Snapshot, facts: Iterable[JobFacts], aliases: Sequence[Alias]
-) -> Iterable[User]:
+def _restored(snapshot: Snapshot, lives: Lives, aliases: Sequence[Alias]) -> Iterator[User]:
     """Yield the running jobs that have nothing else to go back to."""
-    for each in facts:
-        if (
-            each.restored is None
-            or place_of(each.restored.external_path, aliases) != snapshot.place
-        ):
-            continue
-        if (each.latest_completed_id or -1) <= each.restored.id:
-            yield User(
-                job_id=each.job_id,
-                place=None,
-                standing=Standing(),
-                bytes=None,
-                why="it was restored from it, and has completed no checkpoint since",
-            )
+    for job_id in lives.living:
+        for each in lives.newest_of(job_id):
+            if each.restored is None or not has_nothing_since(each):
+                continue
+            if place_of(each.restored.external_path, aliases) == snapshot.place:
+                yield User(
+                    job_id=job_id,
+                    place=None,
+                    standing=Standing(),
+                    bytes=None,
+                    why="it was restored from it, and has completed no checkpoint since",
+                )
+                break

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orphangc.adapters.storages import open_storage
-from orphangc.core.looks import RememberedLook, remembered
+from orphangc.core.looks import LookPart, RememberedLook, remembered
 from orphangc.core.model import JobId, JobState, is_job_id
 from orphangc.core.settings import StorageRootSettings, parse_duration
 from orphangc.core.uris import Location, canonical
@@ -47,11 +47,15 @@ def self_sustained(
 ) -> dict[str, Any]:
     """Return whether a job needs nothing of a snapshot, or of anything that is not its own.
 
+    One look is ``seen``; ``state_self_sustained`` is what may be acted upon: a yes only when it is
+    confirmed, ``None`` until then.
+
     With ``--state`` the look is remembered there, and so are those of scheduled runs: the second
     one, with a newer completed checkpoint between, confirms the first.
 
     Raises:
-        SettingsError: The job id is none, the snapshot is no place, or lies in no other's hands.
+        SettingsError: The job id is none, the snapshot is no place, or lies in no other's hands,
+            or nothing is there and nobody knows it.
         RefusedError: Nobody knows the job.
 
     """
@@ -99,6 +103,8 @@ def _look(
     evidence = cycle.jobs[job]
     _check_foreign(asked, evidence.directories)
     seen = cycle.sustaining.look_at(job, asked, Weighing(open_storage).weigh)
+    for each in asked:
+        _check_known(each, seen, before)
     newest = max(evidence.retained_ids, default=None)
     looks = remembered(
         before,
@@ -113,7 +119,8 @@ def _look(
         "job_id": job,
         "root": str(canonical(settings.root)),
         "snapshot": place or None,
-        "state_self_sustained": answer.value,
+        "state_self_sustained": answer.answer,
+        "seen": {"value": answer.value, "why": answer.why},
         "confirmed": answer.confirmed_at is not None if answer.value else None,
         "safe_to_delete": answer.is_safe_to_delete if place else None,
         "since": answer.since.isoformat(),
@@ -136,9 +143,33 @@ def _check_foreign(asked: Sequence[Location], own: Sequence[Location]) -> None:
             raise SettingsError(f"--snapshot {place} lies in the job's own directory")
 
 
+def _check_known(
+    place: Location, seen: Sequence[LookPart], before: Sequence[RememberedLook]
+) -> None:
+    """Make sure that somebody knows a snapshot: nothing needs what a mistyped name means.
+
+    Flink deletes what it claimed, so one that is gone is still known by what was seen before, or
+    as what the job was restored from.
+
+    Raises:
+        SettingsError: Nobody does.
+
+    """
+    told = str(place)
+    if any(each.place == told and each.restored_from for each in seen):
+        return
+    if any(each.place == told for each in before):
+        return
+    top = open_storage(Location(place.scheme, place.authority, "/"))
+    if not top.folder(place.path.lstrip("/")).objects:
+        raise SettingsError(
+            f"--snapshot {place} holds no file, and no look has seen it: there is no snapshot"
+        )
+
+
 def exit_code(document: Mapping[str, Any]) -> ExitCode:
-    """Return 0 where the answer is known, a no as well; 4 where it cannot be known."""
-    is_known = document["state_self_sustained"] is not None
+    """Return 0 where one look can tell, a no and a yes seen once as well; 4 where it cannot."""
+    is_known = document["seen"]["value"] is not None
     return ExitCode.DONE if is_known else ExitCode.REFUSED
 
 
@@ -155,4 +186,12 @@ def look_tables(document: Mapping[str, Any]) -> list[RenderableType]:
             "" if look["bytes"] is None else human_bytes(look["bytes"]),
             Text(visible(look["why"])),
         )
-    return [f"job {document['job_id']} below {document['root']}", table]
+    return [f"job {document['job_id']} below {document['root']}", _said(document), table]
+
+
+def _said(document: Mapping[str, Any]) -> str:
+    """Return the answer; what was seen once is none yet, though the exit code is 0."""
+    seen, answer = document["seen"]["value"], document["state_self_sustained"]
+    if seen and answer is None:
+        return "self-sustained: seen once, not confirmed yet (exit code 0 all the same)"
+    return f"self-sustained: {_WORDS[answer]}"

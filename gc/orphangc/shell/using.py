@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -13,11 +13,15 @@ from orphangc.adapters.flink_rest import FlinkRest
 from orphangc.adapters.storages import open_storage
 from orphangc.core.evidence import Root, UnreadableRoot
 from orphangc.core.file_names import FileNames
+from orphangc.core.gate import ClusterFacts
 from orphangc.core.model import ObjectKey
 from orphangc.core.names import METADATA_NAME, place_of_folder
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Location, canonical
 from orphangc.errors import ExitCode, RefusedError, SettingsError
+from orphangc.runs.lives import Lives
+from orphangc.runs.observe import read_root_at
+from orphangc.runs.reported import reported_places
 from orphangc.runs.roots import RootReader, RootsRead
 from orphangc.runs.users import Snapshot, User, Users, users_of
 from orphangc.runs.weighing import Weighing
@@ -52,20 +56,44 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     reader = RootReader(settings.aliases, settings.acknowledged)
     own = _read_snapshot(place, reader)
     bases = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
+    registries = [FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest]
+    before = [each.observe() for each in registries]
     read = [reader.collect(base) for base in bases]
-    clusters = [
-        FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe() for url in settings.flink_rest
-    ]
+    after = [each.observe() for each in registries]
+    roots_read = {(root.folder, root.sha256): root for each in read for root in each.roots}
+    elsewhere, unreadable = _reported((*before, *after), settings, reader, roots_read.values())
     found = users_of(
         own,
-        {(root.folder, root.sha256): root for each in read for root in each.roots}.values(),
-        _unacknowledged(read),
-        clusters,
+        (*roots_read.values(), *elsewhere),
+        (*_unacknowledged(read), *unreadable),
+        Lives(before=before, after=after, is_declared_ended=settings.is_declared_ended),
         aliases=settings.aliases,
-        ended=_ended(settings, read),
+        job_ids=_job_ids(read, [base.location for base in bases]),
         weighing=Weighing(open_storage),
     )
     return _document(own, found, settings, [base.location for base in bases])
+
+
+def _reported(
+    clusters: Iterable[ClusterFacts],
+    settings: StorageRootSettings,
+    reader: RootReader,
+    read: Iterable[Root],
+) -> tuple[list[Root], list[UnreadableRoot]]:
+    """Return the roots that Flink reports outside all storage roots (R4), and the unreadable."""
+    known = {root.folder for root in read}
+    places, unusable = reported_places(clusters, (), settings)
+    found = [
+        each
+        for place in places
+        if place not in known
+        for each in read_root_at(open_storage, reader, place)
+    ]
+    broken = [*unusable, *(each for each in found if isinstance(each, UnreadableRoot))]
+    return (
+        [each for each in found if isinstance(each, Root)],
+        [each for each in broken if not each.is_acknowledged],
+    )
 
 
 def _root_of(snapshot: str) -> str:
@@ -105,9 +133,13 @@ def _unacknowledged(read: Sequence[RootsRead]) -> list[UnreadableRoot]:
     return [each for part in read for each in part.unreadable if not each.is_acknowledged]
 
 
-def _ended(settings: StorageRootSettings, read: Sequence[RootsRead]) -> frozenset[str]:
-    roots: list[Root] = [root for part in read for root in part.roots]
-    return frozenset(root.job_id for root in roots if settings.is_declared_ended(root.job_id))
+def _job_ids(read: Sequence[RootsRead], bases: Sequence[Location]) -> set[str]:
+    """Return the owner of each job directory, "" where it is unknown."""
+    return {
+        place_of_folder(f"{directory}/shared".lstrip("/"), base.name).job_id
+        for base, each in zip(bases, read, strict=True)
+        for directory in each.scan.directories
+    }
 
 
 def _document(
@@ -121,6 +153,7 @@ def _document(
         "closed_world": settings.closed_world,
         "has_users": True if found.users else (None if found.unknown else False),
         "is_complete": not found.unknown,
+        "confirmed": found.is_confirmed,
         "statement": _statement(found, settings),
         "users": [_user(each) for each in found.users],
         "unknown": [{"uri": uri, "reason": reason} for uri, reason in found.unknown],
@@ -150,9 +183,16 @@ def _statement(found: Users, settings: StorageRootSettings) -> str:
         return f"{known} {len(found.unknown)} it cannot be known: {uri}: {reason}"
     if count:
         return f"{count} need it"
-    if settings.closed_world:
+    if found.is_confirmed and settings.closed_world:
         return "nobody needs it"
-    return "none among the roots that were read; nobody has stated that these are all"
+    if found.is_confirmed:
+        said = "none among the roots that were read"
+    else:
+        said = (
+            "none of the checkpoints that were read needs it; a pending one may: look again after"
+            " the next checkpoint"
+        )
+    return said if settings.closed_world else f"{said}; nobody has stated that these are all"
 
 
 def exit_code(document: Mapping[str, Any]) -> ExitCode:
