@@ -169,6 +169,22 @@ def test_a_place_that_is_none_is_an_error_like_any_other() -> None:
     assert ["error" in each for each in shown] == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("uri", "directory"),
+    [("chk-6", "{here}/chk-6"), ("s3://", "s3://"), ("", ""), ("nowhere", "{here}/nowhere")],
+)
+def test_what_cannot_be_read_or_placed_is_named_by_its_absolute_path(
+    tmp_path, monkeypatch, uri: str, directory: str
+) -> None:
+    """Exit 1, and a document that says the same."""
+    write(tmp_path / "chk-6" / "_metadata", b"x", DAY)
+    monkeypatch.chdir(tmp_path)
+    ran = run("inspect", uri)
+    assert (ran.code, len(ran.complaints)) == (1, 1)
+    assert ran.json["directory"] == directory.format(here=tmp_path)
+    assert ran.json["exit_code"] == 1
+
+
 def test_a_process_prints_documents_and_complaints_apart(tmp_path) -> None:
     """Data on stdout, complaints on stderr."""
     bad = write(tmp_path / "chk-7" / "_metadata", b"x", DAY)
@@ -308,3 +324,13 @@ def test_nothing_is_shown_if_there_is_nothing_to_hold_against(tmp_path) -> None:
     """Half an answer would look like a whole one."""
     ran = run("inspect", with_states(tmp_path / "chk-7"), "--against", tmp_path)
     assert (ran.code, ran.out, len(ran.complaints)) == (1, "", 1)
+
+
+def test_what_cannot_be_held_against_is_named(tmp_path, monkeypatch) -> None:
+    """It is not the one that was asked of."""
+    write(tmp_path / "chk-6" / "_metadata", b"x", DAY)
+    folder = with_states(tmp_path / "chk-7")
+    monkeypatch.chdir(tmp_path)
+    ran = run("inspect", folder, "--against", "chk-6")
+    assert (ran.code, ran.out, len(ran.complaints)) == (1, "", 1)
+    assert f"{tmp_path}/chk-6: cannot decode" in ran.err

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from commands.helpers import run
+from commands.helpers import Ran, run
 from orphangc.flink.metadata import read_metadata
 from orphangc.flink.operator_ids import operator_id
 from storages.unpacked import unpack
@@ -115,7 +115,7 @@ def test_what_is_declared_is_claimed(checkpoint: Path, declarations: Path) -> No
     assert ran.json["unclaimed"] == []
     assert ran.json["complete"] is True
     table = run("unclaimed", checkpoint, "--declarations", declarations, "--output", "table")
-    assert "no state is unclaimed" in table.out
+    assert "no state is unclaimed" in " ".join(table.out.split())
 
 
 def test_a_removed_operator_is_named_before_the_deployment(
@@ -204,7 +204,7 @@ def test_it_can_be_written_to_any_storage(checkpoint: Path, declarations: Path) 
     asked = "unclaimed", checkpoint, "--declarations", without(declarations, "sink")
     assert run(*asked, "--prune-to", place).code == 0, "the operator has no state"
     again = run("unclaimed", place, "--declarations", declarations)
-    assert (again.code, again.json["unclaimed"]) == (0, [])
+    assert (again.code, again.json["unclaimed"]) == (4, []), "its files are in another storage"
     refused = run(*asked, "--prune-to", place)
     assert refused.code == 2
     assert "is not empty" in refused.err
@@ -219,7 +219,7 @@ def test_keyed_state_is_said_to_stay(checkpoint: Path, declarations: Path, tmp_p
     assert [each["state"] for each in ran.json["pruned"]["not_prunable"]] == ["recent-map"]
     assert run("unclaimed", pruned, "--declarations", declarations).code == 5
     shown = run(*asked[:-1], tmp_path / "again", "--output", "table").out
-    assert "1 cannot be left out offline" in shown
+    assert "1 cannot be left out offline" in " ".join(shown.split())
 
 
 REFUSED = {
@@ -308,12 +308,7 @@ def test_a_wrong_declarations_file_is_told_and_nothing_is_written(
 
 def test_files_elsewhere_are_read_by_their_alias(tmp_path: Path) -> None:
     """A copied storage: state files are where the alias says."""
-    storage = unpack("1.20.5/changelog", tmp_path)
-    newest = max(
-        storage.tree.glob("checkpoints/*/chk-*/_metadata"),
-        key=lambda path: int(path.parent.name[4:]),
-    ).parent
-    alias = f"{storage.truth['run_path']}={storage.tree}"
+    newest, alias = cut_off(tmp_path)
     told = run("declare", newest, "--out", tmp_path / "with", "--alias", alias)
     untold = run("declare", newest, "--out", tmp_path / "without")
     names = (tmp_path / "with").read_text().count("type: ")
@@ -323,6 +318,99 @@ def test_files_elsewhere_are_read_by_their_alias(tmp_path: Path) -> None:
     wrong = run("declare", newest, "--out", tmp_path / "x", "--alias", "nonsense")
     assert wrong.code == 2
     assert not (tmp_path / "x").exists()
+
+
+def cut_off(tmp_path: Path) -> tuple[Path, str]:
+    """Return a checkpoint whose files are elsewhere, and the alias that says where."""
+    storage = unpack("1.20.5/changelog", tmp_path)
+    newest = max(
+        storage.tree.glob("checkpoints/*/chk-*/_metadata"),
+        key=lambda path: int(path.parent.name[4:]),
+    ).parent
+    return newest, f"{storage.truth['run_path']}={storage.tree}"
+
+
+def test_where_names_cannot_be_read_nothing_is_said_to_be_claimed(tmp_path: Path) -> None:
+    """Exit 4: a pipeline that may not read the files must not pass."""
+    newest, alias = cut_off(tmp_path)
+    declared = tmp_path / "declarations"
+    assert run("declare", newest, "--out", declared, "--alias", alias).code == 0
+    asked = "unclaimed", newest, "--declarations", declared
+    ran = run(*asked)
+    assert (ran.code, ran.json["unclaimed"], ran.json["complete"]) == (4, [], False)
+    assert "cannot be known" in ran.complaints[-1]
+    ran = run(*asked, "--output", "table")
+    assert ran.code == 4
+    assert "no state is unclaimed as far as could be read" in " ".join(ran.out.split())
+    assert run(*asked, "--ignore-unclaimed-state").code == 0
+    changed(declared, lambda each: None if each["id"] == operator_id("buffer") else each)
+    assert run(*asked).code == 5, "what is known to be unclaimed counts more"
+
+
+def pruned_as(checkpoint: Path, declarations: Path, place: Path, change) -> Ran:
+    """Prune by changed declarations."""
+    asked = "unclaimed", checkpoint, "--declarations", changed(declarations, change)
+    return run(*asked, "--prune-to", place)
+
+
+def of_state(name: str, **changes):
+    """Change what is declared of a state, of whatever operator."""
+
+    def change(operator):
+        for field in {"keyed_states", "operator_states"} & set(operator):
+            operator[field] = [
+                each | (changes if each["id"] == name else {}) for each in operator[field]
+            ]
+        return operator
+
+    return change
+
+
+@pytest.mark.parametrize("name", ["seen-union", "rules-broadcast", "recent-map"])
+def test_a_wrong_name_of_a_state_is_told_and_nothing_is_pruned(
+    checkpoint: Path, declarations: Path, tmp_path: Path, name: str
+) -> None:
+    """The state that nobody declares may be the one that was misspelt."""
+    wrong, place = f"{name}x", tmp_path / "pruned"
+    refused = pruned_as(checkpoint, declarations, place, of_state(name, id=wrong))
+    assert refused.code == 2
+    assert f"did you mean {name!r}?" in refused.err
+    assert "nothing is written" in refused.err
+    assert not place.exists()
+    told = run("unclaimed", checkpoint, "--declarations", declarations)
+    assert [(each["state"], each["nearest"]) for each in told.json["missing"]] == [(wrong, name)]
+    assert any(wrong in line and f"did you mean {name}?" in line for line in told.complaints)
+    meant = pruned_as(checkpoint, declarations, place, of_state(wrong, new=True))
+    assert (meant.code, (place / "_metadata").is_file()) == (5, True)
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_nothing_is_pruned_while_an_operator_looks_replaced(
+    checkpoint: Path, declarations: Path, tmp_path: Path, *, is_new: bool
+) -> None:
+    """Keyed state of another one under the uid; unless what is missing is stated new."""
+
+    def other(each):
+        if each["uid"] == "buffer":
+            keyed = {"id": "other", "type": "value", "new": is_new}
+            return {"uid": "buffer", "keyed_states": [keyed]}
+        return each
+
+    ran = pruned_as(checkpoint, declarations, tmp_path / "pruned", other)
+    assert ran.code == (5 if is_new else 2)
+    assert (tmp_path / "pruned").exists() is is_new
+    assert is_new or "replaced under the same uid" in ran.err
+
+
+def test_nothing_is_pruned_that_flink_will_refuse(
+    checkpoint: Path, declarations: Path, tmp_path: Path
+) -> None:
+    """A state in another form than it is stored in."""
+    change = of_state("seen-union", redistribution="split")
+    refused = pruned_as(checkpoint, declarations, tmp_path / "pruned", change)
+    assert refused.code == 2
+    assert "stored as union and declared as split: Flink will refuse" in refused.err
+    assert not (tmp_path / "pruned").exists()
 
 
 def test_the_schema_of_the_file_is_printed() -> None:

@@ -107,18 +107,14 @@ def test_exactly_what_is_not_declared_is_unclaimed(name: str) -> None:
         assert (found.unclaimed, found.changed, found.replaced, found.absent) == ((), (), (), ())
         assert len(declared.operators) == len(each.metadata.operators)
         is_told = [undeclarable(operator) for operator in each.contents.operators]
-        assert found.is_complete or any(is_told) or _has_raw_state(each)
+        assert found.is_complete or any(is_told)
+        assert found.missing == ()
         stateful = stateful_operators(each.metadata)
         for (kind, id_, state), kept in less(declared):
             found = each.against(kept)
             expected = [] if kind is Kind.OPERATOR and id_ not in stateful else [(kind, id_, state)]
             assert [(u.kind, u.operator.id, u.state) for u in found.unclaimed] == expected
         _check_pruned(each, found)
-
-
-def _has_raw_state(each: Stored) -> bool:
-    operators = each.contents.operators
-    return any(operator.raw_operator_bytes or operator.raw_keyed_bytes for operator in operators)
 
 
 def _check_pruned(each: Stored, found: Comparison) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from orphangc.declarations.errors import DeclarationError
+from orphangc.declarations.errors import DeclarationError, check_text
 from orphangc.flink.declarations import (
     KeyedState,
     KeyedStateType,
@@ -29,11 +30,18 @@ __all__ = [
 
 
 def _check_id(state_id: str, *, is_keyed: bool) -> None:
+    check_text("a state's id", state_id, operator="")
     if not state_id.strip():
         raise DeclarationError("a state needs an id that is not blank", operator="", state=state_id)
     if is_keyed and is_timer(state_id):
         problem = f"{state_id!r} is a timer of Flink's own, which nobody declares"
         raise DeclarationError(problem, operator="", state=state_id)
+
+
+def _check_hints(state_id: str, hints: Mapping[str, str | None]) -> None:
+    for word, hint in hints.items():
+        if hint is not None:
+            check_text(f"the {word} of state {state_id!r}", hint, operator="", state=state_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +56,7 @@ class KeyedStateDescriptor:
         queryable_name: Name that it can be queried by from outside.
 
     Raises:
-        DeclarationError: The id is blank, or that of a timer.
+        DeclarationError: The id is blank, or that of a timer; or something is no text.
 
     """
 
@@ -60,6 +68,12 @@ class KeyedStateDescriptor:
 
     def __post_init__(self) -> None:
         _check_id(self.id, is_keyed=True)
+        hints = {
+            "value type": self.value_type,
+            "serializer": self.serializer,
+            "queryable name": self.queryable_name,
+        }
+        _check_hints(self.id, hints)
 
     @property
     def kind(self) -> str:
@@ -87,7 +101,7 @@ class OperatorStateDescriptor:
         serializer: Hint for people: what writes its elements.
 
     Raises:
-        DeclarationError: The id is blank.
+        DeclarationError: The id is blank; or something is no text.
 
     """
 
@@ -98,6 +112,7 @@ class OperatorStateDescriptor:
 
     def __post_init__(self) -> None:
         _check_id(self.id, is_keyed=False)
+        _check_hints(self.id, {"value type": self.value_type, "serializer": self.serializer})
 
     @property
     def kind(self) -> str:

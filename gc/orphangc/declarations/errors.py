@@ -10,6 +10,7 @@ __all__ = [
     "RestoreMismatchError",
     "StateConflictError",
     "UndeclaredStateError",
+    "check_text",
 ]
 
 
@@ -45,3 +46,21 @@ class UndeclaredStateError(DeclarationError):
 
 class RestoreMismatchError(DeclarationError):
     """A checkpoint redistributes a state in another way than the job declares."""
+
+
+def check_text(what: str, value: object, *, operator: str, state: str | None = None) -> None:
+    """Make sure that a value is text that a file can hold.
+
+    Raises:
+        DeclarationError: It is something else, or holds half a character.
+
+    """
+    if not isinstance(value, str):
+        kind = type(value).__name__
+        raise DeclarationError(
+            f"{what} is {value!r}, of type {kind}: text is needed", operator=operator, state=state
+        )
+    if value.encode("utf-8", "replace") != value.encode("utf-8", "surrogatepass"):
+        raise DeclarationError(
+            f"{what} is {value!r}, which no file can hold", operator=operator, state=state
+        )

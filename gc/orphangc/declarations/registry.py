@@ -16,6 +16,7 @@ from orphangc.declarations.errors import (
     RegistryFrozenError,
     StateConflictError,
     UndeclaredStateError,
+    check_text,
 )
 from orphangc.declarations.fields import declared_fields
 from orphangc.flink.declarations import Declarations, OperatorDeclaration
@@ -51,9 +52,12 @@ class StateRegistry:
         Raises:
             RegistryFrozenError: The job is submitted.
             StateConflictError: The uid is another operator's.
-            DeclarationError: The uid is empty.
+            DeclarationError: The uid is empty, or it or the name is no text.
 
         """
+        check_text("an operator's uid", uid, operator=repr(uid))
+        if name is not None:
+            check_text(f"the name of operator {uid!r}", name, operator=uid)
         if not uid:
             raise DeclarationError("an operator needs a uid to find its state by", operator=uid)
         with self._lock:

@@ -10,6 +10,7 @@ __all__ = [
     "ChangedState",
     "Comparison",
     "Kind",
+    "MissingState",
     "OperatorRef",
     "ReplacedOperator",
     "Unclaimed",
@@ -90,6 +91,7 @@ class ReplacedOperator:
         bytes: Of those, as far as known.
         missing: Declared states that are not stored, and so start empty.
         has_happened: Whether the checkpoint holds something of the new operator too.
+        is_stated_new: Whether the declaration says that all that starts empty is new.
 
     """
 
@@ -98,14 +100,45 @@ class ReplacedOperator:
     bytes: int
     missing: tuple[str, ...]
     has_happened: bool
+    is_stated_new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingState:
+    """A declared state that a stored operator lacks: a new one, or a slip of the pen.
+
+    Attributes:
+        kind: Keyed or operator state.
+        operator: Whose.
+        state: Its name.
+        nearest: The unclaimed state of the same kind with the name most like it, if any is.
+        is_stated_new: Whether the declaration says so.
+
+    """
+
+    kind: Kind
+    operator: OperatorRef
+    state: str
+    nearest: str | None
+    is_stated_new: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uncompared:
-    """What of a declared operator's state cannot be compared, and why."""
+    """What of a declared operator's state cannot be compared, and why.
+
+    Attributes:
+        operator: Whose.
+        why: In words.
+        hides_names: Whether state that nothing declares may hide in it: names exist, and were
+            not read. Raw state has none to read, and of a state of unknown type the name is
+            known: both will be so in every checkpoint of the job, and hide nothing.
+
+    """
 
     operator: OperatorRef
     why: str
+    hides_names: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +169,7 @@ class Comparison:
     replaced: tuple[ReplacedOperator, ...]
     uncompared: tuple[Uncompared, ...]
     absent: tuple[AbsentOperator, ...]
+    missing: tuple[MissingState, ...]
 
     @property
     def is_clean(self) -> bool:
@@ -144,8 +178,8 @@ class Comparison:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether all state could be compared."""
-        return not self.uncompared
+        """Return whether every name that there is could be read."""
+        return not any(each.hides_names for each in self.uncompared)
 
     @property
     def misnamed(self) -> tuple[AbsentOperator, ...]:
@@ -156,3 +190,16 @@ class Comparison:
         if not any(each.kind is Kind.OPERATOR for each in self.unclaimed):
             return ()
         return tuple(each for each in self.absent if not each.is_stated_new)
+
+    @property
+    def misnamed_states(self) -> tuple[MissingState, ...]:
+        """Return the missing states that may be unclaimed ones under another name.
+
+        Of the same operator, and of the same kind.
+        """
+        left = {(each.operator, each.kind) for each in self.unclaimed}
+        return tuple(
+            each
+            for each in self.missing
+            if not each.is_stated_new and (each.operator, each.kind) in left
+        )

@@ -149,6 +149,8 @@ class OperatorContents:
         keyed_bytes: Of managed keyed state.
         raw_operator_bytes: Of raw operator state.
         raw_keyed_bytes: Of raw keyed state.
+        has_raw_operator: Whether there is raw operator state, of whatever size.
+        has_raw_keyed: Whether there is raw keyed state, of whatever size.
         coordinator_bytes: Of the coordinator's state, None if there is none.
         channel_bytes: Of in-flight data.
         inline_bytes: How many of all these lie in ``_metadata`` itself.
@@ -171,6 +173,8 @@ class OperatorContents:
     keyed_bytes: int = 0
     raw_operator_bytes: int = 0
     raw_keyed_bytes: int = 0
+    has_raw_operator: bool = False
+    has_raw_keyed: bool = False
     coordinator_bytes: int | None = None
     channel_bytes: int = 0
     inline_bytes: int = 0

@@ -82,7 +82,7 @@ _Mode = Annotated[Redistribution, Field(strict=False)]
 class KeyedState(_Value):
     """A keyed state."""
 
-    id: str
+    id: str = Field(min_length=1)
     """Name that the job registers it by."""
     type: _Type
     """What it is to the job."""
@@ -90,6 +90,8 @@ class KeyedState(_Value):
     """Hint for people: what writes its values. Nothing is compared with it."""
     queryable_name: str | None = None
     """Name that it can be queried by. Nothing is compared with it."""
+    new: bool = False
+    """States that no checkpoint needs to hold it yet."""
 
     @model_validator(mode="after")
     def _is_the_jobs(self) -> Self:
@@ -101,12 +103,14 @@ class KeyedState(_Value):
 class OperatorState(_Value):
     """An operator state."""
 
-    id: str
+    id: str = Field(min_length=1)
     """Name that the job, or its connector, registers it by."""
     redistribution: _Mode
     """What becomes of it when the parallelism changes."""
     serializer: str | None = None
     """Hint for people: what writes its elements. Nothing is compared with it."""
+    new: bool = False
+    """States that no checkpoint needs to hold it yet."""
 
 
 class OperatorDeclaration(_Value):

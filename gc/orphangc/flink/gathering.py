@@ -20,12 +20,11 @@ from orphangc.flink.handles import (
     ChangelogHandle,
     IncrementalHandle,
     KeyedHandle,
-    KeyGroupOffsets,
-    KeyGroupRange,
     KeyGroupsHandle,
     OperatorStateHandle,
     StateMode,
 )
+from orphangc.flink.key_groups import groups_of
 from orphangc.flink.keyed_state import KeyedHeader, keyed_contents, read_keyed_header
 from orphangc.flink.model import HandleKind, Operator, Subtask
 from orphangc.flink.operator_state import OperatorHeader, read_operator_header
@@ -128,13 +127,15 @@ def operator_contents(survey: OperatorSurvey, found: HeaderBytes) -> OperatorCon
             is_fully_finished=operator.is_fully_finished,
             operator_states=_operator_states(survey, found),
             key_groups=tuple(
-                SubtaskKeyGroups(subtask=index, groups=_groups(handle)) for index, handle in keyed
+                SubtaskKeyGroups(subtask=index, groups=groups_of(handle)) for index, handle in keyed
             ),
             keyed_kinds=tuple(dict.fromkeys(_kind(handle) for _, handle in keyed)),
             operator_bytes=size.get("operator", 0),
             keyed_bytes=size.get("keyed", 0),
             raw_operator_bytes=size.get("raw_operator", 0),
             raw_keyed_bytes=size.get("raw_keyed", 0),
+            has_raw_operator=any(each.raw_operator is not None for each in subtasks),
+            has_raw_keyed=any(each.raw_keyed is not None for each in subtasks),
             coordinator_bytes=coordinator_bytes,
             channel_bytes=size.get("channel", 0),
             inline_bytes=size_of(inline) + (coordinator_bytes or 0),
@@ -249,13 +250,6 @@ def _value_serializers(survey: OperatorSurvey, found: HeaderBytes) -> dict[str, 
                 if each.role == "value":
                     serializers.setdefault(record.name, each.snapshot)
     return serializers
-
-
-def _groups(handle: KeyedHandle) -> KeyGroupRange:
-    groups = handle.groups
-    if isinstance(groups, KeyGroupOffsets):
-        return KeyGroupRange(first=groups.first, count=len(groups.offsets))
-    return groups
 
 
 def _kind(handle: KeyedHandle) -> HandleKind:

@@ -82,8 +82,8 @@ def _is_declarable(state: KeyedStateContents) -> bool:
 
 
 def _is_text(name: str) -> bool:
-    """Return whether a file can hold the name: Java's strings may hold half characters."""
-    return name.encode("utf-8", "replace") == name.encode("utf-8", "surrogatepass")
+    """Return whether a file can hold the name: Java's may be empty, or hold half characters."""
+    return bool(name) and name.encode("utf-8", "replace") == name.encode("utf-8", "surrogatepass")
 
 
 def _hint(state: KeyedStateContents) -> str | None:

@@ -63,6 +63,11 @@ class Subtask:
     output_channels: tuple[ChannelStateHandle, ...] = ()
     ref_checkpoint_id: int | None = None
 
+    @property
+    def has_in_flight_data(self) -> bool:
+        """Whether records that were under way are kept with it (unaligned checkpoint)."""
+        return bool(self.input_channels or self.output_channels)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:

@@ -21,7 +21,7 @@ from orphangc.flink.handles import (
 )
 from orphangc.flink.inventory import absolute_path, directories_of, files_of
 from orphangc.flink.metadata import read_metadata
-from orphangc.flink.model import Metadata, Operator, Subtask
+from orphangc.flink.model import Metadata, Operator
 from orphangc.flink.references import read_references
 from orphangc.flink.writer import write_metadata
 
@@ -72,7 +72,7 @@ def pruned(metadata: Metadata, comparison: Comparison, *, directory: str) -> Met
         if each.kind is Kind.OPERATOR_STATE:
             states.setdefault(each.operator.id, set()).add(each.state)
     for operator in metadata.operators:
-        if operator.id in gone and any(map(_is_in_flight, operator.subtasks or ())):
+        if operator.id in gone and any(each.has_in_flight_data for each in operator.subtasks or ()):
             raise OrphanGcError(
                 f"{directory} cannot be pruned: records were in flight through operator"
                 f" {operator.uid or operator.id} (unaligned checkpoint); take a savepoint, and"
@@ -88,10 +88,6 @@ def pruned(metadata: Metadata, comparison: Comparison, *, directory: str) -> Met
         if operator.id not in gone
     )
     return replace(metadata, operators=_absolute(kept, directory))
-
-
-def _is_in_flight(subtask: Subtask) -> bool:
-    return bool(subtask.input_channels or subtask.output_channels)
 
 
 def _without(

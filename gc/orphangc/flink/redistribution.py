@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from orphangc.flink.handles import KeyedHandle, KeyGroupRange
 from orphangc.flink.key_groups import groups_of, intersection, keyed_bytes, subtask_groups
@@ -84,8 +86,7 @@ class Redistribution:
         Who gets it depends on how the job partitions its streams, which no checkpoint tells.
         """
         return self.parallelism != self.operator.parallelism and any(
-            subtask.input_channels or subtask.output_channels
-            for subtask in self.operator.subtasks or ()
+            subtask.has_in_flight_data for subtask in self.operator.subtasks or ()
         )
 
 
@@ -107,6 +108,8 @@ def redistribute(operator: Operator, parallelism: int) -> Redistribution:
     told = Redistribution(operator=operator, parallelism=parallelism)
     if operator.subtasks is None:
         return told
+    if problem := _out_of_bounds(operator):
+        return replace(told, refused=problem)
     if operator.subtasks and parallelism > operator.max_parallelism:
         return replace(told, refused=_too_wide(operator, parallelism))
     by_index = {subtask.index: subtask for subtask in operator.subtasks}
@@ -138,11 +141,65 @@ _UNKNOWN_ORDER = (
 )
 
 
+_MAX_PARALLELISM = 32768
+"""Source: Flink 1.8-2.3, ``KeyGroupRangeAssignment.UPPER_BOUND_MAX_PARALLELISM``."""
+
+
+def _out_of_bounds(operator: Operator) -> str | None:
+    """Return what is wrong with an operator's numbers, which may be any in a damaged file."""
+    numbers = {
+        "parallelism": operator.parallelism,
+        "maximum parallelism": operator.max_parallelism,
+    }
+    for word, number in numbers.items():
+        if not 1 <= number <= _MAX_PARALLELISM:
+            return (
+                f"the {word} of operator {_label(operator)} is {number}: Flink knows none"
+                f" below 1 or above {_MAX_PARALLELISM}"
+            )
+    return None
+
+
+def _label(operator: Operator) -> str:
+    return operator.uid or operator.name or operator.id
+
+
 def _too_wide(operator: Operator, parallelism: int) -> str:
     return (
-        f"the maximum parallelism of operator {operator.uid or operator.name or operator.id} is"
+        f"the maximum parallelism of operator {_label(operator)} is"
         f" {operator.max_parallelism}: Flink restores no parallelism above it, so not {parallelism}"
     )
+
+
+_Taken = tuple[int, KeyedHandle, KeyGroupRange]
+"""Old subtask, its handle, and key groups."""
+
+
+class _OldHandles:
+    """The old subtasks' handles, by their first key group; they may overlap."""
+
+    def __init__(self, handles: Sequence[KeyedHandle | None]) -> None:
+        self._handles = handles
+        known = [
+            (subtask, handle, groups_of(handle)) for subtask, handle in enumerate(handles) if handle
+        ]
+        self._old: list[_Taken] = sorted(known, key=lambda each: each[2].first)
+        self._firsts = [held.first for _, _, held in self._old]
+        ends = (held.first + held.count for _, _, held in self._old)
+        self._ends_so_far = list(accumulate(ends, max))
+
+    def of_subtask(self, index: int) -> Iterator[_Taken]:
+        """Yield the handle of one old subtask, whole, if it has one."""
+        if handle := self._handles[index]:
+            yield index, handle, groups_of(handle)
+
+    def with_some_of(self, groups: KeyGroupRange) -> Iterator[_Taken]:
+        """Yield the handles that hold some of the key groups, in the order of subtasks."""
+        start = bisect_right(self._ends_so_far, groups.first)
+        end = bisect_left(self._firsts, groups.first + groups.count)
+        for subtask, handle, held in sorted(self._old[start:end], key=lambda each: each[0]):
+            if common := intersection(held, groups):
+                yield subtask, handle, common
 
 
 def _share_keyed(
@@ -153,16 +210,12 @@ def _share_keyed(
     is_raw: bool = False,
 ) -> list[tuple[AssignedKeyed, ...]]:
     """Return what each new subtask reads of the old subtasks' handles."""
-    old = [(subtask, handle, groups_of(handle)) for subtask, handle in enumerate(handles) if handle]
+    old = _OldHandles(handles)
 
-    def taken(index: int) -> Iterator[tuple[int, KeyedHandle, KeyGroupRange]]:
+    def taken(index: int) -> Iterator[_Taken]:
         if parallelism == operator.parallelism:
-            yield from (each for each in old if each[0] == index)
-            return
-        groups = subtask_groups(operator.max_parallelism, parallelism, index)
-        for subtask, handle, held in old:
-            if common := intersection(held, groups):
-                yield subtask, handle, common
+            return old.of_subtask(index)
+        return old.with_some_of(subtask_groups(operator.max_parallelism, parallelism, index))
 
     return [
         tuple(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
 
 from orphangc.flink.comparison import (
-    AbsentOperator,
     ChangedState,
     Comparison,
     Kind,
+    MissingState,
     OperatorRef,
     ReplacedOperator,
     Unclaimed,
@@ -26,6 +25,7 @@ from orphangc.flink.contents import (
 )
 from orphangc.flink.declarations import Declarations, OperatorDeclaration, Redistribution
 from orphangc.flink.implied import is_flinks_own
+from orphangc.flink.missing import absent_operator, missing_states
 from orphangc.flink.model import Metadata, Operator, Subtask
 
 __all__ = ["compared", "stateful_operators"]
@@ -53,8 +53,7 @@ def _holds(subtask: Subtask) -> bool:
         subtask.managed_keyed,
         subtask.raw_keyed,
     )
-    is_in_flight = bool(subtask.input_channels or subtask.output_channels)
-    return is_in_flight or any(each is not None for each in handles)
+    return subtask.has_in_flight_data or any(each is not None for each in handles)
 
 
 def compared(
@@ -70,6 +69,9 @@ def compared(
     """
     declared = {each.operator_id: each for each in declarations.operators}
     stored = {each.id for each in contents.operators}
+    known = sorted(
+        {name for each in contents.operators for name in (each.uid, each.name, each.id) if name}
+    )
     found = [_of_operator(each, declared.get(each.id), stateful) for each in contents.operators]
     return Comparison(
         checkpoint_id=contents.checkpoint_id,
@@ -78,10 +80,11 @@ def compared(
         replaced=tuple(each.replaced for each in found if each.replaced is not None),
         uncompared=tuple(chain.from_iterable(each.uncompared for each in found)),
         absent=tuple(
-            _absent(each, contents.operators)
+            absent_operator(each, known)
             for each in declarations.operators
             if each.operator_id not in stored
         ),
+        missing=tuple(chain.from_iterable(each.missing for each in found)),
     )
 
 
@@ -93,6 +96,7 @@ class _Found:
     changed: tuple[ChangedState, ...] = ()
     replaced: ReplacedOperator | None = None
     uncompared: tuple[Uncompared, ...] = ()
+    missing: tuple[MissingState, ...] = ()
 
 
 def _of_operator(
@@ -110,11 +114,13 @@ def _of_operator(
         name=operator.name or declared.name,
     )
     unclaimed = tuple(_unclaimed_of(operator, declared, ref))
+    missing = tuple(missing_states(operator, declared, unclaimed, ref))
     return _Found(
         unclaimed=unclaimed,
         changed=tuple(_changed_of(operator, declared, ref)),
-        replaced=_replaced(operator, declared, unclaimed, ref),
+        replaced=_replaced(operator, declared, unclaimed, missing=missing, ref=ref),
         uncompared=tuple(_uncompared_of(operator, ref)),
+        missing=missing,
     )
 
 
@@ -181,14 +187,17 @@ def _differing(
 
 def _uncompared_of(operator: OperatorContents, ref: OperatorRef) -> Iterator[Uncompared]:
     if operator.keyed_unknown is not None:
-        yield Uncompared(operator=ref, why=f"names of keyed states: {operator.keyed_unknown}")
+        why = f"names of keyed states: {operator.keyed_unknown}"
+        yield Uncompared(operator=ref, why=why, hides_names=True)
     for keyed in operator.keyed_states or ():
         if keyed.kind is KeyedStateKind.UNKNOWN:
-            yield Uncompared(operator=ref, why=f"the type of keyed state {keyed.name!r} is unknown")
-    raw = {"operator": operator.raw_operator_bytes, "keyed": operator.raw_keyed_bytes}
-    for word, size in raw.items():
-        if size:
-            yield Uncompared(operator=ref, why=f"raw {word} state carries no names")
+            why = f"the type of keyed state {keyed.name!r} is unknown"
+            yield Uncompared(operator=ref, why=why, hides_names=False)
+    raw = {"operator": operator.has_raw_operator, "keyed": operator.has_raw_keyed}
+    for word, is_there in raw.items():
+        if is_there:
+            why = f"raw {word} state carries no names"
+            yield Uncompared(operator=ref, why=why, hides_names=False)
 
 
 def _of_known_kind(operator: OperatorContents) -> Iterator[KeyedStateContents]:
@@ -200,7 +209,9 @@ def _of_known_kind(operator: OperatorContents) -> Iterator[KeyedStateContents]:
 def _replaced(
     operator: OperatorContents,
     declared: OperatorDeclaration,
-    unclaimed: tuple[Unclaimed, ...],
+    unclaimed: Sequence[Unclaimed],
+    *,
+    missing: Sequence[MissingState],
     ref: OperatorRef,
 ) -> ReplacedOperator | None:
     """Return whether another operator took over the uid, if it looks so.
@@ -214,13 +225,18 @@ def _replaced(
     leaves_union = any(each.form == Redistribution.UNION for each in left)
     if not (leaves_union and has_coordinator) and not _share_nothing(operator, declared):
         return None
+    has_happened = bool(_declared_names(declared) & _stored_names(operator)) or (
+        declared.coordinator and operator.coordinator_bytes is not None
+    )
     return ReplacedOperator(
         operator=ref,
         left=tuple(each.state for each in left if each.state is not None),
         bytes=sum(each.bytes or 0 for each in left),
-        missing=tuple(sorted(_declared_names(declared) - _stored_names(operator))),
-        has_happened=bool(_declared_names(declared) & _stored_names(operator))
-        or (declared.coordinator and operator.coordinator_bytes is not None),
+        missing=tuple(sorted({each.state for each in missing})),
+        has_happened=has_happened,
+        # an operator of which no state is missing has none to say it of
+        is_stated_new=all(each.is_stated_new for each in missing)
+        and (bool(missing) or has_happened or declared.new),
     )
 
 
@@ -238,17 +254,4 @@ def _stored_names(operator: OperatorContents) -> set[str]:
 def _declared_names(declared: OperatorDeclaration) -> set[str]:
     return {each.id for each in declared.operator_states}.union(
         each.id for each in declared.keyed_states
-    )
-
-
-def _absent(declared: OperatorDeclaration, stored: Sequence[OperatorContents]) -> AbsentOperator:
-    """Return a declared operator that is not stored, with the stored one most like it."""
-    known = {name for each in stored for name in (each.uid, each.name, each.id) if name}
-    wanted = [name for name in (declared.uid, declared.name, declared.id) if name]
-    close = (difflib.get_close_matches(name, sorted(known), n=1) for name in wanted)
-    return AbsentOperator(
-        label=declared.label,
-        id=declared.operator_id,
-        nearest=next((found[0] for found in close if found), None),
-        is_stated_new=declared.new,
     )

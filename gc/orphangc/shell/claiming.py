@@ -38,8 +38,13 @@ class Claims:
 
     @property
     def exit_code(self) -> ExitCode:
-        """Return what the command ends with, unless unclaimed state is to be ignored."""
-        return ExitCode.DONE if self.comparison.is_clean else ExitCode.UNCLAIMED_STATE
+        """Return what the command ends with, unless unclaimed state is to be ignored.
+
+        4 where nothing is unclaimed as far as could be read: what was not read may be.
+        """
+        if not self.comparison.is_clean:
+            return ExitCode.UNCLAIMED_STATE
+        return ExitCode.DONE if self.comparison.is_complete else ExitCode.REFUSED
 
 
 def find_unclaimed(
@@ -48,8 +53,9 @@ def find_unclaimed(
     """Return what is unclaimed in a checkpoint; write one without it, if that is asked for.
 
     Raises:
-        SettingsError: The declarations are unusable, or the new folder is; or an operator that
-            is to go may be a declared one under another uid. Nothing is written.
+        SettingsError: The declarations are unusable, or the new folder is; or what is to go may
+            be something declared under another name; or Flink will refuse the pruned
+            checkpoint. Nothing is written.
         OrphanGcError: The checkpoint cannot be read or pruned. Nothing is written.
 
     """
@@ -89,12 +95,8 @@ def _prune(checkpoint: Checkpoint, comparison: Comparison, place: Location, dire
         raise SettingsError(
             f"{place} and the checkpoint {checkpoint.folder} contain one another: choose another"
         )
-    if misnamed := comparison.misnamed:
-        first = misnamed[0]
-        raise SettingsError(
-            f"operator {first.label!r} is declared and not in the checkpoint, which holds operators"
-            " that nobody declares: if it is really new, say 'new: true' of it; nothing is written"
-        )
+    if problem := _objection(comparison):
+        raise SettingsError(f"{problem}; nothing is written")
     files = open_state_files(place)
     if place.scheme == "file" and Path(place.path).is_file():
         raise SettingsError(f"{place} is a file: give a new folder")
@@ -103,3 +105,35 @@ def _prune(checkpoint: Checkpoint, comparison: Comparison, place: Location, dire
     data = pruned_bytes(checkpoint.metadata, comparison, directory=directory)
     if not files.create(METADATA_NAME, data):
         raise SettingsError(f"{place} was filled by somebody else meanwhile: give a new folder")
+
+
+def _objection(found: Comparison) -> str | None:
+    """Return why nothing can be left out safely, None if it can."""
+    for operator in found.misnamed:
+        return (
+            f"operator {operator.label!r} is declared and not in the checkpoint, which holds"
+            " operators that nobody declares: if it is really new, say 'new: true' of it"
+        )
+    for state in found.misnamed_states:
+        kind = state.kind.replace("_", " ")
+        hint = f" (did you mean {state.nearest!r}?)" if state.nearest else ""
+        return (
+            f"{kind} {state.state!r} of operator {state.operator.label!r} is declared and not in"
+            f" the checkpoint, which holds {kind} of it that nobody declares{hint}: if it is"
+            " really new, say 'new: true' of the state"
+        )
+    for replaced in found.replaced:
+        if not replaced.is_stated_new:
+            what = "the states that start empty" if replaced.missing else "the operator"
+            return (
+                f"operator {replaced.operator.label!r} looks replaced under the same uid, and what"
+                f" the old one has kept would be left out: if that is meant, say 'new: true' of"
+                f" {what}"
+            )
+    for changed in found.changed:
+        return (
+            f"{changed.kind.replace('_', ' ')} {changed.state!r} of operator"
+            f" {changed.operator.label!r} is stored as {changed.stored} and declared as"
+            f" {changed.declared}: Flink will refuse the pruned checkpoint, too"
+        )
+    return None

@@ -415,7 +415,10 @@ def unclaimed(
     alias: o.AliasOption = None,
     output: o.OutputOption = None,
 ) -> None:
-    """Find state that nothing declares any more, before a deployment; exit 5 if there is any."""
+    """Find state that nothing declares any more, before a deployment.
+
+    Exit 5 if there is any, 4 if that cannot be known because names could not be read.
+    """
     found = claiming.find_unclaimed(
         checkpoint, declarations=declarations, prune_to=prune_to, alias=alias or ()
     )
@@ -498,7 +501,12 @@ def self_sustained(  # noqa: PLR0913 - one parameter an option
     unsafe_acknowledge_root: o.AcknowledgeRoot = None,
     output: o.OutputOption = None,
 ) -> None:
-    """Say whether a job still needs files of the snapshot that it was restored from."""
+    """Say whether a job still needs files of the snapshot that it was restored from.
+
+    One look is shown as ``seen``, with exit code 0 where it can tell. A yes becomes
+    ``state_self_sustained`` only after a second look with a newer checkpoint between (``--state``
+    or ``--wait``), or at once if the job is over; until then it is null.
+    """
     values = dict(locals())
     for name in ("job", "snapshot", "wait", "output"):
         del values[name]
@@ -537,7 +545,11 @@ def users_of(  # noqa: PLR0913 - one parameter an option
     unsafe_acknowledge_root: o.AcknowledgeRoot = None,
     output: o.OutputOption = None,
 ) -> None:
-    """List the jobs, and their checkpoints, that still need files of a snapshot."""
+    """List the jobs, and their checkpoints, that still need files of a snapshot.
+
+    ``confirmed`` is false as long as a job that was seen is not over: a pending checkpoint may
+    need it.
+    """
     values = dict(locals())
     for name in ("snapshot", "roots", "output"):
         del values[name]

@@ -12,13 +12,13 @@ from typing import Any
 from rich.console import RenderableType
 
 from orphangc.core.uris import Alias
-from orphangc.errors import ExitCode, OrphanGcError, SettingsError, UnreadableMetadataError
+from orphangc.errors import ExitCode, OrphanGcError, UnreadableMetadataError
 from orphangc.flink.contents_document import describe_contents
 from orphangc.flink.document import describe
 from orphangc.runs.comparing import Comparison, Side, compared
 from orphangc.shell.checkpoints import Checkpoint, read_checkpoint
 from orphangc.shell.options import InspectOutput
-from orphangc.shell.places import aliases_from, located
+from orphangc.shell.places import absolute, aliases_from
 from orphangc.shell.render.checkpoint_html import CheckpointPage, render_checkpoints
 from orphangc.shell.render.checkpoint_tables import (
     checkpoint_tables,
@@ -83,26 +83,27 @@ def inspect_checkpoints(uris: Sequence[str], questions: Questions) -> Iterator[I
     aliases = aliases_from(questions.aliases)
     against = None
     if questions.against is not None:
-        against = read_checkpoint(
-            questions.against, aliases=aliases, reads_state=questions.reads_state
-        )
+        against = _other(questions.against, aliases, reads_state=questions.reads_state)
     return (_inspected(uri, questions, aliases, against) for uri in uris)
+
+
+def _other(uri: str, aliases: tuple[Alias, ...], *, reads_state: bool) -> Checkpoint:
+    """Return the checkpoint to hold others against; an error says which it is."""
+    try:
+        return read_checkpoint(uri, aliases=aliases, reads_state=reads_state)
+    except UnreadableMetadataError as err:
+        raise OrphanGcError(f"{absolute(uri)}: {err}; nothing is shown") from err
 
 
 def _inspected(
     uri: str, questions: Questions, aliases: tuple[Alias, ...], against: Checkpoint | None
 ) -> Inspected:
     try:
-        located(uri)
-    except SettingsError as err:
-        return Inspected(document=_failed(uri, err, ExitCode.USAGE))
-    try:
         checkpoint = read_checkpoint(uri, aliases=aliases, reads_state=questions.reads_state)
     except UnreadableMetadataError as err:
-        failed = _failed(uri, err, ExitCode.FAILED)
-        return Inspected(document=failed | {"offset": err.offset, "reason": err.reason})
+        return Inspected(document=_failed(uri, err) | {"offset": err.offset, "reason": err.reason})
     except OrphanGcError as err:
-        return Inspected(document=_failed(uri, err, ExitCode.FAILED))
+        return Inspected(document=_failed(uri, err))
     directory = str(checkpoint.folder)
     document = describe(checkpoint.metadata, directory=directory)
     document["contents"] = describe_contents(
@@ -117,8 +118,8 @@ def _inspected(
     return Inspected(document=document, checkpoint=checkpoint, comparison=comparison)
 
 
-def _failed(uri: str, err: Exception, code: ExitCode) -> dict[str, Any]:
-    return {"directory": uri, "error": str(err), "exit_code": int(code)}
+def _failed(uri: str, err: OrphanGcError) -> dict[str, Any]:
+    return {"directory": absolute(uri), "error": str(err), "exit_code": int(ExitCode.FAILED)}
 
 
 def _side(checkpoint: Checkpoint, aliases: tuple[Alias, ...]) -> Side:

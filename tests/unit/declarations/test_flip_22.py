@@ -249,6 +249,27 @@ def test_an_operator_is_announced_once() -> None:
         registry.operator("")
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(lambda: value_state(5), id="id"),
+        pytest.param(lambda: union_list_state(None), id="no id"),
+        pytest.param(lambda: value_state("half \ud800"), id="half a character"),
+        pytest.param(lambda: map_state("one", int), id="type"),
+        pytest.param(lambda: operator_list_state("one", serializer=5), id="serializer"),
+        pytest.param(lambda: value_state("one", queryable_name=5), id="queryable name"),
+        pytest.param(lambda: StateRegistry().operator(5), id="uid"),
+        pytest.param(lambda: StateRegistry().operator(0), id="zero"),
+        pytest.param(lambda: StateRegistry().operator("a\ud800"), id="half a uid"),
+        pytest.param(lambda: StateRegistry().operator("a", name=5), id="name"),
+    ],
+)
+def test_what_is_no_text_is_refused_where_it_is_said(wrong) -> None:
+    """Not by a bare error of Python's, and not at submission."""
+    with pytest.raises(api.DeclarationError, match=r"is needed|no file can hold"):
+        wrong()
+
+
 def test_the_manifest_makes_declarations_visible_outside_the_job() -> None:
     """It is the declarations file's value, whole, and survives being written as JSON."""
     registry, _ = submitted()

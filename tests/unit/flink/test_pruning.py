@@ -38,7 +38,13 @@ def told(*kinds: tuple[Kind, str, str | None]) -> Comparison:
         for kind, id_, state in kinds
     )
     return Comparison(
-        checkpoint_id=1, unclaimed=found, changed=(), replaced=(), uncompared=(), absent=()
+        checkpoint_id=1,
+        unclaimed=found,
+        changed=(),
+        replaced=(),
+        uncompared=(),
+        absent=(),
+        missing=(),
     )
 
 

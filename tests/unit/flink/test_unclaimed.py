@@ -108,10 +108,21 @@ class TestAnOperatorReplacedUnderTheSameUid:
         (found,) = comparison([operator("kafka", both, coordinator_bytes=9)], self.NEW).replaced
         assert found.left == ("topic-partition-offset-states",)
         assert found.has_happened
+        assert found.is_stated_new, "nothing starts empty"
 
     def test_by_a_source_that_declares_no_state(self) -> None:
-        """The coordinator is sign enough."""
-        assert comparison([self.OLD], declared("kafka", coordinator=True)).replaced
+        """The coordinator is sign enough; that it is new has to be said of the operator."""
+        (found,) = comparison([self.OLD], declared("kafka", coordinator=True)).replaced
+        assert not found.is_stated_new
+        (found,) = comparison([self.OLD], declared("kafka", coordinator=True, new=True)).replaced
+        assert found.is_stated_new
+
+    @pytest.mark.parametrize("is_new", [False, True])
+    def test_is_meant_where_all_that_starts_empty_is_stated_new(self, *, is_new: bool) -> None:
+        """Nothing else says so."""
+        state = {"id": "SourceReaderState", "redistribution": "split", "new": is_new}
+        wanted = declared("kafka", coordinator=True, new=True) | {"operator_states": [state]}
+        assert comparison([self.OLD], wanted).replaced[0].is_stated_new is is_new
 
     def test_by_one_that_keeps_other_keyed_state(self) -> None:
         """Any two operators that share nothing, if both keep something."""
@@ -142,8 +153,6 @@ class TestAnOperatorReplacedUnderTheSameUid:
     [
         {"keyed_states": None, "keyed_unknown": "no meta file"},
         {"keyed_unknown": "one of two meta files"},
-        {"keyed_states": (), "raw_operator_bytes": 1},
-        {"raw_keyed_bytes": 1},
     ],
 )
 def test_what_has_no_known_name_is_neither_claimed_nor_unclaimed(unknown) -> None:
@@ -155,11 +164,69 @@ def test_what_has_no_known_name_is_neither_claimed_nor_unclaimed(unknown) -> Non
     assert [each.operator.uid for each in found.uncompared] == ["a"]
 
 
-def test_a_keyed_state_of_unknown_type_is_compared_by_name_alone() -> None:
-    """Nothing is guessed."""
-    found = comparison([operator("a", keyed={"s": "unknown"})], declared("a", keyed={"s": "map"}))
+@pytest.mark.parametrize(
+    ("unknown", "words"),
+    [
+        ({"has_raw_operator": True}, "raw operator state"),
+        ({"has_raw_keyed": True}, "raw keyed state"),
+        ({"keyed": {"s": "unknown"}}, "the type of keyed state 's'"),
+    ],
+)
+def test_what_can_hide_no_name_is_told_and_leaves_the_answer_complete(unknown, words) -> None:
+    """Raw state of any size, and a state of unknown type, which is compared by name alone."""
+    found = comparison([operator("a", **unknown)], declared("a", keyed=unknown_as_map(unknown)))
     assert found.is_clean
-    assert not found.is_complete
+    assert found.is_complete
+    assert [each.why.startswith(words) for each in found.uncompared] == [True]
+
+
+def unknown_as_map(stored):
+    """Return the keyed states, declared."""
+    return dict.fromkeys(stored.get("keyed", ()), "map")
+
+
+class TestAMissingState:
+    """Declared, and the stored operator lacks it."""
+
+    STORED = operator("a", {"bc": "broadcast", "list": "split"}, {"newest": "value"})
+
+    def missing(self, *, states=None, keyed=None, stored=STORED):
+        """Return the comparison, and kind, state and nearest of what is missing."""
+        wanted = {"bc": "broadcast", "list": "split"} if states is None else states
+        found = comparison([stored], declared("a", wanted, keyed or {"newest": "value"}))
+        return found, [(each.kind.value, each.state, each.nearest) for each in found.missing]
+
+    def test_may_be_a_stored_one_under_another_name(self) -> None:
+        """The nearest that nobody declares is named."""
+        found, missing = self.missing(states={"bcx": "broadcast", "list": "split"})
+        assert missing == [("operator_state", "bcx", "bc")]
+        assert found.misnamed_states == found.missing
+        found, missing = self.missing(keyed={"newer": "value"})
+        assert missing == [("keyed_state", "newer", "newest")]
+        assert found.misnamed_states == found.missing
+
+    def test_is_new_where_none_of_its_kind_is_left_over(self) -> None:
+        """Or where that is said."""
+        found, missing = self.missing(states={"bc": "broadcast", "list": "split", "bcx": "split"})
+        assert missing == [("operator_state", "bcx", None)]
+        assert not found.misnamed_states
+        found, missing = self.missing(states={"bc": "broadcast"}, keyed={"newest": "value"})
+        assert (missing, found.misnamed_states) == ([], ())
+        found, _ = self.missing(states={"bc": "broadcast"}, keyed=FULL["keyed"])
+        assert [each.state for each in found.missing] == ["recent"]
+        assert not found.misnamed_states
+
+    def test_that_is_stated_new_is_no_slip_of_the_pen(self) -> None:
+        """The next file says so."""
+        new = {"id": "bcx", "redistribution": "broadcast", "new": True}
+        found = comparison([self.STORED], declared("a") | {"operator_states": [new]})
+        assert [each.is_stated_new for each in found.missing] == [True]
+        assert not found.misnamed_states
+
+    def test_is_not_told_of_keyed_state_where_names_are_unknown(self) -> None:
+        """It may be among them."""
+        stored = replace(self.STORED, keyed_unknown="unreadable")
+        assert self.missing(keyed={"newer": "value"}, stored=stored)[1] == []
 
 
 def test_a_declared_operator_that_is_not_there_is_told_with_the_nearest() -> None:

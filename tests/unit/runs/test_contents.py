@@ -316,6 +316,18 @@ def test_operator_states_are_known_without_their_file() -> None:
     assert (state.name, state.partitions, state.bytes, state.serializer) == ("split", 1, None, None)
 
 
+def test_raw_state_of_unknown_size_is_there_all_the_same() -> None:
+    """Nobody may conclude from its bytes that there is none."""
+    raw = model.Subtask(index=0, raw_keyed=full(file("raw", -1), 0))
+    contents = held(raw, read=None)
+    assert (contents.raw_keyed_bytes, contents.has_raw_keyed) == (0, True)
+    assert not contents.has_raw_operator
+    raw = model.Subtask(index=0, raw_operator=operator_handle(file("raw", -1), split=(0,)))
+    contents = held(raw, read=None)
+    assert (contents.raw_operator_bytes, contents.has_raw_operator) == (0, True)
+    assert not contents.has_raw_keyed
+
+
 def test_bytes_are_counted_once_and_by_what_they_are() -> None:
     """Channels share a file, subtasks a segment; blobs inside the metadata are never shared."""
     channel = handles.ChannelHandle(
@@ -337,6 +349,7 @@ def test_bytes_are_counted_once_and_by_what_they_are() -> None:
     assert contents.channel_bytes == 90
     assert contents.raw_keyed_bytes == len(HEADER)
     assert contents.raw_operator_bytes == 10
+    assert (contents.has_raw_operator, contents.has_raw_keyed) == (True, True)
     assert contents.coordinator_bytes == 3
     assert contents.inline_bytes == 13
 

@@ -81,6 +81,14 @@ WRONG = {
         f"version: 1\noperators: [{{uid: a, operator_states: [{SPLIT}, {SPLIT}]}}]",
         "operator state 'x' is declared twice",
     ),
+    "a keyed state without a name": (
+        "version: 1\noperators: [{uid: a, keyed_states: [{id: '', type: map}]}]",
+        "operators.0.keyed_states.0.id: ",
+    ),
+    "an operator state without a name": (
+        "version: 1\noperators: [{uid: a, operator_states: [{id: '', redistribution: split}]}]",
+        "operators.0.operator_states.0.id: ",
+    ),
     "timers": (
         "version: 1\noperators: [{uid: a, keyed_states: [{id: _timer_state/e, type: map}]}]",
         "a timer of Flink's own",
@@ -134,9 +142,10 @@ def test_the_example_says_what_it_says(tmp_path) -> None:
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
 STATES = st.builds(
     KeyedState,
-    id=TEXTS.filter(lambda text: not text.startswith("_timer_state/")),
+    id=TEXTS.filter(lambda text: text and not text.startswith("_timer_state/")),
     type=st.sampled_from(KeyedStateType),
     serializer=st.none() | TEXTS,
+    new=st.booleans(),
 )
 OPERATORS = st.builds(
     OperatorDeclaration,
@@ -144,7 +153,12 @@ OPERATORS = st.builds(
     id=st.none() | st.text("0123456789abcdef", min_size=32, max_size=32),
     keyed_states=st.lists(STATES, max_size=3, unique_by=lambda each: each.id).map(tuple),
     operator_states=st.lists(
-        st.builds(OperatorState, id=TEXTS, redistribution=st.sampled_from(Redistribution)),
+        st.builds(
+            OperatorState,
+            id=TEXTS.filter(bool),
+            redistribution=st.sampled_from(Redistribution),
+            new=st.booleans(),
+        ),
         max_size=3,
         unique_by=lambda each: each.id,
     ).map(tuple),

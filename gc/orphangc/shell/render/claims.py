@@ -14,6 +14,7 @@ from orphangc.flink.comparison import (
     AbsentOperator,
     ChangedState,
     Comparison,
+    MissingState,
     ReplacedOperator,
     Unclaimed,
     Uncompared,
@@ -25,7 +26,7 @@ __all__ = ["claims_document", "claims_tables", "claims_warnings"]
 
 
 def claims_document(claims: Claims) -> dict[str, Any]:
-    """Return everything that was found; ``complete`` is false where something was unknown."""
+    """Return everything that was found; ``complete`` is false where names could not be read."""
     found = claims.comparison
     return {
         "checkpoint": str(claims.checkpoint),
@@ -36,6 +37,7 @@ def claims_document(claims: Claims) -> dict[str, Any]:
         "replaced": [asdict(each) for each in found.replaced],
         "not_compared": [asdict(each) for each in found.uncompared],
         "absent": [asdict(each) for each in found.absent],
+        "missing": [asdict(each) for each in found.missing],
         "complete": found.is_complete,
         "pruned": None if claims.pruned_to is None else _pruned(claims),
     }
@@ -60,7 +62,7 @@ def claims_tables(claims: Claims) -> list[RenderableType]:
     """Return the same as tables and lines for people; warnings are not among them."""
     found = claims.comparison
     if not found.unclaimed:
-        shown: list[RenderableType] = [Text(f"{_head(claims)}: no state is unclaimed")]
+        shown: list[RenderableType] = [Text(f"{_head(claims)}: {_none(found)}")]
     else:
         shown = [Text(f"{_head(claims)}: {_sum(found)}"), _table(found.unclaimed)]
     if claims.pruned_to is not None:
@@ -73,6 +75,10 @@ def claims_tables(claims: Claims) -> list[RenderableType]:
             )
         )
     return shown
+
+
+def _none(found: Comparison) -> str:
+    return "no state is unclaimed" + ("" if found.is_complete else " as far as could be read")
 
 
 def _head(claims: Claims) -> str:
@@ -106,10 +112,13 @@ def claims_warnings(claims: Claims) -> list[str]:
         *map(_replaced, found.replaced),
         *map(_changed, found.changed),
         *map(_absent, found.absent),
+        *map(_missing, found.missing),
         *map(_uncompared, found.uncompared),
     ]
     if found.unclaimed:
         lines.append(f"{_sum(found)}: {_head(claims)}")
+    elif not found.is_complete:
+        lines.append(f"whether more is unclaimed cannot be known: {_head(claims)}: {_none(found)}")
     if claims.pruned_to is not None:
         lines.append(_leaning(claims))
     return lines
@@ -146,6 +155,15 @@ def _absent(each: AbsentOperator) -> str:
     hint = f"; did you mean {visible(each.nearest)}?" if each.nearest else ""
     new = ", as is said of it" if each.is_stated_new else f"{hint}"
     return f"declared operator {visible(each.label)} ({each.id}) is not in the checkpoint{new}"
+
+
+def _missing(each: MissingState) -> str:
+    hint = f"; did you mean {visible(each.nearest)}?" if each.nearest else ""
+    new = ", as is said of it" if each.is_stated_new else hint
+    return (
+        f"declared {each.kind.replace('_', ' ')} {visible(each.state)} of operator"
+        f" {visible(each.operator.label)} is not in the checkpoint{new}"
+    )
 
 
 def _uncompared(each: Uncompared) -> str:
