@@ -15,7 +15,7 @@ _SLOW = [HealthCheck.too_slow]  # two shared cores say nothing of the code
 
 settings.register_profile("dev", max_examples=60, deadline=None, suppress_health_check=_SLOW)
 settings.register_profile(
-    "ci", max_examples=200, deadline=None, suppress_health_check=_SLOW, print_blob=True
+    "ci", max_examples=120, deadline=None, suppress_health_check=_SLOW, print_blob=True
 )
 settings.register_profile(
     "nightly", max_examples=10_000, deadline=None, suppress_health_check=_SLOW, print_blob=True
