@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from orphangc.core.names import Place
+from orphangc.core.names import Place, place_of_folder
 from orphangc.core.uris import Location
 
-__all__ = ["Owners"]
+__all__ = ["Owners", "job_directory_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +34,11 @@ class Owners:
             directory = self.base.child(place.job_directory)
             self._known[known] = self.keys.get(directory) or place.job_id or str(directory)
         return self._known[known]
+
+
+def job_directory_of(folder: Location) -> Location | None:
+    """Return the job directory that a folder lies in by its path alone, ``None`` if in none."""
+    place = place_of_folder(folder.path.lstrip("/"))
+    if not place.job_directory or not place.job_id:
+        return None
+    return folder.top.child(place.job_directory)

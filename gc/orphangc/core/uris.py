@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 __all__ = ["Alias", "Location", "canonical", "parse_alias", "place_of"]
@@ -60,6 +60,24 @@ class Location:
     def name(self) -> str:
         """Return the last part of the path."""
         return self.path.rpartition("/")[2]
+
+    @property
+    def top(self) -> Location:
+        """Return the place that holds everything of the same authority."""
+        return Location(self.scheme, self.authority, "/")
+
+    @property
+    def parent(self) -> Location:
+        """Return the folder that this place lies in; the top's is the top."""
+        return Location(self.scheme, self.authority, self.path.rpartition("/")[0] or "/")
+
+    def upwards(self) -> Iterator[Location]:
+        """Yield this place, and every folder that it lies in, up to the top."""
+        place = self
+        while place.path != "/":
+            yield place
+            place = place.parent
+        yield place
 
 
 @dataclass(frozen=True, slots=True)

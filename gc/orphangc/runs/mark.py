@@ -235,13 +235,7 @@ def _strangers(
 
 def owner_of(folder: Location, owners: Mapping[Location, str]) -> str | None:
     """Return the job key of the directory that a folder lies in, the innermost one."""
-    place = folder
-    while place not in owners:
-        parent = place.path.rpartition("/")[0] or "/"
-        if parent == place.path:
-            return None
-        place = Location(place.scheme, place.authority, parent)
-    return owners[place]
+    return next((owners[place] for place in folder.upwards() if place in owners), None)
 
 
 def with_surveys(

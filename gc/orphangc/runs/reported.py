@@ -56,5 +56,5 @@ def _place_named(path: str, settings: StorageRootSettings) -> Location:
     if place.scheme == "file" and ":" not in path and canonical(settings.root).scheme != "file":
         raise ValueError(f"{path!r} names no file system: say with --alias what it means")
     if place.name == METADATA_NAME:
-        return Location(place.scheme, place.authority, place.path.rpartition("/")[0] or "/")
+        return place.parent
     return place

@@ -12,6 +12,7 @@ from orphangc.core.judge import Judgement
 from orphangc.core.looks import LookPart
 from orphangc.core.model import ForeignKind, JobState
 from orphangc.core.names import METADATA_NAME, place_of_folder
+from orphangc.core.owners import job_directory_of
 from orphangc.core.self_sustained import Stand, Weigh, looks_of, stand_of
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Location
@@ -176,18 +177,8 @@ def _home(
     folder: Location, owners: Mapping[Location, str], snapshots: Mapping[Location, Root]
 ) -> Location:
     """Return the snapshot, the job directory, or for want of both the folder that a file is in."""
-    place = folder
-    while True:
-        if place in snapshots or place in owners:
-            return place
-        parent = place.path.rpartition("/")[0] or "/"
-        if parent == place.path:
-            break
-        place = Location(place.scheme, place.authority, parent)
-    told = place_of_folder(folder.path.lstrip("/"))
-    if not told.job_directory or not told.job_id:
-        return folder
-    return Location(folder.scheme, folder.authority, "/").child(told.job_directory)
+    known = (place for place in folder.upwards() if place in snapshots or place in owners)
+    return next(known, None) or job_directory_of(folder) or folder
 
 
 def _directory(place: Location, surroundings: Surroundings) -> Foreign:

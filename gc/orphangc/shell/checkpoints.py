@@ -17,7 +17,6 @@ from orphangc.flink.model import Metadata
 from orphangc.ports import Storage
 from orphangc.runs.contents import contents_of
 from orphangc.runs.roots import MAX_METADATA_BYTES
-from orphangc.shell.compose import parent_of
 from orphangc.shell.places import located
 
 __all__ = ["Checkpoint", "StateFiles", "read_checkpoint"]
@@ -92,7 +91,7 @@ class StateFiles:
             raise SettingsError(str(err)) from err
         if (place.scheme, place.authority) != (self._home.scheme, self._home.authority):
             raise SettingsError("not in the checkpoint's own storage; --alias can say where")
-        storage = self._storage(parent_of(place))
+        storage = self._storage(place.parent)
         return storage.part(ObjectKey(place.name), start=start, size=size)
 
     def _storage(self, folder: Location) -> Storage:
@@ -114,7 +113,7 @@ def _opened(folder: Location) -> Storage | OrphanGcError:
 
 def _read(place: Location) -> tuple[Location, bytes]:
     """Return a checkpoint's folder and its metadata: of a folder, or of a file of any name."""
-    folder, name = parent_of(place), place.name
+    folder, name = place.parent, place.name
     storage = open_storage(folder)
     data = (
         storage.read(ObjectKey(name), max_bytes=MAX_METADATA_BYTES)

@@ -50,7 +50,6 @@ __all__ = [
     "open_exports",
     "opened",
     "outside_elsewhere",
-    "parent_of",
     "roots_now",
     "state_of",
 ]
@@ -59,12 +58,6 @@ REST_TIMEOUT = timedelta(seconds=30)
 _STREAMS = 32
 _ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_PROFILE", "FSSPEC_S3_ENDPOINT_URL")
 """Variables that make one URI mean another storage."""
-
-
-def parent_of(place: Location) -> Location:
-    """Return the folder that a place lies in."""
-    path = place.path.rpartition("/")[0] or "/"
-    return Location(place.scheme, place.authority, path)
 
 
 def default_state(root: Location) -> Location:
@@ -102,7 +95,7 @@ def load_snapshots(sources: Sequence[str]) -> list[RegistrySnapshot]:
 
 
 def _load(place: Location) -> Iterator[RegistrySnapshot]:
-    storage = open_storage(parent_of(place))
+    storage = open_storage(place.parent)
     keys = [ObjectKey(place.name)]
     folder = storage.folder("")
     if place.name in folder.folders:
@@ -142,7 +135,7 @@ def open_exports(sources: Sequence[str]) -> list[ExporterFolder]:
 
 
 def _folders_beside(place: Location) -> tuple[str, ...]:
-    return open_storage(parent_of(place)).folder("").folders
+    return open_storage(place.parent).folder("").folders
 
 
 @dataclass(frozen=True, slots=True)

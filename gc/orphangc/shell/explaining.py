@@ -13,12 +13,12 @@ from rich.text import Text
 
 from orphangc.adapters.plan_files import PlanDirectory
 from orphangc.core.model import ObjectKey
-from orphangc.core.names import place_of_folder
+from orphangc.core.owners import job_directory_of
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Location, canonical
 from orphangc.errors import SettingsError
 from orphangc.runs.explain import OneVerdict, explain
-from orphangc.shell.compose import parent_of, roots_now, state_of
+from orphangc.shell.compose import roots_now, state_of
 from orphangc.shell.options import settings_from
 from orphangc.shell.places import located
 from orphangc.shell.planning import cycle_of
@@ -98,13 +98,10 @@ def _root_of(key: str) -> str:
         SettingsError: The object lies in no job directory.
 
     """
-    place = located(key)
-    folder = parent_of(place)
-    inside = place_of_folder(folder.path.lstrip("/"))
-    if not inside.job_directory or not inside.job_id:
+    directory = job_directory_of(located(key).parent)
+    if directory is None:
         raise SettingsError(f"{key} lies in no job directory: give --plan or --root")
-    top = place.__class__(place.scheme, place.authority, "/")
-    return str(parent_of(top.child(inside.job_directory)))
+    return str(directory.parent)
 
 
 def explanation_tables(document: dict[str, Any]) -> list[RenderableType]:

@@ -28,7 +28,7 @@ from orphangc.ports import Storage
 from orphangc.runs.export import derive_snapshot
 from orphangc.runs.roots import RootReader
 from orphangc.shell.clock import now
-from orphangc.shell.compose import REST_TIMEOUT, parent_of
+from orphangc.shell.compose import REST_TIMEOUT
 from orphangc.shell.options import settings_from
 from orphangc.shell.places import check_outside, located
 
@@ -109,7 +109,7 @@ def show_snapshot(file: str) -> dict[str, Any]:
 
     """
     place = located(file)
-    data = open_storage(parent_of(place)).read(ObjectKey(place.name), max_bytes=MAX_SNAPSHOT_BYTES)
+    data = open_storage(place.parent).read(ObjectKey(place.name), max_bytes=MAX_SNAPSHOT_BYTES)
     if data is None:
         raise StorageUnreachableError(f"{place} does not exist")
     try:

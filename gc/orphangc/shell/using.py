@@ -16,6 +16,7 @@ from orphangc.core.file_names import FileNames
 from orphangc.core.gate import ClusterFacts
 from orphangc.core.model import ObjectKey
 from orphangc.core.names import METADATA_NAME, place_of_folder
+from orphangc.core.owners import job_directory_of
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Location, canonical
 from orphangc.errors import ExitCode, RefusedError, SettingsError
@@ -26,7 +27,7 @@ from orphangc.runs.roots import RootReader, RootsRead
 from orphangc.runs.users import Snapshot, User, Users, users_of
 from orphangc.runs.weighing import Weighing
 from orphangc.shell.clock import now
-from orphangc.shell.compose import REST_TIMEOUT, parent_of
+from orphangc.shell.compose import REST_TIMEOUT
 from orphangc.shell.options import settings_from
 from orphangc.shell.places import absolute
 from orphangc.shell.render.words import human_bytes, visible
@@ -107,15 +108,14 @@ def _root_of(snapshot: str) -> str:
         place = canonical(snapshot)
     except ValueError as err:
         raise SettingsError(str(err)) from err
-    inside = place_of_folder(place.path.lstrip("/"))
-    if not inside.job_directory or not inside.job_id:
+    directory = job_directory_of(place)
+    if directory is None:
         raise SettingsError(f"{snapshot} lies in no job directory: name the storage roots to read")
-    top = Location(place.scheme, place.authority, "/")
-    return str(parent_of(top.child(inside.job_directory)))
+    return str(directory.parent)
 
 
 def _read_snapshot(place: Location, reader: RootReader) -> Snapshot:
-    storage = open_storage(parent_of(place))
+    storage = open_storage(place.parent)
     listed = storage.folder(place.name)
     if not listed.objects:
         raise SettingsError(f"{place} holds no file: there is no snapshot")

@@ -206,3 +206,12 @@ def test_an_alias_that_is_none_is_refused(text: str) -> None:
     """A misspelt alias would make live files look foreign."""
     with pytest.raises(ValueError, match=r"alias|neither"):
         parse_alias(text)
+
+
+def test_the_folders_that_a_place_lies_in_end_at_the_top() -> None:
+    """Innermost first, and the place itself before them."""
+    place = canonical("s3://bucket/a/b")
+    shown = [str(each) for each in place.upwards()]
+    assert shown == ["s3://bucket/a/b", "s3://bucket/a", "s3://bucket/"]
+    assert place.parent.parent == place.top == place.top.parent
+    assert list(place.top.upwards()) == [place.top]

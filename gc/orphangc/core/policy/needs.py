@@ -16,7 +16,7 @@ from orphangc.core.run_record import RunMode
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Location, canonical
 
-__all__ = ["JOB_ID_LENGTH", "Area", "Need", "Purpose", "Right", "needs_of", "parent_of"]
+__all__ = ["JOB_ID_LENGTH", "Area", "Need", "Purpose", "Right", "needs_of"]
 
 JOB_ID_LENGTH = 32
 _MANIFEST = "manifest.json"
@@ -99,11 +99,6 @@ def needs_of(
     )
 
 
-def parent_of(place: Location) -> Location:
-    """Return the folder that a place lies in."""
-    return Location(place.scheme, place.authority, place.path.rpartition("/")[0] or "/")
-
-
 def _looks(place: Location) -> Iterator[Need]:
     """Yield what finding and reading roots takes: state itself is never read."""
     yield Need(right=Right.LIST, area=Area.BELOW, place=place, purpose=Purpose.LOOK)
@@ -116,7 +111,7 @@ def _registry(place: Location) -> Iterator[Need]:
     Which of the three it is shows in the folder around it.
     """
     purpose = Purpose.REGISTRY
-    yield Need(right=Right.LIST, area=Area.FOLDER, place=parent_of(place), purpose=purpose)
+    yield Need(right=Right.LIST, area=Area.FOLDER, place=place.parent, purpose=purpose)
     for area in (Area.ITSELF, Area.BELOW):
         yield Need(right=Right.LIST, area=area, place=place, purpose=purpose)
         yield Need(right=Right.READ, area=area, place=place, purpose=purpose)
@@ -132,9 +127,9 @@ def _inventory(settings: StorageRootSettings) -> Iterator[Need]:
         return
     place = canonical(settings.inventory)
     if place.name == _MANIFEST:
-        place = parent_of(place)
+        place = place.parent
     if report_time(place.name):
-        place = parent_of(place)
+        place = place.parent
     for right in (Right.LIST, Right.READ):
         yield Need(right=right, area=Area.BELOW, place=place, purpose=Purpose.INVENTORY)
 
