@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -94,6 +95,25 @@ def _print(tables: list[RenderableType]) -> None:
     console = Console(soft_wrap=False, width=None if sys.stdout.isatty() else 120)
     for table in tables:
         console.print(table)
+
+
+def _show(
+    output: o.Output | None, document: Any, shown: Callable[[], list[RenderableType]]
+) -> None:
+    """Print a document as JSON or, where a person looks, what is shown of it."""
+    if _is_json(output):
+        _print_json(document)
+    else:
+        _print(shown())
+
+
+def _end(code: ExitCode, why: str | None = None) -> None:
+    """End with a code other than "done", after saying why."""
+    if code is ExitCode.DONE:
+        return
+    if why is not None:
+        complain(why)
+    raise typer.Exit(code)
 
 
 def _is_json(output: o.Output | None) -> bool:
@@ -219,10 +239,7 @@ def sweep(
         "stopped": result.stopped,
         "exit_code": int(result.exit_code),
     }
-    if _is_json(output):
-        _print_json(outcome)
-    else:
-        _print(tables.outcome_tables(outcome))
+    _show(output, outcome, lambda: tables.outcome_tables(outcome))
     if result.exit_code is not ExitCode.DONE:
         raise typer.Exit(result.exit_code)
 
@@ -311,10 +328,7 @@ def explain(  # noqa: PLR0913 - one parameter an option
         "state": state,
     }
     document = explaining.explain_key(key, plan_folder=plan, root=root, values=values)
-    if _is_json(output):
-        _print_json(document)
-    else:
-        _print(explaining.explanation_tables(document))
+    _show(output, document, lambda: explaining.explanation_tables(document))
 
 
 @app.command(
@@ -376,10 +390,7 @@ def extract(
     index = extracting.extract_state(
         checkpoint, operator=operator, state=state, subtask=subtask, out=out, alias=alias or ()
     )
-    if _is_json(output):
-        _print_json(index)
-    else:
-        _print(extracting.extracted_tables(index))
+    _show(output, index, lambda: extracting.extracted_tables(index))
 
 
 @app.command(
@@ -450,10 +461,7 @@ def registry_export(
 
 
 def _show_snapshot(document: dict[str, Any], output: o.Output | None) -> None:
-    if _is_json(output):
-        _print_json(document)
-    else:
-        _print(exporting.snapshot_tables(document))
+    _show(output, document, lambda: exporting.snapshot_tables(document))
 
 
 @registry.command("show", epilog="Example: orphangc registry show snapshot.jsonl")
@@ -511,14 +519,8 @@ def self_sustained(  # noqa: PLR0913 - one parameter an option
     for name in ("job", "snapshot", "wait", "output"):
         del values[name]
     document = self_sustaining.self_sustained(values, job=job, snapshot=snapshot, wait=wait)
-    if _is_json(output):
-        _print_json(document)
-    else:
-        _print(self_sustaining.look_tables(document))
-    code = self_sustaining.exit_code(document)
-    if code is not ExitCode.DONE:
-        complain(document["why"])
-        raise typer.Exit(code)
+    _show(output, document, lambda: self_sustaining.look_tables(document))
+    _end(self_sustaining.exit_code(document), document["why"])
 
 
 @app.command(
@@ -554,14 +556,8 @@ def users_of(  # noqa: PLR0913 - one parameter an option
     for name in ("snapshot", "roots", "output"):
         del values[name]
     document = using.find_users(snapshot, roots or (), values)
-    if _is_json(output):
-        _print_json(document)
-    else:
-        _print(using.user_tables(document))
-    code = using.exit_code(document)
-    if code is not ExitCode.DONE:
-        complain(document["statement"])
-        raise typer.Exit(code)
+    _show(output, document, lambda: using.user_tables(document))
+    _end(using.exit_code(document), document["statement"])
 
 
 @app.command(epilog="Example: orphangc undelete plan-1")
@@ -588,13 +584,8 @@ def doctor(
 ) -> None:
     """Check settings, permissions, clocks and Flink's REST API before anything runs."""
     findings = diagnosing.diagnose(config)
-    if _is_json(output):
-        _print_json(findings)
-    else:
-        _print(diagnosing.finding_tables(findings))
-    worst = diagnosing.exit_code(findings)
-    if worst is not ExitCode.DONE:
-        raise typer.Exit(worst)
+    _show(output, findings, lambda: diagnosing.finding_tables(findings))
+    _end(diagnosing.exit_code(findings))
 
 
 @app.command(
@@ -624,10 +615,7 @@ def policy(  # noqa: PLR0913 - one parameter an option
     made = policing.make_policy(
         provider, values, config=config, mode=mode, may_undelete=undelete, partition=partition
     )
-    if _is_json(output):
-        _print_json(made.document)
-    else:
-        _print(policing.policy_tables(made))
+    _show(output, made.document, lambda: policing.policy_tables(made))
     sys.stderr.writelines(f"note: {note}\n" for note in made.notes)
 
 
