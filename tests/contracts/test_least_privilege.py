@@ -194,6 +194,10 @@ def test_whoever_may_delete_orphans_may_do_nothing_else(limited) -> None:
     assert limited.is_refused(
         "put_bucket_versioning", VersioningConfiguration={"Status": "Enabled"}
     )
+    for action in ("put_object", "get_object", "delete_object"):
+        assert limited.is_refused(action, "state-of-others/1", Bucket=limited.state.bucket), action
+    for near in ("", "stat", "state-of-others/"):
+        assert limited.is_refused("list_objects_v2", Bucket=limited.state.bucket, Prefix=near), near
     assert not limited.is_refused("list_objects_v2", Prefix=prefix)
     assert not limited.is_refused("delete_object", prefix + live)
 

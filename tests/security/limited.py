@@ -17,11 +17,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from botocore.session import get_session
 
 from commands.helpers import Ran, run
 from inventory_reports import PLAIN
 from orphangc.adapters.flink_rest import FlinkRest
 from orphangc.adapters.inventory_files import current_objects
+from orphangc.adapters.s3_pages import read_page
+from orphangc.adapters.s3_parsed_pages import parse_page
 from orphangc.core.inventory import FileFormat, Manifest
 from orphangc.errors import OrphanGcError
 from rest_server import RestServer, send
@@ -111,6 +114,39 @@ def _answers(_: Path) -> Iterator[tuple[str, Callable[[], str]]]:
         yield f"answer: {name}", asked
 
 
+_ENTITIES = {
+    "entities of entities": '<!ENTITY a0 "xxxxxxxxxx">'
+    + "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10)),
+    "one entity again and again": f'<!ENTITY a9 "{"x" * 100_000}">',
+    "a file of this machine": '<!ENTITY a9 SYSTEM "file:///etc/passwd">',
+    "a document of elsewhere": '<!ENTITY a9 SYSTEM "http://127.0.0.1:9/x">',
+    "parameters": '<!ENTITY % p SYSTEM "file:///etc/passwd"> %p; <!ENTITY a9 "x">',
+}
+
+
+def _pages(_: Path) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Yield pages of a listing that mean more than they say, or something of this machine."""
+    deep = "<a>" * 100_000 + "</a>" * 100_000
+    bodies = {
+        name: f"<!DOCTYPE r [{entities}]><ListBucketResult><IsTruncated>false</IsTruncated>"
+        f"<Contents><Key>{'&a9;' * 20_000}</Key><Size>1</Size>"
+        "<LastModified>2026-11-21T17:55:59.000Z</LastModified></Contents></ListBucketResult>"
+        for name, entities in _ENTITIES.items()
+    }
+    bodies["elements in elements"] = f"<ListBucketResult>{deep}</ListBucketResult>"
+    shape = get_session().get_service_model("s3").operation_model("ListObjectsV2").output_shape
+    for name, body in bodies.items():
+
+        def read(body: bytes = body.encode()) -> str:
+            try:
+                page = read_page(body, "") or parse_page(body, "", shape)
+            except OrphanGcError as err:
+                return f"told: {str(err)[:300]}"
+            return f"{page.objects.num_rows} rows"
+
+        yield f"page: {name}", read
+
+
 def _inventories(folder: Path) -> Iterator[tuple[str, Callable[[], str]]]:
     """Yield data files of two kilobytes that stand for gigabytes."""
     rows, path = 60_000, folder / "data"
@@ -171,7 +207,7 @@ def _peak_megabytes() -> int:
 def main(folder: Path) -> None:
     """Try every case."""
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
-    for kind in (_configurations, _documents, _answers, _inventories):
+    for kind in (_configurations, _documents, _answers, _pages, _inventories):
         for name, tried in kind(folder):
             try:
                 ended = tried()

@@ -18,7 +18,7 @@ MOST_MEGABYTES = 800
 
 
 def test_no_input_takes_all_memory_or_ends_in_a_traceback(tmp_path, record_property) -> None:
-    """Configuration, plan, snapshot, REST answer and inventory, in a process with a limit."""
+    """Configuration, plan, snapshot, REST answer, page and inventory, in a limited process."""
     work = tmp_path / "work"
     work.mkdir()
     (tmp_path / "beside").write_text("untouched")
@@ -34,7 +34,7 @@ def test_no_input_takes_all_memory_or_ends_in_a_traceback(tmp_path, record_prope
         stdin=subprocess.DEVNULL,
     )
     found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert (done.returncode, len(found)) == (0, 29), done.stderr[-2000:]
+    assert (done.returncode, len(found)) == (0, 35), done.stderr[-2000:]
     wrong = [each for each in found if not each["ended"].startswith("told: ")]
     assert wrong == []
     assert max(each["megabytes"] for each in found) < MOST_MEGABYTES

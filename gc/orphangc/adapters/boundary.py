@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 
+from orphangc.core.redaction import redacted
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
 
@@ -24,19 +24,6 @@ __all__ = [
 ]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-_SECRETS = (
-    (re.compile(r"//[^/@\s]+@"), "//"),
-    (
-        re.compile(
-            r"(?i)\b(AWSAccessKeyId|Signature|Credential|Expires|X-Amz-[A-Za-z-]+|sig|token"
-            r"|password|secret)=[^&\s\"'<>,]+"
-        ),
-        r"\1=***",
-    ),
-    (re.compile(r"\b(AKIA|ASIA)[A-Z0-9]{12,}\b"), "***"),
-)
-
 
 _LONGEST_LINE = 300
 
@@ -70,9 +57,7 @@ def to_microseconds(when: object) -> int | None:
 
 def one_line(err: object) -> str:
     """Return what an error says in one short line, without credentials."""
-    text = " ".join(str(err).split()) or type(err).__name__
-    for pattern, replacement in _SECRETS:
-        text = pattern.sub(replacement, text)
+    text = redacted(" ".join(str(err).split())) or type(err).__name__
     return text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 1] + "…"
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 import structlog
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from orphangc.core.ranges import KeyRange, gaps
 from orphangc.errors import SettingsError
@@ -60,7 +60,7 @@ class _Header(_Line):
     root: str
     tool_version: str
     fingerprint: str
-    started_at: datetime | None = Field(strict=False)
+    started_at: AwareDatetime | None = Field(strict=False)
 
 
 class FinishedPart(_Line):

@@ -120,6 +120,8 @@ def outcome_rows(folder: Path) -> Iterator[pa.RecordBatch]:
     for path in sorted(folder.glob("outcomes*.parquet")):
         try:
             with pq.ParquetFile(path) as file:
-                yield from file.iter_batches()
+                for batch in file.iter_batches():
+                    batch.validate(full=True)  # a damaged text may be no UTF-8
+                    yield batch
         except (OSError, ValueError) as err:
             raise SettingsError(f"{path} cannot be read: {err}") from err

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 from orphangc.core.model import ForeignKind
 
@@ -72,10 +72,10 @@ class RememberedLook(LookPart):
 
     """
 
-    at: datetime
-    since: datetime
+    at: AwareDatetime
+    since: AwareDatetime
     since_checkpoint_id: int | None = None
-    confirmed_at: datetime | None = None
+    confirmed_at: AwareDatetime | None = None
 
     @property
     def answer(self) -> bool | None:

@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from orphangc.core.looks import RememberedLook
 from orphangc.core.model import Action, JobState, Mode, Outcome
@@ -87,7 +87,7 @@ class PhaseRecord(_Part):
 
     phase: Phase
     result: RunResult
-    started_at: datetime
+    started_at: AwareDatetime
     duration_seconds: float
 
 
@@ -139,7 +139,7 @@ class TombstonesPart(_Part):
 
     objects: int = 0
     bytes: int = 0
-    oldest_at: datetime | None = None
+    oldest_at: AwareDatetime | None = None
     due: tuple[DuePart, ...] = ()
 
 
@@ -177,7 +177,7 @@ class Totals(_Part):
     list_requests: int = 0
     durations: Mapping[str, int] = Field(default_factory=dict)
     duration_seconds: Mapping[str, float] = Field(default_factory=dict)
-    last_success_at: Mapping[str, datetime] = Field(default_factory=dict)
+    last_success_at: Mapping[str, AwareDatetime] = Field(default_factory=dict)
 
 
 class RunRecord(_Part):
@@ -224,8 +224,8 @@ class RunRecord(_Part):
     mode: RunMode
     effective_mode: RunMode
     effective_mode_reason: str | None = None
-    started_at: datetime
-    ended_at: datetime
+    started_at: AwareDatetime
+    ended_at: AwareDatetime
     result: RunResult
     exit_code: int
     error: str | None = None

@@ -82,8 +82,11 @@ def _markers(data: bytes) -> Iterator[pa.RecordBatch]:
         return
     options = pa_json.ParseOptions(explicit_schema=_TOLD_SCHEMA, unexpected_field_behavior="ignore")
     table = pa_json.read_json(io.BytesIO(data), parse_options=options)
-    is_made = pc.and_(pc.equal(table["outcome"], Outcome.DONE), pc.is_valid(table["version_id"]))
-    yield from table.filter(is_made).select(MARKER_SCHEMA.names).cast(MARKER_SCHEMA).to_batches()
+    is_known = pc.and_(pc.is_valid(table["key"]), pc.is_valid(table["version_id"]))
+    is_made = pc.and_(pc.equal(table["outcome"], Outcome.DONE), is_known)
+    made = table.filter(is_made).select(MARKER_SCHEMA.names).cast(MARKER_SCHEMA)
+    made.validate(full=True)  # the parser takes what is no UTF-8, and keys are texts
+    yield from made.to_batches()
 
 
 def json_lines(rows: pa.RecordBatch) -> bytes:

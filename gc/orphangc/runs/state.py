@@ -69,8 +69,11 @@ class RootState:
         data = self.files.read(name) or b""
         if not names[-1].endswith(_digested(data)):
             raise OrphanGcError(f"tombstones in {self.files.location}/{name} are damaged")
-        with pq.ParquetFile(pa.BufferReader(data)) as file:
-            return Tombstones.from_batches(file.iter_batches())
+        try:
+            with pq.ParquetFile(pa.BufferReader(data)) as file:
+                return Tombstones.from_batches(file.iter_batches())
+        except (pa.ArrowException, ValueError, OSError) as err:
+            raise OrphanGcError(f"{self.files.location}/{name} has no tombstones: {err}") from err
 
     def _generations(self) -> list[str]:
         return [n for n in self.files.names(f"{self.folder}/tombstones") if n.endswith(".parquet")]

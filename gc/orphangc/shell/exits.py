@@ -12,6 +12,7 @@ from typing import NoReturn
 from rich.console import Console
 from rich.markup import escape
 
+from orphangc.core.redaction import redacted
 from orphangc.errors import ExitCode, OrphanGcError
 from orphangc.shell.render.words import visible
 
@@ -21,8 +22,8 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 def complain(message: str) -> None:
-    """Say in one line on stderr what went wrong."""
-    line = visible(" ".join(message.split()))
+    """Say in one line on stderr what went wrong, without the credentials of any URL."""
+    line = visible(" ".join(redacted(message).split()))
     Console(stderr=True, soft_wrap=True, highlight=False).print(f"orphangc: {escape(line)}")
 
 

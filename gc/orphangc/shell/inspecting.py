@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from orphangc.core.redaction import redacted
 from orphangc.core.uris import Alias
 from orphangc.errors import ExitCode, OrphanGcError, UnreadableMetadataError
 from orphangc.flink.contents_document import describe_contents
@@ -119,7 +120,11 @@ def _inspected(
 
 
 def _failed(uri: str, err: OrphanGcError) -> dict[str, Any]:
-    return {"directory": absolute(uri), "error": str(err), "exit_code": int(ExitCode.FAILED)}
+    return {
+        "directory": redacted(absolute(uri)),
+        "error": redacted(str(err)),
+        "exit_code": int(ExitCode.FAILED),
+    }
 
 
 def _side(checkpoint: Checkpoint, aliases: tuple[Alias, ...]) -> Side:

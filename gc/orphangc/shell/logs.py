@@ -12,12 +12,14 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, Processor
 
+from orphangc.core.redaction import redacted
 from orphangc.shell.config import LogSettings
 from orphangc.shell.render.words import visible
 
 __all__ = ["always_shown", "configure_logs", "redacted", "run_named"]
 
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s'\"]+@")
+_MAY_HIDE = re.compile("@|=|A[KS]IA")
+"""What a text without secrets mostly lacks: most lines are looked at once."""
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
 
 _run: dict[str, str] = {}
@@ -106,11 +108,6 @@ def _name_run(_: Any, __: str, event: EventDict) -> EventDict:
     return event
 
 
-def redacted(text: str) -> str:
-    """Return a text without the user and password of any URL in it."""
-    return _CREDENTIALS.sub("", text)
-
-
 def _redact(_: Any, __: str, event: EventDict) -> EventDict:
     return {key: _clean(value) for key, value in event.items()}
 
@@ -126,7 +123,7 @@ def _shown(value: Any) -> Any:
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return redacted(value) if "@" in value else value
+        return redacted(value) if _MAY_HIDE.search(value) else value
     if isinstance(value, dict):
         return {key: _clean(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -1,0 +1,94 @@
+"""Whatever stands in a URL that somebody gave: no command says it again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import structlog
+
+from commands.helpers import run
+from orphangc.core.redaction import redacted
+from orphangc.shell.config import LogSettings
+from orphangc.shell.logs import configure_logs
+
+HIDDEN = "p4ssw0rdOfSomebody"
+"""Unlike the suite's other secrets, so that its absence is this test's own."""
+
+URLS = (
+    f"https://me:{HIDDEN}@127.0.0.1:9/x",
+    f"https://127.0.0.1:9/x?sv=2024&sig={HIDDEN}",
+    f"https://127.0.0.1:9/x?X-Amz-Signature={HIDDEN}&X-Amz-Credential={HIDDEN}",
+    f"https://127.0.0.1:9/x?X-Goog-Signature={HIDDEN}",
+    f"https://127.0.0.1:9/x?AWSAccessKeyId={HIDDEN}&Signature={HIDDEN}",
+    f"s3://me:{HIDDEN}@bucket/ck",
+    f"abfs://me:{HIDDEN}@account.dfs.core.windows.net/x",
+    f"http://127.0.0.1:9/?access_token={HIDDEN}",
+    f"http://127.0.0.1:9/x;token={HIDDEN}",
+)
+COMMANDS = (
+    ("plan", "URL"), ("plan", "ROOT", "--flink-rest", "URL"), ("plan", "ROOT", "--state", "URL"),
+    ("plan", "ROOT", "--registry", "URL"), ("plan", "ROOT", "--extra-root", "URL"),
+    ("plan", "ROOT", "--alias", "URL=URL"), ("plan", "ROOT", "--inventory", "URL"),
+    ("inspect", "URL"), ("doctor", "URL"), ("registry", "show", "URL"), ("sweep", "URL"),
+    ("undelete", "URL"), ("policy", "--provider", "aws", "--root", "URL"),
+    ("policy", "--provider", "azure", "--root", "URL"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_no_command_says_a_secret_of_a_url_again(tmp_path, monkeypatch, url: str) -> None:
+    """Not in its answer, its one line on stderr, its steps; whatever it does with the URL."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://me:{HIDDEN}@127.0.0.1:9")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", HIDDEN)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", HIDDEN)
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ck").mkdir()
+    for command in COMMANDS:
+        words = [part.replace("URL", url).replace("ROOT", "ck") for part in command]
+        ran = run(*words)
+        assert HIDDEN not in ran.out + ran.err, command
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or HIDDEN.encode() not in path.read_bytes(), path
+
+
+def _fail(url: str) -> None:
+    raise ValueError(f"cannot ask {url}")
+
+
+@pytest.mark.parametrize("log_format", ["console", "json"])
+@pytest.mark.parametrize("url", URLS)
+def test_no_log_shows_a_secret_of_a_url(capsys, log_format: str, url: str) -> None:
+    """As a value, in a list, in the message of an exception with its traceback."""
+    configure_logs(LogSettings(format=log_format), is_verbose=True)
+    try:
+        _fail(url)
+    except ValueError:
+        structlog.get_logger().exception("asked", url=url, many=[url, {"one": url}])
+    shown = capsys.readouterr().err
+    structlog.reset_defaults()
+    assert "cannot ask" in shown
+    assert HIDDEN not in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s3://bucket/a@b", "abfs://container@account.dfs.core.windows.net/ck", "mail me@host",
+        "/flink/job:1/a@b", "2026-11-20T10:11:12Z by me@host", "the design is = 7",
+        "s3://bucket/ck/?versions", "token is absent", "assigned=7", "file:///a:b/c@d",
+    ],
+)  # fmt: skip
+def test_what_is_no_secret_stays(text: str) -> None:
+    """Names of places are what messages are read for."""
+    assert redacted(text) == text
+
+
+def test_what_is_left_is_a_url_and_is_left_alone_a_second_time() -> None:
+    """Messages go through several hands."""
+    once = redacted(f"GET https://me:{HIDDEN}@h/b?list-type=2&X-Amz-Signature={HIDDEN}&a=b")
+    assert once == "GET https://h/b?list-type=2&X-Amz-Signature=***&a=b"
+    assert redacted(once) == once
+    assert json.loads(redacted(json.dumps({"u": f"http://me:{HIDDEN}@h"}))) == {"u": "http://h"}
