@@ -11,7 +11,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-_ODD = (None, True, -1, 0, 2**63, 2**70, 1e308, "", "x", "\ud800", "/", "a" * 300, [], {}, [[]])
+_ODD = (None, True, -1, 0, 2**63, 2**70, 1e308, "", "x", "\ud800", "/", "a" * 300, [], {}, [[]],
+        "2026-01-01T00:00:00", "2026-01-01T00:00:00+01:00", float("nan"))  # fmt: skip
 """Values that nobody expects where they are put."""
 
 _TEXT = re.compile(rb"[\x20-\x7e]{4,}")

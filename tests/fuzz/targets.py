@@ -1,33 +1,31 @@
-"""Everything that reads what others wrote, with good inputs and the errors that may come out."""
+"""What a run is given: metadata, snapshots, plans, inventories, a configuration."""
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
-from hashlib import sha256
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import md5, sha256
 from pathlib import Path
 from typing import Any
 
 import yaml
-from hypothesis import strategies as st
 
 from builders import JOB, a_snapshot
 from fuzz.mutating import mutated, mutated_json, mutated_values
+from fuzz.target import Target
 from inventory_reports import CSV, PARQUET, a_report, a_row
+from orphangc.adapters.inventory_files import current_objects
 from orphangc.adapters.plan_files import PlanDirectory
-from orphangc.core.inventory import read_manifest
-from orphangc.core.kubernetes_answers import KINDS, kubernetes_facts
+from orphangc.core.inventory import is_checksum_of, read_manifest
 from orphangc.core.plan import Plan
 from orphangc.core.registry import read_snapshot, write_snapshot
-from orphangc.core.rest_answers import JobAnswers, cluster_settings, job_facts, listed_jobs
 from orphangc.core.snapshot import EntryKind, RegistryEntry
-from orphangc.core.zookeeper_nodes import zookeeper_facts
 from orphangc.errors import (
-    OrphanGcError,
     PlanMismatchError,
-    RegistryUnavailableError,
     SettingsError,
     UnreadableInventoryError,
     UnreadableMetadataError,
@@ -38,30 +36,8 @@ from orphangc.flink.metadata import read_metadata
 from orphangc.flink.raw_names import raw_uuids
 from orphangc.flink.references import read_references
 from orphangc.shell.loading import load_configuration
-from rest_server import SAVED
 from unit.flink.golden_files import golden_files
 from unit.shell.plan_builder import a_plan
-
-HERE = Path(__file__).parents[1]
-
-
-@dataclass(frozen=True)
-class Target:
-    """One reader.
-
-    Attributes:
-        name: Of it.
-        inputs: Good ones, mutated.
-        read: Reads one; checks what it says.
-        errors: That may come out.
-
-    """
-
-    name: str
-    inputs: st.SearchStrategy[Any]
-    read: Callable[[Any, Path], None]
-    errors: tuple[type[OrphanGcError], ...]
-
 
 # --- metadata
 
@@ -114,6 +90,7 @@ _ENTRIES = tuple(
     for n in range(3)
 )
 SNAPSHOT = write_snapshot(a_snapshot(entries=_ENTRIES))
+LINES = b"[%b]" % b",".join(SNAPSHOT.splitlines()[:-1])
 PACKED = write_snapshot(a_snapshot(entries=_ENTRIES), compress=True)
 
 
@@ -124,6 +101,31 @@ def check_snapshot(data: bytes, _: Path) -> None:
     assert set(snapshot.entries) >= set(_ENTRIES) or snapshot.entries == ()
     if snapshot.entries == ():
         assert b'"entries":0' in data.replace(b" ", b"")
+
+
+def signed_anew(lines: list[Any]) -> bytes:
+    """Return a snapshot of these lines with a footer that fits them."""
+    header, *entries = (json.dumps(line).encode() + b"\n" for line in lines)
+    body = b"".join(entries)
+    footer = {"type": "footer", "entries": len(entries), "sha256": sha256(body).hexdigest()}
+    return header + body + json.dumps(footer).encode()
+
+
+def check_signed_snapshot(value: Any, _: Path) -> None:
+    """Make sure that what an exporter wrote is read as it stands: every entry, no other."""
+    if not isinstance(value, list) or not value:
+        return
+    snapshot = read_snapshot(signed_anew(value))
+    header, *entries = value
+    assert [each.path for each in snapshot.entries] == [each["path"] for each in entries]
+    assert [each.created for each in snapshot.entries] == [each["created"] for each in entries]
+    told = [(each.id, each.path) for each in snapshot.retained]
+    assert told == [(each["id"], each["path"]) for each in header["retained"]]
+    assert [each.id for each in snapshot.issued] == [each["id"] for each in header["issued"]]
+    assert [each.path for each in snapshot.restored] == [
+        each["path"] for each in header["restored"]
+    ]
+    assert str(snapshot.job_id) == header["job_id"]
 
 
 # --- plans
@@ -162,97 +164,6 @@ def check_forged_plan(value: Any, folder: Path) -> None:
     assert set(plan.verdict_files) <= {"part-1.parquet"}
 
 
-# --- what the outside says
-
-
-def _json(path: Path) -> Any:
-    return json.loads(path.read_bytes())
-
-
-REST = [
-    json.dumps({each.stem: _json(each) for each in sorted(folder.glob("*.json"))}).encode()
-    for folder in sorted(SAVED.glob("*/*"))
-]
-
-
-def check_cluster(value: Any, _: Path) -> None:
-    """Read the answers of a cluster, any of which may be anything."""
-    told = {
-        name: json.dumps(value.get(name) if isinstance(value, dict) else value).encode()
-        for name in ("config", "jobmanager-config", "jobs", "job", "job-checkpoints",
-                     "job-checkpoints-config")
-    }  # fmt: skip
-    settings = cluster_settings(told["config"], told["jobmanager-config"])
-    listed = listed_jobs(told["jobs"])
-    answers = JobAnswers(
-        details=told["job"],
-        checkpoints=told["job-checkpoints"],
-        config=told["job-checkpoints-config"],
-    )
-    for job_id, status in listed.items():
-        job_facts(job_id, status, answers, settings.flink_version)
-
-
-def check_one_answer(data: bytes, _: Path) -> None:
-    """Read bytes as any of the answers; one may fit, and then is no error."""
-    refused = 0
-    reads = (
-        lambda: cluster_settings(data, b"[]"),
-        lambda: cluster_settings(b'{"refresh-interval":3000,"flink-version":"1.20.5"}', data),
-        lambda: listed_jobs(data),
-        lambda: job_facts(JOB, "RUNNING", JobAnswers(details=data, checkpoints=data, config=data),
-                          "1.20.5"),
-    )  # fmt: skip
-    for read in reads:
-        try:
-            read()
-        except RegistryUnavailableError:
-            refused += 1
-    assert refused >= len(reads) - 1
-
-
-RESOURCES = [
-    json.dumps({kind: [_json(path)]}).encode()
-    for path in sorted((HERE / "fixtures_kubernetes").glob("flink*.json"))
-    for kind, name in KINDS.items()
-    if path.name.startswith(name.lower())
-]
-CONFIG_MAPS = [
-    json.dumps([content["metadata"]["name"], list(content["data"])]).encode()
-    for path in sorted((HERE / "fixtures_kubernetes").glob("ha-*.json"))
-    if "data" in (content := _json(path))
-]
-
-
-def check_resources(value: Any, _: Path) -> None:
-    """Read custom resources: documents that users write, so anything may stand anywhere in them."""
-    known = {
-        kind: [each for each in some if isinstance(each, dict)]
-        for kind, some in value.items()
-        if kind in KINDS and isinstance(some, list)
-    }
-    kubernetes_facts("flink", [], known)
-
-
-def check_config_map(value: Any, _: Path) -> None:
-    """Read names and keys of a ConfigMap, which are texts."""
-    texts = [each for each in value if isinstance(each, str)]
-    keys = [key for each in value if isinstance(each, list) for key in each]
-    kubernetes_facts("flink", [(texts[0] if texts else "", map(str, keys))], {})
-
-
-NODES = [f"/flink/orders/jobs/{JOB}/checkpoints/0000000000000000041", f"/flink/x/jobgraphs/{JOB}"]
-odd_texts = st.text(max_size=20) | st.sampled_from(["/", "//", "checkpoints", "0" * 400, "\n", "٤"])
-nodes = st.lists(
-    st.builds(
-        lambda node, at, text: node[: at % (len(node) + 1)] + text + node[at % (len(node) + 1) :],
-        st.sampled_from(NODES),
-        st.integers(0, 120),
-        odd_texts,
-    ),
-    max_size=4,
-)
-
 CONFIGURATIONS = [
     yaml.safe_dump(
         {
@@ -274,24 +185,75 @@ def check_configuration(data: bytes, folder: Path) -> None:
     load_configuration(path)
 
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MANIFESTS = [
     json.dumps(a_report([a_row("a/b")], form=form).manifest).encode() for form in (CSV, PARQUET)
 ]
+CHECKSUM = md5(MANIFESTS[0], usedforsecurity=False).hexdigest().encode()
 
 
-def each_bytes(read: Callable[[bytes], object]) -> Callable[[bytes, Path], None]:
-    """Return a check that only reads."""
-    return lambda data, _: read(data) and None
+def check_manifest(data: bytes, _: Path) -> None:
+    """Make sure that a manifest names every file, and that its checksum fits no other one.
+
+    A file too few would be a listing with objects missing.
+    """
+    assert is_checksum_of(data, CHECKSUM) == (data == MANIFESTS[0])
+    manifest, content = read_manifest(data), json.loads(data)
+    named = [(each["key"], each["size"], each["MD5checksum"].lower()) for each in content["files"]]
+    assert [(each.key, each.size, each.md5) for each in manifest.files] == named
+    assert manifest.created_at == EPOCH + timedelta(milliseconds=int(content["creationTimestamp"]))
+    assert manifest.source_bucket == content["sourceBucket"]
+
+
+def check_data_file(form: str) -> Callable[[bytes, Path], None]:
+    """Return a check of rows that nobody wrote: their file's MD5 fits, and they do not."""
+    manifest = read_manifest(json.dumps(a_report([a_row("x")], form=form).manifest).encode())
+
+    def check(data: bytes, folder: Path) -> None:
+        path = folder / "data"
+        path.write_bytes(data)
+        for batch in current_objects(path, manifest):
+            batch.validate(full=True)
+            assert not batch["key"].null_count
+            assert all(batch["key"].to_pylist())
+            assert all(size >= 0 for size in batch["size"].to_pylist())
+
+    return check
+
+
+ROWS = [a_row(f"ck/{JOB}/shared/{n}", Size=n) for n in range(5)]
+DATA_FILES = {form: next(iter(a_report(ROWS, form=form).files.values())) for form in (CSV, PARQUET)}
+
+
+def check_csv_text(data: bytes, folder: Path) -> None:
+    """Pack what was altered before it was packed."""
+    check_data_file(CSV)(gzip.compress(data, 1), folder)
 
 
 TARGETS = (
     Target("metadata", mutated(SMALL), check_metadata, (UnreadableMetadataError,)),
     Target("snapshot", mutated([SNAPSHOT, PACKED]), check_snapshot, (UnreadableSnapshotError,)),
     Target(
+        "signed snapshot",
+        mutated_values([LINES]),
+        check_signed_snapshot,
+        (UnreadableSnapshotError,),
+    ),
+    Target(
         "manifest",
         mutated_json(MANIFESTS),
-        each_bytes(read_manifest),
+        check_manifest,
         (UnreadableInventoryError, SettingsError),
+    ),
+    *(
+        Target(f"{form} rows", mutated([data]), check_data_file(form), (UnreadableInventoryError,))
+        for form, data in DATA_FILES.items()
+    ),
+    Target(
+        "CSV text",
+        mutated([gzip.decompress(DATA_FILES[CSV])]),
+        check_csv_text,
+        (UnreadableInventoryError,),
     ),
     Target("plan", mutated_json([PLAN]), check_plan_file, (PlanMismatchError, SettingsError)),
     Target(
@@ -300,13 +262,6 @@ TARGETS = (
         check_forged_plan,
         (PlanMismatchError, SettingsError),
     ),
-    Target("cluster", mutated_values(REST), check_cluster, (RegistryUnavailableError,)),
-    Target("one answer", mutated_json(REST), check_one_answer, ()),
-    Target("resources", mutated_values(RESOURCES), check_resources, (RegistryUnavailableError,)),
-    Target(
-        "config map", mutated_values(CONFIG_MAPS), check_config_map, (RegistryUnavailableError,)
-    ),
-    Target("nodes", nodes, lambda paths, _: zookeeper_facts("u", "e", paths) and None, ()),
     Target(
         "configuration",
         mutated_json(CONFIGURED) | mutated(CONFIGURATIONS),

@@ -12,13 +12,16 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from fuzz.targets import TARGETS, Target
+from fuzz import answers, own_files, targets
+from fuzz.target import Target
 from orphangc.core.uris import canonical
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "dev")
 EXAMPLES = {"dev": 40, "ci": 150, "nightly": 20_000}[PROFILE]
 _SECONDS = 2.0
 """Of processor time for one small input, on a machine that does too much at once."""
+
+TARGETS = (*targets.TARGETS, *answers.TARGETS, *own_files.TARGETS)
 
 pytestmark = pytest.mark.timeout(7_200 if PROFILE == "nightly" else 600)
 
@@ -100,3 +103,24 @@ def test_a_child_lies_in_its_place_and_a_neighbour_does_not(authority, path, nam
         assert place.contains(child)
         if place.path != "/":
             assert not place.contains(canonical(f"{place}{name}"))
+
+
+_KEYS = st.lists(
+    st.text(st.characters(exclude_characters="/\\", exclude_categories=("Cs",)), min_size=1)
+    | st.sampled_from(["%41", "A", "a", "a ", " a", "A\u0301", "\xc1", "x?y", "x#y", "x;y", "..."]),
+    min_size=1,
+    max_size=3,
+).filter(lambda parts: not {".", ".."} & set(parts))
+
+
+@deep
+@given(_KEYS, _KEYS)
+@example(["A\u0301"], ["\xc1"])
+@example(["%41"], ["A"])
+@example(["a"], ["a "])
+def test_another_object_is_another_place(one, other) -> None:
+    """Nothing is decoded, folded, trimmed or composed: a reference to one protects that one."""
+    places = [canonical("s3a://b/ck/" + "/".join(parts)) for parts in (one, other)]
+    assert (places[0] == places[1]) is (one == other)
+    assert [each.path for each in places] == ["/ck/" + "/".join(each) for each in (one, other)]
+    assert canonical("s3://b/ck").key_of(places[0]) == "/".join(one)

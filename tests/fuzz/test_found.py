@@ -1,0 +1,69 @@
+"""What fuzzing has found, as small as it gets: each of these once ended in a traceback."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fuzz import own_files
+from fuzz.own_files import AT, IDENTITY, LISTING, RECORDS
+from orphangc.core.tombstones import TOMBSTONE_SCHEMA
+from orphangc.ports import OUTCOME_SCHEMA
+
+TARGETS = {each.name: each for each in own_files.TARGETS}
+
+
+def record(**totals: object) -> bytes:
+    content = json.loads(RECORDS[0])
+    return json.dumps({**content, "totals": {**content["totals"], **totals}}).encode()
+
+
+def no_utf8(schema: pa.Schema) -> bytes:
+    """Return a Parquet file of one row whose texts are none."""
+    values = {"string": "QQQQ", "int64": 1, "timestamp[us, tz=UTC]": AT, "bool": True}
+    row = {each.name: values[str(each.type)] for each in schema}
+    sink = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist([row], schema), sink, compression="none")
+    return sink.getvalue().replace(b"QQQQ", b"\xff\xfe\xff\xfe")
+
+
+FOUND = {
+    "a time without a zone in a record": ("record", record(last_success_at={"plan": "2026-01-01"})),
+    "a marker without a key": (
+        "journal",
+        b'{"key": null, "outcome": "done", "error": null, "version_id": "v1"}\n',
+    ),
+    "a marker whose key is no text": (
+        "journal",
+        b'{"key": "\xff", "outcome": "done", "error": null, "version_id": "v1"}\n',
+    ),
+    "tombstones that are no Parquet": ("forged tombstones", b"PAR1"),
+    "tombstones whose keys are no texts": ("forged tombstones", no_utf8(TOMBSTONE_SCHEMA)),
+    "outcomes whose keys are no texts": ("outcome rows", no_utf8(OUTCOME_SCHEMA)),
+    "a listing that began in no zone": (
+        "forged listing",
+        LISTING.replace(b"T14:00:00+00:00", b"T14:00:00"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found_once_is_refused_or_left_out(name: str, tmp_path: Path) -> None:
+    """By the errors that may come out, and no other."""
+    target, data = FOUND[name]
+    try:
+        TARGETS[target].read(data, tmp_path)
+    except TARGETS[target].errors:
+        return
+    assert target in {"record", "journal", "forged listing"}, "it was taken as it is"
+
+
+def test_each_is_what_it_says() -> None:
+    """Nothing was left as it was because a text to be replaced is not there."""
+    assert IDENTITY.root.encode() in LISTING
+    assert {data for _, data in FOUND.values()}.isdisjoint({*RECORDS, LISTING})
