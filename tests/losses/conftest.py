@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from commands.surroundings import own_surroundings
+from losses.essential import why_no_loss
 from losses.removals import remove
 
 __all__ = ["own_surroundings"]
@@ -47,19 +48,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         name = _removed_of(item)
         marks = (mark for mark in item.iter_markers("answered_by") if name in mark.args)
         controls = {case for mark in marks for case in mark.kwargs.get("not_for", ())}
-        cases = item.name.partition("[")[2].removesuffix("]")
-        if name is not None and any(case in cases.replace(name, "") for case in controls):
+        if name is not None and _case_of(item, name) in controls:
             items.remove(item)
+
+
+def _case_of(item: pytest.Item, removed: str) -> str:
+    """Return the id of a test's own case, as it stands without what is taken away."""
+    whole = item.name.partition("[")[2].removesuffix("]")
+    own = f"without {removed}"
+    return whole.removeprefix(f"{own}-") if whole.startswith(own) else whole.removesuffix(f"-{own}")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[Any]:
-    """Let a test pass without its answer only if it fails."""
+    """Let a test pass without its answer only if it fails, and by a loss."""
     name = _removed_of(pyfuncitem)
     if name is None:
         return (yield)
     try:
         yield
-    except AssertionError:
-        return True
+    except AssertionError as err:
+        why = why_no_loss(err, pyfuncitem.path)
+        if why is None:
+            return True
+        pytest.fail(f"without {name} it fails, and not by a loss: {why}")
     pytest.fail(f"nothing is lost without {name}: it is no answer, or the test shows nothing")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc.adapters.local_storage import LocalStorage
+from orphangc.core.file_names import FileNames
+from orphangc.core.names import uuid_of
+from orphangc.core.uuid_set import UuidSet
 from orphangc.errors import StorageUnreachableError
+from orphangc.runs.roots import RootReader
 from orphangc.runs.state import RootState
 
 
@@ -45,6 +51,42 @@ def hidden_from_the_listing(monkeypatch, *names: str) -> None:
             yield batch.filter(pc.invert(pc.is_in(pa.array(keys), pa.array(names))))
 
     monkeypatch.setattr(LocalStorage, "objects", objects)
+
+
+def folder_hidden(monkeypatch, name: str) -> None:
+    """Let no listing show a folder, as a storage does that tells of some things late."""
+    folder, listing = LocalStorage.folder, LocalStorage.objects
+
+    def shown(self, prefix=""):
+        found = folder(self, prefix)
+        return replace(found, folders=tuple(each for each in found.folders if each != name))
+
+    def objects(self, prefix=""):
+        for batch in listing(self, prefix):
+            parts = [key.split("/") for key in batch.column("key").to_pylist()]
+            yield batch.filter(pa.array([name not in each for each in parts], pa.bool_()))
+
+    monkeypatch.setattr(LocalStorage, "folder", shown)
+    monkeypatch.setattr(LocalStorage, "objects", objects)
+
+
+def misreading(monkeypatch, *, parser: Iterable[Path], raw: Iterable[Path]) -> None:
+    """Let the parser miss names of files, and the search of raw bytes some of them."""
+    decode = RootReader._decode
+    unparsed, unseen = ({path.name for path in paths} for paths in (parser, raw))
+
+    def decoded(self, data, base, folder, listed):  # noqa: PLR0917 - as what it stands for
+        root = decode(self, data, base, folder, listed)
+        files = {
+            place: FileNames.from_names(name for name in names if name not in unparsed)
+            for place, names in root.files.items()
+        }
+        hidden = {uuid_of(name) for name in unseen}
+        return replace(
+            root, files=files, raw=UuidSet(each for each in root.raw if each not in hidden)
+        )
+
+    monkeypatch.setattr(RootReader, "_decode", decoded)
 
 
 def failing(monkeypatch, method: str, number: int) -> list[int]:

@@ -28,7 +28,8 @@ from orphangc.core.names import Artifact, uuid_of
 from orphangc.core.uuid_set import UuidSet
 from orphangc.flink.references import read_references
 from orphangc.ports import DeletionStatus
-from orphangc.runs import cycle, lock, mark, observe, permission, recheck, roots
+from orphangc.runs import cycle, lock, mark, observe, permission, recheck, roots, sweep
+from orphangc.runs.state import RootState
 from orphangc.shell import sweeping
 
 _Patch = pytest.MonkeyPatch
@@ -188,6 +189,19 @@ def _lock_check(patch: _Patch) -> None:
     patch.setattr(lock.Lock, "check", lambda _: None)
 
 
+def _halt_of_a_sweep(patch: _Patch) -> None:
+    """Ask whether collection was halted only when a cycle begins (R17, R22)."""
+    due = sweep.Sweep._due
+
+    def unaware(self, judged, cycle):
+        with pytest.MonkeyPatch.context() as meanwhile:
+            meanwhile.setattr(RootState, "halted", lambda _: None)
+            return due(self, judged, cycle)
+
+    patch.setattr(sweep.Sweep, "_due", unaware)
+    patch.setattr(recheck.Recheck, "_check_state", lambda self: self.lock.check())
+
+
 def _plan_identity(patch: _Patch) -> None:
     """Carry out whatever plan is given (design, section 4)."""
     patch.setattr(sweeping, "check_plan", lambda *_: None)
@@ -275,6 +289,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _dependents,
         _lock,
         _lock_check,
+        _halt_of_a_sweep,
         _plan_identity,
         _durations,
         _minimal_grace_period,

@@ -160,7 +160,7 @@ def snapshot(story: Story, *names: str, epoch: str = "one", sequence: int = 1) -
         pytest.param(("one", "one"), (2, 2), "registry", id="standing still"),
     ],
 )
-@pytest.mark.answered_by("guard:registry", not_for=("going forward",))
+@pytest.mark.answered_by("guard:registry", not_for=("one attempt, going forward",))
 def test_flink_7268_snapshots_of_two_attempts_are_never_mixed(
     story, epochs, sequences, guard
 ) -> None:

@@ -46,7 +46,7 @@ def test_iceberg_17213_the_operator_may_name_the_single_owner(story) -> None:
     shutil.copytree(unowned, story.bed.root / "payments")
     plan = story.bed.plan(*owner)
     refusals = [job["refused"] or {} for job in plan.document["jobs"]]
-    assert {each.get("guard") for each in refusals} == {"unknown_owner"}
+    assert {refusal.get("guard") for refusal in refusals} == {"unknown_owner"}
 
 
 @pytest.mark.answered_by("guard:unknown_owner")
@@ -162,18 +162,18 @@ def test_thanos_1901_a_second_collector_waits_for_the_first(story) -> None:
     """Shard B removed shard A's upload in progress (also rustic: prune beside a writer)."""
     story.bed.cycle()
     plan = story.bed.plan()
-    seen = []
+    codes = []
     inner = LocalStorage.delete
 
     def deleted(self, objects):
         patch.undo()
-        seen.append(run("sweep", plan.path, "--delete").code)
+        codes.append(run("sweep", plan.path, "--delete").code)
         return inner(self, objects)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LocalStorage, "delete", deleted)
         assert story.bed.sweep(plan, "--delete").code == 0
-    assert seen == [11]
+    assert codes == [11]
 
 
 @pytest.mark.answered_by("lock_check")

@@ -18,7 +18,9 @@ from builders import T0
 from machine.cloud import Storage
 from machine.faults import Fault, Process
 from machine.flinks import Flinks
+from machine.tellers import Exports, Metadata, Written
 from orphangc.core.gate import ClusterFacts
+from orphangc.core.model import JobId
 from orphangc.core.plan import Plan
 from orphangc.core.ranges import KeyRange
 from orphangc.core.settings import StorageRootSettings
@@ -243,6 +245,9 @@ class Site:
         cached: What REST said last.
         runs: What became of what, by run.
         is_cut: Only the first page of a folder ever comes.
+        is_exporting: Every JobManager exports its registry.
+        has_ha: HA metadata is asked for.
+        exported: What exporters wrote.
         when_opened: Called once when a sweep has decided, and not yet begun to act.
 
     """
@@ -255,6 +260,9 @@ class Site:
     cached: dict[str, ClusterFacts] = field(default_factory=dict)
     runs: list[list[pa.RecordBatch]] = field(default_factory=list)
     is_cut: bool = False
+    is_exporting: bool = False
+    has_ha: bool = False
+    exported: dict[JobId, Written] = field(default_factory=dict)
     when_opened: Callable[[], None] | None = None
 
     def journal_names(self, key: str) -> bool:
@@ -314,7 +322,14 @@ class Collector:
             engine=LocalEngine(Spool(), root.name, streams=1),
             wait=wait,
             progress=lambda *_: None,
+            exports=self._exports,
+            ha=[Metadata(self.process, self.site.flinks)] if self.site.has_ha else (),
         )
+
+    def _exports(self) -> list[Exports]:
+        if not self.site.is_exporting:
+            return []
+        return [Exports(self.process, self.site.flinks, self.site.exported)]
 
     def plan(self) -> Saved:
         """Return a plan, as ``plan`` makes it."""

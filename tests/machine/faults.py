@@ -50,6 +50,9 @@ SPECIAL: Mapping[str, frozenset[Fault]] = {
     "stat": frozenset({Fault.STALE, Fault.UNAVAILABLE}),
     "delete": frozenset({Fault.PARTLY, Fault.UNAVAILABLE}),
     "rest": frozenset({Fault.STALE, Fault.UNAVAILABLE}),
+    "ha": frozenset({Fault.UNAVAILABLE}),
+    "export.names": frozenset({Fault.STALE, Fault.UNAVAILABLE}),
+    "export.read": frozenset({Fault.PARTLY, Fault.UNAVAILABLE}),
 }
 """What else some kinds of call may; storages are consistent, so folders are never stale."""
 

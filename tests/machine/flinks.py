@@ -9,7 +9,7 @@ that a dying JobManager forgets.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from builders import a_checkpoint, some_facts
@@ -24,12 +24,13 @@ MODES = ("CLAIM", "NO_CLAIM", "LEGACY")
 
 @dataclass
 class Root:
-    """A completed checkpoint, as whoever restores from it finds it."""
+    """A completed checkpoint or savepoint, as whoever restores from it finds it."""
 
     id: int
     folder: str
     tables: dict[int, str]
     private: str
+    home: str
 
     @property
     def files(self) -> set[str]:
@@ -44,12 +45,14 @@ class Root:
 
 @dataclass
 class Pending:
-    """A checkpoint on its way."""
+    """A checkpoint on its way; ``issued`` by the clock of its JobManager."""
 
     fresh: dict[int, str]
     reused: dict[int, str]
     private: str
     left: list[str]
+    issued: datetime
+    is_acknowledged: bool = False
 
 
 @dataclass
@@ -62,6 +65,8 @@ class Flinks:
         roots: By folder.
         names: How many files were named.
         completed: How many checkpoints.
+        ahead: How far the clocks of JobManagers are ahead of the store's.
+        savepoints: How many.
 
     """
 
@@ -70,6 +75,13 @@ class Flinks:
     roots: dict[str, Root] = field(default_factory=dict)
     names: int = 0
     completed: int = 0
+    ahead: timedelta = timedelta(0)
+    savepoints: int = 0
+
+    def told_by_a_job_manager(self) -> datetime:
+        """Return the time as JobManagers have it: as coarse as the store's, where no slack is."""
+        now = self.cloud.now + self.ahead
+        return now.replace(microsecond=0) if self.cloud.is_coarse else now
 
     def file_name(self) -> str:
         """Return a new name."""
@@ -101,7 +113,7 @@ class Flinks:
 
     def owner(self, root: Root) -> Job:
         """Return the job whose checkpoint a root is."""
-        return next(job for job in self.jobs if root.folder.startswith(job.directory))
+        return next(job for job in self.jobs if root.home == job.directory)
 
     def claimed(self, job: Job) -> bool:
         """Return whether another job took over what a job left."""
@@ -133,6 +145,7 @@ class Job:
         retained_most: Checkpoints that it retains.
         has_ids: File names begin with checkpoint ids.
         status: Flink's word; "" while no JobManager has it, ``forgotten`` long after its end.
+        is_hidden: Its cluster's REST API is none of those that are asked.
         epoch: Which JobManager has it.
         source: What it was restored from, in which ``mode``.
         tables: Its SST files.
@@ -152,6 +165,7 @@ class Job:
     retained_most: int = 1
     has_ids: int = 0
     status: str = "RUNNING"
+    is_hidden: bool = False
     epoch: int = 1
     source: Root | None = None
     mode: str = ""
@@ -171,7 +185,7 @@ class Job:
     @property
     def is_listed(self) -> bool:
         """Return whether the cluster shows it."""
-        return self.status not in {"", "forgotten"}
+        return self.status not in {"", "forgotten"} and not self.is_hidden
 
     @property
     def is_running(self) -> bool:
@@ -189,7 +203,9 @@ class Job:
         reused = {table: known[table] for table in self.tables if table in known}
         fresh = {table: self._place(number) for table in self.tables if table not in known}
         private = self._place(number)
-        self.pending[number] = Pending(fresh, reused, private, [*fresh.values(), private])
+        left = [*fresh.values(), private]
+        issued = self.flinks.told_by_a_job_manager()
+        self.pending[number] = Pending(fresh, reused, private, left, issued)
         self.uploaded[number] = reused | fresh
 
     def _place(self, number: int) -> str:
@@ -203,25 +219,41 @@ class Job:
                 self.flinks.cloud.put(one.left.pop(0))
                 return
 
+    def acknowledge(self) -> None:
+        """Acknowledge the newest checkpoint that is uploaded, long before it completes."""
+        for number, one in reversed(self.pending.items()):
+            if not (one.left or one.is_acknowledged):
+                self._acknowledge(number, one)
+                return
+
     def complete(self) -> None:
-        """Acknowledge the oldest checkpoint that is uploaded, and complete it."""
+        """Complete the oldest checkpoint that is uploaded."""
         for number, one in self.pending.items():
             if not one.left:
-                del self.pending[number]
                 self._acknowledge(number, one)
+                if number in self.pending:
+                    self._complete(number, one)
                 return
 
     def _acknowledge(self, number: int, one: Pending) -> None:
         """Register its files; a placeholder without an entry fails it."""
+        if one.is_acknowledged:
+            return
+        one.is_acknowledged = True
         for file in one.fresh.values():
             self.registry.setdefault(file, (number, True))
         if any(file not in self.registry for file in one.reused.values()):
-            self.uploaded.pop(number, None)
+            self._end(number)
             return
         for file in one.reused.values():
             used, is_ours = self.registry[file]
             self.registry[file] = (max(used, number), is_ours)
-        root = Root(number, f"{self.directory}/chk-{number}", one.reused | one.fresh, one.private)
+
+    def _complete(self, number: int, one: Pending) -> None:
+        """Write its metadata, and let the completed store have it."""
+        del self.pending[number]
+        folder = f"{self.directory}/chk-{number}"
+        root = Root(number, folder, one.reused | one.fresh, one.private, self.directory)
         lost = sorted(root.files & self.flinks.cloud.collected.keys())
         if lost:
             raise LossError(f"checkpoint {root.folder} completes, and {lost} was deleted")
@@ -252,6 +284,20 @@ class Job:
             self._shown(root, discarded=True) if each.id == root.id else each
             for each in self.history
         ]
+
+    def savepoint(self) -> None:
+        """Write a native savepoint: whole in itself, in a folder that no checkpoint lies in."""
+        number, self.next_id = self.next_id, self.next_id + 1
+        self.flinks.savepoints += 1
+        folder = f"savepoints/savepoint-{self.id[:6]}-{self.flinks.savepoints:012x}"
+        tables = {table: f"{folder}/{self.flinks.file_name()}" for table in self.tables}
+        root = Root(number, folder, tables, f"{folder}/{self.flinks.file_name()}", self.directory)
+        for file in sorted(root.files):
+            self.flinks.cloud.put(file)
+        paths = [f"{self.spelled}{file}" for file in sorted(root.files)]
+        self.flinks.cloud.put(root.key, metadata(number, paths))
+        self.flinks.roots[folder] = root
+        self.history.append(replace(self._shown(root), is_savepoint=True))
 
     def notify(self) -> None:
         """Let the task hear of the newest completed checkpoint; older news are lost."""
@@ -380,7 +426,8 @@ class Job:
     def facts(self) -> JobFacts:
         """Return what REST says."""
         shown = self.history[:-11:-1]
-        own = [each.id for each in self.history]
+        own = [each.id for each in self.history if not each.is_savepoint]
+        with_savepoints = [each.id for each in self.history]
         restored = self.restored
         return some_facts(
             self.id,
@@ -389,14 +436,16 @@ class Job:
             incarnation=f"{self.id}/{self.epoch}",
             max_concurrent=self.concurrent,
             latest_completed_id=max(own, default=None),
-            latest_completed_id_with_savepoints=max(own, default=None),
+            latest_completed_id_with_savepoints=max(with_savepoints, default=None),
             restored=restored
             and RestoredFacts(
-                id=restored.id, external_path=f"s3://b/{restored.folder}", is_savepoint=False
+                id=restored.id,
+                external_path=f"s3://b/{restored.folder}",
+                is_savepoint=restored.folder.startswith("savepoints/savepoint-"),
             ),
             in_progress_ids=tuple(sorted(self.pending)),
             in_progress_count=len(self.pending),
-            completed_count=len(own),
+            completed_count=len(with_savepoints),
             checkpoints=tuple(shown),
         )
 
@@ -406,7 +455,9 @@ STEPS: dict[str, Callable[[Job], None]] = {
     "leak": Job.leak,
     "trigger": Job.trigger,
     "upload": Job.upload,
+    "acknowledge": Job.acknowledge,
     "complete": Job.complete,
+    "savepoint": Job.savepoint,
     "notify": Job.notify,
     "miss": Job.miss,
     "abort": Job.abort,

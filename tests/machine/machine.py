@@ -33,9 +33,21 @@ class Machine(World, RuleBasedStateMachine):
         is_coarse=st.booleans(),
         order=st.integers(0, 3),
         number=st.integers(1, 2),
+        is_exporting=st.booleans(),
+        has_ha=st.booleans(),
     )
-    def begin(self, slack: int, order: int, number: int, **bucket: bool) -> None:
+    def begin(
+        self,
+        *,
+        slack: int,
+        order: int,
+        number: int,
+        is_exporting: bool,
+        has_ha: bool,
+        **bucket: bool,
+    ) -> None:
         self.set_up(slack, order, **bucket)
+        self.site.is_exporting, self.site.has_ha = is_exporting, has_ha
         for _ in range(number):
             self.flinks.start("ck", "s3://b/", retained_most=2)
         self._pass(2)
@@ -90,6 +102,11 @@ class Machine(World, RuleBasedStateMachine):
             getattr(job, how)()
         elif how == "resume":
             job.resume()
+
+    @rule(which=st.integers(0, 9))
+    def copy(self, which: int) -> None:
+        """Let somebody keep a copy of a root among the savepoints."""
+        self.keep_a_copy(which)
 
     @rule(which=st.integers(0, 9))
     def tear(self, which: int) -> None:

@@ -25,12 +25,16 @@ from machine.faults import LossError, Tally
 from machine.flinks import Job, Root
 from machine.world import World
 from orphangc.core import bounds
+from orphangc.core.conditions import CONDITIONS
+from orphangc.core.guards import GUARDS
 from orphangc.core.live import LiveSet, UuidSet
+from orphangc.core.rules import Condition, Guard
 from orphangc.core.uris import canonical
-from orphangc.runs import mark, recheck, verdicts
+from orphangc.runs import cycle, mark, recheck, verdicts
 from orphangc.runs.journal import Journal
 from orphangc.runs.lock import Lock
 from orphangc.runs.observe import Observation, Outside
+from orphangc.runs.registry_watch import RegistryWatch
 
 _FAR = datetime(2100, 1, 1, tzinfo=UTC)
 
@@ -192,6 +196,113 @@ class PutBack(Small):
         self.flinks.cloud.put(copy.key, self.data.data)
 
 
+class FourAtOnce(Small):
+    """Section 2.4, with as many checkpoints at once as it takes to outlive two cycles.
+
+    The fourth one uses files of the first again, which no root names by the time that it is
+    acknowledged; its own were uploaded before the roots that stand when it completes.
+    """
+
+    tally = Tally()
+    is_exporting = False
+
+    @initialize()
+    def begin(self) -> None:
+        """Start a job; whatever else runs nearby has ended."""
+        self.set_up(0)
+        self.site.is_exporting = self.is_exporting
+        self.flinks.start("ck", "s3://b/", concurrent=4)
+
+    @rule(gap=st.integers(0, 40))
+    def goes_on(self, gap: int) -> None:
+        """Collect between completions; a step of the job falls into a run somewhere."""
+        job = self.flinks.jobs[0]
+        if job.next_id > 1:
+            return
+        self._go_on(*[Job.trigger] * 2, *[Job.upload] * 6, Job.complete, Job.trigger, Job.notify)
+        self._go_on(Job.trigger, Job.upload, Job.acknowledge, Job.complete, Job.tidy)
+        for _ in range(2):
+            self.make_plan([(gap, [(0, "notify")])])
+            self.sweep_plan(-1, [])
+            self._go_on(*[Job.upload] * 3, Job.complete, Job.tidy)
+
+
+class Exporting(FourAtOnce):
+    """The same, and its JobManager exports its registry."""
+
+    tally = Tally()
+    is_exporting = True
+
+
+class Suspended(FourAtOnce):
+    """The operator takes for dead what HA metadata shows to be alive: no cluster shows it."""
+
+    tally = Tally()
+    may_halt = True
+
+    @initialize()
+    def begin(self) -> None:
+        """Start a job that no REST API shows, and say that it is over."""
+        super().begin()
+        self.site.has_ha = True
+        job = self.flinks.jobs[0]
+        self.declare_ended(job)
+        job.status, job.is_hidden = "RUNNING", True
+
+
+class Unlisted(Small):
+    """The heir of a claimed checkpoint writes where nobody looks, and only HA metadata shows it."""
+
+    tally = Tally()
+
+    @initialize()
+    def begin(self) -> None:
+        """Let a job be claimed, and its last root be subsumed by the heir."""
+        self.set_up(0)
+        self.site.has_ha = True
+        owner = self.flinks.start("ck", "s3://b/")
+        self._go_on(Job.round, Job.grow, Job.round)
+        owner.tidy()
+        owner.cancel()
+        self.heir = self.flinks.restore(
+            owner.retained[-1][0], "CLAIM", "unlisted", "s3://b/", is_hidden=True
+        )
+        self._go_on(Job.round, Job.tidy)
+        self.declare_ended(owner)
+
+    @rule()
+    def goes_on(self) -> None:
+        """Collect what looks like a dead job's directory."""
+        self.flinks.start("ck", "s3://b/")
+        self._go_on(Job.leak, Job.round, Job.round)
+        self.collect([], [])
+        self.collect([], [])
+
+
+class Kept(Small):
+    """Somebody keeps a copy of a checkpoint among the savepoints, and cancels; others go on."""
+
+    tally = Tally()
+
+    @initialize()
+    def begin(self) -> None:
+        """Write savepoints beside checkpoints."""
+        self.set_up(0)
+        self.flinks.start("ck", "s3://b/")
+        self._go_on(Job.round, Job.savepoint, Job.round)
+
+    @rule(which=st.integers(0, 3))
+    def keeps(self, which: int) -> None:
+        """Copy a root; then its job subsumes it, and compacts what it named away."""
+        self.keep_a_copy(which)
+        self._go_on(*[Job.compact] * 4, Job.round, Job.savepoint, Job.round)
+        for job in self.flinks.jobs:  # its deletions of files fail
+            job.chores = [key for key in job.chores if key.endswith("/_metadata")]
+            job.tidy()
+        self.collect([], [])
+        self.collect([], [])
+
+
 def nothing_is_live(patch: pytest.MonkeyPatch) -> None:
     """R5, R7: the rule asks nobody who names an object."""
     original = verdicts.kernel
@@ -265,6 +376,38 @@ def nothing_written_down(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Journal, "write_batch", lambda *_: None)
 
 
+def no_gate(patch: pytest.MonkeyPatch) -> None:
+    """R13: roots alone prove liveness, however many checkpoints are pending."""
+    patch.setitem(GUARDS, Guard.GATE, _content)
+    patch.setattr(recheck, "_check_job", lambda *_: None)
+
+
+def entries_protect_nothing(patch: pytest.MonkeyPatch) -> None:
+    """R14: what a registry snapshot names is no root."""
+    live_set = mark._live_set
+    patch.setattr(mark, "_live_set", lambda observation, _: live_set(observation, ()))
+    patch.setattr(RegistryWatch, "new_paths", lambda _: [])
+
+
+def registry_times_do_not_count(patch: pytest.MonkeyPatch) -> None:
+    """R16: metadata times are enough."""
+    patch.setattr(cycle, "_registry_times", lambda _: [])
+
+
+def held_jobs_may_be_declared_ended(patch: pytest.MonkeyPatch) -> None:
+    """R13: whoever says that a job is over is believed."""
+    patch.setitem(CONDITIONS, Condition.HELD_BY_HA, _content)
+
+
+def ha_is_not_asked(patch: pytest.MonkeyPatch) -> None:
+    """R4, R13: HA metadata tells of jobs that nothing else shows."""
+    patch.setattr("machine.collecting.Site.has_ha", property(lambda _: False, lambda *_: None))
+
+
+def _content(*_: object) -> None:
+    """Object to nothing."""
+
+
 @dataclass(frozen=True)
 class Control:
     """A guard that is taken away, and who notices."""
@@ -282,6 +425,12 @@ CONTROLS = [
     Control(unreadable_is_empty, Torn),
     Control(truncation_unnoticed, Truncated),
     Control(other_bases_unseen, Elsewhere),
+    Control(other_bases_unseen, Kept),
+    Control(no_gate, FourAtOnce),
+    Control(entries_protect_nothing, Exporting),
+    Control(registry_times_do_not_count, Exporting),
+    Control(held_jobs_may_be_declared_ended, Suspended),
+    Control(ha_is_not_asked, Unlisted),
     Control(nothing_written_down, Leaking),
 ]
 
@@ -301,7 +450,9 @@ def searched(machine: type[RuleBasedStateMachine], examples: int) -> None:
     )
 
 
-@pytest.mark.parametrize("control", CONTROLS, ids=lambda each: each.remove.__name__)
+@pytest.mark.parametrize(
+    "control", CONTROLS, ids=lambda each: f"{each.remove.__name__}-{each.machine.__name__}"
+)
 def test_the_machine_notices_that_a_guard_is_gone(control, monkeypatch, record_property) -> None:
     """Each of the losses that the guards are there for."""
     control.remove(monkeypatch)

@@ -55,11 +55,12 @@ class World:
         self.tally.done["examples"] += 1
         cloud = Cloud(timedelta(seconds=slack / 2), **bucket)
         cloud.put("other/README")
-        self.flinks = Flinks(cloud)
+        cloud.put("savepoints/README")
+        self.flinks = Flinks(cloud, ahead=timedelta(seconds=slack / 2))
         settings = StorageRootSettings(
             root="s3://b/ck",
             state="s3://state/x",
-            extra_roots=("s3://b/other",),
+            extra_roots=("s3://b/other", "s3://b/savepoints"),
             grace_period=f"{10 * slack}s",
             quarantine_period=f"{slack}s",
             clock_skew=f"{slack}s",
@@ -101,6 +102,16 @@ class World:
         job.status = "forgotten"
         over = (*self.site.settings.ended_job, job.id)
         self.site.settings = self.site.settings.model_copy(update={"ended_job": over})
+
+    def keep_a_copy(self, which: int) -> None:
+        """Let somebody copy a root's metadata, which names files by their whole paths."""
+        torn = "" if self.torn is None else self.torn[0]
+        roots = [root for root in self.flinks.existing() if root.key != torn]
+        if roots:
+            root = roots[which % len(roots)]
+            copy = replace(root, folder=f"savepoints/copy-{len(self.flinks.roots)}")
+            self.flinks.cloud.put(copy.key, self.flinks.cloud.blobs[root.key].data)
+            self.flinks.roots[copy.folder] = copy
 
     def tear_or_mend(self, which: int) -> None:
         """Let a root be seen half written; or the one that is, whole again."""

@@ -9,7 +9,7 @@ from model import reads
 from model.conduct import Collector, Conduct, Steps, rested, with_collector
 from model.reads import asked, visible
 from model.verdict import JobSeen, Seen, job_id, real_facts, verdicts
-from model.world import File, Place, Rest, World, next_instant, told
+from model.world import File, Place, Rest, World, told, told_instant
 from orphangc.core.gate import ClusterFacts
 from orphangc.core.model import Action, Verdict
 from orphangc.errors import RefusedError
@@ -21,7 +21,7 @@ def seen_by(
 ) -> tuple[Seen, tuple[tuple[File, int], ...]]:
     """Return what one collector has seen, and the tombstones, with instants from 0."""
     collector = world.collectors[index]
-    until = next_instant(world)
+    until = told_instant(world)
     laid = () if conduct.is_greedy else world.tombstones
     known = sorted({*collector.instants(), *(since for _, since in laid), until})
     ranks = known if world.clock >= 0 else range(len(known))
@@ -44,7 +44,7 @@ def seen_by(
         )
         for number, job in enumerate(world.jobs)
     )
-    seen = Seen(collector.now, to(until), jobs, collector.listing)
+    seen = Seen(collector.now, to(until), jobs, collector.listing, world.teller)
     return seen, tuple((file, to(since)) for file, since in laid)
 
 
@@ -77,7 +77,7 @@ def _mind(
 ) -> tuple[str, World]:
     """Lay tombstones, forget those of what has gone, halt where one turns out wrong."""
     collector = world.collectors[index]
-    since = next_instant(world)
+    since = told_instant(world)
     listed = {file for file, _ in collector.listing}
     kept = {file: laid for file, laid in world.tombstones if file in listed}
     revived = [file for file, verdict, _ in judged if verdict.action is Action.REVIVE]

@@ -68,6 +68,7 @@ class Collector(NamedTuple):
         for each in chain(self.first, self.second):
             if each is not None:
                 yield each.taken
+                yield each.heard
                 yield from (at for _, at in each.issued)
 
     def moved(self, to: Callable[[int], int]) -> Collector:
@@ -90,7 +91,7 @@ def _moved(seen: Snapshot | None, to: Callable[[int], int]) -> Snapshot | None:
     if seen is None:
         return None
     issued = tuple((number, to(at)) for number, at in seen.issued)
-    return seen._replace(taken=to(seen.taken), issued=issued)
+    return seen._replace(taken=to(seen.taken), heard=to(seen.heard), issued=issued)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

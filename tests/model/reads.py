@@ -8,11 +8,11 @@ from itertools import chain, combinations
 from model.conduct import Collector, Conduct, Steps, rested, with_collector
 from model.flink import rest_of
 from model.verdict import Snapshot
-from model.world import Place, Rest, Root, World, next_instant, told, told_root
+from model.world import Place, Rest, Root, World, next_instant, told, told_instant, told_root
 
 
 def _now(world: World, index: int, conduct: Conduct) -> Steps:
-    collector = world.collectors[index]._replace(now=next_instant(world))
+    collector = world.collectors[index]._replace(now=told_instant(world))
     yield "begins", with_collector(world, index, collector)
     if world.faults < conduct.faults:
         for root in world.roots:
@@ -117,6 +117,7 @@ def _export(world: World, number: int, conduct: Conduct) -> Snapshot | None:
     return Snapshot(
         epoch=job.epoch,
         taken=next_instant(world) + world.ahead,
+        heard=told_instant(world),
         retained=tuple((each.place[1], not each.is_claimed) for each in job.store),
         issued=tuple((flight.number, flight.issued) for flight in job.flights),
         entries=tuple(sorted({entry.file for entry in job.registry})),

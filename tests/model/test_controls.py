@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from model.clocks import UNSLACKED
 from model.scenarios import FOUND, MUTANTS
 
 
@@ -21,5 +22,14 @@ def test_a_loss_is_found_by_a_collector_that(name, tell) -> None:
     """More ways to weaken a collector, beyond the list."""
     explored = MUTANTS[name].explore()
     tell(f"a collector that {name}", explored)
+    assert explored.wrong is not None
+    print(explored.story())
+
+
+@pytest.mark.parametrize("name", UNSLACKED, ids=str)
+def test_a_loss_is_found_where_clocks_differ_without(name, tell) -> None:
+    """The slack of R9 and of R16, R15's and R10's looks at clocks."""
+    explored = UNSLACKED[name].explore()
+    tell(f"without {name}", explored)
     assert explored.wrong is not None
     print(explored.story())

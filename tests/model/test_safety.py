@@ -6,10 +6,12 @@ import os
 
 import pytest
 
+from model.clocks import TICKING, TICKING_LONG
 from model.scenarios import ANSWERED, LARGE, MENDED, SAFE
 
 IS_NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
-EXPLORED = [*SAFE, *ANSWERED, *MENDED, *(LARGE if IS_NIGHTLY else ())]
+EXPLORED = [*SAFE, *ANSWERED, *MENDED, *TICKING]
+EXPLORED += [*LARGE, *TICKING_LONG] if IS_NIGHTLY else []
 
 
 @pytest.mark.parametrize("scenario", EXPLORED, ids=[each.name for each in EXPLORED])

@@ -10,7 +10,8 @@ import pytest
 
 from builders import BASE, T0
 from model import actions
-from model.explorer import reachable
+from model.clocks import ONE_BY_ONE, SIGMA, TICKING, ticking, with_slack
+from model.explorer import explore, reachable
 from model.flink import Mode, Scope
 from model.scenario import Scenario
 from model.scenarios import AT_ONCE, BOTH_ASKED, BY_TIME, IN_FULL, SLOWLY, WITHOUT_GATE, claimed
@@ -28,7 +29,7 @@ from model.verdict import (
     real_root,
     verdicts,
 )
-from model.world import Root
+from model.world import Root, World
 from orphangc.core.gate import ClusterFacts
 from orphangc.core.live import UuidSet
 from orphangc.core.model import ObjectKey, StoredObject
@@ -94,8 +95,8 @@ def observed(seen: Seen, rules: Rules) -> Observation:
 
     exported = {job.job_id: job.exported for job in jobs if job.exported is not None}
     return Observation(
-        time=StoreTime(now=at(seen.now), local=at(seen.now), source=""),
-        time_after=StoreTime(now=at(seen.until), local=at(seen.until), source=""),
+        time=StoreTime(now=at(seen.now), local=at(seen.now - seen.skew), source=""),
+        time_after=StoreTime(now=at(seen.until), local=at(seen.until - seen.skew), source=""),
         before=told("before"),
         after=told("after"),
         gate_errors=(),
@@ -130,6 +131,7 @@ def sample(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Se
     [
         Scenario(name="derived", scope=Scope(checkpoints=2, deaths=1), conduct=SLOWLY),
         Scenario(name="registry", scope=Scope(checkpoints=2), conduct=IN_FULL),
+        ticking("clocks", with_slack(IN_FULL), clocks=((SIGMA, -SIGMA),), scope=ONE_BY_ONE),
         claimed(BOTH_ASKED, Mode.CLAIM, 3),
         claimed(replace(SLOWLY, asked=(0,)), Mode.CLAIM, 4, name="CLAIM, not asked for"),
     ],
@@ -161,8 +163,9 @@ def test_the_evidence_is_what_the_real_mark_makes_of_the_same_observation(
             assert theirs.snapshots == mine.snapshots
         for file, _ in seen.listing:
             assert (artifact_of(file).uuid in marked.live) == (file in named)
+        settings = SETTINGS.model_copy(update={"clock_skew": rules.margins.clock_skew})
         theirs_of_all = real_cycle_evidence(
-            observed(seen, rules), SETTINGS, is_tested_storage=True, halted=None
+            observed(seen, rules), settings, is_tested_storage=True, halted=None
         )
         assert theirs_of_all == cycle_evidence(seen, rules)
 
@@ -191,3 +194,14 @@ def test_what_is_left_out_early_would_have_deleted_nothing(conduct) -> None:
     whole = replace(quick, conduct=replace(conduct, stops_early=False))
     assert lost_by(quick) == lost_by(whole)
     assert len(lost_by(quick)) > 1
+
+
+def test_where_clocks_differ_collectors_do_delete() -> None:
+    """The slack keeps what it must, and not everything."""
+    deleted: set[frozenset[object]] = set()
+
+    def noted(world: World) -> None:
+        deleted.add(world.lost)
+
+    explore(TICKING[0].starts(), TICKING[0].steps, noted)
+    assert len(deleted) > 1

@@ -48,21 +48,41 @@ NEVER_MET = frozenset({Condition.NOTHING_PROTECTED, Condition.MAX_DELETE_SHARE})
 """Safety must not rest on how much of a directory would go."""
 
 
-NO_MARGINS = SafetyMargins(
-    grace_period=timedelta(0),
-    quarantine_period=timedelta(0),
-    checkpoint_id_margin=0,
-    clock_skew=timedelta(0),
-    quiet_period=timedelta(0),
-)
+OF_JOB_MANAGERS = frozenset({BoundName.FIRST_SNAPSHOT, BoundName.OLDEST_ISSUED})
+"""Bounds that a JobManager's clock has dated."""
+
+TICK = timedelta(seconds=10)
+"""One instant of the model: longer than the two seconds that an HTTP date may be off (R10)."""
+
+
+def margins(sigma: int) -> SafetyMargins:
+    """Return margins of nothing but the slack of clocks, in instants."""
+    return SafetyMargins(
+        grace_period=timedelta(0),
+        quarantine_period=timedelta(0),
+        checkpoint_id_margin=0,
+        clock_skew=sigma * TICK,
+        quiet_period=timedelta(0),
+    )
+
+
+NO_MARGINS = margins(0)
 """Order alone must be safe."""
 
 
 class Snapshot(NamedTuple):
-    """What an exporter wrote; ``is_whole`` is false for one that lacks entries and its footer."""
+    """What an exporter wrote, and when.
+
+    Attributes:
+        taken: By the JobManager's clock.
+        heard: When it was read, as the store tells it.
+        is_whole: It lacks no entries, and has its footer.
+
+    """
 
     epoch: int
     taken: int
+    heard: int
     retained: tuple[tuple[int, bool], ...]
     issued: tuple[tuple[int, int], ...]
     entries: tuple[File, ...]
@@ -85,12 +105,18 @@ class JobSeen(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a cycle saw; ``concurrent`` and the margins are the same throughout a scenario."""
+    """What a cycle saw; ``concurrent`` and the margins are the same throughout a scenario.
+
+    Attributes:
+        skew: How far the clock that the store tells is ahead of the collector's own.
+
+    """
 
     now: int
     until: int
     jobs: tuple[JobSeen, ...]
     listing: tuple[tuple[File, int], ...]
+    skew: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +133,7 @@ class Rules:
         sees_missing: The listing is whole, so that R8 can tell what the latest root lacks.
         concurrent: What REST says of ``max_concurrent``.
         margins: All 0 unless said otherwise.
+        registry_slack: How often the slack is taken from a JobManager's times (R16: twice).
 
     """
 
@@ -119,6 +146,7 @@ class Rules:
     sees_missing: bool = False
     concurrent: int = 1
     margins: SafetyMargins = NO_MARGINS
+    registry_slack: int = 2
 
 
 def job_id(index: int) -> JobId:
@@ -133,7 +161,7 @@ def directory(index: int) -> Location:
 
 def at(instant: int) -> datetime:
     """Return an instant of the model as a time."""
-    return T0 + timedelta(seconds=instant)
+    return T0 + instant * TICK
 
 
 @cache
@@ -250,7 +278,7 @@ def _exported(index: int, seen: JobSeen, *, has_id: bool) -> Exported | None:
     unread = None
     if seen.second is not None:
         second = real_snapshot(index, seen.second, 2, has_id=has_id)
-        heard = second.taken_at
+        heard = at(seen.second.heard)
     if any(each is not None and not each.is_whole for each in (seen.first, seen.second)):
         unread = "cannot read registry snapshot at line 9"
     return Exported(
@@ -350,7 +378,7 @@ def cycle_evidence(seen: Seen, rules: Rules) -> CycleEvidence:
     return CycleEvidence(
         now=at(seen.now),
         is_store_time=True,
-        skew_seconds=0.0,
+        skew_seconds=(seen.skew * TICK).total_seconds(),
         margins=rules.margins,
         is_closed_world=True,
         is_tested_storage=True,
@@ -434,5 +462,12 @@ def _weakened(bounds: JobBounds, job: JobEvidence, cycle: CycleEvidence, rules: 
         assert first is not None
         oldest = min((r.id for r in first.retained if not r.is_savepoint), default=None)
         return replace(bounds, bounds=now, oldest_retained_checkpoint_id=oldest)
-    kept = tuple(each for each in bounds.bounds if each.name not in rules.without_bounds)
+    less = (2 - rules.registry_slack) * rules.margins.clock_skew
+    kept = tuple(
+        Bound(each.name, each.at + less)
+        if each.at is not None and each.name in OF_JOB_MANAGERS
+        else each
+        for each in bounds.bounds
+        if each.name not in rules.without_bounds
+    )
     return replace(bounds, bounds=kept)

@@ -127,8 +127,9 @@ class World(NamedTuple):
         deaths: How many there were; so with ``changes``, ``aborts``, ``faults``.
         tombstones: Files, and since when.
         holder: Of the lock.
-        clock: The store's, where it ticks; -1 where only the order of instants counts.
+        clock: The collectors', where it ticks; -1 where only the order of instants counts.
         ahead: How far the JobManagers' clocks are ahead of it.
+        teller: How far that machine of the store is ahead of it that tells the time.
 
     """
 
@@ -146,6 +147,7 @@ class World(NamedTuple):
     faults: int = 0
     clock: int = -1
     ahead: int = 0
+    teller: int = 0
 
     def root(self, place: Place) -> Root | None:
         """Return what lies at a place."""
@@ -177,6 +179,11 @@ def instants(world: World) -> Iterator[int]:
 def next_instant(world: World) -> int:
     """Return an instant after all that are known."""
     return world.clock if world.clock >= 0 else max(instants(world), default=0) + 1
+
+
+def told_instant(world: World) -> int:
+    """Return the present instant as the store tells it."""
+    return next_instant(world) + world.teller
 
 
 def canonical(world: World) -> World:

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import pytest
+
 from integration.sparkbed import places
+from integration.sparkbed.deciding import Generated, drawn, spark_fates
+from orphangc.core.model import Action, Reason
+
+WORLDS = 400
+
+
+@pytest.fixture(scope="module")
+def generated() -> Generated:
+    """Rows of many generated worlds."""
+    return drawn(WORLDS)
 
 
 def test_spark_gives_the_same_plan_as_this_process(spark_mode, place_and_plan, tmp_path):
@@ -12,3 +26,15 @@ def test_spark_gives_the_same_plan_as_this_process(spark_mode, place_and_plan, t
     assert found.code == expected.code
     assert found.rows == expected.rows
     assert found.document == expected.document
+
+
+def test_the_rule_the_kernel_and_spark_say_the_same_of_every_generated_row(
+    spark_mode, generated, tmp_path
+):
+    """Directly, not by way of each other; and every reason and action there is."""
+    expected = list(generated.rule())
+    assert {each.reason for each in expected} == set(Reason)
+    assert {each.action for each in expected} == set(Action)
+    assert list(generated.columns()) == expected
+    found = spark_fates(spark_mode, generated, tmp_path)
+    assert Counter(found) == Counter(expected)

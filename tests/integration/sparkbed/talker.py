@@ -7,8 +7,10 @@ import json
 import os
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 
 from orphangc.adapters.spark.session import opened_session
+from orphangc.core.uris import canonical
 from orphangc.shell.cli import main
 
 
@@ -18,10 +20,21 @@ def carry_out(arguments: list[str]) -> dict[str, object]:
     sys.argv = ["orphangc", *arguments]
     try:
         with redirect_stdout(out), redirect_stderr(err):
-            main()
+            if arguments[0] == "--decide":
+                decide(*arguments[1:])
+            else:
+                main()
     except SystemExit as end:
         code = int(end.code or 0)
     return {"code": code, "out": out.getvalue(), "err": err.getvalue()}
+
+
+def decide(folder: str, option: str = "", work: str = "") -> None:
+    """Decide what was generated; see ``deciding``, which takes seconds to import."""
+    from integration.sparkbed.deciding import on_spark  # noqa: PLC0415
+
+    assert option in {"", "--work"}
+    on_spark(Path(folder), canonical(work) if work else None)
 
 
 if __name__ == "__main__":
