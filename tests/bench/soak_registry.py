@@ -24,7 +24,6 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import random
-import re
 import sys
 import tempfile
 import time
@@ -43,7 +42,7 @@ from bench.soaking import DERIVED, REGISTRY, Places, Tally, plan_on, tallies, wa
 from integration.flinkbed.cluster import ClaimMode
 from integration.flinkbed.exporting import ExportingCluster
 from integration.flinkbed.settings import Workload
-from integration.flinkbed.truth import UUID, retained
+from integration.flinkbed.truth import gone_from, retained
 from integration.flinkbed.waiting import FlinkbedError, wait_until
 from integration.flinkbed.zookeeper import ZooKeeper
 
@@ -57,7 +56,6 @@ _CHECKPOINTS_TO_A_KILL = 400
 _CHECKPOINTS_TO_A_RESTORE = 700
 _RECOVERY_SECONDS = 90.0
 _HOPE_SECONDS = 20.0
-_SHARED = re.compile(rf"file:(/[^\x00-\x1f]+/shared/(?:[0-9]+_)?{UUID.pattern})")
 _VICTIMS = ("taskmanager", "jobmanager", "both")
 
 
@@ -138,7 +136,7 @@ class Story:
         with_ids = self._end(job)
         mode: ClaimMode = self.chance.choice(["CLAIM", "NO_CLAIM"])
         newest = retained(self.bed.base / job)[-1]
-        if gone := _gone(newest):
+        if gone := gone_from(newest):
             print(f"  {newest} cannot be restored: {min(gone)} is gone")
             self.lost_by_flink += 1
             successor = self._submit(with_ids=with_ids)
@@ -168,7 +166,7 @@ class Story:
         if self.bed.cluster.rest.is_running(job):
             return True
         newest = retained(self.bed.base / job)[-1:]
-        if time.monotonic() > hopeless and any(map(_gone, newest)):
+        if time.monotonic() > hopeless and any(map(gone_from, newest)):
             raise FlinkbedError(f"{newest[0]} names what is gone")
         return False
 
@@ -187,12 +185,6 @@ class Story:
 
     def _count(self, job: str) -> int:
         return int(_asked(lambda: self.bed.cluster.checkpoints(job))["counts"]["completed"])
-
-
-def _gone(checkpoint: Path) -> set[str]:
-    """Return the shared files that a checkpoint names and that are not there."""
-    named = _SHARED.findall((checkpoint / "_metadata").read_bytes().decode("latin-1"))
-    return {path for path in named if not Path(path).exists()}
 
 
 def _patiently(what: str, probe: Callable[[], bool]) -> None:

@@ -42,7 +42,7 @@ class Cluster:
     Settings are given by their Flink 2.x names and translated for older versions. Everything
     the cluster writes, save checkpoints, lies under ``work_dir``. ``libraries`` are jars beside
     Flink's own in ``lib/``; ``jobmanager_options`` are Java's, of the JobManager; ``job`` is the
-    source of the job.
+    source of the job, and ``job_parts`` are sources that it uses.
     """
 
     def __init__(
@@ -56,9 +56,11 @@ class Cluster:
         libraries: Sequence[Path] = (),
         jobmanager_options: Sequence[str] = (),
         job: Path = JOB_SOURCE,
+        job_parts: Sequence[Path] = (),
     ) -> None:
         self.version = version
         self._job = job
+        self._job_parts = tuple(job_parts)
         self._libraries = tuple(libraries)
         self._jobmanager_options = tuple(jobmanager_options)
         self.workload = workload or Workload()
@@ -145,7 +147,7 @@ class Cluster:
         settings = cluster_settings(*self._ports, self._tmp, self._slots) | self._config
         write_configuration(self._conf, self.version, settings)
         self._classpath = os.pathsep.join(map(str, (*self._libraries, *jars(self.version))))
-        self._job_jar = compiled(self.version, self._job)
+        self._job_jar = compiled(self.version, self._job, *self._job_parts)
 
     def _spawn_jobmanager(self) -> None:
         self._jar_id = ""
@@ -202,12 +204,58 @@ class Cluster:
         Its checkpoints go to ``checkpoint_dir/<job id>``. A setting that ``config`` gives as an
         empty text is left out. Returns the job id.
         """
-        settings = job_settings(_uri(checkpoint_dir), interval) | dict(config or {})
+        job_id = self._launch(
+            job_settings(_uri(checkpoint_dir), interval) | dict(config or {}),
+            {} if claim_mode is None else {self._claim_mode: claim_mode},
+            restore=restore,
+            parallelism=parallelism,
+            arguments=arguments,
+        )
+        self._wait_on_job(job_id, "running tasks", lambda: self.rest.is_running(job_id))
+        return job_id
+
+    def run_to_end(
+        self, restore: Path | str, *, parallelism: int = 2, arguments: Sequence[str] = ()
+    ) -> None:
+        """Run the job, which must end by itself, with those states of a checkpoint that it knows.
+
+        It takes no checkpoints and is not started again.
+        """
+        never = {"execution.checkpointing.interval": "", "execution.checkpointing.min-pause": ""}
+        job_id = self._launch(
+            job_settings(_uri(self._tmp / "none"), "") | STRICT_RESTORE | never,
+            {"allowNonRestoredState": True},
+            restore=restore,
+            parallelism=parallelism,
+            arguments=arguments,
+        )
+        state = self._wait("the job to end", lambda: self._end_of(job_id))
+        if state != "FINISHED":
+            raise self._error(f"{restore}: {state}: {self.rest.root_exception(job_id)}")
+
+    def _end_of(self, job_id: str) -> str | None:
+        state = self.rest.job_state(job_id)
+        return state if state in ENDED else None
+
+    @property
+    def _claim_mode(self) -> str:
+        return "claimMode" if as_numbers(self.version) >= (1, 20) else "restoreMode"
+
+    def _launch(
+        self,
+        settings: Mapping[str, str],
+        more: Mapping[str, object],
+        *,
+        restore: Path | str | None,
+        parallelism: int,
+        arguments: Sequence[str],
+    ) -> str:
         settings = spelled({k: v for k, v in settings.items() if v}, self.version)
         body: dict[str, Any] = {
             "entryClass": self._job.stem,
             "programArgsList": [*self.workload.arguments(self._control), *arguments],
             "parallelism": parallelism,
+            **more,
         }
         if as_numbers(self.version) >= (1, 17):
             body["flinkConfiguration"] = settings
@@ -216,14 +264,9 @@ class Cluster:
             body["programArgsList"] += ["--settings", told]
         if restore is not None:
             body["savepointPath"] = _uri(restore)
-        if claim_mode is not None:
-            mode = "claimMode" if as_numbers(self.version) >= (1, 20) else "restoreMode"
-            body[mode] = claim_mode
         if not self._jar_id:
             self._jar_id = self.rest.upload(self._job_jar)
-        job_id = str(self.rest.ask("POST", f"/jars/{self._jar_id}/run", body)["jobid"])
-        self._wait_on_job(job_id, "running tasks", lambda: self.rest.is_running(job_id))
-        return job_id
+        return str(self.rest.ask("POST", f"/jars/{self._jar_id}/run", body)["jobid"])
 
     def cancel(self, job_id: str, *, between_checkpoints: bool = False) -> None:
         """Cancel the job; its checkpoints are retained.
@@ -256,6 +299,27 @@ class Cluster:
         }
         request = self.rest.ask("POST", f"/jobs/{job_id}/savepoints", body)["request-id"]
         done = self._wait_on_job(job_id, "a savepoint", lambda: self._savepoint(job_id, request))
+        return self._location(done)
+
+    def stop_with_savepoint(
+        self, job_id: str, directory: Path, savepoint_format: SavepointFormat = "CANONICAL"
+    ) -> Path:
+        """Take a savepoint, with which the job finishes, and return its folder.
+
+        Flink deletes the checkpoints of a job that finishes.
+        """
+        body = {
+            "targetDirectory": _uri(directory),
+            "drain": False,
+            "formatType": savepoint_format,
+        }
+        request = self.rest.ask("POST", f"/jobs/{job_id}/stop", body)["request-id"]
+        done = self._wait("a last savepoint", lambda: self._savepoint(job_id, request))
+        folder = self._location(done)
+        self._wait("the job to end", lambda: self._end_of(job_id))
+        return folder
+
+    def _location(self, done: Mapping[str, Any]) -> Path:
         if "location" not in done:
             raise self._error(f"the savepoint failed: {done['failure-cause']}")
         return Path(done["location"].removeprefix("file:"))
@@ -384,6 +448,11 @@ class Cluster:
         if not self._jobmanager.running:
             raise FlinkbedError("the JobManager does not run")
         return probe()
+
+    @property
+    def control(self) -> Path:
+        """Where the job looks whether it is held, and leaves its marks."""
+        return self._control
 
     def jobmanager_log(self) -> str:
         """Return what the running JobManager has logged."""

@@ -54,14 +54,18 @@ def job_jar(version: str) -> Path:
     return compiled(version, JOB_SOURCE)
 
 
-def compiled(version: str, source: Path) -> Path:
-    """Return a jar of one source file compiled against this version, once per state of it."""
-    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+def compiled(version: str, source: Path, *parts: Path) -> Path:
+    """Return a jar of a source file, and of others that it uses, compiled against this version.
+
+    They are compiled once per state of them.
+    """
+    sources = [source, *parts]
+    digest = hashlib.sha256(b"".join(each.read_bytes() for each in sources)).hexdigest()[:16]
     jar = cache_folder() / version / f"{source.stem}-{digest}.jar"
     libraries = jars(version)
     with _locked(version):
         if not jar.is_file():
-            _compile(libraries, source, jar)
+            _compile(libraries, sources, jar)
     return jar
 
 
@@ -133,14 +137,14 @@ def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
                 yield member.name, content
 
 
-def _compile(libraries: list[Path], source: Path, jar: Path) -> None:
+def _compile(libraries: list[Path], sources: list[Path], jar: Path) -> None:
     with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
         classes = Path(scratch) / "classes"
         command = [java_tool("javac"), "-nowarn", "-proc:none", "-d", str(classes)]
-        command += ["-cp", os.pathsep.join(map(str, libraries)), str(source)]
+        command += ["-cp", os.pathsep.join(map(str, libraries)), *map(str, sources)]
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
         if done.returncode:
-            raise RuntimeError(f"{source.name} does not compile: {done.stderr}")
+            raise RuntimeError(f"{sources[0].name} does not compile: {done.stderr}")
         built = Path(scratch) / jar.name
         with zipfile.ZipFile(built, "w") as packed:
             for path in sorted(classes.iterdir()):

@@ -26,8 +26,8 @@ def plugin_jar(version: str) -> Path:
 
 def build_plugin(version: str, folder: Path) -> Path:
     """Build the plugin against this version, as its README says."""
-    command = [sys.executable, PLUGIN / "build.py"]
-    command += ["--flink-lib", jars(version)[0].parent, "--out", folder]
+    command = [sys.executable, str(PLUGIN / "build.py")]
+    command += ["--flink-lib", str(jars(version)[0].parent), "--out", str(folder)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
     return Path(done.stdout.strip())
 

@@ -5,6 +5,14 @@ from pathlib import Path
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
+_SHARED = re.compile(rf"file:(/[^\x00-\x1f]+/shared/(?:[0-9]+_)?{UUID.pattern})")
+
+
+def gone_from(checkpoint: Path) -> set[Path]:
+    """Return the shared files that a checkpoint's bytes name by path and that are not there."""
+    text = (checkpoint / "_metadata").read_bytes().decode("latin-1")
+    return {path for path in map(Path, _SHARED.findall(text)) if not path.exists()}
+
 
 def retained(job_dir: Path) -> list[Path]:
     """Return the ``chk-N`` folders that hold a ``_metadata``, oldest first."""

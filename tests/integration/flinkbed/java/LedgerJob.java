@@ -61,7 +61,7 @@ public final class LedgerJob {
     }
 
     /** Flink 1.15 and 1.16 take a job's settings from nobody else than the job: "key=value" joined by semicolons. */
-    private static Configuration settings(String text) {
+    static Configuration settings(String text) {
         Map<String, String> settings = new HashMap<>();
         for (String each : text == null ? new String[0] : text.split(";")) {
             settings.put(each.substring(0, each.indexOf('=')), each.substring(each.indexOf('=') + 1));
