@@ -32,7 +32,11 @@ _SERVERS = (
     "tests/integration/spark/",
     "tests/integration/test_page.py",
 )
-_COLLECTING = ("tests/integration/test_collect.py", "tests/integration/test_flinkbed.py")
+_COLLECTING = (
+    "tests/integration/test_collect.py",
+    "tests/integration/test_flinkbed.py",
+    "tests/soak/test_soak.py",
+)
 _FLINK = ("tests/integration/", "tests/contracts/test_flink_rest.py")
 _GROUPS = {_SERVERS: "servers", _COLLECTING: "collecting", _FLINK: "flink"}
 """Each group is one process's: more clusters at once would slow each other down, and their jobs
