@@ -48,8 +48,6 @@ def _held_by_ha(job: JobEvidence, _: CycleEvidence) -> str | None:
 
 def _gate_not_seen(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R11: the gate must be seen before and after the listings."""
-    if job.state is JobState.ENDED and job.is_declared_ended and not cycle.gate_errors:
-        return None
     if cycle.gate_errors:
         return f"no usable answer: {some(cycle.gate_errors, 1)}"
     if job.state is JobState.RUNNING and not (job.before and job.after):
@@ -84,9 +82,10 @@ def _not_quiet(job: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 def _untested_flink_version(job: JobEvidence, _: CycleEvidence) -> str | None:
     """R27: nobody has read the code of that release."""
-    newest = max((root.format_version for root in job.own_roots), default=0)
-    if newest > NEWEST_TESTED_FORMAT:
-        return f"metadata format version {newest} was never seen from a released Flink"
+    formats = {root.format_version for root in job.own_roots}
+    unseen = sorted(each for each in formats if each > NEWEST_TESTED_FORMAT)
+    if unseen:
+        return f"metadata format version {some(unseen)} was never seen from a released Flink"
     versions = {facts.flink_version for facts in (*job.before, *job.after)}
     if job.exported is not None and job.state is not JobState.ENDED:
         versions |= {each.flink_version or "unknown" for each in job.exported.snapshots}

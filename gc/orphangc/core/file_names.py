@@ -69,7 +69,7 @@ class FileNames:
         return np.concatenate((self.hi, hi)), np.concatenate((self.lo, lo))
 
     def heads(self) -> Iterator[tuple[str, _Words, _Words]]:
-        """Yield what stands before the UUID of artifact names, "" or ``41_``, and those UUIDs."""
+        """Yield what stands before UUIDs of artifact names, "" or ``41_``, and those in order."""
         if self.checkpoint_ids is None:
             yield "", self.hi, self.lo
             return

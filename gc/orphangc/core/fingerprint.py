@@ -30,7 +30,7 @@ class Fingerprint(NamedTuple):
         words = hi * _FIRST + lo * _SECOND
         words = (words ^ (words >> _HALF)) * _LAST
         words ^= words >> _HALF
-        return cls(len(hi), int(words.sum(dtype=np.uint64)))
+        return cls(len(hi), int(words.sum()))
 
     def __add__(self, other: object) -> Fingerprint:
         """Return that of both together."""

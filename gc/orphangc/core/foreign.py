@@ -218,7 +218,7 @@ def _same_names(foreign: Foreign, names: FileNames) -> FileNames:
         if (is_same := foreign.uuids.contains(hi, lo)).any()
         for text in texts_of(hi[is_same], lo[is_same])
     ]
-    return FileNames([*flat, *others]) if flat or others else FileNames()
+    return FileNames([*flat, *others])
 
 
 def _ends(name: str, uuids: UuidSet) -> bool:

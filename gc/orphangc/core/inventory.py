@@ -34,7 +34,7 @@ _MD5 = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _MILLISECONDS = re.compile(r"[0-9]{1,14}", re.ASCII)
 _DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}-[0-9]{2}Z", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_MESSAGE = re.compile(r"\s*message\s+[A-Za-z0-9_.]+\s*\{(.*)\}\s*", re.ASCII | re.DOTALL)
+_MESSAGE = re.compile(r"\s*message\s+[A-Za-z0-9_.]+\s*\{(.*);\s*\}\s*", re.ASCII | re.DOTALL)
 _FIELD = re.compile(
     r"\s*(?:required|optional)\s+[a-z0-9_]+\s+([A-Za-z_][A-Za-z0-9_]*)\s*"
     r"(?:\((?:[^()]|\([^()]*\))*\))?\s*",
@@ -191,7 +191,7 @@ def read_manifest(data: bytes) -> Manifest:
 
 def _json_object(data: bytes) -> dict[str, Any]:
     try:
-        content = json.loads(data.decode("utf-8"), object_pairs_hook=_once_each)
+        content = json.loads(data.decode(), object_pairs_hook=_once_each)
     except (ValueError, RecursionError) as err:
         raise UnreadableInventoryError(f"the manifest is no JSON: {err}") from err
     if not isinstance(content, dict):
@@ -237,9 +237,8 @@ def _columns(schema: str, file_format: FileFormat) -> tuple[str, ...]:
         names = [name.strip() for name in schema.split(",")]
     else:
         message = _MESSAGE.fullmatch(schema)
-        *fields, rest = message[1].split(";") if message else [""]
-        matches = [_FIELD.fullmatch(field) for field in fields]
-        names = [match[1] if match else "" for match in matches] if not rest.strip() else [""]
+        fields = message[1].split(";") if message else []
+        names = [match[1] if match else "" for match in map(_FIELD.fullmatch, fields)]
     if not names or not all(_NAME.fullmatch(name) for name in names):
         raise UnreadableInventoryError("fileSchema cannot be read")
     if len(set(names)) < len(names):

@@ -242,11 +242,11 @@ def verdict_batch(
         job_ids: In the order of the bounds; "" for what lies in no job directory.
 
     """
-    scopes = pa.array([each.place.scope.value for each in columns.kinds], pa.string())
+    scopes = pa.array([each.place.scope.value for each in columns.kinds])
     ids = columns.checkpoint_id
     return pa.RecordBatch.from_arrays(
         [
-            pa.array(job_ids, pa.string()).take(pa.array(owner)),
+            pa.array(job_ids).take(pa.array(owner)),
             columns.batch.column("key"),
             scopes.take(pa.array(columns.kind)),
             columns.batch.column("size"),

@@ -63,7 +63,7 @@ class Scale:
             value += rank * weight
             if not self.alphabet.startswith(char, rank):
                 break
-        return min(value, 1.0)
+        return value
 
     def key(self, at: float, digits: int) -> str:
         """Return the key of so many digits that stands at a number below 1, or just before."""
@@ -78,15 +78,13 @@ class Scale:
 
 def scale_of(first: str, last: str) -> Scale:
     """Return the scale on which two keys of a page differ; of one key, that of its name."""
-    common = _common(first, last)
-    folder = last.rfind("/", 0, common) + 1 if first != last else last.rfind("/") + 1
-    at = common if first != last else folder
-    start, end = _run(last, at, folder, _HEX)
+    at = _common(first, last) if first != last else last.rfind("/") + 1
+    start, end = _run(last, at, _HEX)
     run = last[start:end]
     is_uuid = len(run) == _UUID_DIGITS and last[end : end + 1] == "-"
     if is_uuid or (len(run) >= _UUID_DIGITS and run.strip(_DECIMAL)):
         return Scale(last[:start], _HEX)
-    start, end = _run(last, at, folder, _DECIMAL)
+    start, end = _run(last, at, _DECIMAL)
     return Scale(last[:start], _DECIMAL if start < end else _PRINTABLE)
 
 
@@ -96,10 +94,10 @@ def _common(one: str, other: str) -> int:
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def _run(text: str, at: int, folder: int, alphabet: str) -> tuple[int, int]:
-    """Return start and end of the letters of an alphabet around a place in a name."""
+def _run(text: str, at: int, alphabet: str) -> tuple[int, int]:
+    """Return start and end of the letters of an alphabet, no slash, around a place in a key."""
     start = end = at
-    while start > folder and text[start - 1] in alphabet:
+    while start > 0 and text[start - 1] in alphabet:
         start -= 1
     while end < len(text) and text[end] in alphabet:
         end += 1

@@ -38,7 +38,7 @@ class Owners:
 
 def job_directory_of(folder: Location) -> Location | None:
     """Return the job directory that a folder lies in by its path alone, ``None`` if in none."""
-    place = place_of_folder(folder.path.lstrip("/"))
+    place = place_of_folder(folder.path[1:])
     if not place.job_directory or not place.job_id:
         return None
     return folder.top.child(place.job_directory)

@@ -45,7 +45,7 @@ class Pace:
     Attributes:
         ceiling: Keys a second that are never exceeded in the long run.
         largest: Keys that a request may hold at all.
-        page: Keys that it should hold at most, as failures suggest.
+        page: Keys that it should hold at most, as failures suggest; never more than ``largest``.
         refused: Rate at which the store had enough last, ``None`` if it never had.
         lowered_to: Rate that was gone on with then.
         lowered_at: When that was.
@@ -92,7 +92,7 @@ class Pace:
 
     def keys(self, now: float) -> int:
         """Return how many keys the next request should hold, at least one."""
-        return max(1, min(self.page, self.largest, int(self.rate(now) * _REQUEST_SECONDS)))
+        return max(1, min(self.page, int(self.rate(now) * _REQUEST_SECONDS)))
 
     def wait(self, now: float) -> float:
         """Return the seconds until the next request may be prepared, 0 if it may now."""

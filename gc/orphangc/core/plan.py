@@ -38,7 +38,7 @@ __all__ = [
 def _spelled(value: object) -> object:
     if type(value) is not str or value.isascii():
         return value
-    return value.encode("utf-8", "backslashreplace").decode()
+    return value.encode(errors="backslashreplace").decode()
 
 
 class _Part(BaseModel):

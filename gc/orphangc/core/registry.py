@@ -288,7 +288,7 @@ def _checked_line(model: type[_PartT], line: bytes, number: int) -> _PartT:
     try:
         return model.model_validate(_object(line))
     except ValidationError as err:
-        first = err.errors(include_url=False, include_input=False)[0]
+        first = err.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         raise _unreadable(number, f"{field}: {first['msg']}" if field else first["msg"]) from err
     except ValueError as err:

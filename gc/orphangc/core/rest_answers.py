@@ -272,7 +272,7 @@ def _read(model: type[_Model], body: bytes, path: str) -> _Model:
 
 def _unusable(path: str, err: ValidationError) -> RegistryUnavailableError:
     """Return one line that names path and field, without what stood there."""
-    first = err.errors(include_url=False, include_input=False)[0]
+    first = err.errors()[0]
     field = ".".join(str(part) for part in first["loc"])
     place = f"field {field}" if field else "the answer"
     return RegistryUnavailableError(f"unusable answer from Flink: {path}: {place}: {first['msg']}")

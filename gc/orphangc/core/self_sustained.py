@@ -129,9 +129,9 @@ def looks_of(
 
     """
     doubt = _doubt(stand, foreigners)
-    named = [meant(each, stand.strays) for each in foreigners]
+    named = [(each, meant(each, stand.strays)) for each in foreigners]
     foreign = [stray for stray in stand.strays if not stray.is_own]
-    foreign += [stray for strays in named for stray in strays if stray.is_own]
+    foreign += [stray for _, strays in named for stray in strays if stray.is_own]
     everything = _look(stand, None, standing_of(foreign), doubt)
     places = [
         _look(stand, each, standing_of(strays), doubt).model_copy(
@@ -140,7 +140,7 @@ def looks_of(
                 "bytes": weigh(strays, each.place) if strays else 0,
             }
         )
-        for each, strays in zip(foreigners, named, strict=True)
+        for each, strays in named
     ]
     return (everything, *places)
 
@@ -214,11 +214,11 @@ def _has_nothing_since(stand: Stand, restored_id: int) -> bool:
 
     Older checkpoints of its own directory are no way back then, whatever their ids.
     """
-    newest = max((root.checkpoint_id for root in stand.job.own_roots), default=-1)
+    if all(root.checkpoint_id <= restored_id for root in stand.job.own_roots):
+        return True
     told = [each for each in stand.job.facts if each.restored and each.restored.id == restored_id]
-    return restored_id >= newest or (
-        bool(told) and all((each.latest_completed_id or -1) <= restored_id for each in told)
-    )
+    completed = [each.latest_completed_id for each in told]
+    return bool(told) and all(each is None or each <= restored_id for each in completed)
 
 
 def _doubt(stand: Stand, foreigners: Sequence[Foreign]) -> str | None:

@@ -61,7 +61,7 @@ def parse_duration(value: object) -> object:
     match = _DURATION.fullmatch(text)
     if text != "0" and (not text or match is None):
         raise ValueError(f"{value!r} is no duration; write 72h, 15m, 7d or 1d12h")
-    parts = [int(part or 0) for part in match.groups()] if match and text != "0" else [0] * 4
+    parts = [int(part or 0) for part in match.groups()] if match else [0] * 4
     days, hours, minutes, seconds = parts
     if days * 86_400 + hours * 3600 + minutes * 60 + seconds > _LONGEST.total_seconds():
         raise ValueError(f"{text[:20]!r} is longer than 10,000 days")

@@ -70,7 +70,7 @@ class SortedUuids:
         """Note where each run of leading bits starts."""
         bits = max(1, (len(self.hi) // _ENTRIES_PER_START).bit_length())
         self._shift = np.uint64(64 - bits)
-        self._starts = np.empty((1 << bits) + 1, np.uint32 if len(self.hi) < 1 << 32 else np.int64)
+        self._starts = np.empty((1 << bits) + 1, np.min_scalar_type(len(self.hi)))
         self._starts[-1] = len(self.hi)
         for start in range(0, 1 << bits, _BLOCK):
             leading = np.arange(start, min(start + _BLOCK, 1 << bits), dtype=np.uint64)

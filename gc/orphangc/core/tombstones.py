@@ -131,7 +131,7 @@ class Tombstones:
     def get(self, key: str) -> Tombstone | None:
         """Return the tombstone of a key; for many keys see ``rows_of``."""
         try:
-            row = int(self.rows_of(pa.array([key], pa.string()))[0])
+            row = int(self.rows_of(pa.array([key]))[0])
         except UnicodeEncodeError:  # half a surrogate pair, which no stored key has
             return None
         return None if row < 0 else as_tombstone(expanded(self._rows.slice(row, 1)).to_pylist()[0])

@@ -121,7 +121,7 @@ def canonical(uri: str, aliases: Sequence[Alias] = ()) -> Location:
     for alias in aliases:
         key = alias.source.key_of(place)
         if key is not None:
-            return alias.target.child(key) if key else alias.target
+            return alias.target.child(key)
     return place
 
 
@@ -143,4 +143,7 @@ def parse_alias(text: str) -> Alias:
     source, equals, target = text.partition("=")
     if not equals:
         raise ValueError(f"alias {text!r} is not of the form FROM=TO")
-    return Alias(canonical(source), canonical(target))
+    try:
+        return Alias(canonical(source), canonical(target))
+    except ValueError as err:
+        raise ValueError(f"a side of alias {text!r} is neither an absolute path nor a URI") from err

@@ -18,7 +18,7 @@ from builders import (
     some_facts,
 )
 from orphangc.core.conditions import CONDITIONS, Condition
-from orphangc.core.evidence import JobState
+from orphangc.core.evidence import JobState, Survey
 from orphangc.core.judge import Judgement, judge, judge_all
 from orphangc.core.model import Mode
 
@@ -92,12 +92,72 @@ def test_without_its_condition_each_case_would_be_let_through(condition: Conditi
     assert judge_all([job], cycle)[job.key].blocked != ()
 
 
+SENTENCES = {
+    Condition.CLOSED_WORLD: (
+        "nobody stated that the given roots are all there is (--closed-world)"
+    ),
+    Condition.JOB_STATE_UNKNOWN: (
+        "the job is neither seen running (--flink-rest) nor declared ended (--ended-job)"
+    ),
+    Condition.HELD_BY_HA: (
+        f"{a_hold(43).uri} holds the job, and no cluster shows it running: suspended, not over"
+    ),
+    Condition.GATE_NOT_SEEN: "no usable answer: http://flink:8081: timeout",
+    Condition.NOT_QUIET: (
+        "the ended job's directory changed at 2026-11-15T14:00:00+00:00: not quiet for long enough"
+    ),
+    Condition.UNTESTED_FLINK_VERSION: "Flink 2.9.0 is not in the tested list",
+    Condition.UNTESTED_STORAGE: "this kind of storage is not in the tested list",
+    Condition.STORE_CLOCK_UNKNOWN: "the storage does not tell its time",
+    Condition.REGISTRY_ORDER_UNPROVEN: (
+        "a file alone does not prove that it is newer than the listing (R14)"
+    ),
+    Condition.NOTHING_PROTECTED: "no file in shared/ is referred to, though the job may run",
+    Condition.HALTED: "halted at noon: a proof failed",
+}
+"""What an operator reads of each case above."""
+
+
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_a_block_says_what_is_missing_in_one_line(condition: Condition) -> None:
+def test_a_block_says_what_is_missing_and_what_to_do(condition: Condition) -> None:
     """Design, section 4: ``blocked: [{condition, message}]``."""
     (blocked,) = judge(*CASES[condition]).blocked
-    assert len(blocked.message) > 20
-    assert "\n" not in blocked.message
+    assert blocked.message == SENTENCES[condition]
+
+
+@pytest.mark.parametrize(
+    ("job", "condition", "sentence"),
+    [
+        (
+            a_job(after=()),
+            Condition.GATE_NOT_SEEN,
+            "Flink's REST API did not show the job both before and after the listing",
+        ),
+        (
+            a_job(before=(), after=(), snapshots=(a_snapshot(),)),
+            Condition.GATE_NOT_SEEN,
+            (
+                "Flink's REST API (--flink-rest) did not show the job, so nobody knows its state"
+                " backend: a registry proves nothing of one that uses files in place (R2)"
+            ),
+        ),
+        (
+            a_job(own_roots=(a_root(43, format_version=7),)),
+            Condition.UNTESTED_FLINK_VERSION,
+            "metadata format version 7 was never seen from a released Flink",
+        ),
+    ],
+)
+def test_each_further_case_has_its_own_sentence(job, condition: Condition, sentence: str) -> None:
+    """It tells this cause from the others of its condition."""
+    found = {each.condition: each.message for each in judge(job, a_cycle()).blocked}
+    assert found[condition] == sentence
+
+
+def test_of_many_clusters_that_did_not_answer_one_is_named() -> None:
+    """The others are counted: their errors may be long."""
+    (blocked,) = judge(a_job(), a_cycle(gate_errors=("http://a: 500", "http://b: 500"))).blocked
+    assert blocked.message == "no usable answer: http://a: 500 and 1 more"
 
 
 def test_all_unmet_conditions_are_reported_at_once() -> None:
@@ -159,6 +219,11 @@ def test_a_new_root_in_another_storage_is_no_quiet_either() -> None:
     assert blocks(an_ended_job(own_roots=roots)) == [Condition.NOT_QUIET]
     timeless = (a_root(42, age="30d"), replace(a_root(43), modified_at=None))
     assert blocks(an_ended_job(own_roots=timeless)) == []
+
+
+def test_an_ended_job_without_anything_that_has_a_time_is_quiet() -> None:
+    """R13: an empty directory does not change."""
+    assert blocks(an_ended_job(own_roots=(), survey=Survey())) == []
 
 
 def test_a_running_job_need_not_be_quiet() -> None:

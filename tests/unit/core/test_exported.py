@@ -129,6 +129,50 @@ def test_each_violation_voids_in_its_own_words(exported: Exported, words: str) -
 
 
 @pytest.mark.parametrize(
+    ("exported", "sentence"),
+    [
+        (
+            answered(first=None, second=None),
+            "its exporter has written no registry snapshot yet",
+        ),
+        (
+            answered(second=None),
+            (
+                "no registry snapshot repeated the nonce within 12 s: is the JobManager dead, its"
+                " exporter off, or registry_wait too short?"
+            ),
+        ),
+        (answered(nonce=""), "its exporter was not asked to repeat a nonce"),
+        (
+            second(taken_at=ahead("27m")),
+            (
+                "registry snapshot 19 is dated 2026-11-21T14:27:00+00:00, in the future: the"
+                " JobManager's clock is ahead"
+            ),
+        ),
+        (
+            answered(asked_at=ahead("26m"), heard_at=ahead("27m")),
+            (
+                "registry snapshot 19 is dated 2026-11-21T14:10:00+00:00, long before the nonce"
+                " that it repeats: the JobManager's clock is behind"
+            ),
+        ),
+    ],
+)
+def test_an_operator_reads_a_whole_sentence(exported: Exported, sentence: str) -> None:
+    """What it is, and what to look at."""
+    assert refused(a_job_with(exported)) == sentence
+
+
+@pytest.mark.parametrize(
+    "exported", [answered(nonce=""), answered(first=None), answered(second=None)]
+)
+def test_without_question_or_answer_the_order_is_unproven(exported: Exported) -> None:
+    """R14: asked on its own, this says so too; nothing leans on who was asked first."""
+    assert order_unproven(exported) == "its exporter was not asked to repeat a nonce"
+
+
+@pytest.mark.parametrize(
     "exported",
     [
         second(taken_at=ahead("26m")),
@@ -164,7 +208,9 @@ def test_an_ended_job_needs_no_answer_but_must_be_silent() -> None:
     torn = answered(first=old, second=None, nonce="", unread="half written")
     assert "half written" in (refused(a_job_with(torn, an_ended_job)) or "")
     talking = answered(first=old, second=replace(E2, taken_at=ago("29d")), nonce="")
-    assert "goes on writing" in (refused(a_job_with(talking, an_ended_job)) or "")
+    assert refused(a_job_with(talking, an_ended_job)) == (
+        "the job is over, as is said, but its exporter goes on writing registry snapshots"
+    )
     recent = answered(second=None, nonce="")
     assert blocks(a_job_with(recent, an_ended_job)) == [Condition.NOT_QUIET]
 
@@ -184,12 +230,53 @@ def test_a_checkpoint_that_both_snapshots_retain_must_be_a_root() -> None:
         assert refused(a_job_with(one)) is None, "subsumed, or completed, meanwhile"
 
 
+def test_what_both_snapshots_retain_may_be_seen_in_other_ways_than_by_both_listings() -> None:
+    """R8: Flink's REST API tells where it is; or it was subsumed when E2 had been read."""
+    retained = (RetainedCheckpoint(id=41, is_savepoint=False, path="chk-41"), *E1.retained)
+    both = answered(first=replace(E1, retained=retained), second=replace(E2, retained=retained))
+    assert refused(a_job_with(both, reported_ids=frozenset({41}))) is None
+    shown = frozenset({41, 42, 43})
+    assert refused(a_job_with(both, ids_before=shown, ids_after=frozenset({42, 43}))) is None
+
+
+def test_of_an_ended_job_that_goes_on_that_is_said_and_not_what_a_listing_lacks() -> None:
+    """Whoever reads it has to stop the job, not to look for a checkpoint."""
+    retained = (RetainedCheckpoint(id=41, is_savepoint=False, path="chk-41"), *E1.retained)
+    both = answered(first=replace(E1, retained=retained), second=replace(E2, retained=retained))
+    assert refused(a_job_with(both, an_ended_job)) == (
+        "the job is over, as is said, but its exporter goes on writing registry snapshots"
+    )
+
+
+def test_directories_that_are_not_known_here_are_named_one_and_after_everything_else() -> None:
+    """What the exporter itself does wrong comes first; a job without any has other guards."""
+    elsewhere = frozenset(job_directory(each * 32) for each in "dbcae")
+    sentence = (
+        f"its exporter says that its checkpoints lie in {job_directory('a' * 32)}, which is none"
+        " of its directories here: add it with --extra-roots, or say with --alias what it means"
+    )
+    assert refused(a_job_with(answered(directories=elsewhere))) == sentence
+    assert "is the JobManager dead" in (
+        refused(a_job_with(answered(second=None, directories=elsewhere))) or ""
+    )
+    assert refused(a_job_with(answered(directories=elsewhere), directories=())) is None
+
+
 def test_an_untested_release_only_reports() -> None:
     """R27: also where only the exporter tells the version."""
     for version in ("2.9.0", None):
         new = answered(second=replace(E2, flink_version=version))
         job = a_job_with(new, before=(), after=())
         assert blocks(job) == [Condition.GATE_NOT_SEEN, Condition.UNTESTED_FLINK_VERSION]
+        message = judge(job, a_cycle()).blocked[1].message
+        assert message == f"Flink {version or 'unknown'} is not in the tested list"
+
+
+def test_an_untested_release_only_reports_whoever_tells_of_it() -> None:
+    """R27: an exporter that was built for another release does not speak for the cluster."""
+    facts = (some_facts(flink_version="2.9.0"),)
+    job = a_job_with(answered(), before=facts, after=facts)
+    assert blocks(job) == [Condition.UNTESTED_FLINK_VERSION]
 
 
 def test_a_job_without_an_answer_stops_those_whose_files_it_needs() -> None:

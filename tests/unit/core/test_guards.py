@@ -24,15 +24,17 @@ from builders import (
     some_facts,
 )
 from orphangc.core.bounds import SafetyMargins
-from orphangc.core.evidence import JobState, mode_of
+from orphangc.core.evidence import JobState, Survey, mode_of
+from orphangc.core.exported import Exported
 from orphangc.core.gate import RestoredFacts
 from orphangc.core.guards import GUARDS, REGISTRY_MAX_AGE, Guard
 from orphangc.core.judge import Judgement, judge, judge_all
 from orphangc.core.model import Mode
-from orphangc.core.snapshot import EntryKind, RegistryEntry
+from orphangc.core.snapshot import EntryKind, RegistryEntry, RetainedCheckpoint
 from orphangc.core.uris import canonical
 
 NO_IDS = frozenset()
+SEGMENT = RegistryEntry("shared/x", EntryKind.SEGMENT, 1, 1, 1)
 
 
 def refusal(job=None, cycle=None, guards=GUARDS) -> Guard | None:
@@ -132,12 +134,148 @@ def test_without_its_guard_each_case_would_be_let_through(guard: Guard) -> None:
     assert judge_all([job], cycle)[job.key].refused.guard is guard
 
 
+DIRECTORY = str(job_directory())
+SENTENCES = {
+    Guard.UNREADABLE_ROOT: (
+        f"cannot read {job_directory(OTHER_JOB)}/chk-9: unknown handle type 99 at byte 12; nothing"
+        " will be planned for removal"
+    ),
+    Guard.ACKNOWLEDGED_ROOT: (
+        f"{DIRECTORY}/chk-9 is acknowledged as broken: its whole directory is kept"
+    ),
+    Guard.CLOCK_SKEW: "the store's clock differs from this machine's by 3600 s",
+    Guard.FUTURE_TIME: (
+        "something in the directory is dated 2026-11-21T15:00:00+00:00, in the future"
+    ),
+    Guard.COPIED_TREE: "all 100 objects have one store time: this tree was copied",
+    Guard.PARSER_DISAGREEMENT: (
+        f"raw bytes of a root name {JOB}/shared/{NAME}, the parser does not: please report this"
+    ),
+    Guard.UNPROVEN_LAYOUT: "shared/ has sub-directories (op_x_attempt_0)",
+    Guard.UNKNOWN_OWNER: (
+        "the directory's name is no job id (create-subdir=false?): name its owner with --owner"
+    ),
+    Guard.TWO_OWNERS: "2 clusters say that they run the job",
+    Guard.ENDED_JOB_IS_RUNNING: ("the job is declared ended, but Flink's REST API shows it alive"),
+    Guard.NO_ROOTS: "no checkpoint of the job can be seen: its first one may be pending",
+    Guard.RETAINED_ROOT_MISSING: (
+        f"{a_hold(41).uri} retains checkpoint 41 of job {JOB}, and no root of that id can be seen:"
+        " add the place of its checkpoints with --extra-roots"
+    ),
+    Guard.MISPLACED_ROOT: f"{DIRECTORY}/chk-7 holds the metadata of checkpoint 43",
+    Guard.DAMAGED_LATEST_ROOT: (
+        f"the latest checkpoint refers to files that cannot be seen ({JOB}/shared/{NAME}): already"
+        " damaged?"
+    ),
+    Guard.UNSTABLE_ROOT: "checkpoints come and go faster than the listing: raise num-retained",
+    Guard.GATE: (
+        f"job {JOB} may have 2 checkpoints pending at once; without its registry only one is safe"
+    ),
+    Guard.REGISTRY: "the derived snapshot says 4 concurrent checkpoints",
+}
+"""What an operator reads of each case above."""
+
+
 @pytest.mark.parametrize("guard", GUARDS)
-def test_a_refusal_says_what_is_wrong_in_one_line(guard: Guard) -> None:
+def test_a_refusal_says_what_is_wrong_and_what_to_do(guard: Guard) -> None:
     """Design, section 3: the refused jobs stand in the plan and on stderr."""
-    message = judge(*CASES[guard]).refused.message
-    assert len(message) > 20
-    assert "\n" not in message
+    assert judge(*CASES[guard]).refused.message == SENTENCES[guard]
+
+
+ELSEWHERE = canonical(f"s3://bucket/elsewhere/{JOB}")
+OTHERS_HOLD = a_hold(43, cluster="kubernetes:flink/others", uri="kubernetes:flink/configmaps/o")
+E1 = a_snapshot(retained=(RetainedCheckpoint(id=41, is_savepoint=False, path="chk-41"),))
+E2 = replace(E1, sequence=18, taken_at=T0, nonce="N")
+ANSWERED = Exported(job_id=JOB, first=E1, second=E2, nonce="N")
+
+
+@pytest.mark.parametrize(
+    ("job", "sentence"),
+    [
+        (
+            a_job(own_roots=(a_root(43, unproven_layout="changelog state"),)),
+            f"{DIRECTORY}/chk-43 holds changelog state",
+        ),
+        (
+            a_job(snapshots=(a_snapshot(entries=(SEGMENT,)),)),
+            "registry snapshot 17 holds entries of kind segment",
+        ),
+        (
+            a_job(held_before=(OTHERS_HOLD,), held_after=(a_hold(43),)),
+            (
+                "HA metadata of kubernetes:flink/orders, kubernetes:flink/others holds the job: two"
+                " clusters may run it"
+            ),
+        ),
+        (
+            a_job(strangers=frozenset({OTHER_JOB})),
+            f"job {OTHER_JOB} writes its checkpoints here too",
+        ),
+        (
+            a_job(own_roots=(a_root(42), a_root(43, directory=ELSEWHERE))),
+            "2 directories of this job id hold roots",
+        ),
+        (
+            a_job(survey=a_survey(shared_directories={job_directory(), ELSEWHERE})),
+            f"{ELSEWHERE} bears the same job id, and no root of the job names a file in it",
+        ),
+        (
+            an_ended_job(ids_after=frozenset({43})),
+            "the job is said to be over, but its checkpoints changed during the listing",
+        ),
+        (
+            a_job(snapshots=ANSWERED.snapshots, exported=ANSWERED),
+            (
+                "the registry snapshots retain checkpoint 41, and no root of that id can be seen:"
+                " add the place of its checkpoints with --extra-roots, or say it with --alias"
+            ),
+        ),
+        (
+            a_job(directories=()),
+            "its checkpoint directory lies outside the given roots: add it with --extra-roots",
+        ),
+        (
+            a_job(before=(some_facts(latest_completed_id=44),)),
+            "Flink completed checkpoint 44, the storage shows 43",
+        ),
+        (
+            a_job(after=(some_facts(latest_completed_id=44, checkpoints=()),)),
+            "checkpoint 43 may have been subsumed during the listing",
+        ),
+        (a_job(before=()), "the job appeared or vanished during the listing"),
+        (
+            a_job(after=(some_facts(incarnation=None),)),
+            "the job was started again during the listing",
+        ),
+        (a_job(snapshots=(a_snapshot(taken_at=ago("2h")),)), "registry snapshot 17 is 2:00:00 old"),
+        (
+            a_job(snapshots=(a_snapshot(taken_at=ahead("2h")),)),
+            "the registry snapshot is dated in the future",
+        ),
+    ],
+)
+def test_each_further_case_has_its_own_sentence(job, sentence: str) -> None:
+    """It tells this cause from the others of its guard."""
+    assert judge(job, a_cycle()).refused.message == sentence
+
+
+def test_a_living_job_without_a_snapshot_is_told_apart_in_registry_mode() -> None:
+    """R15: what is missing is an exporter of this job."""
+    message = judge(a_job(), a_cycle(is_registry_mode=True)).refused.message
+    assert message == "registry snapshots were given, and this living job has none"
+
+
+def test_a_gate_without_an_answer_says_so() -> None:
+    """R13: a job that cannot checkpoint, or that Flink tells too little of."""
+    silent = (some_facts(max_concurrent=None),)
+    message = judge(a_job(before=silent, after=silent), a_cycle()).refused.message
+    assert message == f"job {JOB} (RUNNING) reports no checkpoint configuration"
+
+
+def test_a_derived_snapshot_that_does_not_tell_leaves_concurrency_to_the_gate() -> None:
+    """R13: Flink's REST API is asked all the same."""
+    silent = (a_snapshot(source=Mode.DERIVED, max_concurrent=None),)
+    assert refusal(a_job(snapshots=silent)) is None
 
 
 # --------------------------------------------------------------------------- unreadable roots
@@ -193,6 +331,18 @@ def test_an_object_or_root_from_the_future_refuses(when: str, expected: Guard | 
     by_root = a_job(own_roots=(a_root(42), replace(a_root(43), modified_at=ahead(when))))
     assert refusal(by_object) is expected
     assert refusal(by_root) is expected
+
+
+def test_the_future_begins_where_the_cycle_stopped_looking() -> None:
+    """R10: a running job goes on writing during a listing of hours."""
+    job = a_job(survey=a_survey(newest_modified_at=ahead("2h")))
+    assert refusal(job, a_cycle(looked_until=ahead("105m"))) is None
+    assert refusal(job, a_cycle(looked_until=ahead("104m"))) is Guard.FUTURE_TIME
+
+
+def test_a_directory_without_anything_that_has_a_time_is_not_from_the_future() -> None:
+    """R10: an ended job may have left nothing."""
+    assert refusal(an_ended_job(**ROOTLESS, survey=Survey())) is None
 
 
 def test_one_time_for_all_objects_refuses_but_one_object_alone_does_not() -> None:
@@ -279,6 +429,9 @@ def test_a_second_shared_folder_counts_as_the_jobs_own_only_if_a_root_names_it()
     assert refusal(a_job(survey=both)) is Guard.TWO_OWNERS
     assert refusal(a_job(survey=both, own_roots=(a_root(42), named))) is None
     assert refusal(a_job(survey=a_survey(shared_directories={own}))) is None
+    several = {own, *(canonical(f"s3://bucket/{name}/{JOB}") for name in "dbace")}
+    message = judge(a_job(survey=a_survey(shared_directories=several)), a_cycle()).refused.message
+    assert message.startswith(f"s3://bucket/a/{JOB} bears the same job id"), "always the same one"
     only_elsewhere = a_survey(shared_directories={second})
     assert refusal(a_job(survey=only_elsewhere)) is None
 
@@ -622,6 +775,15 @@ def test_a_root_that_flink_reports_elsewhere_counts_as_seen() -> None:
     hold = (a_hold(41, 42, 43),)
     job = a_job(held_before=hold, held_after=hold, reported_ids=frozenset({41}))
     assert refusal(job) is None
+
+
+def test_of_a_job_whose_directory_is_not_listed_every_root_that_was_read_counts_as_seen() -> None:
+    """Nothing lists it, so nothing can show ids; it is refused for that, and in those words."""
+    hold = (a_hold(41, 42, 43),)
+    unlisted = {"directories": (), **dict.fromkeys(("ids_before", "ids_after"), NO_IDS)}
+    job = a_job(held_before=hold, held_after=hold, **unlisted)
+    assert refusal(job) is Guard.RETAINED_ROOT_MISSING
+    assert refusal(replace(job, reported_ids=frozenset({41}))) is Guard.UNSTABLE_ROOT
 
 
 def test_a_missing_retained_root_is_named_with_its_job_and_where_it_stands() -> None:

@@ -94,6 +94,11 @@ DAMAGES = {
     "no schema": {"fileSchema": ""},
     "a cut schema": {"fileSchema": "message s3.inventory { required binary bucket (STRING);"},
     "a schema without end": {"fileSchema": "message s3.inventory { required binary bucket }"},
+    "a schema that ends in a field": {
+        "fileSchema": "message m { required binary bucket; required binary key; optional int64 a }"
+    },
+    "no field": {"fileSchema": "message m { }"},
+    "an empty field": {"fileSchema": "message m { required binary bucket; ; }"},
     "a repeated column": {"fileSchema": "message s3.inventory { repeated binary bucket; }"},
     "a column twice": {
         "fileSchema": "message m { required binary key; required binary key; optional int64 size;}"
@@ -113,11 +118,52 @@ DAMAGES = {
 }
 
 
+NO_TIME = "creationTimestamp is no number of milliseconds"
+NO_SCHEMA = "fileSchema cannot be read"
+NO_FILES = "the manifest names no data file"
+NO_SIZE = "a data file of the manifest has no size"
+NO_MD5 = "a data file of the manifest has no MD5"
+SAID = {
+    "no version": "version is absent or no text",
+    "another version": "version '2030-01-01' is unknown",
+    "no bucket": "sourceBucket is absent or no text",
+    "a number as bucket": "sourceBucket is absent or no text",
+    "no time": NO_TIME,
+    "a time as number": NO_TIME,
+    "a time with a sign": NO_TIME,
+    "a time in words": NO_TIME,
+    "a time beyond the calendar": NO_TIME,
+    "another format": "fileFormat 'JSON' is unknown",
+    "a format as list": "fileFormat is absent or no text",
+    "no schema": "fileSchema is absent or no text",
+    "a cut schema": NO_SCHEMA,
+    "a schema without end": NO_SCHEMA,
+    "a schema that ends in a field": NO_SCHEMA,
+    "no field": NO_SCHEMA,
+    "an empty field": NO_SCHEMA,
+    "a repeated column": NO_SCHEMA,
+    "a column twice": "fileSchema names a column twice",
+    "no files": NO_FILES,
+    "files as object": NO_FILES,
+    "a file as text": "a data file of the manifest is no JSON object",
+    "a file without key": "key is absent or no text",
+    "a file without size": NO_SIZE,
+    "a size as text": NO_SIZE,
+    "a size of yes": NO_SIZE,
+    "a negative size": NO_SIZE,
+    "no MD5": "MD5checksum is absent or no text",
+    "a short MD5": NO_MD5,
+    "a documented fake MD5": NO_MD5,
+    "a file twice": "the manifest names a data file twice",
+}
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_manifest_is_refused(damage: str) -> None:
-    """No field has a default, and no half of a report is one."""
-    with pytest.raises(UnreadableInventoryError):
+    """No field has a default, and no half of a report is one; the message says what is amiss."""
+    with pytest.raises(UnreadableInventoryError) as caught:
         read(a_manifest(**DAMAGES[damage]))
+    assert str(caught.value) == SAID[damage]
 
 
 @pytest.mark.parametrize(
@@ -156,10 +202,52 @@ def test_a_data_file_that_says_something_twice_is_refused() -> None:
         read_manifest(twice.encode())
 
 
+def test_an_empty_data_file_is_one() -> None:
+    """Of a CSV report of an empty bucket."""
+    files = [{"key": "x", "size": 0, "MD5checksum": "0" * 32}]
+    assert [each.size for each in read(a_manifest(files=files)).files] == [0]
+
+
+def test_a_schema_is_read_up_to_a_length_that_none_has() -> None:
+    """More would keep an expression busy for long."""
+    content = a_manifest(CSV)
+    content["fileSchema"] += "," + "x" * (65_536 - len(content["fileSchema"]) - 1)
+    assert len(read(content).columns) == len(PLAIN) + 1
+    content["fileSchema"] += "x"
+    with pytest.raises(UnreadableInventoryError, match=r"^fileSchema is too long$"):
+        read(content)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"{", "the manifest is no JSON: Expecting property name enclosed in double quotes"),
+        (b"[]", "the manifest is no JSON object"),
+        (b'{"a": 1, "a": 1}', "the manifest says something twice"),
+        (
+            b'{"version": "%s"}' % (b"12345" * 9),
+            "version '12345123451234512345' is unknown",
+        ),
+        (
+            b'{"version": "2016-11-30", "fileFormat": "%s"}' % (b"12345" * 9),
+            "fileFormat '12345123451234512345' is unknown",
+        ),
+    ],
+)
+def test_a_message_says_what_the_manifest_is_not(data: bytes, message: str) -> None:
+    """And of what stands there at most a few letters."""
+    with pytest.raises(UnreadableInventoryError) as caught:
+        read_manifest(data)
+    assert str(caught.value).partition(": line")[0] == message
+
+
 def test_orc_is_refused_with_what_to_do() -> None:
     """It is configured, so it is the operator who can change it."""
-    with pytest.raises(SettingsError, match="Parquet or CSV"):
+    with pytest.raises(SettingsError) as caught:
         read(a_manifest(fileFormat="ORC"))
+    assert str(caught.value) == (
+        "the inventory is in ORC, which is not read: configure Parquet or CSV"
+    )
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -180,6 +268,16 @@ def test_versions_that_cannot_be_told_from_objects_are_refused(lacking: str, for
         read(a_manifest(form, columns))
 
 
+def test_all_columns_that_lack_are_named_at_once() -> None:
+    """It takes a day until the next report shows whether the configuration is right."""
+    columns = tuple(name for name in PLAIN if name not in {"Size", "ETag"})
+    with pytest.raises(SettingsError) as caught:
+        read(a_manifest(CSV, columns))
+    assert str(caught.value) == (
+        "the inventory lacks Size, ETag: add what is missing to its configuration"
+    )
+
+
 # --- beside the manifest
 
 
@@ -191,6 +289,19 @@ def test_a_checksum_is_that_of_exactly_these_bytes() -> None:
         assert not is_checksum_of(b"manifest ", spelled)
     for spelled in (b"", digest[:-1], digest + b"0"):
         assert not is_checksum_of(b"manifest", spelled)
+
+
+def test_a_checksum_is_no_matter_of_security(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where OpenSSL keeps to FIPS 140, MD5 is forbidden to all who do not say so."""
+    md5 = hashlib.md5
+
+    def strict(data: bytes, *, usedforsecurity: bool = True):
+        if usedforsecurity:
+            raise ValueError("disabled for FIPS")
+        return md5(data, usedforsecurity=False)
+
+    monkeypatch.setattr(hashlib, "md5", strict)
+    assert is_checksum_of(b"", b"d41d8cd98f00b204e9800998ecf8427e\n")
 
 
 def test_only_dated_folders_are_reports() -> None:

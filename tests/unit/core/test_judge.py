@@ -11,6 +11,7 @@ from builders import (
     a_broken_root,
     a_cycle,
     a_job,
+    a_snapshot,
     a_survey,
     ago,
     ahead,
@@ -21,7 +22,7 @@ from orphangc.core.conditions import Condition
 from orphangc.core.exported import Exported
 from orphangc.core.guards import GUARDS, Guard
 from orphangc.core.ha import Hold
-from orphangc.core.judge import GLOBAL_GUARDS, Judgement, judge, judge_all
+from orphangc.core.judge import GLOBAL_GUARDS, Judgement, Refusal, judge, judge_all
 from orphangc.core.model import EvidenceSource
 
 FUTURE = a_survey(newest_modified_at=ahead("1d"))
@@ -267,6 +268,15 @@ def test_a_block_of_a_living_dependent_is_passed_on_along_the_chain_once() -> No
         assert set(refusals(order).values()) == {None}
 
 
+def test_a_block_that_is_passed_on_says_whose_it_is_and_why() -> None:
+    """An operator must find the job that has to be mended first."""
+    judged = judge_all([an_ended_job(A), feeding(B, A, survey=NOT_SEEN)], a_cycle())
+    (own,), (passed_on,) = judged[B].blocked, judged[A].blocked
+    assert passed_on.message == (
+        f"job {B}, whose state refers to files here, is blocked: {own.message}"
+    )
+
+
 def test_a_block_goes_round_a_cycle_and_comes_to_rest() -> None:
     """Each job gets the sentence once, and never about itself."""
     jobs = [feeding(A, B, survey=NOT_SEEN), feeding(B, A), feeding(C, A, B, survey=NOT_SEEN)]
@@ -301,6 +311,9 @@ STILL = a_survey(newest_modified_at=ago("8d"))
 KNOWN = (some_facts(B),)
 HELD = (Hold(job_id=B, source=EvidenceSource.KUBERNETES, uri="a", retained_ids=frozenset({7})),)
 STALE = Exported(job_id=B, unread="half written")
+E1 = a_snapshot(job_id=B, taken_at=ago("1m"))
+E2 = a_snapshot(job_id=B, sequence=18, taken_at=ahead("1m"), nonce="N")
+TOLD = {"exported": Exported(job_id=B, first=E1, second=E2, nonce="N"), "snapshots": (E1, E2)}
 
 
 @pytest.mark.parametrize(
@@ -328,6 +341,18 @@ def test_a_job_that_no_look_showed_may_need_the_files_of_any(seen: dict) -> None
     assert found == {A: Guard.DEPENDENT_JOB, C: Guard.DEPENDENT_JOB}
 
 
+@pytest.mark.parametrize("which", sorted(NO_IDS))
+def test_a_checkpoint_that_a_single_look_showed_is_enough_to_stop_others(which: str) -> None:
+    """It came and went faster than the other looks, and with it what it said of its origin."""
+    job = a_job(B, **{**UNSEEN, **NO_IDS, "survey": STILL, which: frozenset({42})})
+    judged = judge_all([job, an_ended_job(A)], a_cycle())
+    assert judged[A].refused == Refusal(
+        Guard.DEPENDENT_JOB,
+        f"job {B}, whose checkpoints nobody read, may need files here, and is refused:"
+        f" {judged[B].refused.message}",
+    )
+
+
 def test_a_job_that_is_said_to_be_over_and_is_not_stops_others_too() -> None:
     """Its checkpoints change, so whoever stated that it is over was wrong."""
     changing = {"own_roots": (), "ids_at_start": frozenset({42})}
@@ -341,8 +366,29 @@ def test_a_directory_that_somebody_writes_into_blocks_the_others() -> None:
     assert refusals(jobs) == {B: Guard.NO_ROOTS, A: None}
     assert blocks(jobs)[A] == [Condition.DEPENDENT_JOB]
     (block,) = judge_all(jobs, a_cycle())[A].blocked
-    assert "--flink-rest" in block.message
-    assert "--ended-job" in block.message
+    assert block.message == (
+        f"job {B} may run, and need files here: no checkpoint of it was seen, and its directory"
+        f" changed at {ago('1m').isoformat()}; show it with --flink-rest, declare it ended with"
+        " --ended-job, or wait until it has been still for the quiet period"
+    )
+
+
+def test_a_directory_that_was_still_for_exactly_the_quiet_period_blocks_the_others() -> None:
+    """A tie keeps."""
+    job = a_job(B, **UNSEEN, **NO_IDS, survey=a_survey(newest_modified_at=ago("7d")))
+    assert blocks([job, an_ended_job(A)])[A] == [Condition.DEPENDENT_JOB]
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param({"before": (), "after": ()}, id="its checkpoints were read"),
+        pytest.param({**UNSEEN, **NO_IDS, **TOLD}, id="its exporter told of its whole registry"),
+    ],
+)
+def test_a_job_of_unknown_state_whose_needs_are_known_blocks_nobody_else(seen: dict) -> None:
+    """Its files are protected by what it said, whether or not anybody has seen it running."""
+    assert blocks([a_job(B, **seen), an_ended_job(A)])[A] == []
 
 
 @pytest.mark.parametrize(

@@ -283,3 +283,12 @@ def test_the_margins_of_a_void_job_do_not_matter() -> None:
         newest_completed_at=datetime.min.replace(tzinfo=UTC),
     )
     assert verdict(bounds=bounds) == REFUSED
+
+
+def test_of_no_objects_there_are_no_verdicts() -> None:
+    """A folder that is listed empty, and a storage root without a job."""
+    columns = columns_of()
+    found = asked(columns, bounds=BoundsTable.of([]))
+    batch = verdict_batch(columns, *found, owner=np.zeros(0, np.int32), job_ids=[])
+    assert batch.schema.equals(VERDICT_SCHEMA)
+    assert batch.num_rows == 0

@@ -53,6 +53,21 @@ def test_the_config_map_of_a_cluster_tells_the_jobs_whose_graphs_it_keeps() -> N
     assert (plan.job_id, plan.markers) == (OTHER, {"executionPlan"})
 
 
+def test_up_to_1_14_the_config_map_of_the_dispatcher_keeps_the_graphs() -> None:
+    """Its name has another ending, and the cluster is the same."""
+    (hold,) = holds("orders-dispatcher-leader", f"jobGraph-{JOB}", "address")
+    assert (hold.job_id, hold.cluster) == (JOB, "kubernetes:flink/orders")
+
+
+def test_a_checkpoint_is_retained_by_the_job_that_the_config_map_is_named_after() -> None:
+    """A graph of another job beside it holds that job, and none of these checkpoints."""
+    found = holds(f"orders-{JOB}-config-map", *retained(41), "counter", f"jobGraph-{OTHER}")
+    assert {hold.job_id: (hold.retained_ids, hold.markers) for hold in found} == {
+        JOB: ({41}, {"counter"}),
+        OTHER: (frozenset(), {"jobGraph"}),
+    }
+
+
 @pytest.mark.parametrize("ending", ["config-map", "jobmanager-leader"])
 @pytest.mark.parametrize("cluster", ["a", "a-b-c", f"x-{OTHER}", f"{OTHER}-{OTHER}", "deadbeef-1"])
 def test_a_name_is_read_from_the_right(cluster: str, ending: str) -> None:
@@ -91,6 +106,16 @@ def test_a_retained_checkpoint_that_cannot_be_understood_is_no_answer(name: str,
     """Fail closed: a layout of a release that nobody has read."""
     with pytest.raises(RegistryUnavailableError, match=r"^kubernetes:flink/configmaps/orders"):
         holds(name, key)
+
+
+def test_what_cannot_be_understood_is_shown_as_far_as_it_is_worth() -> None:
+    """Sixty letters of a key; it may be as long as a megabyte."""
+    with pytest.raises(RegistryUnavailableError) as caught:
+        holds(f"orders-{JOB}-config-map", "checkpointID-" + "1234567890" * 9)
+    assert str(caught.value) == (
+        f"kubernetes:flink/configmaps/orders-{JOB}-config-map: key 'checkpointID-"
+        f"{'1234567890' * 4}1234567' spells no checkpoint id"
+    )
 
 
 @given(
@@ -197,21 +222,70 @@ def spoilt(*keys: str, value):
     return document
 
 
+BY = "kubernetes:flink/FlinkDeployment/orders"
+RECONCILED = ("status", "reconciliationStatus", "lastReconciledSpec")
+NO_NAME = "a FlinkDeployment in flink has no name"
+SEVEN_FOR_A_PLACE = json.dumps({"spec": {"job": {"initialSavepointPath": 7}}})
+
+
 @pytest.mark.parametrize(
-    "document",
+    ("document", "message"),
     [
-        spoilt("status", "jobStatus", "jobId", value="not-a-job"),
-        spoilt("status", "jobStatus", "jobId", value=JOB.upper()),
-        spoilt("status", "jobStatus", "upgradeSavepointPath", value=7),
-        spoilt("status", "reconciliationStatus", "lastReconciledSpec", value="{half"),
-        spoilt("metadata", value={}),
-        spoilt("metadata", value=None),
+        (
+            spoilt("status", "jobStatus", "jobId", value="not-a-job" * 9),
+            f"{BY} names no job id: '{'not-a-job' * 4}not-'",
+        ),
+        (
+            spoilt("status", "jobStatus", "jobId", value=JOB.upper()),
+            f"{BY} names no job id: '{JOB.upper()}'",
+        ),
+        (
+            spoilt("status", "jobStatus", "upgradeSavepointPath", value=7),
+            f"{BY} status.jobStatus.upgradeSavepointPath is no text",
+        ),
+        (spoilt(*RECONCILED, value="{half"), f"{BY} {'.'.join(RECONCILED)} is no JSON"),
+        (
+            spoilt(*RECONCILED, value=SEVEN_FOR_A_PLACE),
+            f"{BY} {'.'.join(RECONCILED)}.spec.job.initialSavepointPath is no text",
+        ),
+        (spoilt("metadata", value={}), NO_NAME),
+        (spoilt("metadata", value=None), NO_NAME),
+        (spoilt("metadata", "name", value=""), NO_NAME),
+        (spoilt("metadata", "name", value=7), NO_NAME),
     ],
 )
-def test_a_resource_that_cannot_be_understood_is_no_answer(document) -> None:
-    """Fail closed: it may name a job, or a savepoint."""
-    with pytest.raises(RegistryUnavailableError):
+def test_a_resource_that_cannot_be_understood_is_no_answer(document, message: str) -> None:
+    """Fail closed: it may name a job, or a savepoint. The message says where."""
+    with pytest.raises(RegistryUnavailableError) as caught:
         facts_of(document)
+    assert str(caught.value) == f"unusable answer: {message}"
+
+
+@pytest.mark.parametrize("key", ["lastReconciledSpec", "lastStableSpec"])
+def test_a_savepoint_in_the_json_text_of_a_status_is_a_place(key: str) -> None:
+    """The operator goes back to the last stable spec; a blank text is no spec yet."""
+    named = json.dumps({"spec": {"job": {"initialSavepointPath": "s3://lake/stable"}}})
+    before = {each.path for each in facts_of(spoilt(*RECONCILED[:-1], key, value=" ")).places}
+    facts = facts_of(spoilt(*RECONCILED[:-1], key, value=named))
+    assert {each.path for each in facts.places} - before == {"s3://lake/stable"}
+
+
+def test_a_pod_template_and_a_blank_name_no_place() -> None:
+    """A container may have an option of any name."""
+    before = facts_of(saved("flinkdeployment-running")).places
+    assert (
+        facts_of(spoilt("status", "jobStatus", "upgradeSavepointPath", value=" \n")).places
+        == before
+    )
+    template = {"spec": {"initialSavepointPath": "s3://lake/none"}}
+    assert facts_of(spoilt("spec", "podTemplate", value=template)).places == before
+
+
+@pytest.mark.parametrize("state", [None, 7])
+def test_a_job_whose_state_is_not_said_may_go_on(state) -> None:
+    """A word for what nobody said."""
+    (hold,) = facts_of(spoilt("status", "jobStatus", "state", value=state)).holds
+    assert hold.states == ("job unknown",)
 
 
 @pytest.mark.parametrize("status", [None, {}, {"jobStatus": {}}])

@@ -16,7 +16,7 @@ from orphangc.core import sorted_uuids, uuid_set
 from orphangc.core.live import FileNames, LiveSet, UuidSet
 from orphangc.core.names import uuid_of
 from orphangc.core.sorted_uuids import SortedUuids, in_order
-from orphangc.core.uuids import bytes_of, words_of
+from orphangc.core.uuids import bytes_of, texts_of, words_of
 from strategies import names
 
 EDGES = [0, 1, 2**32, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1]
@@ -267,7 +267,56 @@ def test_a_million_names_are_kept_in_numbers() -> None:
     tracemalloc.stop()
     assert (bare.checkpoint_ids, len(numbered)) == (None, 100_000)
     assert size < 100_000 * (16 + 24 + 1)
-    assert set(bare) == set(many)
+    assert list(bare) == sorted(many)
+
+
+def test_uuids_that_share_a_half_are_told_apart() -> None:
+    """A look-up goes by the first half, and must end with it."""
+    hi, lo = np.array([1, 3, 3], np.uint64), np.array([7, 7, 9], np.uint64)
+    for head in ("", "41_"):
+        found = FileNames(head + text for text in texts(hi, lo))
+        pairs = list(product(range(5), (6, 7, 8, 9)))
+        asked = [texts(*np.array([[one], [other]], np.uint64))[0] for one, other in pairs]
+        assert [pair for pair, text in zip(pairs, asked, strict=True) if head + text in found] == [
+            (1, 7),
+            (3, 7),
+            (3, 9),
+        ]
+
+
+def test_names_with_other_checkpoint_ids_are_other_names() -> None:
+    """In a set, in its hash, and in whether two are equal."""
+    sets = [FileNames([name]) for name in (NAME, f"41_{NAME}", f"42_{NAME}", "x", "y")]
+    assert [[one == other for other in sets] for one in sets] == np.eye(5, dtype=bool).tolist()
+    assert hash(sets[0]) != hash(sets[3]) != hash(sets[4])
+    assert 7 not in sets[0]
+    assert None not in sets[3]
+
+
+def test_half_a_character_makes_a_name_that_is_no_artifact() -> None:
+    """Java's texts may hold one; the names beside it are read as ever."""
+    half = f"\ud800{NAME}"
+    found = FileNames([half, NAME, "é", f"41_{NAME}"])
+    assert found.others == {half, "é"}
+    assert list(found) == [NAME, f"41_{NAME}", "é", half]
+    assert half in found
+    assert f"\ud801{NAME}" not in found
+    assert len(found.hi) == 2
+
+
+def test_each_head_has_its_uuids_in_order() -> None:
+    """Of many, in no order, with ids in turn."""
+    hi, lo = some(200)
+    heads = ("", "7_", "41_")
+    given_names = [heads[row % 3] + text for row, text in enumerate(texts_of(hi, lo))]
+    shown = {head: texts_of(hi, lo) for head, hi, lo in FileNames(given_names).heads()}
+    assert list(shown) == list(heads)
+    assert shown == {head: sorted(_after(head, given_names)) for head in heads}
+
+
+def _after(head: str, given_names: list[str]) -> list[str]:
+    long = len(head) + 36
+    return [name[len(head) :] for name in given_names if len(name) == long]
 
 
 # --------------------------------------------------------------------------- the live set

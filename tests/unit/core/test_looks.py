@@ -65,6 +65,7 @@ def test_since_is_the_first_look_in_a_row():
     told = story((False, 7), (False, 8), (True, 9), (True, 10), (True, 11))
     hours = [(look.since - T0) // span("1h") for look in told]
 
+    assert story((True, 7), (True, 7))[1].since == T0, "no newer checkpoint begins nothing anew"
     assert hours == [0, 0, 2, 2, 2]
     assert [look.since_checkpoint_id for look in told] == [7, 7, 9, 9, 9]
     assert [look.confirmed_at for look in told[2:]] == [None, T0 + span("3h"), T0 + span("3h")]
@@ -96,7 +97,21 @@ def test_a_snapshot_that_nobody_mentions_any_more_is_still_looked_at():
             first, [a_look(value=value)], at=T0, newest_checkpoint_id=8, is_ended=False
         )
         assert (place.place, place.value, place.restored_from) == (SNAPSHOT, expected, True)
+        assert place.kind is ForeignKind.SNAPSHOT
+        assert place.why == "because"
     assert remembered(first, [], at=T0, newest_checkpoint_id=8, is_ended=False) == ()
+
+
+def test_a_place_that_the_job_was_not_restored_from_is_forgotten_with_its_last_reference() -> None:
+    """And one that is still mentioned is looked at once."""
+    looks = [
+        a_look(value=False),
+        a_look(value=False, place=SNAPSHOT, restored_from=True),
+        a_look(value=False, place="s3://bucket/another"),
+    ]
+    first = remembered((), looks, at=T0, newest_checkpoint_id=7, is_ended=False)
+    second = remembered(first, looks[:2], at=T0, newest_checkpoint_id=8, is_ended=False)
+    assert [each.place for each in second] == ["", SNAPSHOT]
 
 
 def test_a_snapshot_that_others_need_may_not_go():
@@ -119,3 +134,10 @@ def test_of_two_memories_the_newer_look_at_each_place_counts():
 
     assert merged([early], [late]) == merged([late], [early]) == (late,)
     assert merged([], [early]) == (early,)
+
+
+def test_of_two_looks_at_the_same_instant_the_first_memory_counts() -> None:
+    """That of the runs: what the command remembers is only added to it."""
+    (scheduled,), (asked,) = story((None, 7)), story((True, 7))
+
+    assert merged([scheduled], [asked]) == (scheduled,)

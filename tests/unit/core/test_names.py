@@ -41,6 +41,7 @@ def found_at(key: str, root_name: str = "checkpoints") -> Artifact:
         (f"{JOB}/shared/0_{NAME}", Layout.FLAT_WITH_ID),
         (f"{JOB}/shared/{2**63 - 1}_{NAME}", Layout.FLAT_WITH_ID),
         (f"{JOB}/shared/{MERGED}/{NAME}", Layout.MERGED),
+        (f"{JOB}/shared/{MERGED}/deeper/{NAME}", Layout.MERGED),
         (f"{JOB}/taskowned/{MERGED_TASKOWNED}/{NAME}", Layout.MERGED),
         (f"{JOB}/shared/{FORST}/db/{NAME}", Layout.FORST),
         (f"{JOB}/shared/{FORST}/db/000012.sst", Layout.FORST),
@@ -259,6 +260,18 @@ def test_the_first_area_of_a_job_owns_what_lies_below_it() -> None:
 def test_an_empty_path_part_is_a_sub_folder_too(tail: str) -> None:
     """R1, R2: on an object store ``shared//<uuid>`` is not *directly* in ``shared/``."""
     assert bool(place_of_folder(f"{JOB}/shared{tail}", "ck").inner) is bool(tail)
+
+
+def test_a_folder_without_a_name_is_spelled_by_its_slash() -> None:
+    """What lies in it is not directly in the area, and belongs to no sub-folder that is known."""
+    assert place_of_folder(f"{JOB}/shared/", "ck") == Place(JOB, JOB, Scope.SHARED, "/")
+    assert layout_of(f"{JOB}/shared//{NAME}") is Layout.UNRECOGNISED
+
+
+def test_an_artifacts_name_outside_every_area_means_nothing() -> None:
+    """Anybody may name a file by a UUID."""
+    for folder in ("elsewhere", JOB, f"{JOB}/other"):
+        assert found_at(f"{folder}/{NAME}") == Artifact(Layout.UNRECOGNISED)
 
 
 def test_savepoint_folders_belong_to_no_job_directory() -> None:

@@ -89,6 +89,18 @@ def test_a_pace_of_nothing_is_refused(ceiling, largest) -> None:
         Pace.of(ceiling, largest)
 
 
+def test_each_turn_is_as_long_as_its_keys_take_and_is_prepared_half_a_second_before() -> None:
+    """From the first one on; where nothing went for long, half a second is made up for."""
+    pace = Pace.of(1000, 1000)
+    assert (pace.wait(7), pace.turn(7)) == (0, 7)
+    pace = pace.after_turn(1000, 7)
+    assert (pace.wait(7), pace.turn(7)) == (0.5, 8)
+    pace = pace.after_turn(500, 7.5)
+    assert (pace.wait(7.5), pace.turn(7.5)) == (0.5, 8.5)
+    pace = pace.after_turn(1000, 100)
+    assert (pace.wait(100), pace.turn(100)) == (0, 100.5)
+
+
 # --- what it learns
 
 
@@ -106,6 +118,7 @@ def test_a_success_ends_a_row_of_refusals() -> None:
     """Of a request that was sent after the pace was lowered; an older one tells nothing."""
     pace = Pace.of(1000, 1000).after_refusal(100, 100).after_refusal(101, 101)
     assert pace.after_success(sent_at=99).refusals == 2
+    assert pace.after_success(sent_at=101).refusals == 0
     assert pace.after_success(sent_at=102).refusals == 0
 
 
@@ -141,6 +154,15 @@ def test_failures_halve_the_request_and_successes_win_it_back() -> None:
     for _ in range(20):
         pace = pace.after_success(0)
     assert pace.keys(0) == 1000
+
+
+def test_a_small_request_is_won_back_key_by_key() -> None:
+    """A twentieth of it is less than one."""
+    pace, sizes = Pace.of(1e6, 15).after_failure(), []
+    for _ in range(7):
+        sizes.append(pace.keys(0))
+        pace = pace.after_success(0)
+    assert sizes == [10, 11, 12, 13, 14, 15, 15]
 
 
 def test_a_slow_pace_asks_for_few_keys_at_a_time() -> None:

@@ -1,5 +1,6 @@
 """A plan is what it was signed as, to the last field, and reads back as itself."""
 
+import hashlib
 import json
 from collections import Counter
 from datetime import UTC, datetime
@@ -270,6 +271,22 @@ def test_a_verdict_file_is_signed_by_name_and_hash() -> None:
         assert plan.model_copy(update={"verdict_files": files}).digest() != plan.plan_id
 
 
+def test_anyone_can_compute_the_identity_of_a_plan() -> None:
+    """Of the file: without ``plan_id``, keys in order, no spaces; a later release must, too."""
+    plan = a_plan(warnings=("Grüße",)).signed()
+    content = json.loads(plan.model_dump_json())
+    content.pop("plan_id")
+    spelled = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    assert hashlib.sha256(spelled.encode("ascii")).hexdigest() == plan.plan_id
+
+
+def test_the_order_of_verdict_files_is_no_part_of_the_identity() -> None:
+    """They are written at once, and any of them may be the first."""
+    files = {f"part-{number}.parquet": str(number) * 64 for number in range(5)}
+    turned = dict(reversed(files.items()))
+    assert a_plan(verdict_files=files).digest() == a_plan(verdict_files=turned).digest()
+
+
 # --------------------------------------------------------------------------- round trip
 
 
@@ -281,6 +298,14 @@ def test_a_plan_reads_back_as_itself() -> None:
     assert again.digest() == plan.plan_id
     indented = Plan.model_validate_json(plan.model_dump_json(indent=1))
     assert indented.digest() == plan.plan_id
+
+
+def test_half_a_character_is_spelled_out() -> None:
+    """Java's texts may hold one; a file of UTF-8 cannot, nor can a digest be made of it."""
+    plan = a_plan(warnings=("a\ud800b", "Grüße", "plain"), root="s3://bucket/\udfff").signed()
+    assert plan.warnings == ("a\\ud800b", "Grüße", "plain")
+    assert plan.root == "s3://bucket/\\udfff"
+    assert Plan.model_validate_json(plan.model_dump_json()).digest() == plan.plan_id
 
 
 def test_no_credentials_are_ever_in_a_plan() -> None:
@@ -307,8 +332,10 @@ def test_a_job_is_shown_with_what_its_liveness_rests_on() -> None:
     assert part.retained_checkpoint_ids == (42, 43)
     assert part.oldest_retained_checkpoint_id == 42
     assert part.missing == (FILE, f"{FILE}2")
-    assert [each.name for each in part.bounds] == ["grace_period", "oldest_own_root"]
-    assert part.bounds[1].at is None
+    assert [(each.name, each.at) for each in part.bounds] == [
+        ("grace_period", ago("72h")),
+        ("oldest_own_root", None),
+    ]
     assert part.refused is not None
     assert (part.refused.guard, part.refused.message) == ("gate", "two at once")
     assert [each.condition for each in part.blocked] == ["closed_world"]
@@ -320,6 +347,30 @@ def test_a_job_that_nothing_stops_shows_null_and_nothing() -> None:
     part = a_part(judgement=Judgement())
     assert part.refused is None
     assert part.blocked == ()
+
+
+@pytest.mark.parametrize("answer", [True, False, None])
+def test_the_first_look_of_a_job_says_whether_its_state_is_self_sustained(answer) -> None:
+    """It is at everything; those at single places follow, and nobody looked at a job without."""
+    looks = (
+        LookPart(value=answer, why="at all"),
+        LookPart(place="s3://bucket/x", value=answer is not True, why="at one place"),
+    )
+    facts = {"bounds": (), "cutoff": T0, "oldest_retained_checkpoint_id": 42}
+    part = job_part(a_job(), Judgement(), missing=(), evidence=(), looks=looks, **facts)
+    assert (part.state_self_sustained, part.looks) == (answer, looks)
+    part = job_part(a_job(), Judgement(), missing=(), evidence=(), **facts)
+    assert (part.state_self_sustained, part.looks) == (None, ())
+
+
+def test_a_hold_without_a_checkpoint_yet_is_evidence_too() -> None:
+    """The job was started, and completed none so far."""
+    hold = a_hold()
+    job = a_job(own_roots=(), held_before=(hold,), held_after=(hold,))
+    parts = evidence_of(job, a_cycle(), [])
+    assert [(each.source, each.uri, each.sequence, each.taken_at) for each in parts] == [
+        (EvidenceSource.KUBERNETES, hold.uri, None, T0)
+    ]
 
 
 def test_savepoints_are_not_among_the_retained_checkpoints() -> None:

@@ -9,7 +9,7 @@ from bisect import bisect_right
 import pytest
 
 from orphangc.core.midpoint import Scale, midpoint, scale_of
-from orphangc.core.ranges import EVERYTHING, KeyRange, cut, gaps, landmarks
+from orphangc.core.ranges import EVERYTHING, KeyRange, Landmarks, cut, gaps, landmarks
 
 JOB = "4ae4a2986a0e1a49b0f165b58085d4b3"
 OTHER = "c91d5b07f3a24e0d8f6b1122aa33cc44"
@@ -141,3 +141,86 @@ def test_a_key_that_is_made_up_is_no_longer_than_stores_take() -> None:
     """1024 bytes are the limit, with the prefix of the storage root."""
     middle = midpoint("a" * 1000, KeyRange(None, "a" * 1000 + "b"))
     assert middle is None
+
+
+# --- exactly
+
+
+R = KeyRange
+
+
+@pytest.mark.parametrize(
+    ("finished", "within", "left"),
+    [
+        ([R("c", "e"), R(None, "a")], EVERYTHING, [R("a", "c"), R("e", None)]),
+        ([R("a", None), R(None, "a")], EVERYTHING, []),
+        ([R(None, "")], EVERYTHING, [R("", None)]),
+        ([R("b", "b"), R("c", "d")], R("a", "z"), [R("a", "c"), R("d", "z")]),
+        ([R(None, "a"), R("b", None)], R("a", "z"), [R("a", "b")]),
+    ],
+)
+def test_gaps_are_between_what_is_finished_in_any_order(finished, within, left) -> None:
+    """An empty range finishes nothing, and what lies outside is of no interest."""
+    assert gaps(finished, within) == left
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "end"), [(R("a", "c"), R("b", "d"), "c"), (R("a", None), R("b", None), "")]
+)
+def test_an_overlap_is_told_by_its_place(one, other, end) -> None:
+    """It would be a mistake of ours: somebody must find it."""
+    with pytest.raises(ValueError, match="overlaps") as caught:
+        gaps([other, one])
+    assert str(caught.value) == f"{other} overlaps what ends at {end!r}"
+
+
+def test_a_boundary_at_an_edge_cuts_nothing_off() -> None:
+    """An empty part would be a request for nothing."""
+    assert cut(R("b", "d"), ["d", "c", "b", "c", "a", "e"]) == [R("b", "c"), R("c", "d")]
+
+
+def test_a_range_weighs_what_the_points_in_it_do() -> None:
+    """After its beginning, up to and with its end."""
+    known = Landmarks(("b", "d"), (2.0, 5.0))
+    for within, weight in (
+        (EVERYTHING, 5),
+        (R(None, "a"), 0),
+        (R(None, "b"), 2),
+        (R("a", "c"), 2),
+        (R("b", None), 3),
+        (R("c", "d"), 3),
+        (R("d", None), 0),
+    ):
+        assert known.weight_of(within) == weight
+    assert Landmarks().weight_of(EVERYTHING) == 0
+
+
+def test_the_median_halves_what_a_range_weighs_or_there_is_none() -> None:
+    """A point at the end of a range cuts nothing off, and one outside is not in it."""
+    known = Landmarks(("b", "d", "f"), (2.0, 5.0, 6.0))
+    for within, point in (
+        (EVERYTHING, "d"),
+        (R("b", None), "d"),
+        (R("b", "f"), "d"),
+        (R("d", None), "f"),
+        (R(None, "b"), None),
+        (R(None, "d"), None),
+        (R("b", "d"), None),
+        (R("f", None), None),
+        (R("g", None), None),
+        (R(None, "a"), None),
+    ):
+        assert known.median(within) == point
+    assert Landmarks().median(EVERYTHING) is None
+    assert Landmarks(("b", "d"), (3.0, 6.0)).median(EVERYTHING) == "b"
+    assert Landmarks(("a", "b", "c", "d"), (1.0, 2.0, 3.0, 10.0)).median(R(None, "c")) == "b"
+    assert Landmarks(("a", "b"), (1.0, 10.0)).boundaries(2) == ["b"]
+
+
+def test_landmarks_stand_where_names_stand_and_weigh_as_many() -> None:
+    """A folder of which nothing is known weighs one; a name that stands twice, two."""
+    assert landmarks(["j"], {}).weight == pytest.approx(1)
+    assert landmarks([], {"f": []}).weight == pytest.approx(1)
+    assert landmarks([], {"f": ["b", "a", "c"]}) == Landmarks(("f/a", "f/b", "f/c"), (1, 2, 3))
+    assert landmarks([], {"": ["a", "a"]}) == Landmarks(("a",), (2,))
+    assert landmarks([], {"f": ["a"]}, {"f": 7}) == Landmarks(("f/a",), (7,))

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import time
 import tracemalloc
 import zlib
 from dataclasses import replace
@@ -208,6 +209,13 @@ def test_a_snapshot_without_entries_is_whole() -> None:
 PLAIN = write_snapshot(a_snapshot())
 PACKED = write_snapshot(a_snapshot(), compress=True)
 HEADER_BYTES = PLAIN.index(b"\n") + 1
+FOOTER = PLAIN.splitlines()[-1]
+ONE_LINE = "one line is no header and footer"
+NOT_THE_DIGEST = "the entries do not have the footer's sha256"
+NOT_ONE_MEMBER = "the gzip member is cut short or followed by more"
+ANOTHER_JOBS = "Value error, checkpoint_dir is the directory of another job"
+NO_TIME = "a time must be written like 2026-01-31T23:59:59Z"
+TWICE = "a key stands twice in one object"
 
 
 def test_every_truncation_is_refused() -> None:
@@ -294,29 +302,52 @@ def test_no_bytes_crash_the_reading(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("data", "line", "reason"),
     [
-        (b"", 1, "one line"),
-        (b"\n", 1, "one line"),
-        (PLAIN[:HEADER_BYTES], 1, "one line"),
-        (PLAIN + b"\n", 6, "Expecting value"),
-        (PLAIN + b" ", 6, "Expecting value"),
-        (PLAIN + PLAIN, 10, "counts 3 entries, not 8"),
-        (PLAIN.replace(b"\n", b"\n\n", 1), 6, "counts 3 entries, not 4"),
-        (b"\xef\xbb\xbf" + PLAIN, 1, "no JSON"),
-        (PLAIN[:-1] + b"{}", 5, "more text after"),
-        (PLAIN.replace(b'"created":41', b'"created":40'), 5, "sha256"),
-        (PLAIN.replace(b"}\n", b"}\r\n", 1).replace(b"}\n", b"}\r\n"), 5, "sha256"),
-        (PACKED + b"x", 1, "followed by more"),
-        (PACKED + PACKED, 1, "followed by more"),
-        (PACKED[:-1], 1, "cut short"),
-        (gzip.compress(PACKED), 1, "no UTF-8"),
-        (PLAIN.replace(b"0e1f", b"0e\xff"), 1, "no UTF-8"),
+        (b"", 1, ONE_LINE),
+        (b"\n", 1, ONE_LINE),
+        (b"\n{}", 1, "no JSON: Expecting value at column 1"),
+        (PLAIN[:HEADER_BYTES], 1, ONE_LINE),
+        (PLAIN + b"\n", 6, "no JSON: Expecting value at column 1"),
+        (PLAIN + b" ", 6, "no JSON: Expecting value at column 1"),
+        (PLAIN + PLAIN, 10, "the footer counts 3 entries, not 8"),
+        (PLAIN.replace(b"\n", b"\n\n", 1), 6, "the footer counts 3 entries, not 4"),
+        (b"\xef\xbb\xbf" + PLAIN, 1, "no JSON: Expecting value at column 1"),
+        (PLAIN[:-1] + b"{}", 5, f"more text after column {len(FOOTER)}"),
+        (PLAIN.replace(b'"created":41', b'"created":40'), 5, NOT_THE_DIGEST),
+        (PLAIN.replace(b"}\n", b"}\r\n", 1).replace(b"}\n", b"}\r\n"), 5, NOT_THE_DIGEST),
+        (PACKED + b"x", 1, NOT_ONE_MEMBER),
+        (PACKED + PACKED, 1, NOT_ONE_MEMBER),
+        (PACKED[:-1], 1, NOT_ONE_MEMBER),
+        (gzip.compress(PACKED), 1, "no UTF-8 at byte 2"),
+        (PLAIN.replace(b"0e1f", b"0e\xff"), 1, f"no UTF-8 at byte {PLAIN.index(b'0e1f') + 3}"),
+        (b"[" * 100_000 + PLAIN, 1, "nested too deeply"),
+        (b"[]" + PLAIN[HEADER_BYTES - 1 :], 1, "no JSON object"),
+        (PLAIN.replace(b"17", b"NaN", 1), 1, "NaN is no JSON"),
+        (PLAIN.replace(b'"registry",', b'"registry","version":1,', 1), 1, TWICE),
+        (PLAIN.replace(b'"id":42,', b"", 1), 1, "retained.0.id: Field required"),
+        (
+            PLAIN.replace(b'"id":42', b'"id":41'),
+            1,
+            "Value error, retained checkpoint 41 lies in chk-42",
+        ),
+        (a_file(checkpoint_dir=f"s3://b/{'0' * 32}"), 1, ANOTHER_JOBS),
+        (a_file(taken_at="2026-11-21"), 1, f"taken_at: Value error, {NO_TIME}"),
+        (
+            a_file(taken_at="0001-01-01T00:00:00+01:00"),
+            1,
+            "taken_at: Value error, the time is out of range",
+        ),
     ],
 )
 def test_what_is_not_one_whole_snapshot_is_refused(data: bytes, line: int, reason: str) -> None:
     """With the line and the reason."""
-    message = refusal(data)
-    assert f"at line {line}: " in message
-    assert reason in message
+    assert refusal(data) == f"cannot read registry snapshot at line {line}: {reason}"
+
+
+def test_damaged_gzip_is_refused_with_what_zlib_says_of_it() -> None:
+    """Somebody who knows gzip will recognise it."""
+    damaged = PACKED[:2] + b"\xff" + PACKED[3:]
+    assert refusal(damaged).startswith("cannot read registry snapshot at line 1: damaged gzip: ")
+    assert "unknown compression method" in refusal(damaged)
 
 
 @pytest.mark.parametrize(
@@ -358,6 +389,22 @@ def test_a_line_that_is_no_entry_is_refused(changes: dict) -> None:
 
 
 @pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"more": 1}, "not the fields of an entry"),
+        ({"path": ""}, "path must be a text, and not empty"),
+        ({"kind": "symlink"}, "kind 'symlink' is unknown"),
+        ({"kind": ["file"]}, "kind ['file'] is unknown"),
+        ({"size": -1}, "size, created and last_used must be whole numbers, not negative"),
+    ],
+)
+def test_a_line_that_is_no_entry_is_refused_with_the_reason(changes: dict, reason: str) -> None:
+    """Whoever writes an exporter has to find the field."""
+    message = refusal(a_file([an_entry(), an_entry(**changes)]))
+    assert message == f"cannot read registry snapshot at line 3: {reason}"
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "",
@@ -371,6 +418,9 @@ def test_a_line_that_is_no_entry_is_refused(changes: dict) -> None:
         '{"type":"entry","path":"a","path":"b","kind":"file","size":1,"created":2,"last_used":3}',
         an_entry() + an_entry(),
         an_entry() + " x",
+        an_entry() + "X",
+        an_entry() + "\f",
+        an_entry() + "\N{NO-BREAK SPACE}",
         an_entry(size=7).replace("7", "9" * 5000),
         an_entry(path="tab\x01").replace("\\u0001", "\x01"),
     ],
@@ -470,8 +520,11 @@ def test_a_footer_that_does_not_vouch_is_refused(changes: dict) -> None:
 @pytest.mark.parametrize("form", ["plain", "packed"])
 def test_more_than_the_limit_is_refused(form: str) -> None:
     """Measured unpacked, so a small bomb is found before it has grown."""
-    data = PLAIN if form == "plain" else PACKED
-    assert "more than" in refusal(data, max_bytes=len(PLAIN) - 1)
+    data, unpacked = (PLAIN, "") if form == "plain" else (PACKED, " once unpacked")
+    limit = len(PLAIN) - 1
+    assert refusal(data, max_bytes=limit) == (
+        f"cannot read registry snapshot at line 1: more than {limit} bytes{unpacked}"
+    )
     assert read_snapshot(data, max_bytes=len(PLAIN)) == a_snapshot()
 
 
@@ -509,6 +562,24 @@ def test_what_could_not_be_read_back_is_not_written(changes: dict) -> None:
         write_snapshot(a_snapshot(**changes))
 
 
+def test_the_writer_says_what_is_wrong_with_a_time() -> None:
+    """One without an offset means another instant on every machine."""
+    with pytest.raises(ValueError, match=r"^a time must be aware$"):
+        write_snapshot(a_snapshot(taken_at=datetime(2026, 1, 1)))
+
+
+def test_times_are_in_utc_whatever_this_machines_time_zone_is(monkeypatch) -> None:
+    """Their spelling is part of the contract, and stands in what an operator reads."""
+    monkeypatch.setenv("TZ", "XST-3")
+    time.tzset()
+    try:
+        assert write_snapshot(a_snapshot()) == PLAIN
+        assert read_snapshot(PLAIN).taken_at.isoformat() == "2026-11-21T14:00:00+00:00"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
 # --------------------------------------------------------------------------- what it says
 
 
@@ -538,6 +609,7 @@ def test_savepoints_do_not_count_as_retained(retained: tuple, oldest: int | None
         ("/c/x", "file:/b/j", "/c/x"),
         ("shared/a:b", "s3://b/j", "s3://b/j/shared/a:b"),
         ("a:b", "s3://b/j", "s3://b/j/a:b"),
+        ("x", "s3://b/X", "s3://b/X/x"),
     ],
 )
 def test_a_path_is_relative_to_the_job_directory_or_absolute(
@@ -565,6 +637,8 @@ def test_a_later_snapshot_of_the_same_life_follows() -> None:
     """Same job, source, epoch and directory; sequence and time forward; fresh."""
     assert check_successor(a_snapshot(), successor(), **LIMITS) is None
     assert check_successor(a_snapshot(), successor(taken_at=NOW), **LIMITS) is None
+    as_far_ahead_as_may_be = successor(taken_at=LIMITS["now"] + LIMITS["clock_skew"])
+    assert check_successor(a_snapshot(), as_far_ahead_as_may_be, **LIMITS) is None
 
 
 @pytest.mark.parametrize(
@@ -587,6 +661,9 @@ def test_what_does_not_follow_voids_the_cycle(changes: dict, reason: str) -> Non
     assert reason in (check_successor(a_snapshot(), successor(**changes), **LIMITS) or "")
 
 
+UNREPEATED = "the registry snapshot does not repeat the nonce"
+
+
 def test_a_stale_snapshot_voids_the_cycle() -> None:
     """An exporter that stopped says nothing of what was uploaded since."""
     limits = {**LIMITS, "now": NOW + timedelta(minutes=15)}
@@ -596,23 +673,26 @@ def test_a_stale_snapshot_voids_the_cycle() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "is_sound"),
+    ("first", "second", "problem"),
     [
-        ({}, {"nonce": "N"}, True),
-        ({"nonce": None}, {"nonce": "N"}, True),
-        ({}, {"nonce": "other"}, False),
-        ({"nonce": "N"}, {"nonce": "N"}, False),
-        ({}, {"nonce": None}, False),
-        ({}, {"nonce": None, "sequence": 190}, False),
-        ({"source": Mode.DERIVED}, {"nonce": "N", "source": Mode.DERIVED}, False),
+        ({}, {"nonce": "N"}, None),
+        ({"nonce": None}, {"nonce": "N"}, None),
+        ({}, {"nonce": "other"}, UNREPEATED),
+        ({"nonce": "N"}, {"nonce": "N"}, "the nonce was known before the listing ended"),
+        ({}, {"nonce": None}, UNREPEATED),
+        ({}, {"nonce": None, "sequence": 190}, UNREPEATED),
+        (
+            {"source": Mode.DERIVED},
+            {"nonce": "N", "source": Mode.DERIVED},
+            "a derived snapshot knows no more than the roots that it came from",
+        ),
     ],
 )
 def test_the_second_snapshot_must_be_newer_than_the_listing(
-    first: dict, second: dict, is_sound
+    first: dict, second: dict, problem: str | None
 ) -> None:
     """R14: it repeats the nonce; a derived one is no registry."""
-    problem = cycle_problem(a_snapshot(**first), successor(**second), nonce="N")
-    assert (problem is None) is is_sound
+    assert cycle_problem(a_snapshot(**first), successor(**second), nonce="N") == problem
 
 
 def test_the_newest_snapshot_of_a_job_counts() -> None:
@@ -629,18 +709,22 @@ def test_the_newest_snapshot_of_a_job_counts() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"sequence": 17, "taken_at": NOW, "entries": ()}, "two different contents"),
-        ({"sequence": 16}, "was taken after"),
-        ({"jm_epoch": "b", "taken_at": NOW}, "same instant"),
-        ({"source": Mode.DERIVED, "jm_epoch": "b"}, "mixed"),
+        (
+            {"sequence": 17, "taken_at": NOW, "entries": ()},
+            "sequence 17 stands over two different contents",
+        ),
+        ({"sequence": 16}, "sequence 16 was taken after sequence 17"),
+        ({"jm_epoch": "b", "taken_at": NOW}, "two epochs have the same instant"),
+        ({"source": Mode.DERIVED, "jm_epoch": "b"}, "registry and derived ones are mixed"),
     ],
 )
 def test_contradicting_snapshots_void_the_job(changes: dict, reason: str) -> None:
     """Two JobManagers at work, or a copied file: neither is believed, in any order."""
     pair = [a_snapshot(), successor(**changes)]
     for each in (pair, pair[::-1]):
-        with pytest.raises(RegistryUnavailableError, match=reason):
+        with pytest.raises(RegistryUnavailableError) as caught:
             newest_for_job(each, JOB)
+        assert str(caught.value) == f"registry snapshots of job {JOB}: {reason}"
 
 
 def test_a_former_life_that_speaks_again_is_noticed() -> None:

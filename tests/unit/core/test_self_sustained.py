@@ -26,7 +26,13 @@ from orphangc.core.judge import Judgement, Refusal
 from orphangc.core.model import ForeignKind
 from orphangc.core.names import artifact_name
 from orphangc.core.self_sustained import looks_of, stand_of
-from orphangc.core.snapshot import EntryKind, RegistryEntry, RestoredCheckpoint
+from orphangc.core.snapshot import (
+    EntryKind,
+    RegistryEntry,
+    RestoredCheckpoint,
+    RetainedCheckpoint,
+)
+from orphangc.core.uris import Alias, canonical
 
 FREE = Judgement()
 VOID = Judgement(Refusal(Guard.UNREADABLE_ROOT, "chk-43 cannot be read"))
@@ -158,6 +164,140 @@ def test_a_restore_from_its_own_checkpoint_needs_nothing_else():
     assert value(restored(43, OWN.child("chk-43"))) is True
 
 
+@pytest.mark.parametrize(("completed", "sustained"), [(5, False), (6, True)])
+def test_what_it_was_restored_from_is_not_a_checkpoint_of_its_own(completed, sustained):
+    """Flink counts on from it; an earlier life left 42 and 43."""
+    assert value(restored(5, completed=completed)) is sustained
+
+
+def test_places_that_it_was_restored_from_come_in_one_order():
+    """By the checkpoint's number, then by place: two cycles of the same facts say the same."""
+    said = [(at, BASE.child(f"savepoint-{letter}")) for at in (9, 10) for letter in "cabed"]
+    facts = tuple(restored_at(at, place)[0] for at, place in said)
+    stand = stand_of(a_job(before=facts, after=()), FREE, absent={})
+
+    assert stand.restored == tuple(sorted(said, key=lambda each: (each[0], str(each[1]))))
+
+
+def test_an_alias_of_the_operator_says_which_place_is_meant():
+    """Whoever names it: REST, or a registry by its directory and by its entries."""
+    inner, outer = canonical("hdfs://inner/"), canonical("hdfs://outer/")
+    own, savepoint = outer.child(f"checkpoints/{JOB}"), outer.child("savepoint-1")
+    spelled = f"hdfs://inner/checkpoints/{JOB}"
+    facts = restored_at(44, "hdfs://inner/savepoint-1")
+    snapshot = a_snapshot(
+        checkpoint_dir=spelled, entries=(an_entry(f"{spelled}/shared/{NAME}"),), retained=()
+    )
+    job = a_job(directories=(own,), before=facts, after=facts, snapshots=(snapshot,))
+    stand = stand_of(job, FREE, absent={}, aliases=[Alias(inner, outer)])
+
+    assert (stand.strays, stand.restored) == ((), ((44, savepoint),))
+    entry = an_entry("hdfs://inner/savepoint-1/x")
+    job = replace(job, snapshots=(replace(snapshot, entries=(entry,)),))
+    (stray,) = stand_of(job, FREE, absent={}, aliases=[Alias(inner, outer)]).strays
+    assert stray.folder == savepoint
+    moved = replace(snapshot, entries=(an_entry(f"{own}/shared/{NAME}"),))
+    stand = stand_of(
+        replace(job, directories=(OWN,), snapshots=(moved,)),
+        FREE,
+        absent={},
+        aliases=[Alias(inner, outer)],
+    )
+    assert stand.strays == ()
+
+
+# --- what an operator reads
+
+
+def test_a_reference_is_told_with_who_holds_it_and_how_many_there_are():
+    one, of_place = looks(holding(SAVEPOINT), a_foreign(NAME))
+    roots = tuple(a_root(n, files={SAVEPOINT: names(NAME, OTHER_NAME)}) for n in (7, 8))
+    two = looks(a_job(own_roots=roots))[0]
+
+    assert one.why == "chk-42 still names 1 file outside its own directories"
+    assert of_place.why == f"chk-42 still names 1 file of {SAVEPOINT}"
+    assert two.why == "chk-8, chk-7 still name 2 files outside its own directories"
+
+
+def test_a_yes_tells_how_many_checkpoints_were_looked_at():
+    two, of_place = looks(holding(OWN.child("shared")), a_foreign(NAME))
+    (one,) = looks(a_job(own_roots=(a_root(43),)))
+
+    assert two.why == "its 2 retained checkpoints name no file outside its own directories"
+    assert of_place.why == f"its 2 retained checkpoints name no file of {SAVEPOINT}"
+    assert one.why == "its 1 retained checkpoint names no file outside its own directories"
+
+
+def test_what_cannot_be_known_is_told_with_what_is_missing():
+    none = looks(a_job(own_roots=(), before=(), after=()))[0]
+    facts = (some_facts(latest_completed_id=43),)
+    unseen = looks(a_job(own_roots=(), before=facts, after=facts))[0]
+    folder = OWN.child("chk-42")
+    lost = looks(holding(folder), absent={folder: {NAME}})[0]
+
+    assert none.why == "no completed checkpoint of its own was found"
+    assert unseen.why == (
+        "Flink says that it has completed checkpoint 43, and none of its checkpoints was found:"
+        " add their place with --extra-roots, or say with --alias what it means"
+    )
+    assert lost.why == (
+        f"{OWN}/chk-42 says that 1 files lie in its own folder, which are not there"
+        " (FLINK-39964?): they may be files of a snapshot that was not read"
+    )
+
+
+def test_what_it_was_restored_from_is_told_until_it_has_completed_something():
+    everything, place, other = looks(
+        restored(44), a_foreign(OTHER_NAME), a_foreign(place=BASE.child("savepoint-x"))
+    )
+
+    assert everything.why == place.why
+    assert place.why == (
+        f"it was restored from checkpoint 44 in {SAVEPOINT}, and has completed none of its own"
+        " since"
+    )
+    assert other.value is True
+
+
+def test_a_look_says_what_it_is_about():
+    """The kind and the folder of a place; neither of everything."""
+    everything, snapshot, directory = looks(
+        holding(SAVEPOINT),
+        a_foreign(NAME),
+        a_foreign(place=job_directory(OTHER_JOB), kind=ForeignKind.DIRECTORY),
+    )
+
+    assert (everything.kind, everything.place) == (None, "")
+    assert (snapshot.kind, snapshot.place) == (ForeignKind.SNAPSHOT, str(SAVEPOINT))
+    assert (directory.kind, directory.place) == (
+        ForeignKind.DIRECTORY,
+        str(job_directory(OTHER_JOB)),
+    )
+
+
+def test_a_look_at_a_place_tells_its_other_users_and_the_bytes_that_are_needed_of_it():
+    """Of a place that nothing is needed of no storage is asked."""
+    asked = []
+
+    def weigh(strays, place):
+        asked.append(([set(each.names) for each in strays], place))
+        return 1234
+
+    unused = BASE.child("savepoint-x")
+    everything, used, free = looks_of(
+        stand_of(holding(SAVEPOINT), FREE, absent={}),
+        [a_foreign(NAME), a_foreign(place=unused)],
+        users={SAVEPOINT: (OTHER_JOB, THIRD_JOB)},
+        weigh=weigh,
+    )
+
+    assert (used.also_named_by, used.bytes) == ((OTHER_JOB, THIRD_JOB), 1234)
+    assert (free.also_named_by, free.bytes) == ((), 0)
+    assert (everything.also_named_by, everything.bytes) == ((), None)
+    assert asked == [([{NAME}], SAVEPOINT)]
+    assert looks(holding(SAVEPOINT), a_foreign(NAME))[1].bytes is None, "nobody was asked"
+
+
 # --- what a name means (R5)
 
 
@@ -273,6 +413,16 @@ def test_unaccounted_are_the_names_that_no_known_place_answers():
 # --- registry mode
 
 
+def an_entry(path):
+    """Return a file that a registry holds."""
+    return RegistryEntry(path, EntryKind.FILE, 1, 42, 43)
+
+
+def registering(*snapshots):
+    """Return a job whose checkpoints name nothing foreign, with what its registry tells."""
+    return replace(holding(OWN.child("shared")), snapshots=snapshots)
+
+
 @pytest.mark.parametrize(
     ("path", "sustained"),
     [
@@ -288,6 +438,49 @@ def test_what_its_registry_holds_elsewhere_it_needs(path, sustained):
     job = replace(holding(OWN.child("shared")), snapshots=(snapshot,))
 
     assert value(job) is sustained
+
+
+@pytest.mark.parametrize("path", [f"/elsewhere/{NAME}", f"file:/elsewhere/{NAME}"])
+def test_a_path_of_another_storage_is_shown_as_the_registry_spells_it(path):
+    """It leads where it says, not below the job's directory."""
+    (look,) = looks(registering(a_snapshot(entries=(an_entry(path),))))
+
+    assert (look.value, look.sample) == (False, (f"/elsewhere/{NAME}",))
+    assert look.why == "registry snapshot 17 still names 1 file outside its own directories"
+
+
+def test_a_checkpoint_that_the_registry_retains_elsewhere_it_needs():
+    """Its metadata lies in that folder, whatever else does."""
+    claimed = RetainedCheckpoint(id=41, is_savepoint=False, path=f"{SAVEPOINT}")
+    (look,) = looks(registering(a_snapshot(retained=(claimed,))))
+
+    assert (look.value, look.sample) == (False, (f"{SAVEPOINT}/_metadata",))
+
+
+def test_only_the_newest_snapshot_tells_what_its_registry_holds():
+    """What an older one held may have been let go since."""
+    older = a_snapshot(entries=(an_entry(f"{SAVEPOINT}/{NAME}"),))
+
+    assert value(registering(older)) is False
+    assert value(registering(older, a_snapshot(sequence=18))) is True
+
+
+def test_what_its_registry_holds_in_its_own_directory_lies_there():
+    """Flink has it open: no other place has to answer for the name."""
+    snapshot = a_snapshot(entries=(an_entry(f"{OWN}/shared/{NAME}"),))
+    everything, place = looks(registering(snapshot), a_foreign(NAME))
+
+    assert (everything.value, place.value) == (True, True)
+
+
+def test_where_its_registry_says_that_its_directory_is_is_its_own():
+    """It may be spelled otherwise than the directory that was listed."""
+    elsewhere = canonical(f"s3://moved/{JOB}")
+    entry = an_entry(f"{elsewhere}/shared/{NAME}")
+
+    assert value(registering(a_snapshot(entries=(entry,)))) is False
+    snapshot = a_snapshot(entries=(entry,), checkpoint_dir=str(elsewhere))
+    assert value(registering(snapshot)) is True
 
 
 @pytest.mark.parametrize(("at", "sustained"), [(42, True), (43, False)])

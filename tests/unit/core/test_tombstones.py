@@ -212,3 +212,19 @@ def test_a_hundred_bytes_a_tombstone_are_enough() -> None:
     since_us, has = tombstones.look_up(Recogniser("").columns(listing))
     assert has.all()
     assert (since_us == microseconds(ago("2d"))).all()
+
+
+@pytest.mark.parametrize("block", [1, 2, 5, 6])
+def test_each_comes_once_however_many_there_are_to_a_block(block: int, monkeypatch) -> None:
+    """Five of them, written back a block at a time, are the same five."""
+    monkeypatch.setattr("orphangc.core.tombstones._BLOCK", block)
+    laid = [a_tombstone(an_object(artifact_name(None, bytes([n]) * 16))) for n in range(5)]
+    tombstones = Tombstones.of(laid)
+
+    assert list(tombstones) == laid
+    assert list(Tombstones.from_table(tombstones.to_table())) == laid
+    assert list(Tombstones.of(laid[3:]).plus(tombstones.to_table())) == laid
+    odd = np.array([False, True, False, True, False])
+    kept = [batch.column("key").to_pylist() for batch in tombstones.to_batches(odd)]
+    assert [key for keys in kept for key in keys] == [laid[1].object.key, laid[3].object.key]
+    assert [tombstones.get(each.object.key) for each in laid] == laid

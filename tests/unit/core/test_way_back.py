@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from builders import BASE, JOB, a_root
+from builders import BASE, OTHER_JOB, a_root
 from orphangc.core.file_names import FileNames
 from orphangc.core.way_back import is_way_back
 
-PLACE = BASE.child(f"{JOB}/chk-5")
+PLACE = BASE.child(f"{OTHER_JOB}/chk-5")
 INSIDE = {PLACE: FileNames(["a"])}
 
 
@@ -17,6 +17,7 @@ INSIDE = {PLACE: FileNames(["a"])}
     [
         (5, [], True),
         (5, [a_root(4)], True),
+        (5, [a_root(5)], True),
         (5, [a_root(6)], False),
         (None, [a_root(6)], True),
         (5, [a_root(6, is_savepoint=True)], True),

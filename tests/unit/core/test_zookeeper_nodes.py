@@ -44,6 +44,20 @@ def test_the_older_layout_tells_the_same() -> None:
 
 
 @pytest.mark.parametrize(
+    "path", [f"/flink/jobs/{JOB}", f"/flink/jobs/{JOB}/checkpoints/{ID}", f"/a/checkpoints/{JOB}"]
+)
+def test_a_job_without_a_counter_has_no_marker(path: str) -> None:
+    """A counter alone tells of a job that may have completed a checkpoint."""
+    (hold,) = facts(path).holds
+    assert hold.markers == frozenset()
+
+
+def test_every_node_is_counted() -> None:
+    """Nothing at all is an answer, and worth a look: the path may be mistyped."""
+    assert [facts(*["/x"] * number).things for number in range(4)] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
     ("node", "marker"),
     [("jobgraphs", "jobGraph"), ("execution-plans", "executionPlan")],
 )

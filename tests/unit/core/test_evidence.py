@@ -1,0 +1,47 @@
+"""What a job's evidence amounts to, and how much of it fits into a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import a_job, a_root, a_snapshot
+from orphangc.core.evidence import mode_of, some
+from orphangc.core.exported import Exported
+from orphangc.core.model import Mode
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([], ""),
+        (["a"], "a"),
+        (["a", 2, "c"], "a, 2, c"),
+        (["a", 2, "c", "d"], "a, 2, c and 1 more"),
+        (range(10), "0, 1, 2 and 7 more"),
+    ],
+)
+def test_of_many_the_first_three_are_named_and_the_others_counted(values, text: str) -> None:
+    """Each once, in the order in which they were found."""
+    assert some(values) == text
+
+
+def test_of_long_ones_fewer_are_named() -> None:
+    """The errors of clusters, of which each is a sentence."""
+    assert some(["a", "b"], 1) == "a and 1 more"
+    assert some(["a", "b"], 2) == "a, b"
+
+
+def test_an_exporter_that_has_told_nothing_yet_is_a_registry_all_the_same() -> None:
+    """R15: never back to roots, in silence."""
+    silent = Exported(job_id=a_job().job_id)
+    assert mode_of(a_job(exported=silent)) is Mode.REGISTRY
+    derived, told = a_snapshot(source=Mode.DERIVED), a_snapshot()
+    assert mode_of(a_job(snapshots=(derived, told))) is Mode.REGISTRY
+    assert mode_of(a_job(snapshots=(derived,))) is Mode.DERIVED
+
+
+def test_the_latest_root_is_one_that_the_first_listing_showed() -> None:
+    """A checkpoint that completed since may have files that no listing has shown yet."""
+    roots = (a_root(42), a_root(44), a_root(43))
+    assert a_job(own_roots=roots).latest == roots[2]
+    assert a_job(own_roots=roots, ids_before=frozenset()).latest is None
