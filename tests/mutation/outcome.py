@@ -1,0 +1,126 @@
+"""What became of each mutant, and which survivors somebody has argued to be no different."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+EQUIVALENTS = Path(__file__).with_name("equivalents.toml")
+KILLED = ("killed", "timeout", "caught by type check")
+"""mutmut's words for mutants that are dead. One that never ends fails its tests by time."""
+
+_RESULT = re.compile(r"^\s*(?P<name>\S+__mutmut_[0-9]+): (?P<status>.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a mutant changes.
+
+    Attributes:
+        function: Where, such as ``orphangc.core.judge._doubt_about``; a method with its class.
+        before: The lines that it takes away, without what indents them.
+        after: The lines that it puts there instead.
+
+    """
+
+    function: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalent:
+    """A mutant that no test can kill.
+
+    Attributes:
+        change: What it changes.
+        why: Why nobody could tell.
+
+    """
+
+    change: Change
+    why: str
+
+
+def mutmut(work: Path, *words: str) -> str:
+    """Run mutmut in a laid out tree; return what it prints, raise what it fails with."""
+    tools = Path(sys.executable).parent  # mypy among them
+    environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}"}
+    done = subprocess.run(
+        [sys.executable, "-m", "mutmut", *words],
+        cwd=work,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(words)}: {(done.stdout + done.stderr)[-3000:]}")
+    return done.stdout
+
+
+def statuses(work: Path) -> Mapping[str, str]:
+    """Return mutmut's word for every mutant, by its name."""
+    found = _RESULT.finditer(mutmut(work, "results", "--all", "true"))
+    return {hit["name"]: hit["status"] for hit in found}
+
+
+def survivors(work: Path, found: Mapping[str, str]) -> Iterator[tuple[str, Change]]:
+    """Yield name and change of every mutant that nothing has killed."""
+    for name, status in found.items():
+        if status not in KILLED:
+            yield name, change_of(name, mutmut(work, "show", name))
+
+
+def change_of(name: str, diff: str) -> Change:
+    """Return what a mutant changes, by its name and its unified diff."""
+    lines = [line for line in diff.splitlines() if not line.startswith(("---", "+++"))]
+    taken = (line[1:].strip() for line in lines if line.startswith("-"))
+    put = (line[1:].strip() for line in lines if line.startswith("+"))
+    return Change(function_of(name), "\n".join(taken), "\n".join(put))
+
+
+def function_of(name: str) -> str:
+    """Return the function that a mutant's name stands for.
+
+    >>> function_of("orphangc.core.uris.xǁLocationǁup__mutmut_3")
+    'orphangc.core.uris.Location.up'
+    >>> function_of("orphangc.core.judge.x__doubt_about__mutmut_16")
+    'orphangc.core.judge._doubt_about'
+    """
+    module, _, mangled = name.rpartition("__mutmut_")[0].rpartition(".")
+    plain = mangled[2:].replace("ǁ", ".") if mangled.startswith("xǁ") else mangled[2:]
+    return f"{module}.{plain}"
+
+
+def equivalents(file: Path = EQUIVALENTS) -> Sequence[Equivalent]:
+    """Return the mutants that have been argued to be no different."""
+    entries = tomllib.loads(file.read_text(encoding="utf-8")).get("equivalent", [])
+    return [
+        Equivalent(Change(each["function"], each["before"], each["after"]), each["why"])
+        for each in entries
+    ]
+
+
+def unexplained(
+    found: Iterable[tuple[str, Change]], known: Iterable[Equivalent]
+) -> list[tuple[str, Change]]:
+    """Return the survivors that nobody has argued to be no different."""
+    argued = {each.change for each in known}
+    return [(name, change) for name, change in found if change not in argued]
+
+
+def counted(found: Mapping[str, str]) -> Mapping[str, Counter[str]]:
+    """Return how many mutants of each module met each end."""
+    counts: dict[str, Counter[str]] = {}
+    for name, status in found.items():
+        module = name.partition(".x")[0].removeprefix("orphangc.core.")
+        counts.setdefault(module, Counter())[status] += 1
+    return counts
