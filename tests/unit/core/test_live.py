@@ -293,6 +293,14 @@ def test_names_with_other_checkpoint_ids_are_other_names() -> None:
     assert None not in sets[3]
 
 
+@pytest.mark.parametrize("other", [(1, 9), (2, 7)])
+def test_a_name_that_comes_twice_is_one(other: tuple[int, int]) -> None:
+    """Also where it is not the first, and shares a half with that."""
+    one, two = texts_of(*np.array([(1, 7), other], np.uint64).T)
+    for first, second in ((one, two), (one, f"41_{one}"), (f"7_{one}", f"8_{one}")):
+        assert list(FileNames([second, first, second])) == [first, second]
+
+
 def test_half_a_character_makes_a_name_that_is_no_artifact() -> None:
     """Java's texts may hold one; the names beside it are read as ever."""
     half = f"\ud800{NAME}"
