@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 
 import pytest
 import structlog
@@ -10,7 +12,7 @@ import structlog
 from commands.helpers import run
 from orphangc.core.redaction import redacted
 from orphangc.shell.config import LogSettings
-from orphangc.shell.logs import configure_logs
+from orphangc.shell.logs import always_shown, configure_logs
 
 HIDDEN = "p4ssw0rdOfSomebody"
 """Unlike the suite's other secrets, so that its absence is this test's own."""
@@ -25,12 +27,15 @@ URLS = (
     f"abfs://me:{HIDDEN}@account.dfs.core.windows.net/x",
     f"http://127.0.0.1:9/?access_token={HIDDEN}",
     f"http://127.0.0.1:9/x;token={HIDDEN}",
+    f"//me:{HIDDEN}@127.0.0.1:9/x",
+    f"s3a://AKIAIOSFODNN7EXAMPLE:a/{HIDDEN}@bucket/ck",
 )
 COMMANDS = (
     ("plan", "URL"), ("plan", "ROOT", "--flink-rest", "URL"), ("plan", "ROOT", "--state", "URL"),
-    ("plan", "ROOT", "--registry", "URL"), ("plan", "ROOT", "--extra-root", "URL"),
+    ("plan", "ROOT", "--registry", "URL"), ("plan", "ROOT", "--extra-roots", "URL"),
     ("plan", "ROOT", "--alias", "URL=URL"), ("plan", "ROOT", "--inventory", "URL"),
-    ("inspect", "URL"), ("doctor", "URL"), ("registry", "show", "URL"), ("sweep", "URL"),
+    ("inspect", "URL"), ("doctor", "--config", "CONFIG"), ("plan", "ROOT", "--out", "URL"),
+    ("registry", "show", "URL"), ("sweep", "URL"),
     ("undelete", "URL"), ("policy", "--provider", "aws", "--root", "URL"),
     ("policy", "--provider", "azure", "--root", "URL"),
 )  # fmt: skip
@@ -46,10 +51,14 @@ def test_no_command_says_a_secret_of_a_url_again(tmp_path, monkeypatch, url: str
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ck").mkdir()
+    given = tmp_path / "given.yaml"
+    given.write_text(json.dumps({"storage_roots": [{"root": "ck", "flink_rest": [url]}]}))
     for command in COMMANDS:
         words = [part.replace("URL", url).replace("ROOT", "ck") for part in command]
-        ran = run(*words)
+        ran = run(*(word.replace("CONFIG", str(given)) for word in words))
         assert HIDDEN not in ran.out + ran.err, command
+        assert not re.search("No such option|Missing option|unexpected extra", ran.err), command
+    given.unlink()
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or HIDDEN.encode() not in path.read_bytes(), path
 
@@ -76,7 +85,39 @@ def test_no_log_shows_a_secret_of_a_url(capsys, log_format: str, url: str) -> No
 @pytest.mark.parametrize(
     "text",
     [
-        "s3://bucket/a@b", "abfs://container@account.dfs.core.windows.net/ck", "mail me@host",
+        "AccountKey=X;", "SharedAccessKey=X", "secretAccessKey=X", "accessToken=X", "pwd=X",
+        "api.key=X", 'token="X"', '{"token":"X"}', "{'secret': 'X'}", "password: X", "sig%3DX",
+        "Authorization: Bearer X", "http://user:pa'X@host/x", "ABFSS://c:X@acc/y", "s3:/me:X@b",
+    ],
+)  # fmt: skip
+def test_no_form_of_a_secret_stays(text: str) -> None:
+    assert HIDDEN not in redacted(text.replace("X", HIDDEN))
+
+
+@pytest.mark.parametrize(
+    "text", ["a_" * 50_000, "x://" + ":" * 50_000, "//a" * 30_000, "@" * 50_000]
+)
+def test_no_name_keeps_anybody_busy(text: str) -> None:
+    """A second for a hundred thousand characters is what a busy machine takes at the most."""
+    began = time.process_time()
+    redacted(text)
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("key", ["etl:v2@prod/1/shared/x", "token=eu/1/shared/x", "sig=1/a"])
+def test_the_audit_log_names_the_very_key(capsys, key: str) -> None:
+    configure_logs(LogSettings(format="json"))
+    always_shown().info("object.deleted", key=key)
+    shown = capsys.readouterr().err
+    structlog.reset_defaults()
+    assert json.loads(shown)["key"] == key
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ABFSS://container@account/x", "s3://bucket/a@b",
+        "abfs://container@account.dfs.core.windows.net/ck", "mail me@host",
         "/flink/job:1/a@b", "2026-11-20T10:11:12Z by me@host", "the design is = 7",
         "s3://bucket/ck/?versions", "token is absent", "assigned=7", "file:///a:b/c@d",
     ],

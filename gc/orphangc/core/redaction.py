@@ -1,4 +1,8 @@
-"""What is taken out of a text before anybody may read it: credentials in URLs and in requests."""
+"""What is taken out of a text before anybody may read it: credentials in URLs and in requests.
+
+Every repetition below is bounded or begins at a fixed word: names in a bucket are anybody's, and a
+line of a log must not take seconds.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,26 @@ import re
 
 __all__ = ["redacted"]
 
+_HAVE_CONTAINERS = ("abfs:", "abfss:", "wasb:", "wasbs:")
+"""Azure's file systems: what stands before their ``@`` is the container."""
+
+_URL_USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,20}:)?//([^/\s\"]{1,300})@")
+_PASSWORD = r"(?:pass(?:word|wd|phrase)|pwd)"  # noqa: S105 - the word, not one
+_NAME = (
+    rf"(?:{_PASSWORD}|token|secret|signature|credential|(?<![a-z0-9])sig"
+    r"|(?:account|access|api|secret|shared)[_.-]?key(?:[_-]?id)?|accessid"
+    r"|x-(?:amz|goog)-[a-z-]{1,40})"
+)
 _HIDDEN = (
-    # with one slash, too: so does a path of this machine spell a URL
-    (re.compile(r"(?<=:/)(/?)[^/\s'\"]*:[^/\s'\"]*@"), r"\1"),
-    (re.compile(r"(?<![^\s'\"(])[^\s'\"/:@]+:[^\s'\"/@]+@(?=[\w.-])"), ""),
-    # of Azure's file systems, what stands there is the container
-    (re.compile(r"(?<!abfs://)(?<!abfss://)(?<!wasb://)(?<!wasbs://)(?<=://)[^/\s'\"]+@"), ""),
-    (
-        re.compile(
-            r"(?i)(?<![a-z0-9])((?:x-(?:amz|goog)-[a-z-]+|awsaccesskeyid|googleaccessid|signature"
-            r"|credential|sig|(?:[a-z]+[_-])*(?:token|password|passwd|secret|api[_-]?key"
-            r"|(?:secret|access)[_-]key))=)(?!\*\*\*)[^&;\s\"'<>,]+"
-        ),
-        r"\1***",
-    ),
+    # a key of S3 may hold slashes
+    (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}:[^\s\"@]{1,200}@"), ""),
+    # with one slash: so does a path of this machine spell a URL
+    (re.compile(r"(?<=:/)[^/\s\":]{0,200}:[^/\s\"]{0,200}@"), ""),
+    (re.compile(r"(?<![^\s'\"(])[^\s'\"/:@]{1,100}:[^\s'\"/@]{1,200}@(?=[\w.-])"), ""),
+    (re.compile(rf"(?i)({_NAME}(?:=|%3d))(?:\"[^\"]*\"|'[^']*'|[^&;\s\"'<>,]+)"), r"\1***"),
+    (re.compile(rf"(?i)({_NAME}[\"']\s{{0,3}}:\s{{0,3}}[\"'])[^\"']+"), r"\1***"),
+    (re.compile(rf"(?i)({_PASSWORD}:\s{{1,3}})[^\s\"',;]+"), r"\1***"),
+    (re.compile(r"(?i)(\bbearer\s{1,3})[a-z0-9._~+/=-]{6,}"), r"\1***"),
     (re.compile(r"\b(AKIA|ASIA)[A-Z0-9]{12,}\b"), "***"),
 )
 
@@ -27,9 +37,17 @@ _HIDDEN = (
 def redacted(text: str) -> str:
     """Return a text without the users and passwords of URLs, and without what signs a request.
 
-    That are presigned requests of S3 and Google, shared access signatures of Azure, tokens and
-    passwords that are given as parameters, and ids of AWS access keys.
+    That are presigned requests of S3 and Google, shared access signatures and account keys of
+    Azure, tokens and passwords that are given as parameters or in JSON, bearer tokens, and ids of
+    AWS access keys. Where it cannot be told from a name, a name is hidden, too.
     """
+    text = _URL_USER.sub(_without_user, text)
     for pattern, replacement in _HIDDEN:
         text = pattern.sub(replacement, text)
     return text
+
+
+def _without_user(found: re.Match[str]) -> str:
+    scheme, user = found[1] or "", found[2]
+    is_container = scheme.lower() in _HAVE_CONTAINERS and ":" not in user
+    return found[0] if is_container else f"{scheme}//"

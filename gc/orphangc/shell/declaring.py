@@ -31,7 +31,7 @@ def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str
 
     """
     checkpoint = read_or_tell(uri, alias)
-    place = canonical(str(out.absolute()))
+    place = canonical(str(out.resolve()))
     if resolved(checkpoint.folder).contains(resolved(place)):
         raise SettingsError(f"{out} lies inside the checkpoint {checkpoint.folder}: choose another")
     contents = checkpoint.contents
@@ -41,7 +41,7 @@ def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str
         heading=f"what checkpoint {contents.checkpoint_id} in {checkpoint.folder} implies",
         remarks=remarks,
     )
-    folder = LocalStateFiles(canonical(str(out.absolute().parent)))
+    folder = LocalStateFiles(canonical(str(out.resolve().parent)))
     if not folder.create(out.name, text.encode()):
         raise SettingsError(f"{out} exists and is left as it is: give a new file")
     return [

@@ -18,6 +18,7 @@ from orphangc.adapters.storages import open_storage
 from orphangc.adapters.zookeeper_ha import ZooKeeperHa
 from orphangc.core.gate import gate_problem, is_tested_version
 from orphangc.core.model import ObjectKey
+from orphangc.core.redaction import redacted
 from orphangc.core.settings import StorageRootSettings
 from orphangc.errors import ExitCode, OrphanGcError
 from orphangc.ports import HaMetadata, Storage
@@ -76,7 +77,7 @@ def _findings(settings: StorageRootSettings) -> Iterator[Finding]:
         "extra roots": lambda: _extra_roots(settings),
         "registry": lambda: _registry(settings),
     }
-    checks |= {f"flink {url.rpartition('@')[2]}": _rest_check(url) for url in settings.flink_rest}
+    checks |= {f"flink {redacted(url)}": _rest_check(url) for url in settings.flink_rest}
     checks |= _ha_checks(settings)
     try:
         checks |= exporter_checks(settings)
@@ -97,7 +98,7 @@ def _checked(root: str, checks: Mapping[str, Check]) -> Iterator[Finding]:
 
 
 def _bad(root: str, name: str, err: OrphanGcError) -> Finding:
-    return Finding(root, name, Health.BAD, str(err), int(err.exit_code))
+    return Finding(root, name, Health.BAD, redacted(str(err)), int(err.exit_code))
 
 
 def _listing(storage: Storage) -> tuple[Health, str]:

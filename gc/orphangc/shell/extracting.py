@@ -90,7 +90,7 @@ def extracted_tables(document: dict[str, Any]) -> list[RenderableType]:
 def _check_new(out: Path, checkpoint: Location) -> None:
     if out.exists() or out.is_symlink():
         raise SettingsError(f"{out} exists and is left as it is: give a new folder")
-    if resolved(checkpoint).contains(resolved(canonical(str(out.absolute())))):
+    if resolved(checkpoint).contains(resolved(canonical(str(out.resolve())))):
         raise SettingsError(f"{out} lies inside the checkpoint {checkpoint}: choose another")
 
 

@@ -79,7 +79,7 @@ def check_outside(root: str, places: Sequence[Path]) -> None:
 
     """
     for place in places:
-        if resolved(canonical(root)).contains(resolved(canonical(str(place.absolute())))):
+        if resolved(canonical(root)).contains(resolved(canonical(str(place.resolve())))):
             raise SettingsError(f"{place} lies inside the storage root {root}: choose another")
 
 
