@@ -1,4 +1,7 @@
-"""How long Hypothesis searches (``HYPOTHESIS_PROFILE``: dev, ci or nightly), and who runs when."""
+"""How long Hypothesis searches, and who runs when.
+
+``HYPOTHESIS_PROFILE``: dev, ci, nightly; mutation.
+"""
 
 import os
 from collections.abc import Iterator
@@ -19,6 +22,9 @@ settings.register_profile(
 )
 settings.register_profile(
     "nightly", max_examples=10_000, deadline=None, suppress_health_check=_SLOW, print_blob=True
+)
+settings.register_profile(  # the same examples for every mutant: none is killed by luck
+    "mutation", max_examples=60, deadline=None, suppress_health_check=_SLOW, derandomize=True
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
@@ -49,7 +55,7 @@ _TIMED = (
 )
 """Tests that wait for other processes, or for leases of seconds: on a machine that does too much
 at once one may fail that is right. Each may be run once more, and the summary says that it was;
-whatever is decided by values alone may not."""
+whatever is decided by values alone may not, nor a soak in which something live was lost."""
 
 
 class _Groups(LoadScopeScheduling):
@@ -85,7 +91,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: min(map(_LIVE.index, _live_marks(item)), default=len(_LIVE)))
     for item in items:
         if item.nodeid.startswith(_TIMED):
-            item.add_marker(pytest.mark.flaky(reruns=1))
+            item.add_marker(pytest.mark.flaky(reruns=1, rerun_except="LostError"))
 
 
 def _live_marks(item: pytest.Item) -> list[str]:

@@ -222,7 +222,8 @@ class Story:
             for other in retained(restore.parent):
                 if other != restore and not what:
                     self._delete(other)
-        parallelism = self.chance.choice(PARALLELISMS)
+        others = [each for each in PARALLELISMS if each != line.parallelism]
+        parallelism = self.chance.choice(PARALLELISMS if self.deeds.rescales else others)
         try:
             line.job = self._submit(parallelism, restore, mode)
         except FlinkbedError as err:

@@ -14,6 +14,7 @@ import pytest
 from integration.flinkbed.waiting import wait_until
 from soak.accounts import Audit, expected
 from soak.places import Places
+from soak.soak import is_flinks_own
 from soak.watcher import Verdict, judge, watch
 
 _TESTS = Path(__file__).parents[1]
@@ -238,3 +239,13 @@ def test_any_number_lost_doubled_or_misplaced_is_seen(spoil: Callable[[Audit], N
 def test_a_checkpoint_of_nothing_is_no_proof() -> None:
     with pytest.raises(AssertionError, match="of nothing"):
         Audit({}, expected({}, 7)).check(7)
+
+
+def test_flink_is_to_blame_only_for_a_file_that_nobody_removed(tmp_path: Path) -> None:
+    gone, there = tmp_path / "gone", tmp_path / "there"
+    there.touch()
+    why = f"Caused by: java.io.FileNotFoundException: {gone} (No such file or directory)"
+    assert is_flinks_own(why, [tmp_path / "other"])
+    assert not is_flinks_own(why, [tmp_path / "shared" / "gone"])
+    assert not is_flinks_own(why.replace("gone", "there"), [])
+    assert not is_flinks_own("Caused by: java.lang.IllegalStateException: wrong", [])
