@@ -91,6 +91,8 @@ def altered(distribution: metadata.Distribution) -> Iterator[str]:
     """Yield what of a distribution is not as its wheel recorded it."""
     if distribution.read_text("direct_url.json") is not None:
         yield "is of no index"
+    if distribution.files is None:
+        yield "has no record of its files"
     for file in distribution.files or ():
         if file.hash is None or file.hash.mode != "sha256":
             continue  # what pip itself writes, and compiled files

@@ -119,7 +119,7 @@ def gather(environment: Path, target: Path) -> None:
             (target / name).symlink_to(top.readlink())
     python = Path(sys.executable).resolve()
     modules = {Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")}
-    take((environment / "bin/python").readlink(), target)
+    take(environment / "bin" / (environment / "bin/python").readlink(), target)
     libraries = linked_to([python, *filter(is_elf, below(environment, *modules))])
     outside = {path for path in libraries if environment not in path.parents}
     libc = next(path for path in outside if path.name == "libc.so.6")

@@ -37,6 +37,10 @@ def run(work: Path, modules: list[str], children: int, *, again: bool) -> int:
     names = [each for each, word in statuses(work).items() if word not in KILLED] if again else []
     mutmut(work, "run", "--max-children", str(children), *names)
     found = statuses(work)
+    if untouched := set(modules) - counted(found).keys():
+        raise SystemExit(f"no mutants of {', '.join(sorted(untouched))}: nothing is proven")
+    if not found:
+        raise SystemExit("no mutants: nothing is proven")
     table = Table("module", *KILLED, "survived", "no tests", "other")
     for module, counts in sorted(counted(found).items()):
         known = [counts[word] for word in (*KILLED, "survived", "no tests")]

@@ -52,7 +52,11 @@ class Equivalent:
 def mutmut(work: Path, *words: str) -> str:
     """Run mutmut in a laid out tree; return what it prints, raise what it fails with."""
     tools = Path(sys.executable).parent  # mypy among them
-    environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}"}
+    environment = {
+        **os.environ,
+        "HYPOTHESIS_PROFILE": "mutation",
+        "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}",
+    }
     done = subprocess.run(
         [sys.executable, "-m", "mutmut", *words],
         cwd=work,
