@@ -173,4 +173,4 @@ def _microseconds(times: pa.TimestampArray) -> npt.NDArray[np.int64]:
     """Return int64[n], ``NO_TIME`` for null; a wrong unit would make everything look old."""
     if times.type.unit != "us":
         raise ValueError(f"store times in {times.type.unit}, not in microseconds")
-    return np.asarray(times.cast(pa.int64()).fill_null(NO_TIME), np.int64)
+    return np.asarray(times.cast(pa.int64()).fill_null(NO_TIME))

@@ -139,7 +139,7 @@ def _or_empty(ids: _Ids | None) -> _Ids:
 def _artifacts(names: list[str], others: set[str]) -> tuple[_Words, _Words, _Ids]:
     """Return UUIDs and checkpoint ids of flat artifact names; the other names join ``others``."""
     try:
-        texts = pa.array(names, pa.string()).cast(pa.binary())
+        texts = pa.array(names, pa.binary())
     except UnicodeEncodeError:  # half a surrogate pair: no artifact's name, and no Arrow text
         others.update(name for name in names if not _is_utf8(name))
         return _artifacts(list(filter(_is_utf8, names)), others)

@@ -135,7 +135,7 @@ class Landmarks:
         """Return boundaries that cut the key space into at most ``wanted`` parts of like weight."""
         steps = (self.weight * step / wanted for step in range(1, wanted))
         found = (bisect_left(self.totals, each) for each in steps) if self.keys else ()
-        return sorted({self.keys[min(at, len(self.keys) - 1)] for at in found})
+        return sorted({self.keys[at] for at in found})
 
 
 _MOST_POINTS = 8192
@@ -174,11 +174,11 @@ def landmarks(
 def _points(sample: Sequence[str], count: int, room: int) -> Iterable[tuple[str, float]]:
     """Yield at most about ``room`` points of a folder by name, each with its weight."""
     others = [name for name in sample if (parse_artifact_name(name) or (0, b""))[0] is not None]
+    share = len(others) / len(sample) if sample else 0.0
     if others:
         taken = others[:: -(-len(others) // room)]
-        weight = count * len(others) / len(sample) / len(taken)
-        yield from ((name, weight) for name in taken)
-    if len(others) < len(sample) or not sample:
+        yield from ((name, count * share / len(taken)) for name in taken)
+    if share < 1:
         digits = next(each for each in (3, 2, 1, 0) if 16**each <= room)
-        weight = count * (1 - len(others) / max(1, len(sample))) / 16**digits
+        weight = count * (1 - share) / 16**digits
         yield from ((f"{n:0{digits}x}" if digits else "", weight) for n in range(16**digits))

@@ -157,7 +157,7 @@ def _bisect(first: _Rows, last: _Rows, is_below: Callable[[_Rows], _Mask]) -> _R
 
     ``is_below`` is asked of a row in each range, and of ``last`` where the range is empty.
     """
-    for _ in range(int((last - first).max(initial=0)).bit_length()):
+    for _ in range(int((last - first).max()).bit_length()):
         middle = (first + last) >> 1
         is_above = ~is_below(middle) | (middle >= last)
         last = np.where(is_above, np.minimum(middle, last), last)

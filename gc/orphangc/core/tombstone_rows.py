@@ -235,9 +235,7 @@ def _latest(hi: _Words, lo: _Words, table: pa.Table) -> _Rows:
         hi[tied],
     )
     order = np.lexsort((tied, *marks))
-    is_last = np.ones(len(ties), np.bool_)
-    is_last[:-1] = np.logical_or.reduce([m[order][1:] != m[order][:-1] for m in marks])
     rows[ties] = tied[order]
     is_kept = np.ones(len(rows), np.bool_)
-    is_kept[ties] = is_last
+    is_kept[ties[:-1]] = np.logical_or.reduce([m[order][1:] != m[order][:-1] for m in marks])
     return rows[is_kept]

@@ -143,7 +143,7 @@ def test_a_key_that_is_null_or_no_utf8_is_an_error() -> None:
     """No doubt may shorten a listing."""
     nullable = LISTING_SCHEMA.set(0, pa.field("key", pa.string()))
     batch = pa.RecordBatch.from_pylist([{"key": None, "size": 1}], schema=nullable)
-    with pytest.raises(ValueError, match="no key"):
+    with pytest.raises(ValueError, match=r"^a listed object has no key$"):
         Recogniser("").columns(batch)
     for data in (b"\xff" + NAME.encode(), b"\xff"):
         broken = pa.StringArray.from_buffers(
@@ -169,6 +169,23 @@ def test_what_is_forgotten_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> No
             kind = found.kinds[found.kind[row]]
             assert kind.artifact == replace(artifact, uuid=None)
             assert kind.place == place_of_folder(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "ending"), [("place_of_folder", "x"), ("recognise", NAME)], ids=["folders", "heads"]
+)
+def test_no_more_is_remembered_than_was_to_be(name: str, ending: str, monkeypatch) -> None:
+    """The last ones are told from memory; the others were let go, and are asked about again."""
+    asked: list[object] = []
+    answer = getattr(module, name)
+    monkeypatch.setattr(module, "_REMEMBERED", 4)
+    monkeypatch.setattr(module, name, lambda *about: asked.append(about) or answer(*about))
+    keys = [f"{JOB}/chk-{number}/{ending}" for number in range(9)]
+    recogniser = Recogniser("")
+    for some, expected in ((keys, 9), (keys[-4:], 0), (keys[:4], 4), (keys, 5)):
+        asked.clear()
+        recogniser.columns(a_listing(*some))
+        assert len(asked) == expected
 
 
 def test_a_batch_may_be_cut_from_the_middle_of_another() -> None:

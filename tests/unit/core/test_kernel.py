@@ -187,6 +187,7 @@ def test_an_instant_is_exact_to_the_microsecond() -> None:
     assert microseconds(odd) - microseconds(odd - MICROSECOND) == 1
     assert microseconds(odd) == 1_795_269_600_123_457
     assert microseconds(NEVER - MICROSECOND) == -1
+    assert microseconds(datetime.max.replace(tzinfo=UTC)) == 253_402_300_799_999_999
 
 
 def test_every_object_is_compared_with_its_own_job() -> None:
@@ -199,22 +200,28 @@ def test_every_object_is_compared_with_its_own_job() -> None:
     assert words(asked(columns, owner=owner, bounds=table)) == [DELETE, REFUSED, TOO_YOUNG, DELETE]
 
 
+NOT_ONE_EACH = ValueError("what is said of the objects is not one value an object")
+NO_MASK = ValueError("a mask is no mask")
+NO_NUMBER = ValueError("a time or checkpoint id is no whole number")
+NO_OWNER = IndexError("an object's owner is not in the table of bounds")
+
+
 @pytest.mark.parametrize(
     ("wrong", "error"),
     [
-        ({"is_live": np.zeros(1, np.bool_)}, ValueError),
-        ({"is_live": np.zeros(2, np.int8)}, ValueError),
-        ({"has_tombstone": np.ones(2, np.int64)}, ValueError),
-        ({"since_us": np.full(1, NO_TIME)}, ValueError),
-        ({"since_us": np.full(2, np.nan)}, ValueError),
-        ({"owner": np.zeros(3, np.int32)}, ValueError),
-        ({"owner": np.array([0, 1], np.int32)}, IndexError),
-        ({"owner": np.array([0, -1], np.int32)}, IndexError),
+        ({"is_live": np.zeros(1, np.bool_)}, NOT_ONE_EACH),
+        ({"is_live": np.zeros(2, np.int8)}, NO_MASK),
+        ({"has_tombstone": np.ones(2, np.int64)}, NO_MASK),
+        ({"since_us": np.full(1, NO_TIME)}, NOT_ONE_EACH),
+        ({"since_us": np.full(2, np.nan)}, NO_NUMBER),
+        ({"owner": np.zeros(3, np.int32)}, NOT_ONE_EACH),
+        ({"owner": np.array([0, 1], np.int32)}, IndexError("index 1 is out of bounds")),
+        ({"owner": np.array([0, -1], np.int32)}, NO_OWNER),
     ],
 )
 def test_columns_that_do_not_fit_are_refused(wrong, error) -> None:
     """Arrays stretch, wrap and compare whatever they get; a NaN is never in quarantine."""
-    with pytest.raises(error):
+    with pytest.raises(type(error), match=f"^{error}"):
         asked(columns_of(an_object(), an_object()), **wrong)
 
 
@@ -224,7 +231,8 @@ def test_a_time_without_a_tombstone_deletes_nothing() -> None:
 
 
 def test_codes_are_places_in_the_enums() -> None:
-    """Whoever counts verdicts counts codes."""
+    """Whoever counts verdicts counts codes; ten million of them take a byte each."""
+    assert [each.dtype for each in asked(columns_of(an_object()))] == [np.uint8, np.uint8]
     assert [action_code(each) for each in Action] == list(range(len(Action)))
     assert [reason_code(each) for each in Reason] == list(range(len(Reason)))
     codes = np.arange(len(Reason), dtype=np.uint8)
@@ -264,8 +272,11 @@ def test_verdict_rows_are_what_a_plan_holds() -> None:
 def test_nothing_gives_nothing() -> None:
     """Some stores send empty pages; a storage may have no job."""
     columns = columns_of()
-    found = asked(columns, bounds=BoundsTable.of([]))
-    assert len(found.actions) == 0
+    table = BoundsTable.of([])
+    found = asked(columns, bounds=table)
+    assert len(table) == len(found.actions) == 0
+    of_instants = table.cutoff_us, table.newest_older_id, table.quarantine_us
+    assert [each.dtype for each in of_instants] == [np.int64] * 3
     batch = verdict_batch(columns, *found, owner=np.zeros(0, np.int32), job_ids=[])
     assert batch.num_rows == 0
     assert batch.schema.equals(PORTS_SCHEMA)

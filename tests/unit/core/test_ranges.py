@@ -224,3 +224,44 @@ def test_landmarks_stand_where_names_stand_and_weigh_as_many() -> None:
     assert landmarks([], {"f": ["b", "a", "c"]}) == Landmarks(("f/a", "f/b", "f/c"), (1, 2, 3))
     assert landmarks([], {"": ["a", "a"]}) == Landmarks(("a",), (2,))
     assert landmarks([], {"f": ["a"]}, {"f": 7}) == Landmarks(("f/a",), (7,))
+
+
+NUMBERED = [f"{number}_00000000-0000-4000-8000-000000000000" for number in range(1, 9)]
+BARE = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.mark.parametrize(
+    ("others", "digits"), [(0, 3), (1, 3), (2, 2), (31, 2), (32, 1), (511, 1), (512, 0)]
+)
+def test_a_folder_has_as_many_hex_prefixes_as_there_is_room_for(others, digits) -> None:
+    """By its share of all names: all of 4096, 256 or 16, for a part of them would lean."""
+    known = landmarks([], {"f": [BARE], "g": NUMBERED[:1]}, {"f": 1, "g": others})
+    if not others:
+        known = landmarks([], {"f": [BARE]})
+    prefixes = [key.removeprefix("f/") for key in known.keys if key.startswith("f/")]
+    assert prefixes == [f"{n:0{digits}x}" if digits else "" for n in range(16**digits)]
+
+
+def test_names_of_both_kinds_weigh_by_how_many_of_each_the_sample_holds() -> None:
+    """Three of four carry an id, and stand where they stand; the fourth may be anywhere."""
+    sample = [NUMBERED[0], BARE, NUMBERED[1], NUMBERED[2]]
+    known = landmarks([], {"f": sample, "g": NUMBERED[:1]}, {"f": 1024, "g": 40_000})
+    at_prefixes = [f"f/{n:x}" for n in range(16)]
+    at_names = [f"f/{name}" for name in NUMBERED[:3]]
+    assert known.keys == (*sorted(at_prefixes + at_names), f"g/{NUMBERED[0]}")
+    before_names = [16, 32, 32 + 256 + 16, 48 + 2 * 256 + 16]
+    assert [known.weight_of(R(None, key)) for key in at_prefixes[:4]] == before_names
+    assert known.weight_of(R(None, "f/f")) == 1024
+    assert known.weight == 41_024
+
+
+@pytest.mark.parametrize(
+    ("weight", "taken"), [(8188, [0, 2, 4, 6]), (32_760, [0, 4]), (40_000, [0]), (10**6, [0])]
+)
+def test_where_there_is_little_room_every_nth_name_stands_for_those_after_it(weight, taken) -> None:
+    """In the order of the sample, from its first; one at least, for every folder is known."""
+    known = landmarks([], {"f": NUMBERED, "g": NUMBERED[:1]}, {"g": weight})
+    keys = [f"f/{NUMBERED[at]}" for at in taken]
+    assert known.keys == (*keys, f"g/{NUMBERED[0]}")
+    ends = [known.weight_of(R(None, key)) for key in keys]
+    assert ends == [8 * n / len(keys) for n in range(1, len(keys) + 1)]

@@ -115,7 +115,7 @@ def test_keys_that_end_in_no_uuid_are_kept_apart_from_those_that_do() -> None:
     zeros = artifact_name(None, bytes(16))
     keys = ["", "x", f"{JOB}/shared/", f"{JOB}/shared/x", zeros, f"x{zeros}", f"{zeros}/x", "é"]
     laid = [a_tombstone(an_object(key=ObjectKey(key))) for key in keys]
-    for chosen in (laid, laid[:4], laid[4:6], [*laid[:4], laid[5]]):
+    for chosen in (laid, laid[:4], laid[1:2], laid[4:6], [*laid[:4], laid[5]]):
         tombstones = Tombstones.of(chosen)
         assert {each.object.key: each for each in tombstones} == {
             each.object.key: each for each in chosen
@@ -174,7 +174,7 @@ def test_what_is_no_table_of_tombstones_is_refused() -> None:
         with pytest.raises(ValueError, match="no tombstones"):
             Tombstones.from_table(each)
     nulls = pa.table([pa.nulls(1, field.type) for field in TOMBSTONE_SCHEMA], TOMBSTONE_SCHEMA)
-    with pytest.raises(ValueError, match="lacks"):
+    with pytest.raises(ValueError, match=r"^a tombstone lacks what every tombstone has$"):
         Tombstones.from_table(nulls)
 
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from itertools import product
+
+import numpy as np
 import pytest
 
+from orphangc.core import sorted_uuids, uuid_set
 from orphangc.core.sorted_uuids import SortedUuids
 from orphangc.core.uuid_set import UuidSet
+from orphangc.core.uuids import words_of
 
+EDGES = (0, 1, 2**63 - 1, 2**63, 2**64 - 1)
+EVERY = [(hi << 64 | lo).to_bytes(16) for hi, lo in product(EDGES, EDGES)]
+COLUMNS = "UUIDs are two columns of uint64, one as long as the other"
+SIXTEEN = "a UUID has 16 bytes"
 UUIDS = [bytes([number]) * 16 for number in (7, 3, 9, 1, 5)]
 
 
@@ -40,3 +50,73 @@ def test_a_set_whose_merge_was_broken_off_answers_no_more(monkeypatch) -> None:
             RuntimeError, match=r"^a set of UUIDs was broken off while it was merged$"
         ):
             ask()
+
+
+SMALL = (
+    (uuid_set, "_FRESH", 2),
+    (uuid_set, "_STAGED", 3),
+    (uuid_set, "_RECENT", 4),
+    (uuid_set, "_SHARE", 4),
+    (uuid_set, "_BLOCK", 3),
+    (sorted_uuids, "_PAGE", 3),
+    (sorted_uuids, "_BLOCK", 2),
+    (sorted_uuids, "_ENTRIES_PER_START", 2),
+)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("sizes", [SMALL, ()], ids=["small", "usual"])
+def test_lots_that_share_members_make_one_set(seed: int, sizes: tuple, monkeypatch) -> None:
+    """A few members go through what a hundred million go through, a look between or none."""
+    for module, name, value in sizes:
+        monkeypatch.setattr(module, name, value)
+    random = np.random.default_rng(seed)
+    found, expected = UuidSet(), set()
+    for step in range(40):
+        lot = [EVERY[at] for at in random.integers(0, len(EVERY), random.integers(0, 7))]
+        expected |= set(lot)
+        if random.integers(0, 2):
+            found.extend(*words_of(b"".join(lot)))
+        else:
+            for each in lot:
+                found.add(each)
+        if step % (seed + 1) == 0:
+            is_there = found.contains(*words_of(b"".join(EVERY)))
+            assert is_there.dtype == np.bool_
+            assert is_there.tolist() == [each in expected for each in EVERY]
+        if step % (seed + 2) == 0:
+            assert [each in found for each in EVERY] == [each in expected for each in EVERY]
+        if step % (seed + 3) == 0:
+            assert len(found) == len(expected)
+    assert list(found) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("hi", "lo"),
+    [
+        (np.zeros(2, np.uint64), np.zeros(1, np.uint64)),
+        (np.zeros(1, np.uint64), np.zeros(2, np.uint64)),
+        (np.zeros(2, np.int64), np.zeros(2, np.int64)),
+        (np.zeros(2, np.uint64), np.zeros(2, np.int64)),
+        (np.zeros(2, np.int64), np.zeros(2, np.uint64)),
+        (np.zeros((2, 2), np.uint64), np.zeros((2, 2), np.uint64)),
+        (np.zeros((2, 1), np.uint64), np.zeros(2, np.uint64)),
+        (np.zeros(2, np.uint64), np.zeros((2, 1), np.uint64)),
+    ],
+)
+def test_what_is_no_pair_of_columns_is_refused(hi: np.ndarray, lo: np.ndarray) -> None:
+    """Numbers of another kind would be looked for in vain, and count as orphans."""
+    for method in (UuidSet().extend, UuidSet(UUIDS).contains):
+        with pytest.raises(ValueError, match=f"^{re.escape(COLUMNS)}$"):
+            method(hi, lo)
+
+
+@pytest.mark.parametrize("wrong", [b"", UUIDS[0][:15], UUIDS[0] + b"\0", UUIDS[0] * 2])
+def test_what_has_not_sixteen_bytes_is_refused_and_is_no_member(wrong: bytes) -> None:
+    """Two wrong lengths may add up to right ones."""
+    for given in (lambda: UuidSet([UUIDS[0], wrong]), lambda: UuidSet().add(wrong)):
+        with pytest.raises(ValueError, match=f"^{SIXTEEN}$"):
+            given()
+    assert wrong not in UuidSet(UUIDS)
+    assert "7" * 16 not in UuidSet([b"7" * 16])
+    assert UUIDS[0] not in UuidSet()
