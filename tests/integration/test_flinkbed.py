@@ -1,5 +1,6 @@
 """The harness breaks and restores a real Flink as the other tests trust it to."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,15 @@ from integration.flinkbed.truth import (
 )
 from integration.flinkbed.waiting import FlinkbedError, wait_until
 
-pytestmark = pytest.mark.flink
+ALL = "ORPHANGC_FLINK_ALL"
+
+pytestmark = [
+    pytest.mark.flink,
+    pytest.mark.skipif(
+        not os.environ.get(ALL),
+        reason=f"the soak breaks and restores in all these ways and more: set {ALL}=1",
+    ),
+]
 
 TABLE_MAGIC = bytes.fromhex("f7cff485b741e288")  # ends RocksDB's block-based tables
 

@@ -20,7 +20,7 @@ SECONDS = int(
     os.environ.get("ORPHANGC_SOAK_SECONDS", {"ci": 180, "nightly": 1800}.get(_PROFILE, 60))
 )
 SEED = int(os.environ.get("ORPHANGC_SOAK_SEED", "7"))
-CONTROL_SECONDS = 45
+CONTROL_SECONDS = 20
 UNGUARDED_SECONDS = 300
 # the oldest of CI's versions still has all three modes of restoring
 _VERSIONS = VERSIONS if _IS_NIGHTLY else VERSIONS[:1]
