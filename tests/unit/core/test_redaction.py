@@ -51,4 +51,5 @@ def test_what_is_left_is_a_url_and_is_left_alone_a_second_time() -> None:
     once = redacted(f"GET https://me:{HIDDEN}@h/b?list-type=2&X-Amz-Signature={HIDDEN}&a=b")
     assert once == "GET https://h/b?list-type=2&X-Amz-Signature=***&a=b"
     assert redacted(once) == once
+    assert redacted(f"//me:{HIDDEN}@h/b") == "//h/b"
     assert json.loads(redacted(json.dumps({"u": f"http://me:{HIDDEN}@h"}))) == {"u": "http://h"}
