@@ -79,6 +79,31 @@ def test_what_a_checkpoint_implies_is_written_once(checkpoint: Path, tmp_path: P
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_declarations_are_not_written_through_a_link(
+    checkpoint: Path, tmp_path: Path, *, is_there: bool
+) -> None:
+    """Neither over what it means, nor beside that."""
+    elsewhere, link = tmp_path / "elsewhere", tmp_path / "declarations.yaml"
+    elsewhere.mkdir()
+    if is_there:
+        (elsewhere / "real.yaml").write_text("mine")
+    link.symlink_to(elsewhere / "real.yaml")
+    ran = run("declare", checkpoint, "--out", link)
+    assert ran.code == 2
+    assert "exists and is left as it is" in ran.err
+    assert [path.read_text() for path in elsewhere.iterdir()] == ["mine"] * is_there
+
+
+def test_two_slashes_before_a_path_are_one(checkpoint: Path, tmp_path: Path) -> None:
+    """A shell's variable that ends with a slash makes them."""
+    assert run("declare", checkpoint, "--out", f"/{tmp_path}/declarations.yaml").code == 0
+    assert (tmp_path / "declarations.yaml").is_file()
+    into = run("declare", checkpoint, "--out", f"/{checkpoint}/declarations.yaml")
+    assert into.code == 2
+    assert "lies inside the checkpoint" in into.err
+
+
 def test_what_cannot_be_declared_is_said(tmp_path: Path) -> None:
     """In the file and on stderr: the meta files are not there."""
     path = tmp_path / "declarations.yaml"

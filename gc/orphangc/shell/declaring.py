@@ -8,7 +8,6 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from orphangc.adapters.state_files import LocalStateFiles
-from orphangc.core.uris import canonical
 from orphangc.errors import OrphanGcError, SettingsError, UnreadableMetadataError
 from orphangc.flink.contents import CheckpointContents, OperatorContents
 from orphangc.flink.declarations import Declarations
@@ -16,7 +15,7 @@ from orphangc.flink.implied import implied_by, undeclarable
 from orphangc.shell.checkpoints import Checkpoint, read_checkpoint
 from orphangc.shell.declarations_file import declarations_yaml
 from orphangc.shell.given import first_problem
-from orphangc.shell.places import aliases_from, resolved
+from orphangc.shell.places import aliases_from, local, resolved
 
 __all__ = ["declare_checkpoint", "read_or_tell"]
 
@@ -31,7 +30,7 @@ def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str
 
     """
     checkpoint = read_or_tell(uri, alias)
-    place = canonical(str(out.resolve()))
+    place = local(out)
     if resolved(checkpoint.folder).contains(resolved(place)):
         raise SettingsError(f"{out} lies inside the checkpoint {checkpoint.folder}: choose another")
     contents = checkpoint.contents
@@ -41,7 +40,7 @@ def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str
         heading=f"what checkpoint {contents.checkpoint_id} in {checkpoint.folder} implies",
         remarks=remarks,
     )
-    folder = LocalStateFiles(canonical(str(out.resolve().parent)))
+    folder = LocalStateFiles(local(out.parent))
     if not folder.create(out.name, text.encode()):
         raise SettingsError(f"{out} exists and is left as it is: give a new file")
     return [

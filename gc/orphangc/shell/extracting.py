@@ -12,13 +12,13 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
-from orphangc.core.uris import Location, canonical
+from orphangc.core.uris import Location
 from orphangc.errors import OrphanGcError, SettingsError, UnreadableMetadataError
 from orphangc.flink.extraction import FoundPartition, find_operator, find_partitions
 from orphangc.flink.handles import StreamHandle
 from orphangc.flink.pieces import Inline, place_of
 from orphangc.shell.checkpoints import StateFiles, read_checkpoint
-from orphangc.shell.places import aliases_from, resolved
+from orphangc.shell.places import aliases_from, local, resolved
 
 __all__ = ["INDEX", "extract_state", "extracted_tables"]
 
@@ -90,7 +90,7 @@ def extracted_tables(document: dict[str, Any]) -> list[RenderableType]:
 def _check_new(out: Path, checkpoint: Location) -> None:
     if out.exists() or out.is_symlink():
         raise SettingsError(f"{out} exists and is left as it is: give a new folder")
-    if resolved(checkpoint).contains(resolved(canonical(str(out.resolve())))):
+    if resolved(checkpoint).contains(resolved(local(out))):
         raise SettingsError(f"{out} lies inside the checkpoint {checkpoint}: choose another")
 
 

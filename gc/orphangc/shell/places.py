@@ -15,6 +15,7 @@ __all__ = [
     "aliases_from",
     "check_outside",
     "default_plans",
+    "local",
     "located",
     "overlap",
     "resolved",
@@ -58,6 +59,11 @@ def _with_absolute_sides(text: str) -> str:
     return f"{absolute(source)}{equals}{absolute(target)}"
 
 
+def local(path: Path) -> Location:
+    """Return the place of a path of this machine; two slashes before it are one, links stay."""
+    return canonical("/" + str(path.absolute()).lstrip("/"))
+
+
 def resolved(place: Location) -> Location:
     """Return where a local place really lies: a link is only another spelling."""
     if place.scheme != "file":
@@ -79,7 +85,7 @@ def check_outside(root: str, places: Sequence[Path]) -> None:
 
     """
     for place in places:
-        if resolved(canonical(root)).contains(resolved(canonical(str(place.resolve())))):
+        if resolved(canonical(root)).contains(resolved(local(place))):
             raise SettingsError(f"{place} lies inside the storage root {root}: choose another")
 
 
