@@ -6,7 +6,6 @@ Nothing here believes orphangc: a checkpoint's files are the UUIDs in its bytes.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from unittest import mock
 
 import pyarrow as pa
 
-from integration.flinkbed.truth import UUID
+from integration.flinkbed.truth import UUID, entries, uuids_in
 from orphangc.core.evidence import Check, CycleEvidence, JobEvidence
 from orphangc.core.guards import GUARDS
 from orphangc.core.judge import Judgement, judge_all
@@ -54,7 +53,7 @@ def watch(base: Path, out: Path, stop: Flag) -> None:
     with out.open("w", buffering=1) as lines:
         while not stop.is_set():
             for path, written, size in _metadata(base):
-                if (path, written, size) not in known and (names := _named(path)) is not None:
+                if (path, written, size) not in known and (names := uuids_in(path)) is not None:
                     known.add((path, written, size))
                     lines.write(json.dumps([path, written, names]) + "\n")
             time.sleep(_LOOK_SECONDS)
@@ -62,8 +61,8 @@ def watch(base: Path, out: Path, stop: Flag) -> None:
 
 def _metadata(base: Path) -> Iterator[tuple[str, int, int]]:
     """Yield path, time and size of every ``_metadata`` that is there now."""
-    for job in _folders(base):
-        for folder in _folders(job):
+    for job in entries(base):
+        for folder in entries(job):
             path = f"{folder}/_metadata"
             if "/chk-" in path:
                 try:
@@ -71,21 +70,6 @@ def _metadata(base: Path) -> Iterator[tuple[str, int, int]]:
                 except FileNotFoundError:
                     continue
                 yield path, found.st_mtime_ns, found.st_size
-
-
-def _folders(place: os.PathLike[str] | str) -> list[str]:
-    try:
-        return [entry.path for entry in os.scandir(place)]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def _named(path: str) -> list[str] | None:
-    """Return the UUIDs in a file's bytes, ``None`` if it went away."""
-    try:
-        return sorted(set(UUID.findall(Path(path).read_bytes().decode("latin-1"))))
-    except FileNotFoundError:
-        return None
 
 
 # --------------------------------------------------------------------------- plans, all the time
@@ -237,7 +221,7 @@ def _needed_now(base: Path, keys: Iterable[str]) -> list[str]:
     keys = list(keys)
     if not keys:
         return []
-    named = {name for path, _, _ in _metadata(base) for name in _named(path) or ()}
+    named = {name for path, _, _ in _metadata(base) for name in uuids_in(path) or ()}
     return [key for key in keys if _uuid(key) in named]
 
 

@@ -19,6 +19,16 @@ MARGINS = (
     *("--grace-period", "0", "--allow-short-grace-period", "--clock-skew", "0"),
     *("--quarantine-period", "1s"),
 )
+NO_MARGINS = {
+    "grace_period": "0s",
+    "allow_short_grace_period": True,
+    "clock_skew": "0s",
+    "quarantine_period": "1s",
+    "quiet_period": "0s",
+    "closed_world": True,
+    "max_delete_share": 1,
+}
+"""The settings of a storage root that is collected as fast as it can be."""
 # a refusal that is right, and over at the next attempt: checkpoints outran the listing (R12, R18)
 PASSING = (
     "checkpoints come and go faster than the listing",

@@ -22,7 +22,7 @@ from contracts.conftest import radosgw_url
 from contracts.servers.radosgw import ACCESS_KEY, SECRET_KEY
 from deploy.fixtures import jsonnet, prometheus
 from deploy.prometheusbed import Prometheus, hurried_rules
-from integration.command import orphangc
+from integration.command import NO_MARGINS, orphangc
 from integration.flinkbed.cluster import Cluster
 from integration.flinkbed.fixtures import VERSIONS, require_flink
 from integration.flinkbed.truth import named_in_metadata
@@ -40,15 +40,6 @@ HURRY = {
     "registryAgeSeconds": 25,
     "firstSeenWindow": "10m",
     "firstSeenStep": "1s",
-}
-MARGINS = {
-    "grace_period": "0s",
-    "allow_short_grace_period": True,
-    "clock_skew": "0s",
-    "quarantine_period": "1s",
-    "quiet_period": "0s",
-    "closed_world": True,
-    "max_delete_share": 1,
 }
 HURRIED = {"OrphangcMissedRuns", "OrphangcNotRunRecently"}
 """What a machine that is busy with other tests may bring about."""
@@ -271,7 +262,7 @@ class Day:
             "concurrent_runs": 3,
             "plans": str(self.folder / "plans"),
             "http": {"port": 0},
-            "storage_roots": [{**MARGINS, **each} for each in (running, *ended)],
+            "storage_roots": [{**NO_MARGINS, **each} for each in (running, *ended)],
         }
         file = self.folder / "orphangc.yaml"
         file.write_text(yaml.safe_dump(content))

@@ -19,6 +19,7 @@ from typing import Any
 
 import yaml
 
+from integration.command import NO_MARGINS
 from soak.places import Places
 
 _TESTS = Path(__file__).parents[1]
@@ -26,14 +27,7 @@ _SECONDS = 300
 _KILLED_SHARE = 0.08
 _KILLED_AFTER = (0.3, 4.0)
 _LOCK_HELD = 11
-_MARGINS = {
-    "grace_period": "0s",
-    "allow_short_grace_period": True,
-    "clock_skew": "0s",
-    "quarantine_period": "1s",
-    "quiet_period": "0s",
-    "closed_world": True,
-    "max_delete_share": 1,
+_MARGINS = NO_MARGINS | {
     "registry_wait": "20s",  # for the exporter of a JobManager that was killed meanwhile
 }
 _RIGHT_CODES = {0, 3, 4, 10, 11}

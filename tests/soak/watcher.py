@@ -7,14 +7,13 @@ removed is what the interpreter told of (``witness``).
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from integration.flinkbed.truth import UUID
+from integration.flinkbed.truth import UUID, entries, uuids_in
 
 _LOOK_SECONDS = 0.02
 _FOREVER = 1 << 62
@@ -52,7 +51,7 @@ def watch(trees: Iterable[Path], out: Path, stop: Flag) -> None:
             for gone in there.keys() - found:
                 lines.write(json.dumps(["gone", *gone, there.pop(gone), at]) + "\n")
             for new in found - there.keys():
-                if (names := _named(new[0])) is not None:
+                if (names := uuids_in(new[0])) is not None:
                     lines.write(json.dumps(["there", *new, names]) + "\n")
                     there[new] = at
             there.update(dict.fromkeys(found & there.keys(), at))
@@ -61,28 +60,13 @@ def watch(trees: Iterable[Path], out: Path, stop: Flag) -> None:
 
 def _metadata(tree: Path) -> Iterator[_Version]:
     """Yield every ``_metadata`` that is there now."""
-    for folder in _folders(tree):
-        for path in (f"{each}/_metadata" for each in (folder, *_folders(folder))):
+    for folder in entries(tree):
+        for path in (f"{each}/_metadata" for each in (folder, *entries(folder))):
             try:
                 found = Path(path).stat()
             except (FileNotFoundError, NotADirectoryError):
                 continue
             yield path, found.st_mtime_ns, found.st_size
-
-
-def _folders(place: str | Path) -> list[str]:
-    try:
-        return [entry.path for entry in os.scandir(place)]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def _named(path: str) -> list[str] | None:
-    """Return the UUIDs in a file's bytes, ``None`` if it went away."""
-    try:
-        return sorted(set(UUID.findall(Path(path).read_bytes().decode("latin-1"))))
-    except FileNotFoundError:
-        return None
 
 
 # --------------------------------------------------------------------------- right or wrong

@@ -1,11 +1,28 @@
 """What lies in a checkpoint directory, told by nothing but names, bytes and file times."""
 
+import os
 import re
 from pathlib import Path
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 _SHARED = re.compile(rf"file:(/[^\x00-\x1f]+/shared/(?:[0-9]+_)?{UUID.pattern})")
+
+
+def entries(folder: str | Path) -> list[str]:
+    """Return the paths of what lies in a folder; a folder that went away, or is none, has none."""
+    try:
+        return [entry.path for entry in os.scandir(folder)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def uuids_in(path: str) -> list[str] | None:
+    """Return the UUIDs in a file's bytes, ``None`` if it went away."""
+    try:
+        return sorted(set(UUID.findall(Path(path).read_bytes().decode("latin-1"))))
+    except FileNotFoundError:
+        return None
 
 
 def gone_from(checkpoint: Path) -> set[Path]:
