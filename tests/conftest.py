@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+import speed
 from leaks import Leaks
 
 _SLOW = [HealthCheck.too_slow]  # two shared cores say nothing of the code
@@ -68,8 +69,14 @@ class _Groups(LoadScopeScheduling):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let no test leave a secret anywhere."""
+    """Let no test leave a secret anywhere; measure the machine before anything is started."""
+    speed.factor()
     config.pluginmanager.register(Leaks(config), "leaks")
+
+
+def pytest_report_header() -> str:
+    """Say by how much leases, timeouts and patience are longer here than on an idle machine."""
+    return f"limits of time: {speed.factor():.2f} times the reference machine's"
 
 
 @pytest.fixture(autouse=True)
