@@ -24,7 +24,7 @@ CONTRACT = {
 }
 ADDED = {
     *("live_set_sha256", "reported", "warnings", "verdict_files", "settings"),
-    *("inventory", "extras"),
+    *("inventory", "extras", "world"),
 }
 JOB = {
     *("job_id", "mode", "oldest_retained_checkpoint_id", "retained_checkpoint_ids"),

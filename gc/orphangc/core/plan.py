@@ -10,11 +10,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field
 
+from orphangc.core.frozen_part import FrozenPart
 from orphangc.core.looks import LookPart
 from orphangc.core.model import Action, EvidenceSource, JobState, Mode, Reason, Scope
 from orphangc.core.settings import StorageRootSettings
+from orphangc.core.world import World
 
 __all__ = [
     "BlockedPart",
@@ -35,25 +37,7 @@ __all__ = [
 ]
 
 
-def _spelled(value: object) -> object:
-    if type(value) is not str or value.isascii():
-        return value
-    return value.encode(errors="backslashreplace").decode()
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @field_validator("*")
-    @classmethod
-    def _check_texts(cls, value: object) -> object:
-        """Spell out halves of characters, which Java's texts may hold and no file can."""
-        if isinstance(value, tuple):
-            return tuple(_spelled(each) for each in value)
-        return _spelled(value)
-
-
-class BoundsPart(_Part):
+class BoundsPart(FrozenPart):
     """The margins in seconds, and the bound that holds for every job: now less the grace period."""
 
     cutoff: datetime
@@ -63,14 +47,14 @@ class BoundsPart(_Part):
     clock_skew_seconds: float
 
 
-class BoundPart(_Part):
+class BoundPart(FrozenPart):
     """One named bound of a job's cutoff; ``null`` is unknown, which keeps everything."""
 
     name: str
     at: datetime | None
 
 
-class EvidencePart(_Part):
+class EvidencePart(FrozenPart):
     """One source that a job's liveness rests on."""
 
     source: EvidenceSource
@@ -79,21 +63,21 @@ class EvidencePart(_Part):
     taken_at: datetime | None = None
 
 
-class RefusedPart(_Part):
+class RefusedPart(FrozenPart):
     """The guard that voided the job's work."""
 
     guard: str
     message: str
 
 
-class BlockedPart(_Part):
+class BlockedPart(FrozenPart):
     """A condition of deletion that is unmet."""
 
     condition: str
     message: str
 
 
-class JobPart(_Part):
+class JobPart(FrozenPart):
     """One job: what lies in the directories named by its id."""
 
     job_id: str
@@ -116,7 +100,7 @@ class JobPart(_Part):
     """At everything that is not the job's own, and at each such place: what this one plan saw."""
 
 
-class RootPart(_Part):
+class RootPart(FrozenPart):
     """One ``_metadata`` that was read."""
 
     uri: str
@@ -127,7 +111,7 @@ class RootPart(_Part):
     sha256: str
 
 
-class Tally(_Part):
+class Tally(FrozenPart):
     """How many objects of an area got a verdict, and their bytes."""
 
     scope: Scope
@@ -137,7 +121,7 @@ class Tally(_Part):
     bytes: int
 
 
-class ReportedPart(_Part):
+class ReportedPart(FrozenPart):
     """What a report-only area holds that no root refers to; never collected."""
 
     scope: Scope
@@ -149,7 +133,7 @@ class ReportedPart(_Part):
     oldest_modified_at: datetime | None
 
 
-class InventoryPart(_Part):
+class InventoryPart(FrozenPart):
     """The report of S3 Inventory that stood in for the listing; ``objects`` of all the bucket."""
 
     uri: str
@@ -168,7 +152,7 @@ class ExtraStatus(StrEnum):
     FAILED = "failed"
 
 
-class HiddenPart(_Part):
+class HiddenPart(FrozenPart):
     """What one area of a job holds beside its objects, never acted upon (R28).
 
     Attributes:
@@ -197,7 +181,7 @@ class HiddenPart(_Part):
     directory_markers: int
 
 
-class ExtrasPart(_Part):
+class ExtrasPart(FrozenPart):
     """What an object store holds beside objects, and whether each kind could be counted."""
 
     uploads: ExtraStatus
@@ -206,7 +190,7 @@ class ExtrasPart(_Part):
     areas: tuple[HiddenPart, ...] = ()
 
 
-class Plan(_Part):
+class Plan(FrozenPart):
     """One dry pass; ``plan_id`` is the digest of all the rest, the verdict files included."""
 
     schema_version: Literal[1] = 1
@@ -230,6 +214,8 @@ class Plan(_Part):
     """``null``: the storage root itself was listed."""
     extras: ExtrasPart | None = None
     """``null``: nobody was asked, or the storage is no object store."""
+    world: World | None = None
+    """Every place that was searched or named; ``null`` in a plan of a version before."""
     warnings: tuple[str, ...] = ()
     verdict_files: Mapping[str, str] = Field(default_factory=dict)
     """sha256 by file name below ``verdicts/``."""

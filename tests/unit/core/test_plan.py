@@ -29,6 +29,15 @@ from orphangc.core.plan import (
 )
 from orphangc.core.plan_parts import evidence_of, job_part, root_part
 from orphangc.core.settings import StorageRootSettings
+from orphangc.core.world import (
+    ClosedWorld,
+    KnownCluster,
+    OutsidePath,
+    PlaceKind,
+    SearchedPlace,
+    World,
+    WorldChange,
+)
 
 FILE = f"{JOB}/shared/{NAME}"
 STOPPED = Judgement(
@@ -131,6 +140,23 @@ def a_plan(**changes: object) -> Plan:
                 ),
             ),
         ),
+        "world": World(
+            places=(
+                SearchedPlace(
+                    uri="s3://bucket/checkpoints",
+                    kind=PlaceKind.STORAGE_ROOT,
+                    device="s3://bucket",
+                    job_directories=1,
+                    checkpoints=2,
+                    newest_checkpoint_at=T0,
+                    since=ago("9d"),
+                ),
+            ),
+            outside=(OutsidePath(uri="s3://old/a", named_by=("s3://b/chk-1",), jobs=(JOB,)),),
+            clusters=(KnownCluster(uri="http://jobmanager:8081", jobs=(JOB,), answers=True),),
+            changed=(WorldChange(condition="place_lost", what="s3://old", since=T0),),
+            closed_world=ClosedWorld(stated=True, covers=("s3://bucket/checkpoints",)),
+        ),
         "warnings": ("an alias missing?",),
         "verdict_files": {"part-0.parquet": "b" * 64},
         "settings": StorageRootSettings(
@@ -209,6 +235,8 @@ def _another(value: object, name: object) -> object:
         return OTHER_ENDS.get(str(name), OTHER_WORDS.get(str(name), ["s3://new/x"]))
     if isinstance(name, int):
         return "taskowned" if value == "shared" else f"{value}2"
+    if name == "kind" and value == PlaceKind.STORAGE_ROOT:
+        return PlaceKind.SIBLING
     if "T" in str(value) and str(value).endswith("Z"):
         return "2001-01-01T00:00:00Z"
     return OTHER_WORDS.get(str(name), f"{value}2")

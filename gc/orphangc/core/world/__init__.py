@@ -1,0 +1,26 @@
+"""The world that a deletion rests on: what was searched, what is named, what is stated.
+
+A place that was not searched never means that it holds no checkpoint.
+"""
+
+from __future__ import annotations
+
+from orphangc.core.world.known_world import (
+    ClosedWorld,
+    KnownCluster,
+    OutsidePath,
+    PlaceKind,
+    SearchedPlace,
+    World,
+    WorldChange,
+)
+
+__all__ = [
+    "ClosedWorld",
+    "KnownCluster",
+    "OutsidePath",
+    "PlaceKind",
+    "SearchedPlace",
+    "World",
+    "WorldChange",
+]

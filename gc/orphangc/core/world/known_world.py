@@ -1,0 +1,115 @@
+"""The world as a value: the form in which plan, report and ``orphangc world`` show it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from orphangc.core.frozen_part import FrozenPart
+
+
+class PlaceKind(StrEnum):
+    """Why a place is searched."""
+
+    STORAGE_ROOT = "storage_root"
+    """The storage root that is collected."""
+    EXTRA_ROOT = "extra_root"
+    """The operator named it."""
+    SIBLING = "sibling"
+    """Another storage root of the configuration file or of the state location, or the folder
+    around a storage root that is itself a job directory."""
+    REPORTED = "reported"
+    """A checkpoint outside all of these that Flink, an HA store, a resource or a pin names."""
+
+
+class SearchedPlace(FrozenPart):
+    """A place that is searched for checkpoints in each cycle.
+
+    Attributes:
+        uri: Location of the place.
+        kind: Reason for which it is searched.
+        device: Device or bucket that holds it; ``None`` if unknown.
+        job_directories: Number of job directories in it; ``None`` if it could not be searched.
+        checkpoints: Number of ``_metadata`` files in it; ``None`` if it could not be searched.
+        newest_checkpoint_at: Store time of the newest of them; ``None`` without any.
+        since: Time at which the first cycle saw the place; ``None`` if no cycle remembers it.
+
+    """
+
+    uri: str
+    kind: PlaceKind
+    device: str | None = None
+    job_directories: int | None
+    checkpoints: int | None
+    newest_checkpoint_at: datetime | None = None
+    since: datetime | None = None
+
+
+class OutsidePath(FrozenPart):
+    """A directory or checkpoint that something names and that lies in no searched place.
+
+    Attributes:
+        uri: Location of it.
+        named_by: Checkpoints, clusters, resources or registry snapshots that name it.
+        jobs: Keys of the jobs that it may concern; these are blocked.
+
+    """
+
+    uri: str
+    named_by: tuple[str, ...]
+    jobs: tuple[str, ...] = ()
+
+
+class KnownCluster(FrozenPart):
+    """A Flink cluster, a namespace or a ZooKeeper that is asked.
+
+    Attributes:
+        uri: Address, without credentials.
+        jobs: Ids of the jobs that it shows.
+        answers: Whether it answered both times in this cycle.
+
+    """
+
+    uri: str
+    jobs: tuple[str, ...]
+    answers: bool
+
+
+class WorldChange(FrozenPart):
+    """A fact of an earlier cycle that no longer holds.
+
+    Attributes:
+        condition: Name of the condition of deletion that is unmet.
+        what: The place, directory, cluster or checkpoint.
+        since: Time of the first cycle that noticed.
+        acknowledged: Whether a person has acknowledged exactly this fact.
+
+    """
+
+    condition: str
+    what: str
+    since: datetime | None
+    acknowledged: bool = False
+
+
+class ClosedWorld(FrozenPart):
+    """The statement that everything was searched, and what it covers.
+
+    Attributes:
+        stated: Whether the operator made it.
+        covers: Places that count as searched: they hold checkpoints, or are stated to be empty.
+
+    """
+
+    stated: bool
+    covers: tuple[str, ...]
+
+
+class World(FrozenPart):
+    """Everything that is searched, named, asked, and remembered around one storage root."""
+
+    places: tuple[SearchedPlace, ...]
+    outside: tuple[OutsidePath, ...] = ()
+    clusters: tuple[KnownCluster, ...] = ()
+    changed: tuple[WorldChange, ...] = ()
+    closed_world: ClosedWorld
