@@ -25,7 +25,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.synth.running import Synth, synth_server
 
 QUOTA = 3500
-ENDED = ("--ended-job", "all", "--closed-world", "--quarantine-period", "0")
+ENDED = (
+    *("--ended-job", "all", "--closed-world"),
+    *("--quarantine-period", "0", "--allow-short-margins"),
+)
 LIMITS = ("--max-delete-share", "1")
 
 

@@ -141,7 +141,7 @@ def _settings(places: Places, mode: str) -> StorageRootSettings:
         root=str(places.base),
         state=str(places.work / "state"),
         grace_period=zero,
-        allow_short_grace_period=True,
+        allow_short_margins=True,
         clock_skew=zero,
         checkpoint_id_margin=0,
         quiet_period=zero,

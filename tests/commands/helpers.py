@@ -27,7 +27,7 @@ from unit.flink import by_hand as hand
 ENDED = ("--ended-job", "all", "--closed-world")
 """What an operator states so that orphans of ended jobs may go."""
 
-AT_ONCE = ("--quarantine-period", "0")
+AT_ONCE = ("--quarantine-period", "0", "--allow-short-margins")
 
 DAY = timedelta(days=1)
 UUID_1 = "00000000-0000-4000-8000-000000000001"

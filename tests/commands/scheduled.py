@@ -58,6 +58,7 @@ def settings_of(story: Story, **more: Any) -> dict[str, Any]:
         "closed_world": True,
         "ended_job": ["all"],
         "quarantine_period": "0",
+        "allow_short_margins": True,
         **more,
     }
 

@@ -19,7 +19,7 @@ from leaks import S3_KEYS
 JOB_ID = f"{1:032x}"
 NO_MARGINS = (
     *("--grace-period", "0", "--clock-skew", "0", "--quiet-period", "0"),
-    *("--quarantine-period", "0", "--allow-short-grace-period"),
+    *("--quarantine-period", "0", "--allow-short-margins"),
 )
 
 

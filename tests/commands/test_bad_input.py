@@ -28,6 +28,7 @@ BAD_SETTINGS = {
     "a duration beyond the calendar": (("--grace-period", "99999999d"), "longer"),
     "an empty duration": (("--grace-period", ""), "duration"),
     "a short grace period": (("--grace-period", "1h"), "24h"),
+    "a short quarantine": (("--quarantine-period", "0"), "allow_short_margins"),
     "a negative margin": (("--checkpoint-id-margin", "-1"), "checkpoint_id_margin"),
     "a share above one": (("--max-delete-share", "1.1"), "max_delete_share"),
     "a share that is no number": (("--max-delete-share", "nan"), "max_delete_share"),

@@ -478,5 +478,7 @@ def test_records_are_read_back_as_they_were_printed(story) -> None:
 
 def test_a_short_grace_period_is_refused_here_too(story: Story) -> None:
     """Exit 2, in one line."""
-    ran = Configured.of(story, settings_of(story, grace_period="1h")).run()
+    ran = Configured.of(
+        story, settings_of(story, grace_period="1h", allow_short_margins=False)
+    ).run()
     assert (ran.code, len(ran.complaints)) == (2, 1)

@@ -173,7 +173,10 @@ CONFIGURATIONS = [
             "storage_roots": [{"root": "s3://b/ck", "grace_period": "3d", "ended_job": [JOB]}],
         }
     ).encode(),
-    b"storage_roots:\n- root: s3://b/ck\n  quarantine_period: 1h\n  alias: [s3://a/x=s3://b/x]\n",
+    (
+        b"storage_roots:\n- root: s3://b/ck\n  quarantine_period: 1h\n  allow_short_margins: true\n"
+        b"  alias: [s3://a/x=s3://b/x]\n"
+    ),
 ]
 CONFIGURED = [json.dumps(yaml.safe_load(each)).encode() for each in CONFIGURATIONS]
 

@@ -16,12 +16,12 @@ Answer = TypeVar("Answer")
 COMMAND_SECONDS = 120
 ATTEMPTS = 6
 MARGINS = (
-    *("--grace-period", "0", "--allow-short-grace-period", "--clock-skew", "0"),
+    *("--grace-period", "0", "--allow-short-margins", "--clock-skew", "0"),
     *("--quarantine-period", "1s"),
 )
 NO_MARGINS = {
     "grace_period": "0s",
-    "allow_short_grace_period": True,
+    "allow_short_margins": True,
     "clock_skew": "0s",
     "quarantine_period": "1s",
     "quiet_period": "0s",

@@ -213,9 +213,9 @@ def _durations(patch: _Patch) -> None:
     patch.setattr(settings, "_LONGEST", timedelta.max)
 
 
-def _minimal_grace_period(patch: _Patch) -> None:
-    """Believe any retention."""
-    patch.setattr(settings, "MINIMAL_GRACE_PERIOD", timedelta(0))
+def _safe_minimums(patch: _Patch) -> None:
+    """Believe any margin (R29)."""
+    patch.setattr(settings, "SAFE_MINIMUMS", {})
 
 
 # --------------------------------------------------------------- what others do on top, put in
@@ -292,7 +292,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _halt_of_a_sweep,
         _plan_identity,
         _durations,
-        _minimal_grace_period,
+        _safe_minimums,
         _folders_that_stay,
         _exact_keys,
         _errors_of_keys,

@@ -18,7 +18,7 @@ __all__ = ["bed", "story", "undeclared"]
 
 NO_MARGINS = (
     *("--grace-period", "0", "--clock-skew", "0", "--quiet-period", "0"),
-    "--allow-short-grace-period",
+    "--allow-short-margins",
 )
 
 
@@ -124,7 +124,7 @@ def test_kafka_20805_a_folder_says_nothing_of_the_age_of_what_is_in_it(story) ->
     young = story.job.shared(age=timedelta(hours=2))
     for folder in (story.job.folder / "shared", story.job.folder, story.bed.root):
         os.utime(folder, (1_000_000_000, 1_000_000_000))
-    plan = story.bed.plan("--quiet-period", "0")
+    plan = story.bed.plan("--quiet-period", "0", "--allow-short-margins")
     assert plan.verdict(young) == ("keep", "too_young")
 
 
@@ -137,12 +137,30 @@ def test_paimon_4779_an_age_that_lies_in_the_future_is_no_setting(story, period)
 
 
 @pytest.mark.parametrize("period", ["0", "1h", "23h59m59s"])
-@pytest.mark.answered_by("minimal_grace_period")
-def test_risingwave_26303_a_retention_shorter_than_a_write_takes_insistence(story, period) -> None:
-    """Below a day nobody is believed at once (also pgducklake, Harbor)."""
-    ran = story.bed.plan("--grace-period", period).ran
+@pytest.mark.parametrize("margin", ["grace", "quarantine", "quiet"])
+@pytest.mark.answered_by("safe_minimums")
+def test_risingwave_26303_a_margin_below_its_safe_minimum_takes_insistence(
+    tmp_path, margin, period
+) -> None:
+    """A retention shorter than a write was believed at once (also pgducklake, Harbor)."""
+    bed = tell(Bed(tmp_path, ENDED)).bed
+    short = (f"--{margin}-period", period)
+    ran = bed.plan(*short).ran
     assert (ran.code, len(ran.complaints)) == (2, 1)
-    assert story.bed.plan("--grace-period", period, "--allow-short-grace-period").ran.code == 0
+    assert "allow_short_margins accepts it" in ran.complaints[0]
+    assert bed.plan(*short, "--allow-short-margins").ran.code == 0
+    assert bed.plan(*short, "--allow-short-grace-period").ran.code == 0
+
+
+@pytest.mark.answered_by("safe_minimums")
+def test_a_quarantine_of_nothing_lets_two_runs_in_a_minute_delete(tmp_path) -> None:
+    """R17: one cycle's mistake must have a day in which a person, or another cycle, sees it."""
+    story = tell(Bed(tmp_path, (*ENDED, "--quarantine-period", "0")))
+    for _ in range(2):
+        plan = story.bed.plan()
+        if plan.ran.code == 0:
+            story.bed.sweep(plan, "--delete")
+    assert all(path.exists() for path in story.orphans)
 
 
 @pytest.mark.answered_by("guard:copied_tree")

@@ -65,7 +65,7 @@ class World:
             quarantine_period=f"{slack}s",
             clock_skew=f"{slack}s",
             quiet_period=f"{10 * slack}s",
-            allow_short_grace_period=True,
+            allow_short_margins=True,
             checkpoint_id_margin=0,
             closed_world=True,
             max_delete_share=1,

@@ -45,7 +45,7 @@ from orphangc.runs.roots import RootScan, RootsRead, _ids
 SETTINGS = StorageRootSettings(
     root=str(BASE),
     closed_world=True,
-    allow_short_grace_period=True,
+    allow_short_margins=True,
     grace_period=timedelta(0),
     quarantine_period=timedelta(0),
     quiet_period=timedelta(0),

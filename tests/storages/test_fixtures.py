@@ -22,7 +22,7 @@ STYLES = ("tree", "checkpoints")
 
 NO_MARGINS = (
     *("--grace-period", "0", "--clock-skew", "0", "--quiet-period", "0"),
-    "--allow-short-grace-period",
+    "--allow-short-margins",
 )
 CYCLED = (
     "1.15.4/restore-claim",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Annotated, Literal
 from urllib.parse import urlsplit, urlunsplit
 
@@ -23,15 +25,34 @@ from orphangc.core.model import Scope, is_job_id
 from orphangc.core.uris import Alias, canonical, parse_alias
 
 __all__ = [
-    "MINIMAL_GRACE_PERIOD",
+    "SAFE_MINIMUMS",
     "Duration",
     "StorageRootSettings",
     "parse_duration",
     "without_credentials",
 ]
 
-MINIMAL_GRACE_PERIOD = timedelta(hours=24)
-"""Less is refused unless the operator insists: retention shorter than the longest write loses."""
+SAFE_MINIMUMS: Mapping[str, tuple[timedelta, str]] = MappingProxyType(
+    {
+        "grace_period": (
+            timedelta(hours=24),
+            "what a checkpoint still writes would look orphaned",
+        ),
+        "quarantine_period": (
+            timedelta(hours=24),
+            "no second cycle, a day later, would confirm what one cycle found",
+        ),
+        "quiet_period": (
+            timedelta(hours=24),
+            "a job that is suspended for the night, or checkpoints once a day, would look ended",
+        ),
+        "clock_skew": (
+            timedelta(minutes=1),
+            "store times have whole seconds, and the clocks of a store's machines differ by more",
+        ),
+    }
+)
+"""Safe minimum of each margin, and what happens below it (R9, R13, R17, R29)."""
 
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", re.ASCII)
 _MINIMAL_PLAN_LIFE = timedelta(hours=1)
@@ -76,6 +97,11 @@ def _in_range(value: timedelta) -> timedelta:
     if value.microseconds:
         raise ValueError("a duration must be whole seconds: a plan spells no parts of them")
     return value
+
+
+def _in_words(value: timedelta) -> str:
+    minutes = int(value.total_seconds()) // 60
+    return f"{minutes}m" if minutes % 60 else f"{minutes // 60}h"
 
 
 def _spell_duration(value: timedelta) -> str:
@@ -187,8 +213,10 @@ class StorageRootSettings(BaseModel):
     """The slack in every comparison of two clocks."""
     quiet_period: Duration = timedelta(days=7)
     """How long an ended job's directory must have been still."""
+    allow_short_margins: bool = False
+    """Accept a grace, quarantine or quiet period below 24 hours, a clock skew below 1 minute."""
     allow_short_grace_period: bool = False
-    """Accept a grace period below 24 hours."""
+    """Old name of ``allow_short_margins``."""
     scope: tuple[Literal["shared", "taskowned", "exclusive", "changelog"], ...] = ("shared",)
     """Areas to report on; only ``shared`` is ever collected, and it is always in."""
     registry: tuple[Place, ...] = ()
@@ -229,12 +257,15 @@ class StorageRootSettings(BaseModel):
     """``URI=SHA256`` of a ``_metadata`` known to be broken: it protects what its bytes name."""
 
     @model_validator(mode="after")
-    def _check_grace_period(self) -> StorageRootSettings:
-        if self.grace_period < MINIMAL_GRACE_PERIOD and not self.allow_short_grace_period:
-            raise ValueError(
-                "grace_period below 24h is refused: what a checkpoint still writes would look"
-                " orphaned; allow_short_grace_period overrides"
-            )
+    def _check_margins(self) -> StorageRootSettings:
+        if self.allow_short_margins or self.allow_short_grace_period:
+            return self
+        for name, (minimum, danger) in SAFE_MINIMUMS.items():
+            if getattr(self, name) < minimum:
+                least = _in_words(minimum)
+                raise ValueError(
+                    f"{name} below {least} is refused: {danger}; allow_short_margins accepts it"
+                )
         return self
 
     @model_validator(mode="after")

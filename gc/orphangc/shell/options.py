@@ -80,12 +80,20 @@ QuietPeriod = Annotated[
         help="How long an ended job's directory must have been still.", rich_help_panel=_SAFETY
     ),
 ]
+AllowShortMargins = Annotated[
+    bool,
+    typer.Option(
+        "--allow-short-margins",
+        help="Accept a grace, quarantine or quiet period below 24h, a clock skew below 1m.",
+        rich_help_panel=_SAFETY,
+    ),
+]
 AllowShortGracePeriod = Annotated[
     bool,
     typer.Option(
         "--allow-short-grace-period",
-        help="Accept a grace period below 24h.",
-        rich_help_panel=_SAFETY,
+        help="Old name of --allow-short-margins.",
+        hidden=True,
     ),
 ]
 ScopeOption = Annotated[

@@ -24,10 +24,13 @@ from storages.unpacked import unpack
 here = run
 
 JOBS = tuple(f"{number:032x}" for number in (1, 2))
-ENDED = ("--ended-job", "all", "--closed-world", "--quarantine-period", "0")
+ENDED = (
+    *("--ended-job", "all", "--closed-world"),
+    *("--quarantine-period", "0", "--allow-short-margins"),
+)
 NO_MARGINS = (
     *("--grace-period", "0", "--clock-skew", "0", "--quiet-period", "0"),
-    "--allow-short-grace-period",
+    "--allow-short-margins",
 )
 _ODD = "aZ09é€😀\u00a0\ufb01 %+*?[]{}'\"\\^~#&=;:@$,!()<>|`.-_\n\t\x7f"
 _OWN_TIME = {"created_at", "duration_seconds", "plan_id", "verdict_files", "bounds"}

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from builders import JOB, OTHER_JOB, span
 from orphangc.core.bounds import SafetyMargins
 from orphangc.core.model import Scope
-from orphangc.core.settings import MINIMAL_GRACE_PERIOD, StorageRootSettings, parse_duration
+from orphangc.core.settings import SAFE_MINIMUMS, StorageRootSettings, parse_duration
 from orphangc.core.uris import canonical, parse_alias
 
 ROOT = "s3://bucket/checkpoints"
@@ -41,6 +41,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         "checkpoint_id_margin": 1,
         "clock_skew": timedelta(minutes=15),
         "quiet_period": timedelta(days=7),
+        "allow_short_margins": False,
         "allow_short_grace_period": False,
         "scope": ("shared",),
         "registry": (),
@@ -63,7 +64,6 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         "unsafe_acknowledge_root": (),
     }
     assert said().margins == SafetyMargins()
-    assert timedelta(hours=24) == MINIMAL_GRACE_PERIOD
 
 
 def test_every_margin_reaches_the_bounds() -> None:
@@ -128,7 +128,7 @@ def test_settings_do_not_change_after_they_were_checked() -> None:
 def test_a_duration_is_read_as_people_write_it(text: str, duration: timedelta) -> None:
     """Design, section 3: 72h, 15m, 7d."""
     assert parse_duration(text) == duration
-    assert said(quiet_period=text).quiet_period == duration
+    assert said(quiet_period=text, allow_short_margins=True).quiet_period == duration
 
 
 @pytest.mark.parametrize(
@@ -193,8 +193,9 @@ def test_a_duration_made_elsewhere_is_no_longer_than_one_that_was_written() -> N
 
 def test_zero_needs_no_unit() -> None:
     """In YAML it is a number, in the environment a text."""
-    assert said(quarantine_period=0).quarantine_period == timedelta(0)
-    assert said(quarantine_period="0").quarantine_period == timedelta(0)
+    for zero in (0, "0"):
+        settings = said(quarantine_period=zero, allow_short_margins=True)
+        assert settings.quarantine_period == timedelta(0)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +203,7 @@ def test_zero_needs_no_unit() -> None:
 )
 def test_a_negative_duration_is_refused(name: str) -> None:
     """It would move a bound into the future."""
-    problem = problem_of(**{name: timedelta(seconds=-1), "allow_short_grace_period": True})
+    problem = problem_of(**{name: timedelta(seconds=-1), "allow_short_margins": True})
     assert problem == "Value error, a duration cannot be negative"
 
 
@@ -213,21 +214,39 @@ def test_a_part_of_a_second_is_refused() -> None:
     )
 
 
-# --------------------------------------------------------------------------- the grace period
+# --------------------------------------------------------------------------- safe minimums
 
 
-@pytest.mark.parametrize("period", ["0", "1s", "23h59m59s"])
-def test_a_short_grace_period_is_refused_unless_insisted_upon(period: str) -> None:
-    """R9: what a checkpoint still writes would look orphaned."""
-    with pytest.raises(ValidationError, match="grace_period below 24h is refused"):
-        said(grace_period=period)
-    insisting = said(grace_period=period, allow_short_grace_period=True)
-    assert insisting.grace_period < MINIMAL_GRACE_PERIOD
+DAY = timedelta(days=1)
+SAFE = {
+    "grace_period": (DAY, "grace_period below 24h is refused: what a checkpoint"),
+    "quarantine_period": (DAY, "quarantine_period below 24h is refused: no second cycle"),
+    "quiet_period": (DAY, "quiet_period below 24h is refused: a job that is suspended"),
+    "clock_skew": (timedelta(minutes=1), "clock_skew below 1m is refused: store times"),
+}
 
 
-def test_a_day_is_long_enough() -> None:
-    """R9: min_age, default 24 h."""
-    assert said(grace_period="24h").grace_period == timedelta(days=1)
+def test_the_safe_minimums_are_those_that_were_argued() -> None:
+    """R9 and R17: min_age of 24 h; R13: a day of business; R10: beyond the clocks of one store."""
+    assert {name: least for name, (least, _) in SAFE_MINIMUMS.items()} == {
+        name: least for name, (least, _) in SAFE.items()
+    }
+
+
+@pytest.mark.parametrize("lifts", ["allow_short_margins", "allow_short_grace_period"])
+@pytest.mark.parametrize("below", [timedelta(0), timedelta(seconds=1)])
+@pytest.mark.parametrize("name", SAFE)
+def test_a_margin_below_its_safe_minimum_is_refused_unless_insisted_upon(
+    name: str, below: timedelta, lifts: str
+) -> None:
+    """R29: a configuration can only make the collector more careful, unless it says otherwise."""
+    least, words = SAFE[name]
+    for short in (below, least - timedelta(seconds=1)):
+        problem = problem_of(**{name: short})
+        assert problem.startswith(f"Value error, {words}")
+        assert problem.endswith("; allow_short_margins accepts it")
+        assert getattr(said(**{name: short, lifts: True}), name) == short
+    assert getattr(said(**{name: least}), name) == least
 
 
 # --------------------------------------------------------------------------- limits
@@ -438,6 +457,7 @@ def test_settings_survive_the_plan_that_they_are_written_into() -> None:
         state="s3://bucket/state",
         grace_period="1d12h",
         quarantine_period="0",
+        allow_short_margins=True,
         scope=["taskowned"],
         extra_roots=["s3://bucket/savepoints"],
         closed_world=True,

@@ -44,6 +44,7 @@ def plan(  # noqa: PLR0913 - one parameter an option
     checkpoint_id_margin: o.CheckpointIdMargin = 1,
     clock_skew: o.ClockSkew = "15m",
     quiet_period: o.QuietPeriod = "7d",
+    allow_short_margins: o.AllowShortMargins = False,
     allow_short_grace_period: o.AllowShortGracePeriod = False,
     scope: o.ScopeOption = None,
     registry: o.Registry = None,
