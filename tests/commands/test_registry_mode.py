@@ -228,6 +228,20 @@ def test_whatever_breaks_the_order_voids_in_its_own_words(mode, sleeping, what) 
     assert [each for each, words in VOIDS.items() if words in message] == [what], message
 
 
+def test_a_file_of_a_slow_second_jobmanager_is_kept(mode) -> None:
+    """R15: two with one job id wrote in turn before the cycle, and only one answers in time."""
+    exporter, needed = mode.exporter, mode.story.orphans[0]
+    entries = of_story(mode.story, needed).entries
+    slow = Exporter(
+        exporter.folder, replace(exporter.template, jm_epoch="slow", entries=entries), exporter.at
+    )
+    for each in (slow, exporter, slow, exporter):
+        each.at = exporter.at = exporter.at + timedelta(seconds=1)
+        each.export()
+    message = mode.refused()
+    assert "two JobManagers write its registry snapshots in turn, epochs epoch-1 and slow" in message
+
+
 def test_an_exporter_that_has_stopped_voids_without_waiting(mode, sleeping) -> None:
     """R15: too old; an ended job's is as old, and does not matter."""
     for path in (mode.exporter.place / "snapshots").iterdir():

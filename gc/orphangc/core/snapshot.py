@@ -26,13 +26,16 @@ __all__ = [
     "RetainedCheckpoint",
     "check_successor",
     "cycle_problem",
+    "epoch_in",
     "identity_problem",
     "newest_for_job",
     "oldest_retained",
     "order_problem",
     "resolve",
+    "rival_among",
 ]
 
+_NAME = re.compile(r"snapshot-[0-9]{13}-(.+)-[0-9]+\.jsonl(?:\.gz)?", re.ASCII)
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
 
 
@@ -142,6 +145,37 @@ def resolve(path: str, checkpoint_dir: str) -> str:
     if _ABSOLUTE.match(path):
         return path
     return f"{checkpoint_dir.rstrip('/')}/{path}"
+
+
+def epoch_in(name: str) -> str | None:
+    """Return the epoch that the name of an exporter's snapshot spells, ``None`` if it spells none.
+
+    Source: ``deploy/flink-plugin``, ``JobExport.export``.
+    """
+    match = _NAME.fullmatch(name)
+    return None if match is None else match[1]
+
+
+def rival_among(names: Iterable[str], epoch: str) -> str | None:
+    """Return the epoch of a JobManager that wrote snapshots in turn with another one (R15).
+
+    A JobManager that follows another writes all its snapshots after the other's last one. An
+    epoch that appears again behind another one shows two JobManagers at work, also if only one of
+    them answers a nonce in time.
+
+    Args:
+        names: Names of snapshots of one job, in the order of their times.
+        epoch: Epoch of the newest one; the other epoch of the two is returned.
+
+    """
+    seen: list[str] = []
+    for name in names:
+        found = epoch_in(name) or name
+        if found in seen[:-1]:
+            return found if seen[-1] == epoch else seen[-1]
+        if found not in seen:
+            seen.append(found)
+    return None
 
 
 def newest_for_job(snapshots: Iterable[RegistrySnapshot], job_id: JobId) -> RegistrySnapshot | None:

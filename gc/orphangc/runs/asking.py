@@ -16,7 +16,14 @@ from uuid import uuid4
 from orphangc.core.exported import REGISTRY_MAX_AGE, Exported
 from orphangc.core.guards import Guard
 from orphangc.core.model import JobId
-from orphangc.core.snapshot import RegistrySnapshot, identity_problem, order_problem, resolve
+from orphangc.core.snapshot import (
+    RegistrySnapshot,
+    epoch_in,
+    identity_problem,
+    order_problem,
+    resolve,
+    rival_among,
+)
 from orphangc.core.uris import Alias, Location, place_of
 from orphangc.errors import OrphanGcError, RefusedError, UnreadableSnapshotError
 from orphangc.ports import ExportFolder, StoreTime, Waiter
@@ -113,12 +120,15 @@ class _Job:
     def rival(self) -> str | None:
         """Return the epoch of a JobManager that writes in turn with E1's.
 
-        It wrote before E1 as well, by the name, or E1's wrote after it: more than a new start.
+        By their names they wrote in turn before E1; or it wrote before E1 and after; or E1's
+        wrote after it: more than a new start.
         """
         own = "" if self.first is None else self.first.jm_epoch
+        if own and (alternating := rival_among(sorted(self.before), own)) is not None:
+            return alternating
         last = max((at for epoch, at in self.lives if epoch == own), default=None)
         for epoch, at in self.lives:
-            has_written = any(f"-{epoch}-" in name for name in self.before)
+            has_written = any(epoch_in(name) == epoch for name in self.before)
             if own not in {"", epoch} and (has_written or (last is not None and last > at)):
                 return epoch
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orphangc.core.model import JobId, Mode
 from orphangc.core.registry import read_snapshot
-from orphangc.core.snapshot import RegistrySnapshot
+from orphangc.core.snapshot import RegistrySnapshot, epoch_in
 from orphangc.errors import UnreadableSnapshotError
 from orphangc.ports import Exports
 
@@ -26,6 +26,21 @@ def _parsed(data: bytes, job_id: JobId) -> RegistrySnapshot:
         raise UnreadableSnapshotError(f"it is of job {snapshot.job_id}, and lies in {job_id}")
     if snapshot.source is not Mode.REGISTRY:
         raise UnreadableSnapshotError(f"it is a {snapshot.source} one, not an exporter's")
+    return snapshot
+
+
+def _named(name: str, snapshot: RegistrySnapshot) -> RegistrySnapshot:
+    """Return the snapshot if its name spells its epoch: rivals are recognised by names alone.
+
+    Raises:
+        UnreadableSnapshotError: The name spells another epoch, or none.
+
+    """
+    if epoch_in(name) != snapshot.jm_epoch:
+        raise UnreadableSnapshotError(
+            f"it is of epoch {snapshot.jm_epoch}, and its name spells"
+            f" {epoch_in(name) or 'none'}: snapshot-<13 digits>-<epoch>-<sequence>.jsonl"
+        )
     return snapshot
 
 
@@ -55,7 +70,7 @@ def parsed_at(exports: Exports, job_id: JobId, name: str, data: bytes) -> Regist
 
     """
     try:
-        return _parsed(data, job_id)
+        return _named(name, _parsed(data, job_id))
     except UnreadableSnapshotError as err:
         raise UnreadableSnapshotError(f"{_place(exports, job_id)}/{name}: {err}") from err
 

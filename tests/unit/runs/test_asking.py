@@ -174,6 +174,35 @@ def test_two_that_write_in_turn_are_told_from_one_that_was_started_again(
     assert answer.first.jm_epoch == scene.exporter.template.jm_epoch
 
 
+@pytest.mark.parametrize(
+    ("epochs", "rival"),
+    [("ABABA", "B"), ("BABA", "B"), ("ABA", "B"), ("BBAA", None), ("CBAA", None), ("CBCA", "B")],
+)
+def test_names_that_alternate_before_the_first_look_show_a_rival(scene, epochs, rival) -> None:
+    """R15: a successor never writes before the last of the JobManager that it follows."""
+    shutil.rmtree(scene.exporter.place / "snapshots")
+    both = {
+        each: Exporter(scene.folder, replace(scene.exporter.template, jm_epoch=each), T0, kept=9)
+        for each in sorted(set(epochs))
+    }
+    for number, each in enumerate(epochs):
+        both[each].at = ago(f"{60 - number}s")
+        both[each].export()
+    scene.meanwhile = both["A"].export
+    answer = scene.second(scene.first())
+    assert (answer.first.jm_epoch, answer.second.jm_epoch) == ("A", "A")
+    assert answer.second.nonce == answer.nonce, "the rival is slow: it answers nobody"
+    assert answer.rival == rival
+
+
+def test_a_name_that_spells_another_epoch_is_not_believed(scene) -> None:
+    """R15: whose a snapshot is must show before it is read."""
+    newest_name = max(scene.exporter.written)
+    path = scene.exporter.place / "snapshots" / newest_name
+    path.rename(path.with_name(newest_name.replace(scene.exporter.template.jm_epoch, "other")))
+    assert "is of epoch" in scene.second(scene.first(), wait="0s").unread
+
+
 def test_old_lives_beside_the_new_one_do_no_harm(scene) -> None:
     """What a dead JobManager left stays until it is pushed out."""
     scene.exporter.restart("epoch-2")
