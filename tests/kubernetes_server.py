@@ -57,7 +57,13 @@ class KubernetesServer:
     """Serves ``objects`` by plural and name in one namespace; ``faults`` by plural misbehave.
 
     A fault is a status, or a function that answers itself. ``denied`` plurals answer 403,
-    ``undefined`` ones 404. ``asked`` counts requests by method and plural.
+    ``undefined`` ones are not shown by discovery and answer 404. ``asked`` counts requests by
+    method and plural, ``discovered`` counts questions about the API itself.
+
+    Attributes:
+        groups: API groups that discovery shows, with their versions.
+        discovery: Status of every answer about the API itself, if it is none.
+
     """
 
     namespace: str = "flink"
@@ -66,6 +72,11 @@ class KubernetesServer:
     undefined: set[str] = field(default_factory=set)
     faults: dict[str, Fault] = field(default_factory=dict)
     page: int = 2
+    groups: dict[str, list[str]] = field(
+        default_factory=lambda: {"apps": ["v1"], "flink.apache.org": ["v1beta1"]}
+    )
+    discovery: int | None = None
+    discovered: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
     expires_after: int | None = None
     stopped: Event = field(default_factory=Event)
@@ -156,6 +167,9 @@ class KubernetesServer:
     def answer(self, handler: BaseHTTPRequestHandler, body: Any) -> None:
         """Answer one request."""
         url = urlsplit(handler.path)
+        if url.path.startswith("/apis") and "/namespaces/" not in url.path:
+            self._discover(handler, url.path)
+            return
         match = _CORE.fullmatch(url.path) or _GROUP.fullmatch(url.path)
         if match is None or match["ns"] != self.namespace:
             status(handler, 403, "Forbidden")
@@ -176,6 +190,32 @@ class KubernetesServer:
             query = {key: values[0] for key, values in parse_qs(url.query).items()}
             with self._guard:
                 self._carry_out(handler, plural, name, query=query, body=body)
+
+    def _discover(self, handler: BaseHTTPRequestHandler, path: str) -> None:
+        """Answer a question about the API itself."""
+        self.discovered[path] += 1
+        shown = [
+            {
+                "name": group,
+                "versions": [{"groupVersion": f"{group}/{v}", "version": v} for v in versions],
+            }
+            for group, versions in self.groups.items()
+        ]
+        plurals = [
+            {"name": each, "singularName": "", "namespaced": True, "kind": each, "verbs": ["list"]}
+            for each in CRDS
+            if each not in self.undefined
+        ]
+        if self.discovery is not None:
+            status(handler, self.discovery, "Broken")
+        elif path.rstrip("/") == "/apis":
+            send(handler, 200, {"kind": "APIGroupList", "groups": shown})
+        elif path.rstrip("/") == "/apis/flink.apache.org/v1beta1":
+            version = path.strip("/").removeprefix("apis/")
+            document = {"kind": "APIResourceList", "groupVersion": version, "resources": plurals}
+            send(handler, 200, document)
+        else:
+            status(handler, 404, "NotFound")
 
     def _carry_out(
         self,

@@ -239,7 +239,9 @@ def test_a_file_of_a_slow_second_jobmanager_is_kept(mode) -> None:
         each.at = exporter.at = exporter.at + timedelta(seconds=1)
         each.export()
     message = mode.refused()
-    assert "two JobManagers write its registry snapshots in turn, epochs epoch-1 and slow" in message
+    assert (
+        "two JobManagers write its registry snapshots in turn, epochs epoch-1 and slow" in message
+    )
 
 
 def test_an_exporter_that_has_stopped_voids_without_waiting(mode, sleeping) -> None:

@@ -58,9 +58,10 @@ def test_a_namespace_is_read_completely(server) -> None:
 
 
 def test_it_only_lists(server) -> None:
-    """Read-only: five GETs, and nothing else."""
+    """Read-only: seven GETs, and nothing else."""
     server.add(saved("ha-job"))
     observed()
+    assert server.discovered == {"/apis/": 1, "/apis/flink.apache.org/v1beta1": 1}
     assert server.asked == {"GET configmaps": 1, **{f"GET {each}": 1 for each in CRDS}}
 
 
@@ -108,10 +109,58 @@ def test_a_listing_that_always_expires_is_no_answer(server) -> None:
 
 @pytest.mark.parametrize("plural", CRDS)
 def test_a_kind_that_is_not_defined_has_no_resources(server, plural: str) -> None:
-    """404: no operator, or an older one."""
+    """Discovery does not show it: an older operator."""
     server.add(saved("ha-job"))
     server.undefined.add(plural)
     assert len(observed().holds) == 1
+    assert server.asked[f"GET {plural}"] == 0
+
+
+def test_without_the_operator_there_are_no_resources(server) -> None:
+    """Its group is not installed."""
+    server.add(saved("ha-job"))
+    del server.groups["flink.apache.org"]
+    assert len(observed().holds) == 1
+    assert server.asked == {"GET configmaps": 1}
+
+
+@pytest.mark.parametrize("plural", CRDS)
+def test_a_kind_that_is_defined_and_not_found_is_unknown(server, plural: str) -> None:
+    """404 of a proxy, or of an API server that has not built its tables yet."""
+    server.faults[plural] = 404
+    with pytest.raises(RegistryUnavailableError, match=f"{plural}.* answered 404"):
+        observed()
+
+
+@pytest.mark.parametrize("code", [401, 403, 404])
+def test_a_discovery_without_an_answer_leaves_everything_unknown(server, code: int) -> None:
+    """Any authenticated user may ask it."""
+    server.discovery = code
+    with pytest.raises(RegistryUnavailableError, match=f"discovery of flink.apache.org: .*{code}"):
+        observed()
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        ({}, "no API group at all"),
+        ({"apps": ["v1"], "flink.apache.org": ["v2"]}, r"shows \['v2'\], and not v1beta1"),
+    ],
+)
+def test_a_discovery_that_cannot_be_right_is_no_answer(server, groups, words: str) -> None:
+    """No API server is without groups; and resources of another version cannot be read."""
+    server.groups = groups
+    with pytest.raises(RegistryUnavailableError, match=words):
+        observed()
+
+
+@pytest.mark.parametrize("plural", ["configmaps", *CRDS])
+def test_a_listing_that_is_cut_off_is_no_answer(server, plural: str) -> None:
+    """More items remain, and no token leads to them."""
+    document = {"kind": "List", "metadata": {"remainingItemCount": 3}, "items": []}
+    server.faults[plural] = lambda handler: send(handler, 200, document)
+    with pytest.raises(RegistryUnavailableError, match=f"{plural} is cut off: 3 items remain"):
+        observed()
 
 
 @pytest.mark.parametrize("plural", ["configmaps", *CRDS])

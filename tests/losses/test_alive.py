@@ -8,7 +8,7 @@ import pytest
 
 from commands.helpers import AT_ONCE, DAY, Bed, contents, flink, run, write
 from commands.stories import Story, bed, story, tell, undeclared
-from kubernetes_server import KubernetesServer, a_config_map, retained, saved
+from kubernetes_server import KubernetesServer, a_config_map, retained, saved, send
 from losses.hooks import after_the_cycle, after_the_listing
 from orphangc.core.ha import HaFacts, PlaceNamed
 from orphangc.core.model import EvidenceSource
@@ -99,6 +99,26 @@ def test_a_last_state_suspended_deployment_is_not_dead_though_all_jobs_are_decla
 def test_a_resource_alone_keeps_its_job_from_being_dead(story, kubernetes, shape) -> None:
     """Without HA a job that is not over for the operator is not over."""
     kubernetes.add(deployment(story, shape))
+    plan, ran = pressed(story, *ASKED)
+    assert (plan.blocks(story.job), ran.code) == (["held_by_ha"], 4)
+    assert are_there(story)
+
+
+STARTING = {
+    "a newer spec": {"metadata": {"generation": 4}},
+    "a starting JobManager": {"status": {"jobManagerDeploymentStatus": "DEPLOYING"}},
+    "an upgrade": {"status": {"lifecycleState": "UPGRADING"}},
+}
+
+
+@pytest.mark.parametrize("what", STARTING)
+@pytest.mark.answered_by("condition:held_by_ha")
+def test_a_finished_job_that_is_about_to_start_again_is_not_over(story, kubernetes, what) -> None:
+    """FINISHED is the old run; the operator has a newer spec, or starts a JobManager already."""
+    document = deployment(story, "flinkdeployment-finished")
+    for part, changes in STARTING[what].items():
+        document[part] |= changes
+    kubernetes.add(document)
     plan, ran = pressed(story, *ASKED)
     assert (plan.blocks(story.job), ran.code) == (["held_by_ha"], 4)
     assert are_there(story)
@@ -292,6 +312,24 @@ def test_a_namespace_that_may_not_be_read_blocks_everything(story, kubernetes) -
     plan, ran = story.bed.cycle(*ASKED)
     assert (plan.blocks(story.job), ran.code) == (["gate_not_seen"], 4)
     assert "flinkdeployments" in plan.job(story.job)["blocked"][0]["message"]
+    assert are_there(story)
+
+
+def cut_off(handler) -> None:
+    """Answer with the first page of a listing, and with no way to the others."""
+    send(handler, 200, {"kind": "List", "metadata": {"remainingItemCount": 1}, "items": []})
+
+
+@pytest.mark.parametrize("fault", [404, cut_off])
+@pytest.mark.answered_by("condition:gate_not_seen")
+def test_an_answer_that_shows_less_than_there_is_blocks_everything(
+    story, kubernetes, fault
+) -> None:
+    """A suspended job is in the part that is not shown."""
+    kubernetes.add(deployment(story, "flinkdeployment-suspended"))
+    kubernetes.faults["flinkdeployments"] = fault
+    plan, ran = swept(story, *ASKED)
+    assert (plan.blocks(story.job), ran.code) == (["gate_not_seen"], 4)
     assert are_there(story)
 
 

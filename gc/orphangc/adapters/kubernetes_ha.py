@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from orphangc.adapters.kubernetes_api import KubernetesApi, KubernetesProblem
 from orphangc.core.ha import HaFacts
@@ -22,6 +22,9 @@ _PAGE = 200
 """A HA ConfigMap or a resource with its history has some 10 kB."""
 _MAX_PAGES = 5_000
 _LISTINGS = 3
+
+
+_Found = TypeVar("_Found")
 
 
 class _Expired(Exception):  # noqa: N818 - never leaves this module
@@ -54,8 +57,8 @@ class KubernetesHa:
     def observe(self) -> HaFacts:
         """Return what the namespace says, all or nothing.
 
-        A kind of resource that is not defined in the cluster (404) has none; one that may not be
-        listed is unknown.
+        A kind of resource that the API server's own discovery does not show has none. One that it
+        shows must be listed: what may not be listed, or is not found, is unknown.
 
         Raises:
             RegistryUnavailableError: After bounded retries; one line.
@@ -63,7 +66,10 @@ class KubernetesHa:
         """
         try:
             maps = list(self._listed("configmaps", self._config_maps))
-            resources = {plural: list(self._resources(plural)) for plural in KINDS}
+            kinds = self._defined_kinds()
+            resources = {
+                plural: list(self._resources(plural)) if plural in kinds else [] for plural in KINDS
+            }
         finally:
             self._api.close()
         return kubernetes_facts(self._namespace, maps, resources)
@@ -81,7 +87,43 @@ class KubernetesHa:
         ]
         if not all(name and isinstance(name, str) for name, _ in found):
             raise TypeError("a ConfigMap has no name")
-        return found, listed.metadata._continue  # noqa: SLF001 - "continue" is a keyword of Python
+        page = listed.metadata._continue  # noqa: SLF001 - "continue" is a keyword of Python
+        return found, _next_page("configmaps", page, listed.metadata.remaining_item_count)
+
+    def _defined_kinds(self) -> frozenset[str]:
+        """Return the plurals of the operator's group that are defined in the cluster.
+
+        Raises:
+            RegistryUnavailableError: Discovery does not answer, answers something else, or shows
+                the group in other versions only.
+
+        """
+        where = f"the discovery of {_GROUP}"
+        versions = self._discovered(where, lambda client: client.ApisApi, _versions_of)
+        if versions is None:
+            return frozenset()
+        if _VERSION not in versions:
+            raise RegistryUnavailableError(
+                f"Kubernetes: {where} shows {sorted(versions)}, and not {_VERSION}: an operator of"
+                " another release; who is alive is unknown"
+            )
+        return self._discovered(where, lambda client: client.CustomObjectsApi, _plurals_of)
+
+    def _discovered(
+        self,
+        where: str,
+        api: Callable[[Any], Any],
+        read: Callable[[Any, Any], _Found],
+    ) -> _Found:
+        """Return what one question about the API itself is answered."""
+
+        def call(client: Any, timeout: Any) -> _Found:
+            return read(api(self._api.client)(client), timeout)
+
+        try:
+            return self._api.ask_again(call)
+        except KubernetesProblem as err:
+            raise self._api.unavailable(where, err) from err
 
     def _resources(self, plural: str) -> Iterator[Any]:
         def asked(limit: int, page: str | None) -> tuple[list[Any], str | None]:
@@ -97,22 +139,22 @@ class KubernetesHa:
                 )
 
             listed = self._api.ask_again(call)
-            return listed["items"], listed["metadata"].get("continue")
+            metadata = listed["metadata"]
+            page = _next_page(plural, metadata.get("continue"), metadata.get("remainingItemCount"))
+            return listed["items"], page
 
-        return self._listed(f"{plural}.{_GROUP}", asked, is_optional=True)
+        return self._listed(f"{plural}.{_GROUP}", asked)
 
     def _listed(
         self,
         what: str,
         asked: Callable[[int, str | None], tuple[list[Any], str | None]],
-        *,
-        is_optional: bool = False,
     ) -> Iterator[Any]:
         """Return all pages of one listing; one that expired half-way is begun again."""
         where = f"{what} in namespace {self._namespace}"
         for _ in range(_LISTINGS):
             try:
-                return iter(self._pages(where, asked, is_optional=is_optional))
+                return iter(self._pages(where, asked))
             except _Expired:
                 continue
         raise RegistryUnavailableError(f"Kubernetes: {where}: no listing came to its end")
@@ -121,8 +163,6 @@ class KubernetesHa:
         self,
         where: str,
         asked: Callable[[int, str | None], tuple[list[Any], str | None]],
-        *,
-        is_optional: bool,
     ) -> list[Any]:
         found: list[Any] = []
         page: str | None = None
@@ -133,11 +173,44 @@ class KubernetesHa:
             except KubernetesProblem as err:
                 if err.status == HTTPStatus.GONE and page:
                     raise _Expired from err
-                if err.status == HTTPStatus.NOT_FOUND and is_optional and not page:
-                    return []
                 raise self._api.unavailable(where, err) from err
             except (KeyError, TypeError, AttributeError) as err:
                 raise RegistryUnavailableError(f"Kubernetes: {where}: unusable answer") from err
             if not page:
                 return found
         raise RegistryUnavailableError(f"Kubernetes: {where}: the listing has no end")
+
+
+def _next_page(what: str, page: str | None, remaining: object) -> str | None:
+    """Return the token of the next page of a listing, ``None`` behind the last one.
+
+    Raises:
+        RegistryUnavailableError: More items remain, and no token leads to them.
+
+    """
+    if remaining and not page:
+        raise RegistryUnavailableError(
+            f"Kubernetes: the listing of {what} is cut off: {str(remaining)[:20]} items remain, and"
+            " no page shows them; who is alive is unknown"
+        )
+    return page
+
+
+def _versions_of(api: Any, timeout: Any) -> frozenset[str] | None:
+    """Return the served versions of the operator's group, ``None`` if it is not installed.
+
+    Raises:
+        ValueError: No group at all is served: that is no API server's answer.
+
+    """
+    groups = api.get_api_versions(**timeout).groups
+    if not groups:
+        raise ValueError("no API group at all")
+    found = [each for each in groups if each.name == _GROUP]
+    return frozenset(each.version for each in found[0].versions) if found else None
+
+
+def _plurals_of(api: Any, timeout: Any) -> frozenset[str]:
+    """Return the plurals that the operator's group and version serve."""
+    listed = api.get_api_resources(_GROUP, _VERSION, **timeout)
+    return frozenset(each.name for each in listed.resources)

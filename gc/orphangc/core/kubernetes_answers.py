@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from orphangc.core.ha import (
@@ -57,6 +57,20 @@ The operator writes FINISHED also for a job that it suspended, so the state alon
 Source: operator, ``AbstractFlinkService.cancelJob``, ``updateStatusAfterClusterDeletion``.
 """
 _SETTLED = frozenset({"DEPLOYED", "ROLLED_BACK"})
+_DEPLOYED_OR_GONE = frozenset({"READY", "MISSING"})
+"""States of a JobManager's deployment in which nothing starts: DEPLOYING is none, nor an error.
+
+Source: operator, ``JobManagerDeploymentStatus``.
+"""
+_CALM = frozenset({"DEPLOYED", "STABLE", "ROLLED_BACK", "FINISHED", "DELETING", "DELETED"})
+"""Lifecycle states in which the operator is about to start nothing.
+
+Source: operator, ``CommonStatus.getLifecycleState``, ``ResourceLifecycleState``.
+"""
+_SPEC_GENERATION = (
+    "status.reconciliationStatus.lastReconciledSpec.resource_metadata.metadata.generation"
+)
+"""Where operators before ``status.observedGeneration`` note which spec they reconciled last."""
 _PLACE_KEYS = ("initialSavepointPath", "upgradeSavepointPath")
 _PLACE_OPTIONS = ("execution.savepoint.path", "execution.state-recovery.path")
 _FOLDER_OPTIONS = (
@@ -213,11 +227,11 @@ def _text(value: Any, where: str) -> list[str]:
     return [value] if value.strip() else []
 
 
-def _resource_holds(leaves: Iterable[tuple[str, Any]], by: str) -> Iterator[Hold]:
+def _resource_holds(leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[Hold]:
     """Yield a hold for each job id of a resource whose job is not over for sure."""
     said = [(path, value) for path, value in leaves if isinstance(value, str)]
     jobs = {job for path, job in said if path.endswith("jobStatus.jobId") and job}
-    states = _why_not_over(said)
+    states = [*_why_not_over(said), *_unobserved(dict(leaves))]
     for job in sorted(jobs):
         if not is_job_id(job):
             raise RegistryUnavailableError(f"unusable answer: {by} names no job id: {job[:40]!r}")
@@ -242,7 +256,27 @@ def _why_not_over(said: Iterable[tuple[str, str]]) -> list[str]:
     reconciled = stated.get("status.reconciliationStatus.state", "DEPLOYED")
     if reconciled not in _SETTLED:
         words.append(f"reconciliation {reconciled}")
+    deployment = stated.get("status.jobManagerDeploymentStatus", "READY")
+    if deployment not in _DEPLOYED_OR_GONE:
+        words.append(f"JobManager {deployment}")
+    lifecycle = stated.get("status.lifecycleState", "STABLE")
+    if lifecycle not in _CALM and "suspended" not in words:
+        words.append(f"lifecycle {lifecycle}")
     stage = stated.get("status.blueGreenState", "ACTIVE")
     if not stage.startswith("ACTIVE"):
         words.append(stage)
     return words
+
+
+def _unobserved(stated: Mapping[str, Any]) -> list[str]:
+    """Return a word if the operator has not seen a resource's newest spec: it may start a job."""
+    newest = stated.get("metadata.generation")
+    observed = stated.get("status.observedGeneration")
+    observed = stated.get(_SPEC_GENERATION) if observed is None else observed
+    if newest is None or (_is_count(newest) and _is_count(observed) and observed >= newest):
+        return []
+    return [f"generation {newest} not observed yet"]
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -160,6 +160,18 @@ def test_finished_is_over_only_if_nobody_suspended_it(name: str, expected) -> No
         ("status.reconciliationStatus.state", "ROLLING_BACK"),
         ("status.lifecycleState", "SUSPENDED"),
         ("spec.job.state", "suspended"),
+        ("metadata.generation", 4),
+        ("metadata.generation", "4"),
+        ("status.observedGeneration", 2),
+        ("status.observedGeneration", True),
+        ("status.observedGeneration", None),
+        ("status.jobManagerDeploymentStatus", "DEPLOYING"),
+        ("status.jobManagerDeploymentStatus", "DEPLOYED_NOT_READY"),
+        ("status.jobManagerDeploymentStatus", "ERROR"),
+        ("status.lifecycleState", "CREATED"),
+        ("status.lifecycleState", "UPGRADING"),
+        ("status.lifecycleState", "FAILED"),
+        ("status.lifecycleState", "SOME_NEW_WORD"),
     ],
 )
 def test_whatever_is_not_plainly_over_holds_the_job(path: str, value) -> None:
@@ -172,6 +184,39 @@ def test_whatever_is_not_plainly_over_holds_the_job(path: str, value) -> None:
     inner[last] = value
     (hold,) = facts_of(document).holds
     assert hold.job_id == JOB
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("status.jobManagerDeploymentStatus", "MISSING"),
+        ("status.lifecycleState", "DEPLOYED"),
+        ("status.lifecycleState", "FINISHED"),
+        ("status.observedGeneration", 4),
+        ("status.jobStatus.state", "CANCELED"),
+    ],
+)
+def test_a_finished_job_of_a_calm_resource_is_over(path: str, value) -> None:
+    """What the operator itself writes beside a job that has ended."""
+    document = saved("flinkdeployment-finished")
+    *parents, last = path.split(".")
+    inner = document
+    for each in parents:
+        inner = inner[each]
+    inner[last] = value
+    assert facts_of(document).holds == ()
+
+
+@pytest.mark.parametrize(("generation", "held"), [(3, False), (2, True), (None, True)])
+def test_older_operators_note_the_generation_beside_the_spec(generation, held: bool) -> None:
+    """They have no ``status.observedGeneration``."""
+    document = saved("flinkdeployment-finished")
+    del document["status"]["observedGeneration"]
+    told = {"resource_metadata": {"metadata": {"generation": generation}}, "spec": {}}
+    document["status"]["reconciliationStatus"]["lastReconciledSpec"] = json.dumps(told)
+    assert [each.states for each in facts_of(document).holds] == (
+        [("generation 3 not observed yet",)] if held else []
+    )
 
 
 def test_every_savepoint_that_a_deployment_names_is_a_place() -> None:
