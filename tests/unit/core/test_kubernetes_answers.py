@@ -207,16 +207,15 @@ def test_a_finished_job_of_a_calm_resource_is_over(path: str, value) -> None:
     assert facts_of(document).holds == ()
 
 
-@pytest.mark.parametrize(("generation", "held"), [(3, False), (2, True), (None, True)])
-def test_older_operators_note_the_generation_beside_the_spec(generation, held: bool) -> None:
+@pytest.mark.parametrize(("generation", "held"), [(3, 0), (2, 1), (None, 1)])
+def test_older_operators_note_the_generation_beside_the_spec(generation, held: int) -> None:
     """They have no ``status.observedGeneration``."""
     document = saved("flinkdeployment-finished")
     del document["status"]["observedGeneration"]
     told = {"resource_metadata": {"metadata": {"generation": generation}}, "spec": {}}
     document["status"]["reconciliationStatus"]["lastReconciledSpec"] = json.dumps(told)
-    assert [each.states for each in facts_of(document).holds] == (
-        [("generation 3 not observed yet",)] if held else []
-    )
+    words = [("generation 3 not observed yet",)] * held
+    assert [each.states for each in facts_of(document).holds] == words
 
 
 def test_every_savepoint_that_a_deployment_names_is_a_place() -> None:
