@@ -1,35 +1,40 @@
 """How long Hypothesis searches, and who runs when.
 
-``HYPOTHESIS_PROFILE``: dev, ci, nightly; mutation.
+``HYPOTHESIS_PROFILE``: dev and ci check, with the same examples each time; nightly searches.
 """
 
 import os
 from collections.abc import Iterator
 
+import hypothesis.core
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
+from hypothesis.vendor.pretty import RepresentationPrinter
+from schemathesis.generation.hypothesis import setup as patch_hypothesis
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 import speed
+from budget import Budgets
+from filing import Filing
 from leaks import Leaks
 
 _SLOW = [HealthCheck.too_slow]  # two shared cores say nothing of the code
 
-settings.register_profile("dev", max_examples=60, deadline=None, suppress_health_check=_SLOW)
-settings.register_profile(
-    "ci", max_examples=120, deadline=None, suppress_health_check=_SLOW, print_blob=True
+settings.register_profile(  # the same examples each time, none from a database of earlier runs
+    "dev", max_examples=60, deadline=None, suppress_health_check=_SLOW, derandomize=True
 )
-settings.register_profile(
-    "nightly", max_examples=10_000, deadline=None, suppress_health_check=_SLOW, print_blob=True
-)
-settings.register_profile(  # the same examples for every mutant: none is killed by luck
-    "mutation", max_examples=60, deadline=None, suppress_health_check=_SLOW, derandomize=True
+settings.register_profile("ci", settings.get_profile("dev"), max_examples=120)
+settings.register_profile(  # fresh ones: what they find is filed (tests/found)
+    "nightly", max_examples=3_000, deadline=None, suppress_health_check=_SLOW, print_blob=True
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
-_LIVE = ("flink", "image", "spark", "prometheus", "chromium")
+patch_hypothesis()  # Schemathesis' own, done once: it leaves every failing example blank
+hypothesis.core.RepresentationPrinter = RepresentationPrinter
+
+_LONG = ("flink", "image", "spark", "prometheus", "chromium")
 """Markers of tests that wait for others most of the time, the longest first."""
 
 _SERVERS = (
@@ -72,6 +77,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let no test leave a secret anywhere; measure the machine before anything is started."""
     speed.factor()
     config.pluginmanager.register(Leaks(config), "leaks")
+    config.pluginmanager.register(Budgets(), "budgets")
+    if not settings.default.derandomize:
+        config.pluginmanager.register(Filing(), "filing")
 
 
 def pytest_report_header() -> str:
@@ -94,15 +102,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, whatever order the rest is shuffled into."""
-    items.sort(key=lambda item: min(map(_LIVE.index, _live_marks(item)), default=len(_LIVE)))
+    """Begin with what takes longest, whatever order the rest comes in."""
+    items.sort(key=lambda item: min(map(_LONG.index, _live_marks(item)), default=len(_LONG)))
     for item in items:
         if item.nodeid.startswith(_TIMED):
             item.add_marker(pytest.mark.flaky(reruns=1, rerun_except="LostError"))
 
 
 def _live_marks(item: pytest.Item) -> list[str]:
-    return [mark.name for mark in item.iter_markers() if mark.name in _LIVE]
+    return [mark.name for mark in item.iter_markers() if mark.name in _LONG]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -30,7 +30,7 @@ def factor() -> float:
     Measured once a session, in a twentieth of a second.
     """
     if ENVIRONMENT not in os.environ:
-        os.environ[ENVIRONMENT] = f"{_measured():.2f}"
+        os.environ[ENVIRONMENT] = f"{measured():.2f}"
     return float(os.environ[ENVIRONMENT])
 
 
@@ -53,7 +53,8 @@ def scaled(seconds: float) -> float:
     return seconds * factor()
 
 
-def _measured() -> float:
+def measured() -> float:
+    """Return the factor of this very moment, which ``factor`` keeps for a whole session."""
     timings = [_timed(_work) for _ in range(_SAMPLES)]
     return slowness(
         processor=statistics.median(processor for processor, _ in timings),

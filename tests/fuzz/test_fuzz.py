@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from time import thread_time
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+import speed
+from filing import FoundInput
 from fuzz import answers, own_files, targets
 from fuzz.target import Target
 from orphangc.core.uris import canonical
@@ -28,10 +34,30 @@ pytestmark = pytest.mark.timeout(7_200 if PROFILE == "nightly" else 600)
 deep = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 
+@dataclass
+class Last:
+    """The input that a target was given last, which is the smallest one when it has failed."""
+
+    target: str
+    value: Any = None
+
+
+@contextmanager
+def filed_if_it_fails(last: Last) -> Iterator[None]:
+    """File what a search with fresh seeds finds; a check finds it again anyway."""
+    try:
+        yield
+    except Exception:
+        if not settings.default.derandomize:
+            print("filed:", FoundInput(target=last.target, value=last.value).file())
+        raise
+
+
 @pytest.mark.parametrize("target", TARGETS, ids=lambda each: each.name)
 def test_a_damaged_input_is_read_rightly_or_refused(target: Target, record_property) -> None:
     """Refused with an error that says what is wrong; never a traceback, never half an answer."""
     counts: Counter[str] = Counter()
+    last = Last(target.name)
 
     with tempfile.TemporaryDirectory() as folder:
 
@@ -39,14 +65,16 @@ def test_a_damaged_input_is_read_rightly_or_refused(target: Target, record_prope
         @given(target.inputs)
         def check(value: object) -> None:
             counts["executions"] += 1
+            last.value = value
             began = thread_time()
             try:
                 target.read(value, Path(folder))
             except target.errors:
                 counts["refused"] += 1
-            assert thread_time() - began < _SECONDS
+            assert thread_time() - began < speed.scaled(_SECONDS)
 
-        check()
+        with filed_if_it_fails(last):
+            check()
     record_property(
         "told", f"fuzz {target.name}: {counts['executions']} inputs, {counts['refused']} refused"
     )

@@ -54,7 +54,7 @@ def mutmut(work: Path, *words: str) -> str:
     tools = Path(sys.executable).parent  # mypy among them
     environment = {
         **os.environ,
-        "HYPOTHESIS_PROFILE": "mutation",
+        "HYPOTHESIS_PROFILE": "dev",
         "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}",
     }
     done = subprocess.run(

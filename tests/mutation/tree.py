@@ -19,7 +19,7 @@ _SETTINGS = """
 source_paths = ["src"]
 only_mutate = [{modules}]
 also_copy = ["README.md", "LICENSE", "deploy", "helm", "gc"]
-pytest_add_cli_args = ["-n0", "-p", "no:randomly", "-p", "no:cacheprovider"]
+pytest_add_cli_args = ["-n0", "-m", "not nightly", "-p", "no:cacheprovider"]
 pytest_add_cli_args_test_selection = [{tests}]
 type_check_command = [
   "mypy", "-p", "orphangc.core", "--output", "json", "--disable-error-code", "unused-ignore",
