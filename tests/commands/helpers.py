@@ -94,13 +94,24 @@ def now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251 - a test's story starts now
 
 
-def metadata(checkpoint_id: int, paths: Iterable[object], *, version: int = 4) -> bytes:
+def metadata(
+    checkpoint_id: int,
+    paths: Iterable[object],
+    *,
+    private: Iterable[object] = (),
+    version: int = 4,
+) -> bytes:
     """Return a ``_metadata`` that refers to the paths as shared files of RocksDB."""
-    handles = [
-        hand.utf(f"{number:06}.sst") + hand.file_handle(str(path))
-        for number, path in enumerate(paths)
-    ]
-    keyed = hand.incremental(hand.listed(*handles), meta=hand.bytes_handle())
+    shared, misc = (
+        hand.listed(
+            *(
+                hand.utf(f"{number:06}.sst") + hand.file_handle(str(path))
+                for number, path in enumerate(each)
+            )
+        )
+        for each in (paths, private)
+    )
+    keyed = hand.incremental(shared, meta=hand.bytes_handle(), private=misc)
     subtasks = hand.listed(hand.subtask(version, keyed=keyed))
     operators = hand.listed(hand.operator(version, subtasks))
     return hand.metadata(version, operators, checkpoint_id=checkpoint_id)
@@ -128,11 +139,16 @@ class Job:
         return write(self.folder / "shared" / chosen, f"state {chosen}".encode(), age)
 
     def checkpoint(
-        self, number: int, *paths: object, age: timedelta = 20 * DAY, version: int = 4
+        self,
+        number: int,
+        *paths: object,
+        age: timedelta = 20 * DAY,
+        version: int = 4,
+        private: Iterable[object] = (),
     ) -> Path:
         """Write a completed checkpoint that refers to the paths."""
         place = self.folder / f"chk-{number}" / "_metadata"
-        return write(place, metadata(number, paths, version=version), age)
+        return write(place, metadata(number, paths, private=private, version=version), age)
 
 
 @dataclass

@@ -285,13 +285,14 @@ def test_each_living_job_must_have_an_exporter(mode) -> None:
 def test_a_job_elsewhere_that_claimed_files_here_must_answer_too(mode, sleeping, answers) -> None:
     """R15: several jobs reference one directory; what a pending checkpoint needs is registered."""
     directory = Job("c" * 32, mode.bed.folder / "elsewhere" / ("c" * 32))
-    directory.checkpoint(8, directory.shared())
-    file = RegistryEntry(f"file:{mode.story.orphans[0]}", EntryKind.FILE, 1, 1, 1)
+    own = directory.shared()
+    directory.checkpoint(8, own)
+    files = of_story(mode.story, mode.story.orphans[0], own).entries
     claiming = {
         **_fields(mode.exporter.template),
         "job_id": JobId("c" * 32),
         "checkpoint_dir": str(directory.folder),
-        "entries": (file,),
+        "entries": files,
         "retained": mode.exporter.template.retained[1:],
     }
     other = Exporter(mode.exporter.folder, RegistrySnapshot(**claiming), mode.exporter.at)
@@ -323,6 +324,47 @@ def test_a_registry_inside_the_storage_root_is_refused(mode) -> None:
     ran = run("plan", mode.bed.root, "--state", mode.bed.state, "--registry", inside)
     assert ran.code == 4
     assert "lies inside" in ran.err
+
+
+# --------------------------------------------------------------------------- contradictions
+
+
+@pytest.mark.parametrize("what", ["empty", "another registry", "one file lacks"])
+def test_a_snapshot_that_contradicts_the_checkpoints_is_not_believed(mode, what) -> None:
+    """R15: a file that only the true registry holds, for a pending checkpoint, must stay."""
+    live, (needed, _) = mode.story.live, mode.story.orphans
+    shown = {"empty": (), "another registry": (needed.with_name("x"),), "one file lacks": live[1:]}
+    entries = of_story(mode.story, *shown[what]).entries
+    mode.exporter.template = replace(mode.exporter.template, entries=entries)
+    mode.exporter.export()
+    message = mode.refused()
+    assert "and has no entry for files of its shared state" in message
+    assert live[0].name in message or what != "one file lacks"
+
+
+def test_private_files_need_no_entry(mode) -> None:
+    """RocksDB's manifest and options are of one checkpoint, and never registered."""
+    private = mode.story.job.shared()
+    mode.story.job.checkpoint(8, *mode.story.live[1:], age=19 * DAY, private=[private])
+    plan = mode.plan()
+    assert plan.refusal(mode.story.job) is None
+    assert plan.verdict(private) == ("keep", "referenced")
+
+
+def test_what_is_subsumed_while_the_cycle_looks_needs_no_entry(mode, sleeping) -> None:
+    """Its files leave the registry before its folder goes."""
+    gone, *others = mode.story.live
+
+    def subsume() -> None:
+        shutil.rmtree(mode.story.job.folder / "chk-7")
+        entries = of_story(mode.story, *others).entries
+        mode.exporter.template = replace(mode.exporter.template, entries=entries)
+        mode.exporter.export()
+        sleeping(mode.exporter.export)
+
+    sleeping(subsume)
+    assert mode.plan().refusal(mode.story.job) is None
+    assert gone.exists()
 
 
 # --------------------------------------------------------------------------- the sweep

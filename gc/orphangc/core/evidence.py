@@ -43,6 +43,8 @@ class Root:
         modified_at: Store time of the ``_metadata``.
         sha256: Of its bytes.
         files: Referenced files by folder: base names.
+        unregistered: Names of those files, outside its own folder, that Flink's shared state
+            registry does not know: private files of RocksDB, for the most part.
         raw: Every UUID in the raw bytes.
         unproven_layout: Why its state's liveness cannot be proven from roots (R2), or ``None``.
 
@@ -57,6 +59,7 @@ class Root:
     modified_at: datetime | None
     sha256: str
     files: Mapping[Location, FileNames]
+    unregistered: FileNames = field(default_factory=FileNames)
     raw: UuidSet = field(default_factory=UuidSet)
     unproven_layout: str | None = None
 

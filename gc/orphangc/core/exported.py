@@ -37,6 +37,8 @@ class Exported:
         asked_at: The store's time when the nonce was written first.
         heard_at: The store's time after E2 was read.
         directories: The job directories that the snapshots speak of.
+        contradiction: Why the snapshots cannot show the job's registry, by the checkpoints that
+            were read.
         names: Of all snapshots that the cycle has seen.
 
     """
@@ -52,6 +54,7 @@ class Exported:
     asked_at: datetime | None = None
     heard_at: datetime | None = None
     directories: frozenset[Location] = frozenset()
+    contradiction: str | None = None
     names: frozenset[str] = frozenset()
 
     @property
@@ -101,6 +104,7 @@ def exported_problem(
         or (order_problem(first, second) if exported.has_gone_on else None)
         or _echo_problem(exported, second)
         or _clock_problem(exported, second, clock_skew)
+        or exported.contradiction
     )
 
 

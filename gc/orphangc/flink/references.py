@@ -34,6 +34,8 @@ class References:
         paths: Absolute paths of files and of merged files, in file order, with duplicates.
         relative_names: Names of files in the directory of the metadata file, one path
             component each, in file order, with duplicates.
+        unregistered_paths: Those of the paths that stand in no list of shared state: Flink's
+            shared state registry does not know them. Nothing else in ``paths`` does it lack.
         directories: Absolute paths of directories that Flink deletes as a whole.
         kinds: Which kinds of handles occur.
         ref_checkpoint_ids: Older checkpoints that must be kept as long (version 7).
@@ -46,6 +48,7 @@ class References:
     handles: int
     paths: Sequence[str]
     relative_names: Sequence[str]
+    unregistered_paths: frozenset[str]
     directories: Sequence[str]
     kinds: frozenset[HandleKind]
     ref_checkpoint_ids: tuple[int, ...]
@@ -76,6 +79,7 @@ def read_references(data: bytes) -> References:
         handles=walk.handles,
         paths=tuple(walk.paths),
         relative_names=tuple(walk.relative_names),
+        unregistered_paths=_unregistered(walk),
         directories=tuple(walk.directories),
         kinds=_kinds(walk),
         ref_checkpoint_ids=tuple(walk.ref_checkpoint_ids),
@@ -85,6 +89,22 @@ def read_references(data: bytes) -> References:
 def _kinds(walk: Walk) -> frozenset[HandleKind]:
     kinds = {layout.kind for layout in walk.met if layout.kind is not None}
     return frozenset(kinds | ({HandleKind.DIRECTORY} if walk.directories else set()))
+
+
+def _unregistered(walk: Walk) -> frozenset[str]:
+    """Return the paths outside all lists of shared state; the lists are in file order.
+
+    Source: Flink 1.15-2.3, ``IncrementalRemoteKeyedStateHandle.registerSharedStates``: of all
+    files of RocksDB and heap backends only its shared state is registered, neither its private
+    state nor its meta data; so are no files of any other handle.
+    """
+    found: set[str] = set()
+    end = 0
+    for first, behind in walk.shared:
+        found.update(walk.paths[end:first])
+        end = behind
+    found.update(walk.paths[end:])
+    return frozenset(found)
 
 
 def _pass_over(walk: Walk, layout: Layout) -> None:
@@ -142,6 +162,20 @@ def _named_streams(walk: Walk) -> None:
         pause = patience - 1
 
 
+def _shared_streams(walk: Walk) -> None:
+    """Pass over the list of shared state, and note which paths stand in it."""
+    first = len(walk.paths)
+    _named_streams(walk)
+    walk.shared.append((first, len(walk.paths)))
+
+
+def _step(name: str, part: Part) -> Reader:
+    """Return the reader of one field of a layout."""
+    if name == "shared" and part is Part.NAMED_STREAMS:
+        return _shared_streams
+    return _REPLACED.get(part) or READERS[part]
+
+
 def _take_run(walk: Walk, shape: Shape, left: int) -> int:
     """Return how many entries at the position were taken as a run."""
     cursor = walk.cursor
@@ -183,8 +217,7 @@ _REPLACED: dict[Part, Reader] = {
 
 _COLLECTING = Pass(
     steps={
-        layout: tuple(_REPLACED.get(part) or READERS[part] for _, part in layout.fields)
-        for layout in ALL_LAYOUTS
+        layout: tuple(_step(name, part) for name, part in layout.fields) for layout in ALL_LAYOUTS
     },
     record=_pass_over,
 )

@@ -84,6 +84,8 @@ class Walk:
         handles: Number of handles so far.
         met: Layouts of the handles so far.
         paths: Absolute paths of files; filled by a collecting pass only, as those below.
+        shared: First index into ``paths``, and the index behind the last one, of each list of
+            shared state.
         relative_names: Names of files beside the metadata file.
         directories: Absolute paths of directories.
         ref_checkpoint_ids: Older checkpoints leant on.
@@ -99,6 +101,7 @@ class Walk:
     handles: int = 0
     met: set[Layout] = field(default_factory=set)
     paths: list[str] = field(default_factory=list)
+    shared: list[tuple[int, int]] = field(default_factory=list)
     relative_names: list[str] = field(default_factory=list)
     directories: list[str] = field(default_factory=list)
     ref_checkpoint_ids: list[int] = field(default_factory=list)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orphangc.core.evidence import CycleEvidence, JobEvidence, Root, Survey
+from orphangc.core.exported import Exported
+from orphangc.core.exporter.contradictions import contradiction
 from orphangc.core.gate import ClusterFacts, JobFacts
 from orphangc.core.live import LiveSet
 from orphangc.core.model import JobId, Mode
@@ -160,13 +162,14 @@ def _jobs(
         directories = tuple(sorted((d for d, owner in owners.items() if owner == key), key=str))
         job_id = JobId("" if key in {str(directory) for directory in directories} else key)
         start, first, second = _ids(observation, bases, directories)
+        own_roots = _own_roots(observation.roots, directories, job_id)
         jobs[key] = JobEvidence(
             key=key,
             job_id=job_id,
             is_collected=any(bases[0].contains(directory) for directory in directories),
             is_declared_ended=settings.is_declared_ended(job_id),
             directories=directories,
-            own_roots=_own_roots(observation.roots, directories, job_id),
+            own_roots=own_roots,
             ids_at_start=start,
             ids_before=first,
             ids_after=second,
@@ -178,10 +181,23 @@ def _jobs(
                 (*before.get(job_id, ()), *after.get(job_id, ())), settings, by_folder
             ),
             snapshots=_snapshots_of(observation.snapshots, job_id),
-            exported=exported.get(job_id),
+            exported=_checked(exported.get(job_id), own_roots, first, second),
             strangers=_strangers(key, observation, settings, owners),
         )
     return jobs
+
+
+def _checked(
+    exported: Exported | None,
+    own_roots: Sequence[Root],
+    ids_before: frozenset[int],
+    ids_after: frozenset[int],
+) -> Exported | None:
+    """Return what an exporter answered, with what contradicts it."""
+    if exported is None:
+        return None
+    why = contradiction(exported, own_roots, ids_before=ids_before, ids_after=ids_after)
+    return replace(exported, contradiction=why)
 
 
 def _own_roots(

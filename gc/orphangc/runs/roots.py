@@ -235,6 +235,9 @@ class RootReader:
             modified_at=listed.modified_at,
             sha256=sha256,
             files=files,
+            unregistered=FileNames(
+                path.rpartition("/")[2] for path in references.unregistered_paths
+            ),
             raw=raw,
             unproven_layout=_unproven_layout(references),
         )

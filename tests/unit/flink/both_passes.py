@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from orphangc.errors import UnreadableMetadataError
-from orphangc.flink.handles import FileHandle, RelativeHandle, SegmentHandle
+from orphangc.flink.handles import FileHandle, IncrementalHandle, RelativeHandle, SegmentHandle
 from orphangc.flink.inventory import directories_of, handles_of
 from orphangc.flink.metadata import read_metadata
 from orphangc.flink.model import Metadata
@@ -66,6 +67,7 @@ def check_agreement(data: bytes, metadata: Metadata, references: References) -> 
     ids = [each.ref_checkpoint_id for each in subtasks if each.ref_checkpoint_id is not None]
     assert list(references.paths) == paths
     assert list(references.relative_names) == names
+    assert references.unregistered_paths == unregistered_in(handles, paths)
     assert list(dict.fromkeys(references.directories)) == directories_of(metadata)
     assert references.handles == len(handles)
     assert references.checkpoint_id == metadata.checkpoint_id
@@ -75,6 +77,18 @@ def check_agreement(data: bytes, metadata: Metadata, references: References) -> 
     assert references.is_savepoint == (None if properties is None else properties.is_savepoint)
     assert write_metadata(metadata) == data
     assert uuids_in([*paths, *names]) <= raw_uuid_set(data)
+
+
+def unregistered_in(handles: list[Any], paths: list[str]) -> frozenset[str]:
+    """Return the paths outside every list of shared state, counted out of the model."""
+    left = Counter(paths)
+    for snapshot in (each for each in handles if isinstance(each, IncrementalHandle)):
+        left.subtract(
+            each.path
+            for each in handles_of(snapshot.shared)
+            if isinstance(each, FileHandle | SegmentHandle)
+        )
+    return frozenset(path for path, number in left.items() if number)
 
 
 def raw_uuid_set(data: bytes) -> set[bytes]:

@@ -58,10 +58,10 @@ def key_groups(delegate: bytes, *, code: int = 3, first: int = 0, count: int = 1
     return bytes([code]) + i4(first) + i4(count) + i8(7) * max(count, 0) + delegate + tail
 
 
-def incremental(shared: bytes, *, code: int = 11, meta: bytes = b"") -> bytes:
+def incremental(shared: bytes, *, code: int = 11, meta: bytes = b"", private: bytes = b"") -> bytes:
     head = bytes([code]) + i8(3) + utf("backend") + i4(0) + i4(1)
     size, tail = (i8(9), utf("id")) if code == 11 else (b"", b"")
-    return head + size + (meta or file_handle()) + shared + listed() + tail
+    return head + size + (meta or file_handle()) + shared + (private or listed()) + tail
 
 
 def changelog_bytes(*, key_group: int = -1) -> bytes:

@@ -37,6 +37,16 @@ def test_paths_keep_their_order_and_their_duplicates() -> None:
     assert found.handles == len(numbers) + 2
 
 
+@pytest.mark.parametrize("number", [0, 1, 50])
+def test_only_shared_state_is_registered(number: int) -> None:
+    """Neither the meta data of a snapshot nor its private files are."""
+    shared = hand.listed(*(entry(each) for each in range(number)))
+    private = hand.listed(*(entry(each) for each in range(100, 100 + number)))
+    found = read_references(hand.with_keyed(hand.incremental(shared, private=private)))
+    assert found.unregistered_paths == {"s3://b/c", *map(path, range(100, 100 + number))}
+    assert len(found.paths) == 2 * number + 1
+
+
 def test_relative_names_and_paths_are_kept_apart() -> None:
     """A relative name means a file beside the metadata; only the caller knows where."""
     entries = [

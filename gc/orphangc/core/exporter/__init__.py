@@ -1,0 +1,1 @@
+"""What exporters inside JobManagers say, against what the storage shows."""
