@@ -10,6 +10,7 @@ import pytest
 
 from commands.helpers import DAY, UUID_1, UUID_2, Bed, flink, metadata, run, write
 from commands.scheduled import Configured, settings_of
+from kubernetes_server import KubernetesServer, a_config_map, retained
 from orphangc.shell import self_sustaining
 from rest_server import RestServer, as_json
 
@@ -469,6 +470,30 @@ def test_a_snapshot_that_is_none_is_said_in_one_line(bed, made, code, said) -> N
     ran = run("users-of", savepoint, *(() if made == "no root" else (bed.root,)))
     assert ran.code == code
     assert said in ran.complaints[-1]
+
+
+def test_a_job_that_ha_metadata_holds_has_not_ended_whatever_is_declared(
+    bed, tmp_path, monkeypatch
+) -> None:
+    """The evidence of a plan asks HA metadata, and so must this answer: one rule for both."""
+    job = bed.job()
+    older = job.checkpoint(7, job.shared(UUID_1)).parent
+    job.checkpoint(8, job.shared(UUID_2))
+    said = (older, "--closed-world", *OVER)
+    assert users(*said)[1]["statement"] == "nobody needs it"
+    with KubernetesServer() as server:
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
+        server.add(a_config_map(f"orders-{job.id}-config-map", *retained(7, 8), cluster="orders"))
+        told = users(*said, "--kubernetes-ha", "flink")[1]
+    assert (told["confirmed"], told["statement"]) == (False, PENDING)
+
+
+def test_a_job_that_is_declared_ended_and_still_writes_has_not_ended(bed) -> None:
+    """As in a plan: the statement is not believed while checkpoints come."""
+    job = bed.job()
+    older = job.checkpoint(7, job.shared(UUID_1)).parent
+    job.checkpoint(8, job.shared(UUID_2), age=DAY)
+    assert users(older, "--closed-world", *OVER)[1]["confirmed"] is False
 
 
 def test_users_are_shown_to_people(bed) -> None:

@@ -7,7 +7,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import a_cycle, a_job, a_survey, ago, ahead, an_ended_job
+from builders import T0, a_cycle, a_job, a_survey, ago, ahead, an_ended_job
 from orphangc.core.evidence import JobEvidence, JobState
 from orphangc.core.guards import Guard
 from orphangc.core.judge import judge, judge_all
@@ -45,7 +45,8 @@ def test_what_stops_a_living_job_stops_whatever_it_needs_and_nothing_else(jobs) 
     """R12: against a model that knows nothing but who needs whom."""
     cycle = a_cycle()
     alone = {job.key: judge(job, cycle) for job in jobs}
-    living = {job.key for job in jobs if job.state is not JobState.ENDED}
+    restless = {job.key for job in jobs if (job.survey.newest_modified_at or T0) > ago("7d")}
+    living = {job.key for job in jobs if job.state is not JobState.ENDED} | restless
     needs = reached(jobs)
     for key, found in judge_all(jobs, cycle).items():
         behind = [alone[one] for one, other in needs if other == key and one in living]

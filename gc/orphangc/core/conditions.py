@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from orphangc.core.cluster.job_status import is_quiet
 from orphangc.core.evidence import Check, CycleEvidence, JobEvidence, JobState, mode_of, some
 from orphangc.core.exported import order_unproven
 from orphangc.core.gate import is_tested_version
@@ -61,23 +62,15 @@ def _gate_not_seen(job: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 
 def _not_quiet(job: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """R13: an ended job whose directory still changes has not ended.
-
-    Its roots may lie in another storage than the listed one (entropy injection); and nobody
-    exports the registry of a job that is over.
-    """
-    exported = () if job.exported is None else job.exported.snapshots
-    times = (
-        job.survey.newest_modified_at,
-        *(root.modified_at for root in job.own_roots),
-        *(snapshot.taken_at for snapshot in exported),
+    """R13: an ended job whose directory still changes has not ended."""
+    changed_at = job.changed_at
+    if job.state is not JobState.ENDED or changed_at is None:
+        return None
+    if is_quiet(changed_at, cycle.now, cycle.margins.quiet_period):
+        return None
+    return (
+        f"the ended job's directory changed at {changed_at.isoformat()}: not quiet for long enough"
     )
-    newest = max((at for at in times if at is not None), default=None)
-    if job.state is not JobState.ENDED or newest is None:
-        return None
-    if newest < cycle.now - cycle.margins.quiet_period:
-        return None
-    return f"the ended job's directory changed at {newest.isoformat()}: not quiet for long enough"
 
 
 def _untested_flink_version(job: JobEvidence, _: CycleEvidence) -> str | None:

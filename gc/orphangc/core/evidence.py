@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from orphangc.core.bounds import SafetyMargins
+from orphangc.core.cluster.job_status import JobStatus
 from orphangc.core.exported import Exported
 from orphangc.core.file_names import FileNames
 from orphangc.core.gate import JobFacts
@@ -24,6 +25,7 @@ __all__ = [
     "Root",
     "Survey",
     "UnreadableRoot",
+    "has_ended",
     "mode_of",
     "some",
 ]
@@ -182,17 +184,34 @@ class JobEvidence:
         return (*self.held_before, *self.held_after)
 
     @property
-    def state(self) -> JobState:
-        """Return what is known of the job's life; REST proves an end only if it says so twice.
+    def status(self) -> JobStatus:
+        """Return everything that is said of the job's life."""
+        return JobStatus(
+            before=self.before,
+            after=self.after,
+            is_held=bool(self.holds),
+            is_declared_ended=self.is_declared_ended,
+        )
 
-        And only where nothing holds the job: what HA metadata holds is never over.
+    @property
+    def state(self) -> JobState:
+        """Return what is known of the job's life; see ``JobStatus``."""
+        return self.status.state
+
+    @property
+    def changed_at(self) -> datetime | None:
+        """Return the newest store time of anything of the job, ``None`` if it has nothing.
+
+        Its roots may lie in another storage than the listed one (entropy injection), and no
+        exporter writes the registry of a job that is over.
         """
-        if any(not facts.is_globally_terminal for facts in self.facts):
-            return JobState.RUNNING
-        if self.holds:
-            return JobState.SUSPENDED
-        is_proven = bool(self.before) and bool(self.after)
-        return JobState.ENDED if self.is_declared_ended or is_proven else JobState.UNKNOWN
+        exported = () if self.exported is None else self.exported.snapshots
+        times = (
+            self.survey.newest_modified_at,
+            *(root.modified_at for root in self.own_roots),
+            *(snapshot.taken_at for snapshot in exported),
+        )
+        return max((at for at in times if at is not None), default=None)
 
     @property
     def retained_ids(self) -> tuple[int, ...]:
@@ -242,6 +261,13 @@ class CycleEvidence:
     halted: str | None = None
     looked_until: datetime | None = None
     is_registry_mode: bool = False
+
+
+def has_ended(job: JobEvidence, cycle: CycleEvidence) -> bool:
+    """Return whether a job is over, for itself and for the jobs whose files it needs."""
+    return job.status.has_ended(
+        changed_at=job.changed_at, now=cycle.now, quiet_period=cycle.margins.quiet_period
+    )
 
 
 Check = Callable[[JobEvidence, CycleEvidence], str | None]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from orphangc.core.cluster.job_status import is_quiet
 from orphangc.core.conditions import CONDITIONS, Condition
-from orphangc.core.evidence import Check, CycleEvidence, JobEvidence, JobState
+from orphangc.core.evidence import Check, CycleEvidence, JobEvidence, has_ended
 from orphangc.core.exported import REGISTRY_MAX_AGE, exported_problem
 from orphangc.core.guards import GUARDS, Guard
 
@@ -95,14 +96,14 @@ def judge_all(
     by_key = {job.key: job for job in jobs}
     own = dict(judged)
     for job in jobs:
-        if job.state is not JobState.ENDED or _is_not_over(own[job.key]):
+        if not has_ended(job, cycle) or _is_contradicted(own[job.key]):
             _pass_on(own[job.key], job, by_key, judged, cycle=cycle)
     return judged
 
 
-def _is_not_over(judgement: Judgement) -> bool:
+def _is_contradicted(judgement: Judgement) -> bool:
     """Return whether a guard found that a job which is said to be over is not."""
-    guards = {Guard.ENDED_JOB_IS_RUNNING, Guard.REGISTRY}
+    guards = {Guard.ENDED_JOB_IS_RUNNING, Guard.TWO_OWNERS, Guard.REGISTRY}
     return judgement.refused is not None and judgement.refused.guard in guards
 
 
@@ -114,7 +115,7 @@ def _pass_on(
     *,
     cycle: CycleEvidence,
 ) -> None:
-    """Let what stops a living job stop the jobs whose files it needs."""
+    """Let what stops a job that may go on stop the jobs whose files it needs."""
     needed, whom = _needed_by(job, by_key), f"job {job.key}, whose state refers to files here,"
     others = by_key.keys() - {job.key}
     if _is_unread(job, cycle):
@@ -153,15 +154,16 @@ def _doubt_about(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     Somebody writes into its directory, so it may complete checkpoints that no look shows.
     """
     newest = job.survey.newest_modified_at
-    if newest is None or newest < cycle.now - cycle.margins.quiet_period:
+    if is_quiet(newest, cycle.now, cycle.margins.quiet_period) or newest is None:
         return None
     is_known = job.own_roots or _is_told(job, cycle) or _is_seen_running(job)
-    if is_known or job.state is JobState.ENDED:
+    if is_known or has_ended(job, cycle):
         return None
+    advice = "" if job.is_declared_ended else ", declare it ended with --ended-job"
     return (
         f"job {job.key} may run, and need files here: no checkpoint of it was seen, and its"
-        f" directory changed at {newest.isoformat()}; show it with --flink-rest, declare it ended"
-        " with --ended-job, or wait until it has been still for the quiet period"
+        f" directory changed at {newest.isoformat()}; show it with --flink-rest{advice}, or wait"
+        " until it has been still for the quiet period"
     )
 
 

@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import structlog
 
-from orphangc.core.model import ObjectKey, Outcome
-from orphangc.core.rules import Condition
+from orphangc.core.model import Outcome
 from orphangc.core.stored import stored_objects
-from orphangc.errors import OrphanGcError, RefusedError, StorageUnreachableError
+from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import (
     OUTCOME_SCHEMA,
     VERDICT_SCHEMA,
@@ -25,6 +23,7 @@ from orphangc.ports import (
     Storage,
 )
 from orphangc.runs.due import DUE_SCHEMA, tries_again, with_outcomes
+from orphangc.runs.halting import halt_for, halted_after
 from orphangc.runs.journal import Journal
 from orphangc.runs.pacing import Pacer, StoppedError
 from orphangc.runs.recheck import Recheck
@@ -46,8 +45,6 @@ _MAY_BE_GONE = pa.array([Outcome.DONE, Outcome.FAILED], pa.string())
 _ANSWERS = {DeletionStatus.DELETED, DeletionStatus.GONE, DeletionStatus.CHANGED}
 _NOTHING = pa.RecordBatch.from_pylist([], schema=OUTCOME_SCHEMA)
 _NONE_AGAIN = pa.RecordBatch.from_pylist([], schema=DUE_SCHEMA)
-
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +190,9 @@ class BatchWork:
         gone = doubtful.filter(is_gone)
         kept = [named.filter(pc.invert(is_doubtful)), doubtful.filter(pc.invert(is_gone))]
         told = _joined([gone, *(with_outcomes(rows, Outcome.CHANGED) for rows in kept)])
-        return told, self._halt(gone["key"][0].as_py()) if gone.num_rows else None
+        if not gone.num_rows:
+            return told, None
+        return told, halt_for(gone["key"][0].as_py(), self.recheck, self.at)
 
     def _check_nothing_live_went(
         self, done: pa.RecordBatch, again: pa.RecordBatch
@@ -206,29 +205,7 @@ class BatchWork:
         went = done.filter(pc.is_in(done["outcome"], value_set=_MAY_BE_GONE)).select(names)
         may_be_gone = again.filter(again["is_doubtful"]).select(names)
         rows = pa.concat_batches([went, may_be_gone])
-        if not rows.num_rows:
-            return None
-        try:
-            is_named = self.recheck.look_after().names(rows)
-        except OrphanGcError as err:
-            log.warning("sweep.unchecked", reason=str(err))
-            return None
-        named = rows.filter(pa.array(is_named))["key"].to_pylist()
-        gone = next((key for key in named if self._is_gone(key)), None)
-        return None if gone is None else self._halt(gone)
-
-    def _is_gone(self, key: ObjectKey) -> bool:
-        """Return whether an object is not there; if nobody can tell, it counts as gone."""
-        try:
-            return self.storage.stat([key])[0] is None
-        except StorageUnreachableError:
-            return True
-
-    def _halt(self, key: str) -> RefusedError:
-        reason = f"{key} was deleted, and a root names it now"
-        self.recheck.state.halt(reason, self.at)
-        log.error("sweep.halted", reason=reason)
-        return RefusedError(self.recheck.state.halted() or reason, guard=Condition.HALTED)
+        return halted_after(rows, lambda: self.recheck, self.storage, self.at)
 
 
 def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

@@ -117,7 +117,14 @@ def run_cycle(
     views = {key: _with_limits(view, decided.counts, settings) for key, view in views.items()}
     missing = missing_by_job((v.evidence for v in views.values()), look, seen, outside.storage)
     sustaining = sustaining_in(
-        outside, marked, settings, jobs=jobs, judged=judged, missing=missing, held=surveyed.held
+        outside,
+        marked,
+        settings,
+        jobs=jobs,
+        judged=judged,
+        missing=missing,
+        held=surveyed.held,
+        cycle=evidence,
     )
     found = Found(seen, look, marked, views, evidence, decided.counts, missing, sustaining)
     plan = plan_of(found, settings, outside)

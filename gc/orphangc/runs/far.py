@@ -22,11 +22,12 @@ import structlog
 from orphangc.core.model import Outcome
 from orphangc.core.pace import Pace
 from orphangc.core.settings import StorageRootSettings
-from orphangc.errors import OrphanGcError, RefusedError, StorageUnreachableError
+from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import OUTCOME_SCHEMA, VERDICT_SCHEMA, Pile, Scratch, Storage
 from orphangc.runs.batch import settled
 from orphangc.runs.deletion import Deletion
 from orphangc.runs.due import first_tries, tries_again
+from orphangc.runs.halting import halted_after
 from orphangc.runs.journal import MARKER_SCHEMA, Journal, markers_of
 from orphangc.runs.lock import Holder, Lock
 from orphangc.runs.observe import Outside
@@ -318,21 +319,12 @@ class FarDeletion:
     def _check_nothing_live_went(self, told: pa.RecordBatch) -> OrphanGcError | None:
         """Halt everything if a root that is there now names what is gone (R22)."""
         gone = told.filter(pc.equal(told["outcome"], Outcome.DONE)).select(VERDICT_SCHEMA.names)
-        if not gone.num_rows:
-            return None
-        try:
-            recheck = self.work.recheck(self.work.open_outside(), self.state)
-            is_named = recheck.look_after().names(gone)
-        except OrphanGcError as err:
-            log.warning("sweep.unchecked", reason=str(err))
-            return None
-        if not is_named.any():
-            return None
-        key = gone["key"][int(np.flatnonzero(is_named)[0])].as_py()
-        reason = f"{key} was deleted, and a root names it now"
-        self.state.halt(reason, self.work.at)
-        log.error("sweep.halted", reason=reason)
-        return RefusedError(reason)
+        return halted_after(
+            gone,
+            lambda: self.work.recheck(self.work.open_outside(), self.state),
+            self.storage,
+            self.work.at,
+        )
 
     def _clean_up(self, shares: int) -> None:
         """Remove claims and the sign to stop; left behind they would only take room."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
+from orphangc.core.cluster.job_status import JobStatus
 from orphangc.core.evidence import Root
 from orphangc.core.gate import ClusterFacts, JobFacts
 from orphangc.core.uris import Alias, Location, place_of
@@ -20,12 +22,20 @@ class Lives:
         before: What each cluster said before roots were read.
         after: What it said after them.
         is_declared_ended: Tells whether the operator says that a job is over.
+        held: Ids of jobs that HA metadata or a resource holds, or held.
+        changed_at: Newest store time of a checkpoint, by job id.
+        now: This moment.
+        quiet_period: How long the directory of an ended job must have been still.
 
     """
 
     before: Sequence[ClusterFacts]
     after: Sequence[ClusterFacts]
     is_declared_ended: Callable[[str], bool]
+    now: datetime
+    quiet_period: timedelta
+    held: Collection[str] = ()
+    changed_at: Mapping[str, datetime] = field(default_factory=dict)
 
     @property
     def living(self) -> tuple[str, ...]:
@@ -34,11 +44,16 @@ class Lives:
         return tuple(sorted({each.job_id for each in told if not each.is_globally_terminal}))
 
     def is_ended(self, job_id: str) -> bool:
-        """Return whether a job is known to be over; Flink proves it only if it says so twice."""
-        before, after = _of(job_id, self.before), _of(job_id, self.after)
-        if any(not each.is_globally_terminal for each in (*before, *after)):
-            return False
-        return self.is_declared_ended(job_id) or (bool(before) and bool(after))
+        """Return whether a job is known to be over, by the rule that evidence uses too."""
+        status = JobStatus(
+            before=_of(job_id, self.before),
+            after=_of(job_id, self.after),
+            is_held=job_id in self.held,
+            is_declared_ended=self.is_declared_ended(job_id),
+        )
+        return status.has_ended(
+            changed_at=self.changed_at.get(job_id), now=self.now, quiet_period=self.quiet_period
+        )
 
     def told_of(self, job_id: str) -> tuple[JobFacts, ...]:
         """Return everything that Flink says of a living job, the oldest answer first."""

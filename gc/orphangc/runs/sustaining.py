@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from orphangc.core.evidence import JobEvidence, Root
+from orphangc.core.evidence import CycleEvidence, JobEvidence, Root, has_ended
 from orphangc.core.file_names import FileNames
 from orphangc.core.foreign import Foreign, files_of, meant, unaccounted
 from orphangc.core.judge import Judgement
 from orphangc.core.looks import LookPart
-from orphangc.core.model import ForeignKind, JobState
+from orphangc.core.model import ForeignKind
 from orphangc.core.names import METADATA_NAME, place_of_folder
 from orphangc.core.owners import job_directory_of
 from orphangc.core.self_sustained import Stand, Weigh, looks_of, stand_of
@@ -35,6 +35,7 @@ class Surroundings:
         owners: Job key by job directory.
         held: By job key: UUIDs of live artifacts in its ``shared/``.
         stored: Tells the names of the files directly in a folder, ``None`` where nobody can.
+        ended: Keys of the jobs that are over.
         is_declared_ended: Tells whether the operator says that a job is over.
 
     """
@@ -43,6 +44,7 @@ class Surroundings:
     owners: Mapping[Location, str]
     held: Mapping[str, UuidSet]
     stored: Callable[[Location], FileNames | None]
+    ended: Collection[str] = ()
     is_declared_ended: Callable[[str], bool] = lambda _: False
 
 
@@ -112,6 +114,7 @@ def sustaining_in(
     judged: Mapping[str, Judgement],
     missing: Mapping[str, Iterable[str]],
     held: Mapping[str, UuidSet],
+    cycle: CycleEvidence,
 ) -> Sustaining:
     """Return what looks at the jobs of one cycle.
 
@@ -123,6 +126,7 @@ def sustaining_in(
         judged: What stops each.
         missing: By key of the jobs whose directories were listed: keys that are not there.
         held: By job key: UUIDs of live artifacts in its ``shared/``.
+        cycle: What concerns all jobs.
 
     """
     base = outside.storage.location
@@ -142,6 +146,7 @@ def sustaining_in(
             owners=marked.owners.keys,
             held=held,
             stored=lambda place: _stored(outside.open_storage, place),
+            ended={key for key, job in jobs.items() if has_ended(job, cycle)},
             is_declared_ended=settings.is_declared_ended,
         ),
     )
@@ -275,9 +280,8 @@ def _maker_of(
         return "", False
     if maker not in stands:
         return maker, not surroundings.is_declared_ended(maker)
-    job = stands[maker].job
-    is_needed = is_way_back(place, told.checkpoint_id, job.own_roots)
-    return maker, job.state is not JobState.ENDED and is_needed
+    is_needed = is_way_back(place, told.checkpoint_id, stands[maker].job.own_roots)
+    return maker, maker not in surroundings.ended and is_needed
 
 
 def _is_user(stand: Stand, snapshot: Foreign) -> bool:

@@ -214,8 +214,14 @@ def _looks(
         job.looks,
         at=plan.created_at,
         newest_checkpoint_id=max(job.retained_checkpoint_ids, default=None),
-        is_ended=job.state is JobState.ENDED,
+        is_ended=_has_ended(job),
     )
+
+
+def _has_ended(job: JobPart) -> bool:
+    """Return whether the plan shows a job to be over: no checkpoint can come any more."""
+    is_quiet = all(each.condition != Condition.NOT_QUIET for each in job.blocked)
+    return job.state is JobState.ENDED and is_quiet
 
 
 def _job(job: JobPart, amounts: tuple[Tally, ...], looks: tuple[RememberedLook, ...]) -> JobRecord:

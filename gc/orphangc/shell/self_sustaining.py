@@ -13,8 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from orphangc.adapters.storages import open_storage
+from orphangc.core.evidence import has_ended
 from orphangc.core.looks import LookPart, RememberedLook, remembered
-from orphangc.core.model import JobId, JobState, is_job_id
+from orphangc.core.model import JobId, is_job_id
 from orphangc.core.settings import StorageRootSettings, parse_duration
 from orphangc.core.uris import Location, canonical
 from orphangc.errors import ExitCode, RefusedError, SettingsError
@@ -111,7 +112,7 @@ def _look(
         seen,
         at=cycle.evidence.now,
         newest_checkpoint_id=newest,
-        is_ended=evidence.state is JobState.ENDED,
+        is_ended=has_ended(evidence, cycle.evidence),
     )
     place = str(asked[0]) if asked else ""
     answer = next(each for each in looks if each.place == place)

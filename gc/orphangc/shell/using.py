@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -14,6 +15,7 @@ from orphangc.adapters.storages import open_storage
 from orphangc.core.evidence import Root, UnreadableRoot
 from orphangc.core.file_names import FileNames
 from orphangc.core.gate import ClusterFacts
+from orphangc.core.ha import HaFacts
 from orphangc.core.model import ObjectKey
 from orphangc.core.names import METADATA_NAME, place_of_folder
 from orphangc.core.owners import job_directory_of
@@ -27,12 +29,14 @@ from orphangc.runs.roots import RootReader, RootsRead
 from orphangc.runs.users import Snapshot, User, Users, users_of
 from orphangc.runs.weighing import Weighing
 from orphangc.shell.clock import now
-from orphangc.shell.compose import REST_TIMEOUT
+from orphangc.shell.compose import REST_TIMEOUT, ha_metadata
 from orphangc.shell.options import settings_from
 from orphangc.shell.places import absolute
 from orphangc.shell.render.words import human_bytes, visible
 
 __all__ = ["exit_code", "find_users", "user_tables"]
+
+_FactsT_co = TypeVar("_FactsT_co", covariant=True)
 
 
 def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,16 +62,31 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     own = _read_snapshot(place, reader)
     bases = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
     registries = [FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest]
-    before = [each.observe() for each in registries]
+    holders = ha_metadata(settings)
+    before, held_before = _observed(registries), _observed(holders)
     read = [reader.collect(base) for base in bases]
-    after = [each.observe() for each in registries]
+    after, held_after = _observed(registries), _observed(holders)
     roots_read = {(root.folder, root.sha256): root for each in read for root in each.roots}
-    elsewhere, unreadable = _reported((*before, *after), settings, reader, roots_read.values())
+    elsewhere, unreadable = _reported(
+        (*before, *after),
+        settings,
+        reader,
+        roots_read.values(),
+        ha=(*held_before, *held_after),
+    )
     found = users_of(
         own,
         (*roots_read.values(), *elsewhere),
         (*_unacknowledged(read), *unreadable),
-        Lives(before=before, after=after, is_declared_ended=settings.is_declared_ended),
+        Lives(
+            before=before,
+            after=after,
+            is_declared_ended=settings.is_declared_ended,
+            held={hold.job_id for each in (*held_before, *held_after) for hold in each.holds},
+            changed_at=_changed_at(roots_read.values()),
+            now=now(),
+            quiet_period=settings.quiet_period,
+        ),
         aliases=settings.aliases,
         job_ids=_job_ids(read, [base.location for base in bases]),
         weighing=Weighing(open_storage),
@@ -75,15 +94,34 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     return _document(own, found, settings, [base.location for base in bases])
 
 
+class _Observed(Protocol[_FactsT_co]):
+    def observe(self) -> _FactsT_co: ...
+
+
+def _observed(asked: Iterable[_Observed[_FactsT_co]]) -> list[_FactsT_co]:
+    return [each.observe() for each in asked]
+
+
+def _changed_at(roots: Iterable[Root]) -> dict[str, datetime]:
+    """Return the store time of the newest checkpoint in the directories of each job id."""
+    found: dict[str, datetime] = {}
+    for root in roots:
+        if root.directory is not None and root.modified_at is not None:
+            found[root.job_id] = max(root.modified_at, found.get(root.job_id, root.modified_at))
+    return found
+
+
 def _reported(
     clusters: Iterable[ClusterFacts],
     settings: StorageRootSettings,
     reader: RootReader,
     read: Iterable[Root],
+    *,
+    ha: Iterable[HaFacts],
 ) -> tuple[list[Root], list[UnreadableRoot]]:
     """Return the roots that Flink reports outside all storage roots (R4), and the unreadable."""
     known = {root.folder for root in read}
-    places, unusable = reported_places(clusters, (), settings)
+    places, unusable = reported_places(clusters, (), settings, ha=ha)
     found = [
         each
         for place in places

@@ -27,6 +27,8 @@ from orphangc.core.model import EvidenceSource
 
 FUTURE = a_survey(newest_modified_at=ahead("1d"))
 """Makes one job, and no other, refused."""
+STRANGE = a_survey(sub_folders={"op_x_attempt_0"}, newest_modified_at=ago("30d"))
+"""Makes one job, and no other, refused, though it has been still for long."""
 NOT_SEEN = a_survey(live_in_shared=0)
 """Makes one job, and no other, blocked."""
 A, B, C = JOB, OTHER_JOB, THIRD_JOB
@@ -146,8 +148,8 @@ def test_a_dependent_of_unknown_state_counts_as_living() -> None:
 
 def test_an_ended_dependent_passes_nothing_on() -> None:
     """R12 asks of running jobs; an ended one's roots are read and protect by themselves."""
-    jobs = [a_job(A), an_ended_job(B, feeds=frozenset({A}), survey=FUTURE)]
-    assert refusals(jobs) == {A: None, B: Guard.FUTURE_TIME}
+    jobs = [a_job(A), an_ended_job(B, feeds=frozenset({A}), survey=STRANGE)]
+    assert refusals(jobs) == {A: None, B: Guard.UNPROVEN_LAYOUT}
 
 
 def test_a_dependent_that_is_content_stops_nobody() -> None:
@@ -188,19 +190,19 @@ def test_an_ended_job_in_the_middle_passes_on_what_it_received(order: tuple) -> 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_an_ended_job_in_the_middle_keeps_its_own_troubles_to_itself(order: tuple) -> None:
     """R12 asks of living jobs: what is wrong with B alone stops neither A nor C."""
-    middle = an_ended_job(B, feeds=frozenset({A}), survey=FUTURE)
+    middle = an_ended_job(B, feeds=frozenset({A}), survey=STRANGE)
     jobs = [a_job(A), middle, feeding(C, B)]
-    assert refusals([jobs[each] for each in order]) == {A: None, B: Guard.FUTURE_TIME, C: None}
+    assert refusals([jobs[each] for each in order]) == {A: None, B: Guard.UNPROVEN_LAYOUT, C: None}
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_an_ended_job_that_is_refused_itself_hides_nobody_behind_it(order: tuple) -> None:
     """R12: B's own refusal must not swallow what C, which is alive, has to say about A."""
-    middle = an_ended_job(B, feeds=frozenset({A}), survey=FUTURE)
+    middle = an_ended_job(B, feeds=frozenset({A}), survey=STRANGE)
     jobs = [a_job(A), middle, feeding(C, B, survey=FUTURE)]
     assert refusals([jobs[each] for each in order]) == {
         A: Guard.DEPENDENT_JOB,
-        B: Guard.FUTURE_TIME,
+        B: Guard.UNPROVEN_LAYOUT,
         C: Guard.FUTURE_TIME,
     }
 
@@ -288,10 +290,25 @@ def test_a_block_goes_round_a_cycle_and_comes_to_rest() -> None:
     assert blocks(jobs[:2]) == {A: [Condition.NOTHING_PROTECTED], B: [Condition.DEPENDENT_JOB]}
 
 
-def test_an_ended_dependents_block_is_not_passed_on() -> None:
-    """As with refusals."""
-    restless = an_ended_job(B, feeds=frozenset({A}), survey=a_survey())
+def test_a_proven_ends_block_is_not_passed_on() -> None:
+    """As with refusals: Flink itself says that it is over, so nothing can be pending."""
+    over = (some_facts(B, status="CANCELED"),)
+    restless = an_ended_job(B, feeds=frozenset({A}), survey=a_survey(), before=over, after=over)
     assert blocks([a_job(A), restless]) == {A: [], B: [Condition.NOT_QUIET]}
+
+
+def test_a_job_that_is_only_declared_ended_and_still_writes_blocks_what_it_needs() -> None:
+    """L7: it may be alive, and its next checkpoint may need any file of A."""
+    restless = an_ended_job(B, feeds=frozenset({A}), survey=a_survey())
+    assert blocks([a_job(A), restless]) == {A: [Condition.DEPENDENT_JOB], B: [Condition.NOT_QUIET]}
+
+
+def test_a_directory_that_is_only_declared_ended_and_still_written_blocks_the_others() -> None:
+    """L7: no checkpoint of it was seen, so any file may be needed."""
+    changing = {"own_roots": (), **NO_IDS, "survey": a_survey()}
+    assert blocks([an_ended_job(B, **changing), an_ended_job(A)])[A] == [Condition.DEPENDENT_JOB]
+    (block,) = judge_all([an_ended_job(B, **changing), an_ended_job(A)], a_cycle())[A].blocked
+    assert "declare it ended" not in block.message
 
 
 def test_a_dependent_that_is_refused_and_blocked_passes_both_on() -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from builders import BASE
 from orphangc.adapters.scratch import ArrowScratch
+from orphangc.core.rules import Condition
 from orphangc.core.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError, RefusedError, StorageUnreachableError
 from orphangc.ports import DeletionStatus
@@ -64,6 +65,7 @@ class Scene:
     rate: float = 1e9
     before: Callable[[int], None] = lambda _: None
     told: list[dict] = field(default_factory=list)
+    named: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.state = RootState(SteppedFiles(), BASE)
@@ -84,7 +86,7 @@ class Scene:
         deletion = FarDeletion(crew=self.crew, work=work, storage=self.storage, state=self.state)
         parts = (keys[start : start + 130] for start in range(0, len(keys), 130))
         with pytest.MonkeyPatch.context() as patch:
-            looks = Looks(self.state, before=self.before)
+            looks = Looks(self.state, named=self.named, before=self.before)
             patch.setattr(ShareWork, "recheck", lambda *_: looks)
             return deletion.delete(
                 map(due_rows, parts),
@@ -114,6 +116,26 @@ def test_all_shares_together_are_what_was_due(crew) -> None:
     names = scene.state.journal_names("run")
     assert {name.split("-")[1] for name in names} == {"0000", "0001", "0002"}
     assert scene.state.files.names(f"{scene.state.folder}/shares") == []
+
+
+def test_a_lost_share_of_which_something_live_is_gone_halts_as_a_batch_does(
+    crew, monkeypatch
+) -> None:
+    """R22: one rule, so that the condition is named here too: it says how to lift the halt."""
+    monkeypatch.setattr(far, "_PARTING_LOOKS", 0)
+    keys = keys_of(30)
+    scene = Scene(BadStorage.of(keys), crew)
+    crew.lost, crew.slots = frozenset({0}), 1
+
+    def name(look: int) -> None:
+        if look > 2:
+            scene.named.add(keys[0])
+
+    scene.before = name
+    stopped_by = scene.delete(keys)
+    assert isinstance(stopped_by, RefusedError)
+    assert stopped_by.guard is Condition.HALTED
+    assert keys[0] in (scene.state.halted() or "")
 
 
 def test_nothing_due_asks_nobody(crew) -> None:

@@ -124,6 +124,8 @@ def users_of(  # noqa: PLR0913 - one parameter an option
     closed_world: o.ClosedWorld = False,
     ended_job: o.EndedJob = None,
     flink_rest: o.FlinkRestOption = None,
+    kubernetes_ha: o.KubernetesHaOption = None,
+    zookeeper_ha: o.ZooKeeperHaOption = None,
     alias: o.AliasOption = None,
     unsafe_acknowledge_root: o.AcknowledgeRoot = None,
     output: o.OutputOption = None,

@@ -1,0 +1,1 @@
+"""What Flink and its surroundings say of jobs, and what follows from it."""

@@ -1,0 +1,75 @@
+"""Whether a job has ended: the one rule that evidence, guards and ``users-of`` share (R13).
+
+Source: ownership-and-safety, sections 5 and 8: absence from REST proves nothing, a suspended job is
+not over, and a directory that still changes belongs to a job that has not ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from orphangc.core.gate import JobFacts
+from orphangc.core.model import JobState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobStatus:
+    """Everything that is said of one job's life.
+
+    Attributes:
+        before: Answers of Flink's REST API before the checkpoints were read.
+        after: Answers after them.
+        is_held: HA metadata, or a resource of the operator, says that the job is not over.
+        is_declared_ended: The operator's statement.
+
+    """
+
+    before: Sequence[JobFacts]
+    after: Sequence[JobFacts]
+    is_held: bool
+    is_declared_ended: bool
+
+    @property
+    def is_running(self) -> bool:
+        """Return whether Flink said at least once that the job is not over."""
+        return any(not facts.is_globally_terminal for facts in (*self.before, *self.after))
+
+    @property
+    def is_proven_ended(self) -> bool:
+        """Return whether Flink itself says so, before and after, and nothing holds the job."""
+        is_told = bool(self.before) and bool(self.after)
+        return is_told and not self.is_running and not self.is_held
+
+    @property
+    def state(self) -> JobState:
+        """Return what is known of the job's life; what HA metadata holds is never over."""
+        if self.is_running:
+            return JobState.RUNNING
+        if self.is_held:
+            return JobState.SUSPENDED
+        is_over = self.is_declared_ended or self.is_proven_ended
+        return JobState.ENDED if is_over else JobState.UNKNOWN
+
+    def has_ended(
+        self, *, changed_at: datetime | None, now: datetime, quiet_period: timedelta
+    ) -> bool:
+        """Return whether the job is over, for itself and for the jobs whose files it needs.
+
+        A statement alone is not believed while the job's directory still changes.
+
+        Args:
+            changed_at: Newest store time of anything of the job, ``None`` if it has nothing.
+            now: Start of the cycle by the same clock.
+            quiet_period: How long the directory of an ended job must have been still.
+
+        """
+        if self.state is not JobState.ENDED:
+            return False
+        return self.is_proven_ended or is_quiet(changed_at, now, quiet_period)
+
+
+def is_quiet(changed_at: datetime | None, now: datetime, quiet_period: timedelta) -> bool:
+    """Return whether nothing changed for the quiet period; a tie is not quiet."""
+    return changed_at is None or changed_at < now - quiet_period
