@@ -93,10 +93,6 @@ class KubernetesServer:
         stored["metadata"].setdefault("uid", f"uid-{self._version}")
         self.objects.setdefault(plural, {})[stored["metadata"]["name"]] = stored
 
-    def lease(self, name: str = "orphangc") -> dict[str, Any]:
-        """Return what a Lease says."""
-        return self.objects["leases"][name]["spec"]
-
     def kubeconfig(self, folder: Path) -> Path:
         """Write a kubeconfig that leads here."""
         path = folder / "kubeconfig"

@@ -22,7 +22,6 @@ from commands.scheduled import (
     until,
 )
 from commands.stories import Story, bed, story, tell
-from kubernetes_server import KubernetesServer
 
 __all__ = ["bed", "story"]
 
@@ -233,43 +232,6 @@ def test_a_state_that_cannot_be_read_is_no_reason_to_stop(story) -> None:
         story.bed.state.unlink()
         until(lambda: daemon.get("/readyz")[0] == 200)
         assert daemon.end() == 0
-
-
-def test_only_the_leader_runs_and_a_lost_lease_stops_its_run(story, tmp_path, monkeypatch) -> None:
-    """The standby waits, ready, until the Lease is free; what the old leader had begun ends."""
-    election = {
-        "enabled": True,
-        "namespace": "flink",
-        "lease_duration": "12s",  # a busy machine must not look like a lost leader
-        "renew_deadline": "9s",
-        "retry_period": "1s",
-    }
-    config = twice_run(Configured.of(story, leader_election=election, **ROUTINE))
-    stall = tmp_path / "stall"
-    monkeypatch.setenv("TEST_STALL_ONCE", "yes")  # the old leader may be the next one too
-    with KubernetesServer() as server:
-        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
-        with serving(config, stall=stall) as first:
-            until(stall.exists)
-            (child,) = first.children()
-            assert first.metric("orphangc_leader") == 1
-            with serving(config, "err2") as second:
-                until(lambda: second.get("/readyz")[0] == 200)
-                assert second.metric("orphangc_leader") == 0
-                assert second.children() == []
-                lease = server.objects["leases"]["orphangc"]
-                lease["spec"]["holderIdentity"] = "somebody-else"
-                lease["metadata"]["resourceVersion"] = "999999"
-                until(lambda: first.metric("orphangc_leader") == 0)
-                stall.unlink()
-                until(lambda: not is_running(child))
-                assert config.records()[-1]["result"] in {"interrupted", "locked"}
-                until(lambda: not any(path.exists() for path in story.orphans), 120)
-                leaders = [each.metric("orphangc_leader") for each in (first, second)]
-                assert sum(leader or 0 for leader in leaders) <= 1
-                assert second.end() == 0
-            assert first.end() == 0
-    assert set(deleted(story).values()) == {1}
 
 
 def test_an_address_in_use_is_said_at_once(story) -> None:

@@ -43,7 +43,7 @@ def test_alerts_fire_and_fall_silent(metrics: Metrics, server: Prometheus):
 
     def healthy_for(samples: int) -> bool:
         metrics.observe(a_run())
-        return (server.value_of("count_over_time(orphangc_leader[5m])") or 0) >= samples
+        return (server.value_of("count_over_time(orphangc_build_info[5m])") or 0) >= samples
 
     wait_until("some samples of a healthy daemon", lambda: healthy_for(5), pause=0.5)
     assert server.firing() == set()

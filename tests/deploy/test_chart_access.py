@@ -2,16 +2,11 @@
 
 import pytest
 
-from deploy.charts import CASES, NAMESPACE, ROOTS, daemon, of_kind, rendered, the
+from deploy.charts import CASES, NAMESPACE, ROOTS, of_kind, rendered, the
 from orphangc.core.kubernetes_answers import KINDS
 
 RBAC = {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
 
-CREATE_LEASES = {
-    "apiGroups": ["coordination.k8s.io"],
-    "resources": ["leases"],
-    "verbs": ["create"],
-}
 DISCOVERY = [
     {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]},
     {"apiGroups": ["flink.apache.org"], "resources": sorted(KINDS), "verbs": ["list"]},
@@ -23,31 +18,22 @@ def rules(role) -> list:
     return [{**each, "resources": sorted(each["resources"])} for each in role["rules"]]
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case not in {"leader", "existing"}])
+@pytest.mark.parametrize("case", [case for case in CASES if case not in {"kubernetes", "existing"}])
 def test_who_needs_nothing_of_kubernetes_gets_nothing(helm4, case):
     """No Role, no binding."""
     assert not RBAC & {each["kind"] for each in rendered(helm4, case)}
-
-
-def test_leader_election_is_about_one_lease(helm4):
-    """Nobody else's may be read or written; to create one cannot be limited to a name."""
-    values = daemon(leaderElection={"enabled": True, "name": "orphangc-leader"})
-    role = the(rendered(helm4, values), "Role")
-    own = {**CREATE_LEASES, "resourceNames": ["orphangc-leader"], "verbs": ["get", "update"]}
-    assert rules(role) == [CREATE_LEASES, own]
-    assert role["metadata"]["namespace"] == NAMESPACE
 
 
 def test_discovery_lists_in_the_namespaces_that_the_configuration_names(helm4):
     """A Role in each; nothing is watched, nothing read by name, nothing changed."""
     roles = [
         each
-        for each in of_kind(rendered(helm4, "leader"), "Role")
+        for each in of_kind(rendered(helm4, "kubernetes"), "Role")
         if each["metadata"]["name"].endswith("-discovery")
     ]
     assert [each["metadata"]["namespace"] for each in roles] == ["flink-a", "flink-b"]
     assert all(rules(each) == DISCOVERY for each in roles)
-    assert not of_kind(rendered(helm4, "leader"), "ClusterRole")
+    assert not of_kind(rendered(helm4, "kubernetes"), "ClusterRole")
 
 
 def test_discovery_that_names_no_namespace_lists_in_all(helm4):
@@ -61,7 +47,7 @@ def test_discovery_that_names_no_namespace_lists_in_all(helm4):
 
 def test_every_binding_is_of_the_pods_own_account(helm4):
     """In the namespace where the pods are, whatever the namespace of the Role."""
-    for case in ("leader", "existing"):
+    for case in ("kubernetes", "existing"):
         objects = rendered(helm4, case)
         roles = {
             (each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"])
@@ -70,7 +56,7 @@ def test_every_binding_is_of_the_pods_own_account(helm4):
         bindings = of_kind(objects, "RoleBinding") + of_kind(objects, "ClusterRoleBinding")
         assert bindings
         for binding in bindings:
-            account = {"leader": "gc", "existing": "of-ours"}[case]
+            account = {"kubernetes": "gc", "existing": "of-ours"}[case]
             [subject] = binding["subjects"]
             expected = {"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}
             assert subject == expected
@@ -80,13 +66,13 @@ def test_every_binding_is_of_the_pods_own_account(helm4):
 
 def test_roles_can_be_left_to_somebody_else(helm4):
     """Who may not make Roles asks for them."""
-    objects = rendered(helm4, "leader", "--set", "rbac.create=false")
+    objects = rendered(helm4, "kubernetes", "--set", "rbac.create=false")
     assert not RBAC & {each["kind"] for each in objects}
 
 
 def test_an_account_carries_the_identity_that_the_cloud_knows(helm4):
     """And Azure's pods the label that its webhook looks for."""
-    account = the(rendered(helm4, "leader"), "ServiceAccount")
+    account = the(rendered(helm4, "kubernetes"), "ServiceAccount")
     assert "eks.amazonaws.com/role-arn" in account["metadata"]["annotations"]
     [pod] = of_kind(rendered(helm4, "everything"), "Pod")
     assert pod["metadata"]["labels"]["azure.workload.identity/use"] == "true"

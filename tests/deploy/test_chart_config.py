@@ -1,7 +1,6 @@
 """The configuration that the chart makes is one that orphangc reads, and means what was asked."""
 
 import json
-from datetime import timedelta
 
 import pytest
 import yaml
@@ -42,7 +41,6 @@ def test_as_shipped_a_run_only_reports(helm4, tmp_path):
     assert config.mode is RunMode.REPORT
     assert {each.mode for each in config.storage_roots} <= {None, RunMode.REPORT}
     assert config.metrics.pushgateway is None
-    assert not config.leader_election.enabled
 
 
 def test_templates_in_the_configuration_are_expanded(helm4, tmp_path):
@@ -59,21 +57,6 @@ def test_a_cronjob_and_its_configuration_agree_on_when(helm4, tmp_path):
     config = configuration(helm4, tmp_path, "everything")
     spec = the(rendered(helm4, "everything"), "CronJob")["spec"]
     assert (spec["schedule"], spec["timeZone"]) == (config.schedule, config.timezone)
-
-
-def test_lease_roles_and_configuration_agree(helm4, tmp_path):
-    """One name, one namespace."""
-    config = configuration(helm4, tmp_path, "leader").leader_election
-    assert config.enabled
-    assert config.lease_duration == timedelta(seconds=30)
-    roles = {
-        role["metadata"]["name"]: role
-        for role in rendered(helm4, "leader")
-        if role["kind"] == "Role"
-    }
-    role = roles[f"{config.name}-leader"]
-    assert role["metadata"]["namespace"] == config.namespace == "flink-gc"
-    assert role["rules"][1]["resourceNames"] == [config.name]
 
 
 def test_plans_lie_where_the_pod_may_write(helm4, tmp_path):

@@ -65,7 +65,7 @@ def test_the_dashboard_is_what_grafanas_sidecar_looks_for(helm4):
     assert shown == json.loads((CHART / "files" / "dashboard.json").read_text())
 
 
-@pytest.mark.parametrize("case", ["daemon", "leader"])
+@pytest.mark.parametrize("case", ["daemon", "kubernetes"])
 def test_what_is_scraped_is_the_daemon(helm4, case):
     """A ServiceMonitor finds the Service, a PodMonitor the pods."""
     objects = rendered(helm4, case)

@@ -93,7 +93,7 @@ def test_the_test_of_the_profile_sees_each_breach(path, value, expected):
 def test_only_those_that_speak_to_kubernetes_get_a_token(helm4):
     """Cloud identities bring a token of their own."""
     with_token = {case for case in CASES if _has_token(rendered(helm4, case))}
-    assert with_token == {"leader", "existing"}
+    assert with_token == {"kubernetes", "existing"}
 
 
 def _has_token(objects: list) -> bool:
@@ -130,14 +130,10 @@ def test_a_daemon_is_asked_for_its_life_and_its_readiness(helm4):
     assert the(objects, "Service")["spec"]["ports"][0]["targetPort"] == "http"
 
 
-def test_a_daemon_is_alone_unless_a_lease_decides(helm4):
+def test_a_daemon_is_alone(helm4):
     """Recreate ends the old one before the new one begins."""
     alone = the(rendered(helm4, daemon()), "Deployment")["spec"]
     assert (alone["replicas"], alone["strategy"]) == (1, {"type": "Recreate"})
-    objects = rendered(helm4, "leader")
-    assert the(objects, "Deployment")["spec"]["replicas"] == 3
-    assert the(objects, "PodDisruptionBudget")["spec"]["minAvailable"] == 1
-    assert "PodDisruptionBudget" not in {each["kind"] for each in rendered(helm4, daemon())}
 
 
 def test_what_selects_pods_selects_the_collector_and_not_the_test_pods(helm4):

@@ -10,7 +10,7 @@ from deploy.promql import selectors
 DASHBOARD = json.loads((MONITORING / "dashboard.json").read_text())
 PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
 VARIABLES = {each["name"]: each for each in DASHBOARD["templating"]["list"]}
-OF_REPLICAS = {"orphangc_leader", "orphangc_build_info"}
+OF_REPLICAS = {"orphangc_build_info"}
 UNITS = {"bytes", "s", "short"}
 
 

@@ -152,18 +152,6 @@
         max by (namespace, job) (up{%s}) == 0
       ||| % [series('build_info'), config.daemonSelector]
     ),
-    alert(
-      'OrphangcMultipleLeaders',
-      'Several replicas believe that they lead.',
-      '{{ $value }} replicas of {{ $labels.job }} believe that they lead; locks keep them off the same storage root.',
-      'sum by (namespace, job) (%s) > 1' % series('leader', config.daemonSelector)
-    ),
-    alert(
-      'OrphangcLeaderless',
-      'No replica leads, so nothing runs.',
-      'No replica of {{ $labels.job }} has become the leader; no run is started.',
-      'sum by (namespace, job) (%s) == 0' % series('leader', config.daemonSelector)
-    ),
   ],
 
   // The second line for CronJobs: what Kubernetes itself knows, whatever becomes of the metrics.

@@ -56,7 +56,6 @@
     alerts: {
       OrphangcHalted: { severity: 'critical', 'for': '1m' },
       OrphangcMissingLiveFile: { severity: 'critical', 'for': '1m' },
-      OrphangcMultipleLeaders: { severity: 'critical', 'for': '2m' },
       OrphangcUnreadableRoot: { severity: 'warning', 'for': '1m' },
       OrphangcRefused: { severity: 'warning', 'for': '1m' },
       OrphangcBlocked: { severity: 'warning', 'for': '1m' },
@@ -65,7 +64,6 @@
       OrphangcNotRunRecently: { severity: 'warning', 'for': '5m' },
       OrphangcRunFailing: { severity: 'warning', 'for': '5m' },
       OrphangcAbsent: { severity: 'warning', 'for': '10m' },
-      OrphangcLeaderless: { severity: 'warning', 'for': '5m' },
       OrphangcLockHeld: { severity: 'warning', 'for': '5m' },
       OrphangcMissedRuns: { severity: 'warning', 'for': '5m' },
       OrphangcCronJobNotSuccessful: { severity: 'warning', 'for': '5m' },

@@ -61,15 +61,7 @@ local panels = import 'panels.libsonnet';
         [panels.target('max(%s)' % newest('root', 'registry_age_seconds'), 'age')],
         [[1800, 'orange'], [3600, 'red']],
       )],
-      [3, panels.stat(
-        'Leader',
-        'Replicas that lead. Exactly one per daemon; pushed metrics count as their own.',
-        'short',
-        [panels.target('sum by (job) (%s)' % ofReplicas('leader'), '{{job}}')],
-        [],
-        { '0': ['nobody', 'red'] },
-      )],
-      [4, panels.stat(
+      [7, panels.stat(
         'Version',
         'What runs. Two versions: an update is under way, or a replica was left behind.',
         'short',

@@ -67,10 +67,6 @@ def _decoded(data: bytes) -> Holder | None:
         return None
 
 
-def _no_fence() -> None:
-    """Nobody else has a say."""
-
-
 @dataclass(frozen=True, slots=True)
 class Lock:
     """A lock that was acquired.
@@ -80,8 +76,6 @@ class Lock:
         folder: The lock's folder in it.
         name: The run's file.
         holder: The run.
-        fence: Raises ``LockHeldError`` if something else than the lock says that the run may not
-            go on; asked whenever the lock is checked, which is before every batch of deletions.
 
     """
 
@@ -89,7 +83,6 @@ class Lock:
     folder: str
     name: str
     holder: Holder
-    fence: Callable[[], None] = _no_fence
 
     def check(self) -> None:
         """Make sure that the run still holds the lock.
@@ -98,7 +91,6 @@ class Lock:
             LockHeldError: Another run has taken the lock over.
 
         """
-        self.fence()
         names = _names(self.files, self.folder)
         own = self.files.read(f"{self.folder}/{self.name}")
         if max(names, default=None) != self.name or own != self.holder.encoded():
@@ -184,7 +176,6 @@ def acquire(
     holder: Holder,
     *,
     is_dead: Callable[[Holder], bool],
-    fence: Callable[[], None] = _no_fence,
 ) -> Lock:
     """Return the lock, taking over that of a run that is dead.
 
@@ -193,13 +184,11 @@ def acquire(
         folder: The lock's folder in it.
         holder: Who wants it.
         is_dead: Whether a holder is a process of this machine that has ended.
-        fence: See ``Lock``.
 
     Raises:
-        LockHeldError: A living run holds it, or the fence says so.
+        LockHeldError: A living run holds it.
 
     """
-    fence()
     for _ in range(_ATTEMPTS):
         names = _names(files, folder)
         top = max(names, default=None)
@@ -211,7 +200,7 @@ def acquire(
         if max(_names(files, folder), default=None) == name:
             for old in names:
                 files.remove(f"{folder}/{old}")
-            return Lock(files, folder, name, holder, fence)
+            return Lock(files, folder, name, holder)
         files.remove(f"{folder}/{name}")  # others came, and maybe went, since we looked
     raise LockHeldError(f"many runs want the lock in {files.location}; try again later")
 

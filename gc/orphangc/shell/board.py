@@ -14,23 +14,9 @@ from orphangc.shell.config import Configuration, ScheduledRoot
 from orphangc.shell.metrics import Metrics
 from orphangc.shell.status import RootStatus, Status
 
-__all__ = ["Board", "Leading"]
+__all__ = ["Board"]
 
 _KEPT = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Leading:
-    """Who leads.
-
-    Attributes:
-        is_leader: Whether this process does; ``None`` where nobody is elected.
-        leader: Who does, where that is known.
-
-    """
-
-    is_leader: bool | None = None
-    leader: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +35,6 @@ class Board:
         configuration: Of the daemon.
         metrics: Are told of every run too.
         next_run_of: Tells when a storage root runs next.
-        leading: Tells who leads.
         alive: Tells whether the scheduler does its work.
         is_ending: No run starts any more.
 
@@ -58,7 +43,6 @@ class Board:
     configuration: Configuration
     metrics: Metrics
     next_run_of: Callable[[str], datetime | None] = lambda _: None
-    leading: Callable[[], Leading] = Leading
     alive: Callable[[], bool] = lambda: False
     is_ending: bool = False
     _started_at: datetime = field(default_factory=now)
@@ -123,15 +107,12 @@ class Board:
 
     def status(self) -> Status:
         """Return the status of this moment."""
-        leading = self.leading()
         with self._lock:
             rows = list(self._rows.values())
         return Status(
             version=__version__,
             now=now(),
             started_at=self._started_at,
-            is_leader=leading.is_leader,
-            leader=leading.leader,
             not_ready=self._not_ready(rows),
             roots=tuple(
                 RootStatus(

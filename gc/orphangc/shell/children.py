@@ -7,12 +7,11 @@ ends, and the child ends too, in order.
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,35 +63,26 @@ class Children:
     Attributes:
         config: The configuration file that they read.
         options: Of the command line, before the command.
-        environment: In addition to this process's own.
 
     """
 
     config: Path
     options: Sequence[str] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
     _running: dict[int, subprocess.Popen[str]] = field(default_factory=dict)
-    _may_run: bool = False
     _is_over: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def allow(self) -> None:
-        """Let runs start, unless all is at its end."""
+    def end(self) -> None:
+        """Start no further run, and end those that go on: they finish their batch."""
         with self._lock:
-            self._may_run = not self._is_over
-
-    def forbid(self, *, for_good: bool = False) -> None:
-        """Let no run start, and tell those that go on to end: they finish their batch."""
-        with self._lock:
-            self._may_run = False
-            self._is_over = self._is_over or for_good
+            self._is_over = True
             for process in self._running.values():
                 process.terminate()
 
     def run(self, root: str) -> Ended | None:
         """Return how a run of a storage root ended; ``None`` if none may start now."""
         with self._lock:
-            if not self._may_run:
+            if self._is_over:
                 return None
             process = self._start("run", "--only", root, "--child", "--output", "json")
             self._running[process.pid] = process
@@ -135,7 +125,6 @@ class Children:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, **self.environment},
             start_new_session=True,  # a terminal's Ctrl-C reaches the daemon alone
         )
 

@@ -24,7 +24,6 @@ from orphangc.runs.history import kept_record, newest_records
 from orphangc.shell.compose import state_of
 from orphangc.shell.config import Configuration
 from orphangc.shell.exits import shielded
-from orphangc.shell.fencing import fence_of
 from orphangc.shell.kept_plans import KeptPlans
 from orphangc.shell.loading import chosen_roots, load_configuration
 from orphangc.shell.logs import configure_logs
@@ -59,10 +58,9 @@ def run_configured(
     with shielded() as signals:
         if is_child:
             _end_with_stdin()
-        fence = fence_of(configuration.leader_election)
         for root in roots:
             plans = KeptPlans.of(configuration.plans_folder, root.root, configuration.keep_plans)
-            record = run_root(root, plans, signals, fence=fence)
+            record = run_root(root, plans, signals)
             records.append(record)
             if not is_child:
                 push(configuration.metrics, root, record)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -15,14 +14,13 @@ from pydantic_settings import (
 )
 
 from orphangc.core.run_record import RunMode
-from orphangc.core.settings import Duration, Place, StorageRootSettings, without_credentials
+from orphangc.core.settings import Place, StorageRootSettings, without_credentials
 from orphangc.shell.places import default_plans
 from orphangc.shell.schedule import check_schedule, check_timezone
 
 __all__ = [
     "Configuration",
     "HttpSettings",
-    "LeaderElectionSettings",
     "LogSettings",
     "MetricsSettings",
     "ScheduledRoot",
@@ -107,23 +105,6 @@ class LogSettings(_Section):
     """Least severe events that are shown; deletions always are."""
 
 
-class LeaderElectionSettings(_Section):
-    """A Kubernetes Lease decides which of several daemons runs; the lock guards each root too."""
-
-    enabled: bool = False
-    """Whether to ask for it."""
-    namespace: str | None = None
-    """Of the Lease; else the pod's own."""
-    name: str = "orphangc"
-    """Of the Lease."""
-    lease_duration: Duration = timedelta(seconds=15)
-    """How long others wait for a leader that renews no more."""
-    renew_deadline: Duration = timedelta(seconds=10)
-    """How long a leader tries to renew before it stops leading."""
-    retry_period: Duration = timedelta(seconds=2)
-    """How often is tried."""
-
-
 class Configuration(BaseSettings):
     """Everything that the configuration file may say."""
 
@@ -156,8 +137,6 @@ class Configuration(BaseSettings):
     """Where a single run leaves its metrics."""
     log: LogSettings = LogSettings()
     """Logs."""
-    leader_election: LeaderElectionSettings = LeaderElectionSettings()
-    """Which of several daemons runs."""
     storage_roots: tuple[ScheduledRoot, ...] = Field(min_length=1)
     """The storage roots, each with its own schedule, safety margins and sources of evidence."""
 

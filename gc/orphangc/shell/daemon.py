@@ -16,7 +16,6 @@ from apscheduler.events import (
     JobEvent,
 )
 from apscheduler.executors.pool import ThreadPoolExecutor
-from apscheduler.jobstores.base import JobLookupError
 from apscheduler.jobstores.memory import MemoryJobStore
 from apscheduler.schedulers.background import BackgroundScheduler
 
@@ -36,7 +35,7 @@ log = structlog.get_logger()
 _TICKS_EVERY_SECONDS = 10
 _ALIVE_FOR_SECONDS = 60.0
 _LOOKS_EVERY_SECONDS = 300
-"""So often a daemon that does not run reads what others have run."""
+"""Time between two attempts to read records that could not be read."""
 _SIGNALLED = 128
 
 
@@ -62,7 +61,7 @@ def unrecorded(settings: ScheduledRoot, result: RunResult, exit_code: int, error
 
 
 class Daemon:
-    """Starts runs by their schedules while it leads.
+    """Starts runs by their schedules.
 
     Nothing here waits for a storage: what touches one is a child process.
     """
@@ -72,8 +71,6 @@ class Daemon:
         self._board = board
         self._children = children
         self._configuration = board.configuration
-        self._leads = False
-        self._must_look = True
         self._ticked = monotonic()
         self._scheduler = BackgroundScheduler(
             jobstores={"default": MemoryJobStore()},
@@ -92,9 +89,11 @@ class Daemon:
         board.alive = self.is_alive
 
     def start(self) -> None:
-        """Begin to tick, and to read what earlier runs have recorded."""
+        """Begin to tick, to read what earlier runs recorded, and to start runs."""
         self._every(_TICKS_EVERY_SECONDS, "ticks", self._tick)
         self._every(_LOOKS_EVERY_SECONDS, "records", self._look)
+        for settings in self._configuration.storage_roots:
+            self._schedule(settings)
         self._scheduler.start()
 
     def _every(self, seconds: int, name: str, work: Callable[[], None]) -> None:
@@ -107,18 +106,6 @@ class Daemon:
             next_run_time=now(),
             misfire_grace_time=None,
         )
-
-    def lead(self) -> None:
-        """Let runs start, unless the daemon ends; returns at once."""
-        if self._board.is_ending:
-            return
-        self._leads = True
-        self._board.metrics.set_leader(True)
-        self._children.allow()
-        for settings in self._configuration.storage_roots:
-            self._schedule(settings)
-        self._must_look = True  # others have led since
-        self._scheduler.modify_job("records", next_run_time=now())
 
     def _schedule(self, settings: ScheduledRoot) -> None:
         schedule, timezone = settings.schedule or "", self._configuration.timezone
@@ -135,21 +122,10 @@ class Daemon:
             **first,
         )
 
-    def follow(self) -> None:
-        """Let no run start, and tell those that go on to end; returns at once."""
-        self._leads = False
-        self._board.metrics.set_leader(False)
-        for settings in self._configuration.storage_roots:
-            try:
-                self._scheduler.remove_job(settings.root)
-            except JobLookupError:
-                continue
-        self._children.forbid()
-
     def stop(self) -> None:
         """End in order: no new run; those that go on end, and are waited for."""
         self._board.is_ending = True
-        self._children.forbid(for_good=True)
+        self._children.end()
         self._scheduler.remove_all_jobs()
         self._scheduler.shutdown(wait=True)
 
@@ -161,10 +137,9 @@ class Daemon:
         self._ticked = monotonic()
 
     def _look(self) -> None:
-        """Read what is recorded, unless this daemon alone writes it and has read it once."""
-        if self._leads and self._board.is_loaded and not self._must_look:
+        """Read what is recorded, once; from then on this daemon knows its own runs."""
+        if self._board.is_loaded:
             return
-        self._must_look = False
         for root, known in self._children.known().items():
             self._board.load(root, known.records, known.error)
 

@@ -18,7 +18,6 @@ from orphangc.errors import SettingsError
 from orphangc.shell.config import (
     Configuration,
     HttpSettings,
-    LeaderElectionSettings,
     LogSettings,
     MetricsSettings,
     ScheduledRoot,
@@ -33,7 +32,6 @@ _SECTIONS: Mapping[str, type[BaseModel]] = {
     "http": HttpSettings,
     "metrics": MetricsSettings,
     "log": LogSettings,
-    "leader_election": LeaderElectionSettings,
 }
 _VARIABLE = re.compile(r"\$(\$|\{([^{}]*)\})")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from orphangc.runs.lock import Holder, Lock, acquire
@@ -18,23 +18,19 @@ def lock_folder(state: RootState) -> str:
 
 
 @contextmanager
-def held_lock(
-    state: RootState, *, holder: Holder | None = None, fence: Callable[[], None] | None = None
-) -> Iterator[Lock]:
+def held_lock(state: RootState, *, holder: Holder | None = None) -> Iterator[Lock]:
     """Yield the lock of a storage root, and give it back.
 
     Args:
         state: Of the storage root.
         holder: Who wants it; this process, if nobody says.
-        fence: See ``Lock``.
 
     Raises:
         LockHeldError: A living run holds it.
 
     """
     wanting = holder or this_process()
-    given = {} if fence is None else {"fence": fence}
-    lock = acquire(state.files, lock_folder(state), wanting, is_dead=is_dead, **given)
+    lock = acquire(state.files, lock_folder(state), wanting, is_dead=is_dead)
     try:
         yield lock
     finally:

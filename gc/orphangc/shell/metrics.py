@@ -96,7 +96,6 @@ class Metrics(Collector):
         self._known = {each.root: _Known() for each in roots}
         self._version = version
         self._is_pushed = is_pushed
-        self._is_leader = True
         self.registry.register(self)
 
     def restore(self, root: str, record: RunRecord) -> None:
@@ -113,10 +112,6 @@ class Metrics(Collector):
         else:
             totals = totals_after(known.totals, record)
         self._known[record.root] = known.after(record, totals)
-
-    def set_leader(self, is_leader: bool) -> None:  # noqa: FBT001 - a gauge is set to a value
-        """Say whether this process leads."""
-        self._is_leader = is_leader
 
     def describe(self) -> Iterable[Metric]:
         """Return the families, for those who look for clashes of names."""
@@ -253,15 +248,11 @@ class Metrics(Collector):
         for root, settings in self._roots.items():
             grace.add_metric((root,), settings.grace_period.total_seconds())
             interval.add_metric((root,), self._intervals[root])
-        leader = GaugeMetricFamily(
-            "orphangc_leader", "Whether this process may run; 1 where nobody is elected."
-        )
-        leader.add_metric((), self._is_leader)
         build = GaugeMetricFamily(
             "orphangc_build_info", "The version that runs.", labels=("version",)
         )
         build.add_metric((self._version,), 1)
-        yield from (grace, interval, leader, build)
+        yield from (grace, interval, build)
 
 
 def _answers(plan: RunRecord | None) -> Mapping[str, int]:

@@ -40,7 +40,6 @@ __all__ = ["exit_code_of_all", "run_root"]
 
 log = structlog.get_logger()
 
-Fence = Callable[[], None]
 _WORST_FIRST = (
     ExitCode.FAILED,
     ExitCode.USAGE,
@@ -66,9 +65,7 @@ def exit_code_of_all(records: list[RunRecord]) -> int:
     return worst
 
 
-def run_root(
-    settings: ScheduledRoot, plans: KeptPlans, signals: Signals, *, fence: Fence | None = None
-) -> RunRecord:
+def run_root(settings: ScheduledRoot, plans: KeptPlans, signals: Signals) -> RunRecord:
     """Return the record of one run of one storage root, however it ended.
 
     It is written to the state location too, unless another run holds the lock, or nothing can be
@@ -78,7 +75,6 @@ def run_root(
         settings: As configured.
         plans: Keeps the plans of this storage root.
         signals: Those that are to end the process; shielded.
-        fence: See ``Lock``.
 
     """
     holder, at = this_process(), now()
@@ -87,19 +83,17 @@ def run_root(
     draft = Draft(run_id=run_id, settings=settings, started_at=at, effective_mode=mode)
     with run_named(run_id=run_id, root=settings.root):
         log.info("run.started", mode=mode)
-        record = _recorded(draft, plans, signals, holder=holder, fence=fence)
+        record = _recorded(draft, plans, signals, holder=holder)
         log_run(record)
     return record
 
 
-def _recorded(
-    draft: Draft, plans: KeptPlans, signals: Signals, *, holder: Holder, fence: Fence | None
-) -> RunRecord:
+def _recorded(draft: Draft, plans: KeptPlans, signals: Signals, *, holder: Holder) -> RunRecord:
     record = None
     try:
         state = state_of(draft.settings)
         try:
-            with held_lock(state, holder=holder, fence=fence) as lock:
+            with held_lock(state, holder=holder) as lock:
                 _go(_Run(draft, plans, signals, state, lock))
                 record = _written(draft.finished(now()), state)
         except LockHeldError as err:

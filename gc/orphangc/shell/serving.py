@@ -9,7 +9,6 @@ import signal
 import socket
 import tempfile
 import threading
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,14 +18,11 @@ import structlog
 import uvicorn
 
 from orphangc import __version__
-from orphangc.adapters.kubernetes_lease import LeaseElection
 from orphangc.errors import OrphanGcError, SettingsError
-from orphangc.shell.board import Board, Leading
+from orphangc.shell.board import Board
 from orphangc.shell.children import Children
-from orphangc.shell.clock import now
 from orphangc.shell.config import Configuration, HttpSettings
 from orphangc.shell.daemon import Daemon
-from orphangc.shell.fencing import IDENTITY_VARIABLE, lease_settings
 from orphangc.shell.loading import load_configuration, overriding
 from orphangc.shell.logs import configure_logs
 from orphangc.shell.metrics import Metrics
@@ -92,9 +88,7 @@ class _Service:
         self._failure: BaseException | None = None
         metrics = Metrics(configuration.storage_roots, __version__)
         self._board = Board(configuration, metrics)
-        self._children = children
         self._daemon = Daemon(self._board, children)
-        self._election = self._elected(configuration)
         self._server = uvicorn.Server(
             uvicorn.Config(
                 create_app(self._board, metrics.registry, configuration.http),
@@ -105,25 +99,6 @@ class _Service:
                 timeout_graceful_shutdown=_GOODBYE_SECONDS,
             )
         )
-
-    def _elected(self, configuration: Configuration) -> LeaseElection | None:
-        """Return who takes part in the election, if there is one."""
-        settings = configuration.leader_election
-        if not settings.enabled:
-            return None
-        identity = f"{socket.gethostname()}_{uuid.uuid4().hex[:12]}"
-        self._children.environment = {IDENTITY_VARIABLE: identity}
-        election = LeaseElection(
-            lease_settings(settings),
-            identity,
-            on_started=self._daemon.lead,
-            on_stopped=self._daemon.follow,
-            now=now,
-        )
-        self._board.leading = lambda: Leading(election.is_leader, election.leader)
-        self._board.alive = lambda: self._daemon.is_alive() and election.is_alive
-        self._board.metrics.set_leader(False)
-        return election
 
     def run(self, folder: Path) -> None:
         """Serve until a signal comes; a second one ends this process at once.
@@ -151,15 +126,9 @@ class _Service:
         host, port = self._listening.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         log.info("daemon.serving", address=f"http://{shown}:{port}", version=__version__)
-        if self._election is None:
-            self._daemon.lead()
-        else:
-            self._election.start()
         os.read(self._ending, 1)
         log.info("daemon.ending")
         self._daemon.stop()
-        if self._election is not None:  # only now: no run of ours goes on
-            self._election.stop()
         self._server.should_exit = True
         http.join()
         log.info("daemon.ended")

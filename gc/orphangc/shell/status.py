@@ -20,7 +20,7 @@ class RootStatus:
     Attributes:
         settings: As configured; show only ``model_dump(mode="json")``, which hides credentials.
         records: Newest first; of any process that shares the state location.
-        next_run_at: ``None`` while another replica leads, or while the daemon ends.
+        next_run_at: ``None`` while the daemon ends.
         running_since: A run of this daemon is going on.
 
     """
@@ -54,8 +54,6 @@ class Status:
         version: Of the tool.
         now: By this machine's clock.
         started_at: Of the daemon.
-        is_leader: ``None`` without leader election.
-        leader: Who leads, where that is known.
         not_ready: Why the daemon is not ready, ``None`` if it is.
         roots: In the order of the configuration.
 
@@ -64,8 +62,6 @@ class Status:
     version: str
     now: datetime
     started_at: datetime
-    is_leader: bool | None
-    leader: str | None
     not_ready: str | None
     roots: tuple[RootStatus, ...]
 

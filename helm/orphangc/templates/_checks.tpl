@@ -33,34 +33,17 @@
 
 {{- define "orphangc.check.kind" -}}
 {{- $config := include "orphangc.config" . | fromYaml -}}
-{{- $election := .Values.leaderElection.enabled -}}
-{{- if hasKey .Values.config "leader_election" -}}
-{{- fail "config.leader_election: set leaderElection instead, so that replicas, Roles and configuration agree." -}}
-{{- end -}}
 {{- range .Values.extraEnv -}}
 {{- if has .name (list "ORPHANGC_MODE" "ORPHANGC_STORAGE_ROOTS") -}}
 {{- fail (printf "extraEnv: %s would win over config.mode unseen. Set config.mode, config.storage_roots." .name) -}}
 {{- end -}}
 {{- end -}}
 {{- if include "orphangc.isDaemon" . -}}
-{{- $replicas := int .Values.deployment.replicas -}}
 {{- $host := dig "http" "host" "127.0.0.1" $config -}}
-{{- if and (gt $replicas 1) (not $election) -}}
-{{- fail (printf "deployment.replicas is %d: more than one daemon needs leaderElection.enabled." $replicas) -}}
-{{- end -}}
-{{- if and (ne .Values.deployment.strategy.type "Recreate") (not $election) -}}
-{{- fail (printf "deployment.strategy.type is %s: it would let two daemons run at once, which needs leaderElection.enabled." .Values.deployment.strategy.type) -}}
-{{- end -}}
-{{- if and (gt $replicas 1) .Values.persistence.enabled (not (has "ReadWriteMany" .Values.persistence.accessModes)) -}}
-{{- fail "persistence.accessModes: several replicas share the volume only with ReadWriteMany. Better set `state` to a URI." -}}
-{{- end -}}
 {{- if and (not .Values.existingConfigMap) (has $host (list "127.0.0.1" "localhost" "::1")) -}}
 {{- fail (printf "config.http.host is %s: neither probes nor Prometheus would reach the daemon. Leave it at 0.0.0.0, or :: with IPv6." $host) -}}
 {{- end -}}
 {{- else -}}
-{{- if $election -}}
-{{- fail "leaderElection is for kind: Deployment; a CronJob's runs are kept apart by the lock of each storage root." -}}
-{{- end -}}
 {{- $schedule := .Values.cronJob.schedule | default $config.schedule -}}
 {{- if not (or .Values.existingConfigMap (regexMatch "^([^ ]+ +){4}[^ ]+$" ($schedule | default "" | trim))) -}}
 {{- fail (printf "config.schedule is %q: a CronJob needs five cron fields." $schedule) -}}

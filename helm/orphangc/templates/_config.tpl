@@ -7,19 +7,7 @@
 {{- fail (printf "config: after tpl it is no YAML: %s" $config.Error) -}}
 {{- end -}}
 {{- $_ := set $config "plans" ($config.plans | default "/var/lib/orphangc/plans") -}}
-{{- if .Values.leaderElection.enabled -}}
-{{- $_ := set $config "leader_election" (include "orphangc.leaderElection" . | fromYaml) -}}
-{{- end -}}
 {{- toYaml $config -}}
-{{- end -}}
-
-{{- define "orphangc.leaderElection" -}}
-enabled: true
-namespace: {{ include "orphangc.namespace" . }}
-name: {{ include "orphangc.leaseName" . }}
-lease_duration: {{ .Values.leaderElection.leaseDuration }}
-renew_deadline: {{ .Values.leaderElection.renewDeadline }}
-retry_period: {{ .Values.leaderElection.retryPeriod }}
 {{- end -}}
 
 {{/* Whether runs ask Kubernetes which jobs are alive. */}}

@@ -74,15 +74,11 @@ annotations:
 {{- .Values.persistence.existingClaim | default (include "orphangc.fullname" .) -}}
 {{- end -}}
 
-{{- define "orphangc.leaseName" -}}
-{{- .Values.leaderElection.name | default (include "orphangc.fullname" .) -}}
-{{- end -}}
-
 {{- define "orphangc.isDaemon" -}}
 {{- if eq .Values.kind "Deployment" }}true{{ end -}}
 {{- end -}}
 
 {{/* Whether the pods speak to the Kubernetes API; only then do they get a token. */}}
 {{- define "orphangc.needsKubernetes" -}}
-{{- if or .Values.leaderElection.enabled (include "orphangc.discovers" .) }}true{{ end -}}
+{{- include "orphangc.discovers" . -}}
 {{- end -}}

@@ -48,50 +48,6 @@ DAEMON = (
         {pushed("build_info", version="1"): "1x100"},
         "1h",
     ),
-    Case(
-        "OrphangcMultipleLeaders",
-        "two replicas lead",
-        {scraped("leader"): "1x100", scraped("leader", pod=2): "0x5 1x100"},
-        "1h",
-        (
-            {
-                **HERE,
-                "description": (
-                    "2 replicas of orphangc believe that they lead; locks keep them off the same"
-                    " storage root."
-                ),
-            },
-        ),
-    ),
-    Case(
-        "OrphangcMultipleLeaders",
-        "one leads; what is pushed, group by group, is no replica",
-        {
-            scraped("leader"): "1x100",
-            scraped("leader", pod=2): "0x100",
-            pushed("leader"): "1x100",
-            series("orphangc_leader", job="orphangc", root="s3://other/root"): "1x100",
-        },
-        "1h",
-    ),
-    Case(
-        "OrphangcLeaderless",
-        "two replicas stand by",
-        {scraped("leader"): "1x5 0x100", scraped("leader", pod=2): "0x100"},
-        "1h",
-        (
-            {
-                **HERE,
-                "description": "No replica of orphangc has become the leader; no run is started.",
-            },
-        ),
-    ),
-    Case(
-        "OrphangcLeaderless",
-        "the lead has gone from one to the other",
-        {scraped("leader"): "1x5 0x100", scraped("leader", pod=2): "0x6 1x100"},
-        "1h",
-    ),
 )
 
 

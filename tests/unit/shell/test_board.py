@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from orphangc.core.run_record import RunResult, Totals, totals_after
-from orphangc.shell.board import Board, Leading
+from orphangc.shell.board import Board
 from orphangc.shell.config import Configuration, ScheduledRoot
 from orphangc.shell.metrics import Metrics
 from unit.shell.records import ROOT, T0, a_phase, a_record
@@ -88,12 +88,11 @@ def test_it_is_not_ready_where_no_root_can_be_reached_or_it_ends(board) -> None:
 
 
 def test_it_tells_what_the_others_tell_it(board) -> None:
-    """Who leads, when the next run is, whether the scheduler lives."""
-    board.leading = lambda: Leading(is_leader=False, leader="b")
+    """When the next run is, whether the scheduler lives."""
     board.next_run_of = lambda _: T0
     board.alive = lambda: True
     status = board.status()
-    assert (status.is_leader, status.leader, status.roots[0].next_run_at) == (False, "b", T0)
+    assert status.roots[0].next_run_at == T0
     assert board.is_alive()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -60,15 +59,12 @@ def test_defaults_do_nothing_but_report(load) -> None:
     assert (found.http.host, found.http.port) == ("127.0.0.1", 8080)
     assert (found.metrics.pushgateway, found.metrics.textfile) == (None, None)
     assert (found.log.format, found.log.level) == ("auto", "info")
-    assert not found.leader_election.enabled
-    assert found.leader_election.lease_duration == timedelta(seconds=15)
     (root,) = found.storage_roots
     assert (root.engine, root.work, root.closed_world) == ("auto", None, False)
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a key of a section": ({"http": {"prot": 1}}, "http.prot; did you mean port?"),
-    "a key of the election": ({"leader_election": {"enable": True}}, "leader_election.enable;"),
     "a key at the top": ({"schedules": "6h"}, "schedules; did you mean schedule?"),
     "a section that is none": ({"http": 7}, "http"),
     "a schedule": ({"schedule": "often"}, "schedule"),
@@ -198,6 +194,6 @@ def test_what_is_no_yaml_is_told_without_its_line(tmp_path) -> None:
 def test_what_wins_over_the_file_can_be_told(load, monkeypatch) -> None:
     """By name: values may be secret."""
     monkeypatch.setenv("ORPHANGC_MODE", "delete")
-    monkeypatch.setenv("ORPHANGC_LEADER_IDENTITY", "me")
+    monkeypatch.setenv("ORPHANGC_SOMETHING_ELSE", "me")
     load()
     assert overriding() == ["ORPHANGC_MODE"]

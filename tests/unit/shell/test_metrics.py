@@ -41,7 +41,6 @@ CONTRACT = {
     "orphangc_list_requests": {"root"},
     "orphangc_oldest_tombstone_timestamp_seconds": {"root"},
     "orphangc_grace_period_seconds": {"root"},
-    "orphangc_leader": set(),
     "orphangc_build_info": {"version"},
     "orphangc_run_interval_seconds": {"root"},
     "orphangc_halted": {"root"},
@@ -62,7 +61,7 @@ def kept(record: RunRecord, before: Totals) -> RunRecord:
 
 def value(of: Metrics, name: str, **labels: str) -> float | None:
     """Return the value of one series."""
-    build = {} if name in {"orphangc_leader", "orphangc_build_info"} else {"root": ROOT}
+    build = {} if name == "orphangc_build_info" else {"root": ROOT}
     return of.registry.get_sample_value(name, build | labels)
 
 
@@ -118,7 +117,7 @@ def test_every_series_is_there_from_the_start_and_no_other_comes() -> None:
         }
 
     assert set(series(before)) == set(series(after))
-    told = {"orphangc_grace_period_seconds", "orphangc_run_interval_seconds", "orphangc_leader"}
+    told = {"orphangc_grace_period_seconds", "orphangc_run_interval_seconds"}
     told.add("orphangc_build_info")
     assert {key[0] for key, each in series(before).items() if each} == told
 
@@ -201,13 +200,9 @@ def test_totals_of_two_lines_of_runs_merge_to_the_larger() -> None:
     assert totals_merged(merged, one) == merged
 
 
-def test_who_leads_is_told() -> None:
-    """1 where nobody is elected."""
-    of = metrics()
-    assert value(of, "orphangc_leader") == 1
-    of.set_leader(False)
-    assert value(of, "orphangc_leader") == 0
-    assert value(of, "orphangc_build_info", version="1.2.3") == 1
+def test_the_version_is_told() -> None:
+    """A dashboard shows an update that is under way."""
+    assert value(metrics(), "orphangc_build_info", version="1.2.3") == 1
 
 
 def test_a_push_leaves_out_what_no_run_has_told() -> None:

@@ -34,10 +34,6 @@ class Readiness(BaseModel):
     status: Literal["ready"] = Field(
         default="ready", description="Always this; anything else is 503."
     )
-    is_leader: bool | None = Field(
-        description="Whether this replica starts the runs; null without leader election."
-    )
-    leader: str | None = Field(description="Who does, where that is known.")
 
 
 def probes_of(source: StatusSource, registry: CollectorRegistry) -> APIRouter:
@@ -61,11 +57,11 @@ def probes_of(source: StatusSource, registry: CollectorRegistry) -> APIRouter:
         responses=responses(SERVICE_UNAVAILABLE="Not ready; the detail says why."),
     )
     async def readyz() -> Readiness:
-        """Tell whether runs will start when they are due; a replica that stands by is ready."""
+        """Tell whether runs will start when they are due."""
         status = source.status()
         if status.not_ready is not None:
             raise problem(HTTPStatus.SERVICE_UNAVAILABLE, status.not_ready)
-        return Readiness(is_leader=status.is_leader, leader=status.leader)
+        return Readiness()
 
     @router.get(
         "/metrics",

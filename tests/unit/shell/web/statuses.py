@@ -1,6 +1,6 @@
 """Statuses as a daemon has them, told as stories: fresh, well, in trouble, large."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -175,8 +175,6 @@ def a_status(*roots, **changes) -> Status:
         "version": "0.1.0",
         "now": NOW,
         "started_at": NOW - timedelta(days=9),
-        "is_leader": None,
-        "leader": None,
         "not_ready": None,
         "roots": roots or (a_root(a_record()),),
     }
@@ -273,7 +271,7 @@ def well(runs=40) -> Status:
         )
         before = a_record(number, jobs=jobs, swept=swept, tombstones=tombstones, before=before)
         records.insert(0, before)
-    return a_status(a_root(*records), is_leader=True, leader="orphangc-6d9c7b-x2x9z")
+    return a_status(a_root(*records))
 
 
 def troubled() -> Status:
@@ -394,18 +392,10 @@ def crowded(roots=5, jobs=4) -> Status:
     return a_status(*found)
 
 
-def standing_by() -> Status:
-    """Return a replica that another one leads."""
-    status = well(3)
-    roots = tuple(replace(root, next_run_at=None) for root in status.roots)
-    return replace(status, roots=roots, is_leader=False, leader="orphangc-6d9c7b-leader")
-
-
 STORIES = {
     "fresh": fresh,
     "reporting": reporting,
     "well": well,
     "troubled": troubled,
     "crowded": crowded,
-    "standing-by": standing_by,
 }

@@ -31,7 +31,6 @@ from unit.shell.web.statuses import (
     crowded,
     fresh,
     reporting,
-    standing_by,
     troubled,
     well,
     without_plan,
@@ -117,13 +116,6 @@ def test_every_trouble_is_listed_with_what_to_do_the_worst_first():
     todos = [words(each) for each in needs.all("p", **{"class": "todo"})]
     assert len(todos) == len(titles) == 8
     assert all(len(todo) > len("What to do: Nothing.") for todo in todos)
-
-
-def test_a_replica_that_stands_by_says_who_leads():
-    """Nobody wonders why it starts no run."""
-    text = words(seen(standing_by()))
-    assert "stands by; orphangc-6d9c7b-leader leads" in text
-    assert "started by another replica" in text
 
 
 def test_a_first_run_in_delete_mode_says_why_it_only_reported():
@@ -338,7 +330,7 @@ def test_hostile_names_and_messages_stay_text(text, tmp_path):
         plan_folder=str(tmp_path / "none"),
         tool_version=text,
     )
-    status = a_status(a_root(record), leader=text, is_leader=False, not_ready=text)
+    status = a_status(a_root(record), not_ready=text)
     plain = a_status(a_root(a_record(jobs=[a_job(), a_job("1" * 32)])))
     for path in ("/", f"/ui/runs/{record.run_id}", f"/ui/jobs/{ORDERS}"):
         page = parse(Client(status).get(path).text)
