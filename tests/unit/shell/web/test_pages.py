@@ -92,7 +92,6 @@ def test_all_is_well_is_said_as_such():
     assert words(page.all("h1")[0]) == "●All is well: nothing to do"
     text = words(page)
     assert "120.0 GB have been deleted so far" in text
-    assert "leads: it starts the runs" in text
 
 
 def test_what_the_last_sweep_deleted_is_no_longer_said_to_be_there():
