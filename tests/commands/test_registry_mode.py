@@ -15,7 +15,12 @@ import yaml
 from commands.helpers import AT_ONCE, DAY, Bed, Job, Planned, flink, now, outcomes, run
 from commands.stories import Story, tell, undeclared
 from exporters import Exporter
-from losses.hooks import after_the_cycle, after_the_listing
+from losses.hooks import (
+    after_the_cycle,
+    after_the_listing,
+    during_the_listing,
+    hidden_from_the_listing,
+)
 from orphangc.core.model import JobId, Mode
 from orphangc.core.snapshot import (
     EntryKind,
@@ -24,6 +29,7 @@ from orphangc.core.snapshot import (
     RegistrySnapshot,
     RetainedCheckpoint,
 )
+from orphangc.runs import cycle
 from rest_server import RestServer
 
 __all__ = ["undeclared"]
@@ -324,6 +330,89 @@ def test_a_registry_inside_the_storage_root_is_refused(mode) -> None:
     ran = run("plan", mode.bed.root, "--state", mode.bed.state, "--registry", inside)
     assert ran.code == 4
     assert "lies inside" in ran.err
+
+
+# ------------------------------------------------------ checkpoints faster than the listing
+
+
+@dataclass
+class Quick:
+    """A job that retains one checkpoint, and completes more than one during each listing."""
+
+    mode: Mode4
+    number: int = 8
+
+    def complete(self, *lost: Path) -> None:
+        """Complete a checkpoint with a new file, subsume the one before, and lose some files."""
+        story, exporter = self.mode.story, self.mode.exporter
+        old, self.number = self.number, self.number + 1
+        new = story.job.shared(age=timedelta(0))
+        story.job.checkpoint(self.number, *story.live[1:], new, age=timedelta(0))
+        shutil.rmtree(story.job.folder / f"chk-{old}")
+        for path in story.job.folder.glob("shared/*"):
+            if path in lost or (path not in {*story.live, *story.orphans, new}):
+                path.unlink()
+        entries = of_story(story, *story.live[1:], new).entries
+        retained = (RetainedCheckpoint(id=self.number, is_savepoint=False, path="x"),)
+        exporter.template = replace(exporter.template, entries=entries, retained=retained)
+        exporter.export()
+
+
+@pytest.fixture
+def quick(mode) -> Quick:
+    shutil.rmtree(mode.story.job.folder / "chk-7")
+    found = Quick(mode)
+    found.complete()
+    return found
+
+
+def collects(quick: Quick) -> bool:
+    """Lay tombstones and delete; return whether the orphans, and only they, have gone."""
+    story = quick.mode.story
+    with RestServer(flink(story.job, completed=8, max_concurrent=4)) as server:
+        options = (*AT_ONCE, "--flink-rest", server.url)
+        for _ in range(2):
+            plan = quick.mode.plan(*options)
+            assert (plan.refusal(story.job), plan.blocks(story.job)) == (None, [])
+            assert quick.mode.bed.sweep(plan, "--delete").code == 0
+    assert all(path.exists() for path in story.live[1:])
+    return not any(path.exists() for path in story.orphans)
+
+
+def test_a_job_whose_checkpoints_are_faster_than_the_listing_is_collected(
+    quick, monkeypatch
+) -> None:
+    """U8: with one retained checkpoint, none stands from the first scan to the second."""
+    during_the_listing(monkeypatch, quick.complete)
+    after_the_listing(monkeypatch, quick.complete)
+    assert collects(quick)
+
+
+def test_a_checkpoint_that_is_subsumed_after_the_second_scan_is_not_damaged(
+    quick, monkeypatch
+) -> None:
+    """U8: the newest one, looked for after its files had gone, names none of them."""
+    after_the_listing(monkeypatch, quick.complete)
+    marking = cycle.mark
+    monkeypatch.setattr(cycle, "mark", lambda *seen: (quick.complete(), marking(*seen))[1])
+    assert quick.mode.plan().refusal(quick.mode.story.job) is None
+
+
+def test_a_damaged_checkpoint_refuses_also_where_none_stays(quick, monkeypatch) -> None:
+    """R8: each new one names the file that has gone."""
+    lost = quick.mode.story.live[1]
+    after_the_listing(monkeypatch, lambda: quick.complete(lost))
+    quick.complete(lost)
+    plan = quick.mode.plan()
+    assert plan.refusal(quick.mode.story.job) == "damaged_latest_root"
+    assert lost.name in plan.job(quick.mode.story.job)["refused"]["message"]
+
+
+def test_a_truncated_listing_refuses_also_where_no_checkpoint_stays(quick, monkeypatch) -> None:
+    """R8: a file that is there, and has been all the time, is not listed."""
+    after_the_listing(monkeypatch, quick.complete)
+    hidden_from_the_listing(monkeypatch, quick.mode.story.live[1].name)
+    assert quick.mode.plan().refusal(quick.mode.story.job) == "damaged_latest_root"
 
 
 # --------------------------------------------------------------------------- contradictions

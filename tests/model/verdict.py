@@ -357,7 +357,8 @@ def _survey(index: int, seen: Seen, rules: Rules) -> Survey:
     job = seen.jobs[index]
     times = [instant for file, instant in seen.listing if file[0] == index]
     times += [root.at for root in job.roots]
-    settled = [root for root in job.roots if root.number in job.ids_before]
+    standing = {*job.ids_before} & {*job.ids_after}
+    settled = [root for root in job.roots if root.number in standing]
     latest = max(settled, key=lambda root: root.number, default=None)
     listed = {file for file, _ in seen.listing}
     named = latest.files if latest is not None and rules.sees_missing else ()

@@ -225,9 +225,21 @@ class JobEvidence:
 
     @property
     def latest(self) -> Root | None:
-        """Return the newest of its own roots that the first listing showed already."""
-        settled = [root for root in self.own_roots if root.checkpoint_id in self.ids_before]
-        return max(settled, key=lambda root: root.checkpoint_id, default=None)
+        """Return the newest of its own checkpoints that stood all the time.
+
+        Where none did, the newest one that the second listing showed, if not even that the first.
+        """
+        for ids in (self.ids_before & self.ids_after, self.ids_after, self.ids_before):
+            settled = [root for root in self.own_roots if root.checkpoint_id in ids]
+            if settled:
+                return max(settled, key=lambda root: root.checkpoint_id)
+        return None
+
+    @property
+    def has_standing_latest(self) -> bool:
+        """Return whether ``latest`` stood before, during and after the listing."""
+        standing = self.ids_before & self.ids_after
+        return self.latest is not None and self.latest.checkpoint_id in standing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,30 +7,41 @@ or on its way out: Flink deletes what only a subsumed checkpoint needed before i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from datetime import timedelta
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime, timedelta
 
 import numpy as np
 import numpy.typing as npt
 
-from orphangc.core.evidence import Root
+from orphangc.core.evidence import JobEvidence, Root, UnreadableRoot
 from orphangc.core.inventory import Inventory
 from orphangc.core.live import UuidSet
 from orphangc.core.model import ObjectKey, StoredObject
-from orphangc.core.names import METADATA_NAME
+from orphangc.core.names import METADATA_NAME, place_of_folder
 from orphangc.core.uris import Location
 from orphangc.core.uuids import texts_of
 from orphangc.errors import RefusedError
 from orphangc.ports import Inventoried, Storage
 from orphangc.runs.missing import Missing
 
-__all__ = ["confirmed", "inventory_of", "missing_of_lasting"]
+__all__ = [
+    "ReadsCheckpoint",
+    "confirmed",
+    "inventory_of",
+    "lacked_by_newest",
+    "missing_of_lasting",
+]
+
+ReadsCheckpoint = Callable[[str, StoredObject], Root | UnreadableRoot | None]
+"""Reads the ``_metadata`` that was listed in a folder; ``None`` if it has gone."""
 
 _SETTLED = timedelta(hours=24)
 """What was stored so long before an inventory was begun is in it: the rest may be or not, for an
 inventory is no snapshot."""
 
 _AT_ONCE = 1000
+_TRIES = 3
+"""Looks at a job directory in which every checkpoint goes before it is read."""
 
 
 def inventory_of(storage: Storage) -> Inventory | None:
@@ -90,6 +101,85 @@ def missing_of_lasting(
         if stored is None
     }
     return missing.of([root for root in lacking if keys[root.folder] not in gone], base)
+
+
+def lacked_by_newest(
+    lacking: Sequence[str],
+    job: JobEvidence,
+    storage: Storage,
+    read: ReadsCheckpoint,
+    *,
+    began: datetime,
+) -> list[str]:
+    """Return what is really missing, where no checkpoint stood before and after the listing.
+
+    A file that ``latest`` names and the listing lacks may be younger than the listing, or Flink
+    has deleted it since, with the checkpoint. It is missing if the storage lacks it, and the
+    newest checkpoint, looked for after that, names it: no checkpoint completes with a file that
+    Flink has deleted. And if the storage has it, and has had it since before the listing, then
+    the listing is not whole.
+
+    Args:
+        lacking: Keys of the storage root that ``latest`` names and the listing lacks.
+        job: Whose.
+        storage: That was listed.
+        read: Reads the ``_metadata`` of a folder; ``None`` if it has gone.
+        began: When the cycle began, by the store's clock, less its slack.
+
+    """
+    stored = [
+        each
+        for start in range(0, len(lacking), _AT_ONCE)
+        for each in storage.stat([ObjectKey(key) for key in lacking[start : start + _AT_ONCE]])
+    ]
+    absent = {key for key, each in zip(lacking, stored, strict=True) if each is None}
+    unlisted = [
+        each.key
+        for each in stored
+        if each is not None and (each.modified_at is None or each.modified_at < began)
+    ]
+    named = absent and _keys_of(_newest_checkpoint(job, storage, read), storage.location, absent)
+    return sorted({*unlisted, *named})
+
+
+def _keys_of(newest: Root | None, base: Location, absent: Collection[str]) -> set[str]:
+    """Return which of some keys a checkpoint names; all, if no checkpoint can be read."""
+    if newest is None:
+        return set(absent)
+    wanted = {key.rpartition("/")[0] for key in absent}
+    places = {base.key_of(folder): names for folder, names in newest.files.items()}
+    return {
+        key
+        for folder in wanted & places.keys()
+        for key in absent
+        if key.rpartition("/")[0] == folder and key.rpartition("/")[2] in places[folder]
+    }
+
+
+def _newest_checkpoint(
+    job: JobEvidence,
+    storage: Storage,
+    read: ReadsCheckpoint,
+) -> Root | None:
+    """Return a job's newest checkpoint as it is now, ``None`` if none can be read."""
+    base = storage.location
+    folders = [key for each in job.directories if (key := base.key_of(each)) is not None]
+    for _ in range(_TRIES):
+        chosen = [
+            (place.checkpoint_id, f"{folder}/{name}".lstrip("/"))
+            for folder in folders
+            for name in storage.folder(folder).folders
+            if (place := place_of_folder(f"{folder}/{name}".lstrip("/"), base.name)).checkpoint_id
+            is not None
+        ]
+        for _, folder in sorted(chosen, reverse=True):
+            listed = storage.stat([ObjectKey(f"{folder}/{METADATA_NAME}")])[0]
+            found = None if listed is None else read(folder, listed)
+            if isinstance(found, UnreadableRoot):
+                return None
+            if found is not None:
+                return found
+    return None
 
 
 def _are_absent(

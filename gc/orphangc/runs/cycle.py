@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from orphangc.core.bounds import NEVER, Bound, BoundName, JobBounds, job_bounds
 from orphangc.core.evidence import CycleEvidence, JobEvidence, JobState, mode_of
@@ -18,7 +19,7 @@ from orphangc.core.tombstones import Tombstones
 from orphangc.core.uris import Location
 from orphangc.errors import RefusedError
 from orphangc.ports import VerdictSink
-from orphangc.runs.confirming import confirmed, inventory_of
+from orphangc.runs.confirming import ReadsCheckpoint, confirmed, inventory_of, lacked_by_newest
 from orphangc.runs.feeding import with_feeds
 from orphangc.runs.mark import Mark, cycle_evidence, mark, with_surveys
 from orphangc.runs.missing import expected_of, missing_of, missing_outside, wanted_of
@@ -80,7 +81,14 @@ def run_cycle(
     seen = observe(outside, settings, reader)
     bases = [base.location for base in outside.bases]
     marked = mark(seen, settings, bases)
-    look = _look(outside, marked, tombstones, is_resumed=seen.listed.is_resumed)
+    look = _look(
+        outside,
+        marked,
+        tombstones,
+        is_resumed=seen.listed.is_resumed,
+        read=partial(reader.read, outside.storage),
+        began=(seen.time.now or seen.time.local) - settings.clock_skew,
+    )
     surveyed = look.surveyed
     if not (surveyed.jobs or marked.owners.keys or marked.roots or seen.unreadable):
         raise RefusedError(
@@ -131,8 +139,26 @@ def run_cycle(
     return Cycle(plan, views, marked, evidence, jobs, judged, decided.sinks, sustaining)
 
 
-def _look(outside: Outside, marked: Mark, tombstones: Tombstones, *, is_resumed: bool) -> Looked:
-    """Return what the listing shows; what lies at or below a pin joins the live set."""
+def _look(
+    outside: Outside,
+    marked: Mark,
+    tombstones: Tombstones,
+    *,
+    is_resumed: bool,
+    read: ReadsCheckpoint,
+    began: datetime,
+) -> Looked:
+    """Return what the listing shows; what lies at or below a pin joins the live set.
+
+    Args:
+        outside: What the cycle asks.
+        marked: What is live.
+        tombstones: Of earlier runs.
+        is_resumed: Whether a part of the listing is older than this cycle.
+        read: Reads a checkpoint of the storage root as it is now.
+        began: What was stored before, the listing must show.
+
+    """
     base, engine, progress = outside.storage.location, outside.engine, outside.progress
     pins = tuple(key for pin in marked.pinned if (key := _pinned_key(pin, base)) is not None)
     if pins:
@@ -155,6 +181,8 @@ def _look(outside: Outside, marked: Mark, tombstones: Tombstones, *, is_resumed:
     for job in marked.jobs.values():
         if job.latest is not None:
             lacking = missing.of([job.latest], base)
+            if lacking and not job.has_standing_latest:
+                lacking = lacked_by_newest(lacking, job, outside.storage, read, began=began)
             lacking += missing_outside(job, surveyed, outside.bases)
             surveyed.job(job.key).missing_of_latest = lacking[:_FEW]
     return Looked(surveyed, missing)

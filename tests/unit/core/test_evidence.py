@@ -40,8 +40,21 @@ def test_an_exporter_that_has_told_nothing_yet_is_a_registry_all_the_same() -> N
     assert mode_of(a_job(snapshots=(derived,))) is Mode.DERIVED
 
 
-def test_the_latest_root_is_one_that_the_first_listing_showed() -> None:
-    """A checkpoint that completed since may have files that no listing has shown yet."""
+@pytest.mark.parametrize(
+    ("before", "after", "latest"),
+    [
+        ({42, 43}, {42, 43}, 43),
+        ({42, 43}, {42, 43, 44}, 43),
+        ({42, 43}, {42, 44}, 42),
+        ({42}, {43, 44}, 44),
+        (set(), {43, 44}, 44),
+        ({42, 43}, set(), 43),
+        (set(), set(), None),
+    ],
+)
+def test_the_latest_checkpoint_is_the_newest_that_stood_all_the_time(before, after, latest) -> None:
+    """Others may have files that no listing has shown yet, or be on their way out."""
     roots = (a_root(42), a_root(44), a_root(43))
-    assert a_job(own_roots=roots).latest == roots[2]
-    assert a_job(own_roots=roots, ids_before=frozenset()).latest is None
+    job = a_job(own_roots=roots, ids_before=frozenset(before), ids_after=frozenset(after))
+    assert (job.latest and job.latest.checkpoint_id) == latest
+    assert job.has_standing_latest == (latest in before & after)
