@@ -115,11 +115,10 @@ class Budgets:
         self.budgets = budgets
         self.factor = factor
 
-    @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Add the marker ``live``; deselect classes."""
+        """Add the marker ``live``, after folders have added theirs; deselect classes."""
         for item in items:
             if any(item.get_closest_marker(name) for name in LIVE):
                 item.add_marker(pytest.mark.live)

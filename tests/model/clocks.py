@@ -75,24 +75,24 @@ TICKING = [
 
 TICKING_LONG = [
     ticking(
-        "nightly: clocks: registry by time, all differ, and tick on", with_slack(BY_TIME), ticks=2
+        "large: clocks: registry by time, all differ, and tick on", with_slack(BY_TIME), ticks=2
     ),
     ticking(
-        "nightly: clocks: registry by time, every pair of clocks",
+        "large: clocks: registry by time, every pair of clocks",
         with_slack(BY_TIME),
         clocks=EVERY_PAIR,
     ),
     ticking(
-        "nightly: clocks: registry in full, all differ",
+        "large: clocks: registry in full, all differ",
         with_slack(IN_FULL),
         ticks=2,
         scope=ONE_BY_ONE,
     ),
     ticking(
-        "nightly: clocks: the store tells a wrong time", with_slack(BY_TIME), clocks=BOTH_WRONG
+        "large: clocks: the store tells a wrong time", with_slack(BY_TIME), clocks=BOTH_WRONG
     ),
 ]
-"""The same with ``HYPOTHESIS_PROFILE=nightly``."""
+"""The same, of the class ``nightly``."""
 
 BOTH_ARE_PENDING = ("A: trigger 1", "A: trigger 2")
 

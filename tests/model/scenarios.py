@@ -295,36 +295,36 @@ MUTANTS = {
 
 LARGE = [
     Scenario(
-        name="nightly: slow listings, deaths, aborts, late uploads",
+        name="large: slow listings, deaths, aborts, late uploads",
         scope=Scope(changes=1, deaths=1, aborts=1, has_late=True),
         conduct=SLOWLY,
     ),
     *(
         Scenario(
-            name=f"nightly: Flink {version.value}, three retained",
+            name=f"large: Flink {version.value}, three retained",
             scope=Scope(version=version, checkpoints=4, retained=3, changes=1),
             conduct=AT_ONCE,
         )
         for version in Version
     ),
     Scenario(
-        name="nightly: registry by ids, two at once, four checkpoints",
+        name="large: registry by ids, two at once, four checkpoints",
         scope=Scope(checkpoints=4, concurrent=2),
         conduct=BY_IDS,
         is_timeless=True,
     ),
     Scenario(
-        name="nightly: registry by ids, four at once",
+        name="large: registry by ids, four at once",
         scope=Scope(checkpoints=4, concurrent=4),
         conduct=BY_IDS,
         is_timeless=True,
         history=SECTION_2_4,
     ),
     Scenario(
-        name="nightly: registry by time, section 2.4",
+        name="large: registry by time, section 2.4",
         scope=Scope(checkpoints=4, concurrent=2, aborts=1),
         conduct=BY_TIME,
         history=SECTION_2_4,
     ),
 ]
-"""With ``HYPOTHESIS_PROFILE=nightly``."""
+"""Of the class ``nightly``."""
