@@ -54,6 +54,7 @@ def test_a_sweep_killed_before_any_step_of_its_deletions_is_finished_by_the_next
     assert {end["runs"] for end in found["ends"]} == {1}
 
 
+@pytest.mark.ci
 def test_a_sweep_killed_before_any_step_of_its_tombstones_is_finished_by_the_next(tmp_path) -> None:
     """The tombstones are all there or none is; nothing is deleted without a quarantine."""
     found = crashed_everywhere("tombstone", tmp_path)
@@ -62,6 +63,7 @@ def test_a_sweep_killed_before_any_step_of_its_tombstones_is_finished_by_the_nex
     assert {end["runs"] for end in found["ends"]} == {1, 2}
 
 
+@pytest.mark.ci
 def test_a_plan_killed_before_any_step_leaves_nothing_that_could_be_swept(tmp_path) -> None:
     """And the next one finds the storage as it was."""
     found = crashed_everywhere("plan", tmp_path)

@@ -99,17 +99,21 @@ def check(bucket: Bucket, plan: Planned, swept: Ran) -> Counter:
     return Counter(outcomes.values())
 
 
+ALL = "everything"
 FAULTS = {
     "requests refused": {"slowdown": 0.1},
     "requests failing": {"internal": 0.1},
     "answers lost": {"lost": 0.1},
     "keys failing": {"key_errors": 0.03},
     "keys refused": {"key_errors": 0.03, "key_error_code": "SlowDown"},
-    "everything": {"slowdown": 0.05, "internal": 0.05, "lost": 0.05, "key_errors": 0.01},
+    ALL: {"slowdown": 0.05, "internal": 0.05, "lost": 0.05, "key_errors": 0.01},
 }
 
 
-@pytest.mark.parametrize("faults", FAULTS)
+@pytest.mark.parametrize(
+    "faults",
+    [*(pytest.param(each, marks=pytest.mark.ci) for each in FAULTS if each != ALL), ALL],
+)
 def test_a_sweep_of_a_store_that_misbehaves_deletes_all_and_tells_the_truth(bucket, faults) -> None:
     """Every orphan is gone in the end, by us, and is told of as done."""
     plan = bucket.plan()
@@ -145,6 +149,7 @@ def test_a_store_that_only_refuses_is_given_up_and_nothing_has_failed(bucket, mo
     assert run("sweep", plan.path, "--delete").code == 0
 
 
+@pytest.mark.ci
 def test_a_quota_is_kept_to_by_the_rate_that_the_operator_gives(bucket) -> None:
     """``--delete-rate`` counts at the sweep too; nothing is refused."""
     plan = bucket.plan()
@@ -157,7 +162,7 @@ def test_a_quota_is_kept_to_by_the_rate_that_the_operator_gives(bucket) -> None:
     assert took > 5_000 / 1_500 - 1
 
 
-@pytest.mark.parametrize("deleted", [500, 2_500])
+@pytest.mark.parametrize("deleted", [500, pytest.param(2_500, marks=pytest.mark.ci)])
 def test_a_sweep_that_is_killed_is_finished_by_the_next(bucket, deleted) -> None:
     """SIGKILL in the middle: what it deleted is gone, the rest is done, each key told of once."""
     plan = bucket.plan()

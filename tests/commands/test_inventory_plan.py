@@ -240,6 +240,7 @@ def test_an_object_that_was_replaced_since_the_inventory_stays(inventoried: Inve
     assert other not in found
 
 
+@pytest.mark.ci
 def test_a_folder_in_shared_that_is_younger_than_the_inventory_stops_the_sweep(
     inventoried: Inventoried,
 ) -> None:

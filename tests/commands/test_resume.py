@@ -65,7 +65,10 @@ def events(ran: Ran) -> dict[str, dict]:
     return {line["event"]: line for line in lines}
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGKILL, -9), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.ci)],
+)
 def test_a_plan_that_was_killed_goes_on_and_comes_to_the_same(  # noqa: PLR0917 - fixtures
     s3, plan, tmp_path, number, code
 ) -> None:
@@ -88,6 +91,7 @@ def test_a_plan_that_was_killed_goes_on_and_comes_to_the_same(  # noqa: PLR0917 
         assert document[name] == expected[name]
 
 
+@pytest.mark.ci
 def test_a_listing_of_another_storage_is_not_gone_on_with(s3, plan, tmp_path, monkeypatch) -> None:
     """The same URI on another endpoint is another bucket."""
     out = tmp_path / "plan"
@@ -100,6 +104,7 @@ def test_a_listing_of_another_storage_is_not_gone_on_with(s3, plan, tmp_path, mo
     assert len(verdicts(out)) == json.loads((out / "plan.json").read_text())["objects_listed"]
 
 
+@pytest.mark.ci
 def test_what_an_interrupted_plan_left_is_nothing_to_sweep(s3, plan, tmp_path) -> None:
     """There is no plan yet."""
     out = tmp_path / "plan"

@@ -11,6 +11,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from commands.helpers import Bed
 from commands.scheduled import (
     Configured,
@@ -108,6 +110,7 @@ def test_sigterm_ends_the_daemon_and_its_run_in_order(story, tmp_path) -> None:
     assert not any(path.exists() for path in story.orphans)
 
 
+@pytest.mark.ci
 def test_of_two_daemons_and_a_run_one_works(story, tmp_path) -> None:
     """The others say who holds the lock; nothing is done twice."""
     config = twice_run(Configured.of(story, **ROUTINE))
@@ -133,6 +136,7 @@ def test_of_two_daemons_and_a_run_one_works(story, tmp_path) -> None:
     assert not any(path.exists() for path in story.orphans)
 
 
+@pytest.mark.ci
 def test_after_a_kill_the_next_one_takes_over(story, tmp_path) -> None:
     """Daemon and run are killed in the middle of a deletion; nothing is lost, or done twice."""
     config = twice_run(Configured.of(story, **ROUTINE))
@@ -170,6 +174,7 @@ def test_a_run_does_not_outlive_its_daemon(story, tmp_path) -> None:
     assert not is_locked(story)
 
 
+@pytest.mark.ci
 def test_a_run_that_is_killed_is_a_record_and_stops_nothing(story, tmp_path) -> None:
     """As by the kernel, for its memory: the daemon writes the record in its place."""
     other = Bed(tmp_path / "other")
@@ -196,6 +201,7 @@ def test_a_run_that_is_killed_is_a_record_and_stops_nothing(story, tmp_path) -> 
     assert record["totals"]["runs"]["plan/interrupted"] == 1
 
 
+@pytest.mark.ci
 def test_a_second_signal_ends_the_daemon_at_once(story, tmp_path) -> None:
     """Its run ends in order all the same, and nothing private is left in the temporary folder."""
     config = twice_run(Configured.of(story, **ROUTINE))

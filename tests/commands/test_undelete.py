@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from commands.helpers import contents, outcomes, run
 from commands.stories import bed, story
 from commands.stories_on_s3 import S3Story, on_s3, s3_server
@@ -43,6 +45,7 @@ def test_deleted_objects_come_back_from_a_versioned_bucket(on_s3: S3Story) -> No
     assert on_s3.contents() == before
 
 
+@pytest.mark.ci
 def test_an_object_that_was_written_anew_stays_as_it_is(on_s3: S3Story) -> None:
     """Only the sweep's own delete markers are removed, however often."""
     on_s3.sweep(on_s3.plan(), "--delete")
@@ -65,6 +68,7 @@ main()
 """
 
 
+@pytest.mark.ci
 def test_what_a_run_deleted_before_it_died_is_gone_and_comes_back_too(on_s3: S3Story) -> None:
     """Its journal alone knows the delete markers; nothing is told of as done twice."""
     before = on_s3.contents()

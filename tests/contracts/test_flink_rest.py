@@ -395,7 +395,10 @@ def test_the_longer_cache_counts() -> None:
 
 
 @pytest.mark.flink
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    "version",
+    [*VERSIONS[:1], *(pytest.param(each, marks=pytest.mark.ci) for each in VERSIONS[1:])],
+)
 def test_a_living_flink_is_read(version: str, tmp_path: Path) -> None:
     """A killed TaskManager leaves the incarnation alone; an ended job says so; a new JobManager
     knows nothing of either, and absence is all that it tells.
@@ -430,6 +433,7 @@ def test_a_living_flink_is_read(version: str, tmp_path: Path) -> None:
         assert rest.observe().jobs == {}
 
 
+@pytest.mark.ci
 @pytest.mark.flink
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_living_job_that_never_checkpoints_is_read(

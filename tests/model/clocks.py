@@ -88,9 +88,7 @@ TICKING_LONG = [
         ticks=2,
         scope=ONE_BY_ONE,
     ),
-    ticking(
-        "large: clocks: the store tells a wrong time", with_slack(BY_TIME), clocks=BOTH_WRONG
-    ),
+    ticking("large: clocks: the store tells a wrong time", with_slack(BY_TIME), clocks=BOTH_WRONG),
 ]
 """The same, of the class ``nightly``."""
 

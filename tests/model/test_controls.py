@@ -7,6 +7,9 @@ import pytest
 from model.clocks import UNSLACKED
 from model.scenarios import FOUND, MUTANTS
 
+LARGER = {"does not ask REST again"}
+"""Of several seconds: of the class ``ci``."""
+
 
 @pytest.mark.parametrize("name", FOUND, ids=str)
 def test_a_loss_is_found_without(name, tell) -> None:
@@ -17,7 +20,11 @@ def test_a_loss_is_found_without(name, tell) -> None:
     print(explored.story())
 
 
-@pytest.mark.parametrize("name", MUTANTS, ids=str)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.ci] if name in LARGER else []) for name in MUTANTS],
+    ids=str,
+)
 def test_a_loss_is_found_by_a_collector_that(name, tell) -> None:
     """More ways to weaken a collector, beyond the list."""
     explored = MUTANTS[name].explore()

@@ -7,8 +7,17 @@ import pytest
 from model.clocks import TICKING, TICKING_LONG
 from model.scenarios import ANSWERED, LARGE, MENDED, SAFE
 
+LARGER = {
+    "clocks: registry by time, all differ",
+    "tombstones: two collectors that crash",
+    "derived: slow listings, deaths",
+}
+"""Of several seconds each: of the class ``ci``."""
 EXPLORED = [
-    *(pytest.param(each, id=each.name) for each in (*SAFE, *ANSWERED, *MENDED, *TICKING)),
+    *(
+        pytest.param(each, id=each.name, marks=[pytest.mark.ci] if each.name in LARGER else [])
+        for each in (*SAFE, *ANSWERED, *MENDED, *TICKING)
+    ),
     *(
         pytest.param(each, id=each.name, marks=pytest.mark.nightly)
         for each in (*LARGE, *TICKING_LONG)
@@ -22,3 +31,8 @@ def test_no_way_leads_to_a_loss(scenario, tell) -> None:
     explored = scenario.explore()
     tell(scenario.name, explored)
     assert explored.wrong is None, explored.story()
+
+
+def test_what_is_larger_is_explored_by_that_name() -> None:
+    """A name that changes leaves no scenario in the wrong class."""
+    assert {each.name for each in (*SAFE, *ANSWERED, *MENDED, *TICKING)} >= LARGER

@@ -131,7 +131,10 @@ def sample(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Se
     [
         Scenario(name="derived", scope=Scope(checkpoints=2, deaths=1), conduct=SLOWLY),
         Scenario(name="registry", scope=Scope(checkpoints=2), conduct=IN_FULL),
-        ticking("clocks", with_slack(IN_FULL), clocks=((SIGMA, -SIGMA),), scope=ONE_BY_ONE),
+        pytest.param(
+            ticking("clocks", with_slack(IN_FULL), clocks=((SIGMA, -SIGMA),), scope=ONE_BY_ONE),
+            marks=pytest.mark.ci,
+        ),
         claimed(BOTH_ASKED, Mode.CLAIM, 3),
         claimed(replace(SLOWLY, asked=(0,)), Mode.CLAIM, 4, name="CLAIM, not asked for"),
     ],

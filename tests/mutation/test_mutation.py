@@ -94,6 +94,7 @@ def test_a_survivor_is_explained_by_its_very_change_alone() -> None:
     assert unexplained(found, known) == found[1:]
 
 
+@pytest.mark.ci
 @pytest.mark.timeout(600)
 def test_living_mutants_are_found_and_dead_ones_are_dead(tmp_path: Path) -> None:
     lay_out(tmp_path, [TESTED, UNTESTED], [KILLS])

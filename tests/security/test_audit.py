@@ -20,6 +20,7 @@ def audit():
     return module
 
 
+@pytest.mark.ci
 def test_every_dependency_is_pinned_and_may_be_shipped(audit) -> None:
     """Those of this environment, as they are installed."""
     assert list(audit.problems()) == []

@@ -20,6 +20,7 @@ __all__ = ["own_surroundings"]
 FIXTURES = ("1.15.4/changelog", "2.3.0/restore-claim")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark everything here."""
     for item in items:

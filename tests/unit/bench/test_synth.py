@@ -98,6 +98,7 @@ def byte_order(keys: list[str]) -> list[str]:
     return sorted(keys, key=str.encode)
 
 
+@pytest.mark.ci
 def test_a_stock_client_sees_every_key_once_in_order(rig):
     """Benchmarks compare counts: a key too many or too few would be taken for a fault of ours."""
     assert len(rig.keys) == KEYS

@@ -178,6 +178,7 @@ def test_a_generation_that_vanishes_is_damaged(state: RootState, monkeypatch) ->
         state.tombstones()
 
 
+@pytest.mark.ci
 def test_a_hundred_thousand_tombstones_take_seconds(tmp_path) -> None:
     """The largest buckets leak that many; a sweep reads them once and writes them once."""
     state = RootState(PLACES["local"](tmp_path).files, BASE)
