@@ -221,7 +221,8 @@ def test_refused_is_no_longer_4_where_another_root_lost_something(story, tmp_pat
     """Exit 4 promises that nothing was deleted."""
     config = Configured.of(story, settings_of(story), other_root(tmp_path))
     assert [config.run().code for _ in range(2)] == [0, 0]
-    (tmp_path / "other" / "checkpoints" / f"{2:032x}" / "chk-8" / "_metadata").write_bytes(b"?")
+    checkpoints = tmp_path / "other" / "checkpoints"
+    (checkpoints / f"{2:032x}").rename(checkpoints / "orders")
     ran = config.run()
     assert [each["result"] for each in ran.json] == ["done", "refused"]
     assert swept(ran.json[0]) == {"delete/done": 2}

@@ -30,7 +30,7 @@ from orphangc.flink.references import read_references
 from orphangc.ports import DeletionStatus
 from orphangc.runs import cycle, lock, mark, observe, permission, recheck, roots, sweep
 from orphangc.runs.state import RootState
-from orphangc.shell import sweeping
+from orphangc.shell import compose, sweeping
 
 _Patch = pytest.MonkeyPatch
 _Removal = Callable[[_Patch], None]
@@ -92,6 +92,11 @@ def _pins_and_snapshots(patch: _Patch) -> None:
     """Let only roots count (R4, R14)."""
     live_set = mark._live_set
     patch.setattr(mark, "_live_set", lambda observation, _: live_set(observation, ()))
+
+
+def _siblings(patch: _Patch) -> None:
+    """Search no other storage root (R4)."""
+    patch.setattr(compose, "_siblings_of", lambda _: [])
 
 
 def _reported_roots(patch: _Patch) -> None:
@@ -276,6 +281,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _other_jobs_roots,
         _every_root,
         _pins_and_snapshots,
+        _siblings,
         _reported_roots,
         _reading_anew,
         _looking_again,

@@ -61,6 +61,7 @@ class World:
             root="s3://b/ck",
             state="s3://state/x",
             extra_roots=("s3://b/other", "s3://b/savepoints"),
+            empty_roots=("s3://b/other", "s3://b/savepoints"),
             grace_period=f"{10 * slack}s",
             quarantine_period=f"{slack}s",
             clock_skew=f"{slack}s",

@@ -251,6 +251,7 @@ def _evidence(places: Places, rest: str) -> dict[str, Any]:
     return {
         "flink_rest": [rest],
         "extra_roots": [str(places.savepoints)],
+        "empty_roots": [str(places.savepoints)],
         "ended_job": places.ended,
         "registry": [str(places.registry)] if places.registry.is_dir() else [],
     }

@@ -46,6 +46,8 @@ def plan_options(storage: Storage, style: str) -> list[str]:
     if style == "checkpoints":
         extra = [tree / name for name in ("savepoints", "dstl") if (tree / name).is_dir()]
         options += [part for place in extra for part in ("--extra-roots", str(place))]
+        empty = [place for place in extra if not any(place.rglob("_metadata"))]
+        options += [part for place in empty for part in ("--empty-root", str(place))]
     return [*options, *NO_MARGINS, "--state", str(tree.parent / "state")]
 
 

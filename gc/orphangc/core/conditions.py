@@ -28,6 +28,27 @@ def _closed_world(_: JobEvidence, cycle: CycleEvidence) -> str | None:
     return "nobody stated that the given roots are all there is (--closed-world)"
 
 
+def _place_unreachable(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R4: a job of another storage root may need files here, and its checkpoints are unknown."""
+    for place, reason in cycle.unreached_places.items():
+        return (
+            f"{place} holds another storage root's checkpoints and cannot be searched: {reason};"
+            f" if it is gone for good, state it with --empty-root {place}"
+        )
+    return None
+
+
+def _place_without_checkpoints(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R3a: an unmounted folder, a mistyped prefix and a text file all look searched and empty."""
+    if not cycle.empty_places:
+        return None
+    first = cycle.empty_places[0]
+    return (
+        f"no checkpoint was found in {some(cycle.empty_places)}, so it does not count as searched:"
+        f" is it mounted and spelled right? If it is empty, state it with --empty-root {first}"
+    )
+
+
 def _job_state_unknown(job: JobEvidence, _: CycleEvidence) -> str | None:
     """R13: a job that nobody has seen may be suspended, and alive."""
     if job.state is not JobState.UNKNOWN or mode_of(job) is Mode.REGISTRY:
@@ -121,6 +142,8 @@ def _halted(_: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 CONDITIONS: Mapping[Condition, Check] = {
     Condition.CLOSED_WORLD: _closed_world,
+    Condition.PLACE_UNREACHABLE: _place_unreachable,
+    Condition.PLACE_WITHOUT_CHECKPOINTS: _place_without_checkpoints,
     Condition.JOB_STATE_UNKNOWN: _job_state_unknown,
     Condition.HELD_BY_HA: _held_by_ha,
     Condition.GATE_NOT_SEEN: _gate_not_seen,

@@ -259,6 +259,9 @@ class CycleEvidence:
         looked_until: When the cycle had looked at everything, by the clock of ``now``; ``None``
             if it took no time.
         is_registry_mode: A running job's registry was exported, so each living job must have one.
+        empty_places: Extra roots and other storage roots that were searched and hold no
+            checkpoint, though the operator does not say that they are empty.
+        unreached_places: Reason by place for other storage roots that could not be searched.
 
     """
 
@@ -273,6 +276,8 @@ class CycleEvidence:
     halted: str | None = None
     looked_until: datetime | None = None
     is_registry_mode: bool = False
+    empty_places: tuple[str, ...] = ()
+    unreached_places: Mapping[str, str] = field(default_factory=dict)
 
 
 def has_ended(job: JobEvidence, cycle: CycleEvidence) -> bool:

@@ -34,6 +34,8 @@ class Condition(StrEnum):
     """Which condition of deletion is unmet."""
 
     CLOSED_WORLD = "closed_world"
+    PLACE_UNREACHABLE = "place_unreachable"
+    PLACE_WITHOUT_CHECKPOINTS = "place_without_checkpoints"
     JOB_STATE_UNKNOWN = "job_state_unknown"
     HELD_BY_HA = "held_by_ha"
     GATE_NOT_SEEN = "gate_not_seen"

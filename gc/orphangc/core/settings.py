@@ -19,10 +19,11 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic.json_schema import SkipJsonSchema
 
 from orphangc.core.bounds import SafetyMargins
 from orphangc.core.model import Scope, is_job_id
-from orphangc.core.uris import Alias, canonical, parse_alias
+from orphangc.core.uris import Alias, Location, canonical, parse_alias
 
 __all__ = [
     "SAFE_MINIMUMS",
@@ -225,8 +226,13 @@ class StorageRootSettings(BaseModel):
     """How long a running job's exporter may take to repeat a nonce."""
     extra_roots: tuple[Place, ...] = ()
     """Savepoint folders and other storages whose checkpoints may refer here."""
+    empty_roots: tuple[Place, ...] = ()
+    """Places that hold no checkpoint: extra roots and other storage roots, or folders that are
+    gone."""
+    siblings: SkipJsonSchema[tuple[Place, ...]] = ()
+    """Other storage roots of the same configuration file, which its loader adds."""
     closed_world: bool = False
-    """The operator's statement that root and extra roots are all there is (R3a)."""
+    """The operator's statement that the searched places are all there is (R3a)."""
     ended_job: tuple[Annotated[str, AfterValidator(_ended_job)], ...] = ()
     """Jobs that are over, or ``all``."""
     owner: Annotated[str | None, AfterValidator(_owner)] = None
@@ -312,6 +318,17 @@ class StorageRootSettings(BaseModel):
         return tuple(parse_alias(text) for text in self.alias)
 
     @property
+    def other_roots(self) -> tuple[Location, ...]:
+        """Return the other storage roots that are searched, though no option names them.
+
+        These are those of the configuration file and, where the storage root is itself a job
+        directory, the folder around it: jobs beside it may have claimed its checkpoints.
+        """
+        root = canonical(self.root)
+        around = (root.parent,) if is_job_id(root.name) else ()
+        return tuple(dict.fromkeys((*map(canonical, self.siblings), *around)))
+
+    @property
     def scopes(self) -> tuple[Scope, ...]:
         """Return the areas to report on, ``shared`` first."""
         extra = dict.fromkeys(Scope(name) for name in self.scope)
@@ -324,6 +341,16 @@ class StorageRootSettings(BaseModel):
         matches = (_ACKNOWLEDGED.fullmatch(text) for text in self.unsafe_acknowledge_root)
         return {str(canonical(match[1])): match[2] for match in matches if match}
 
-    def is_declared_ended(self, job_id: str) -> bool:
-        """Return whether the operator said that the job is over."""
-        return "all" in self.ended_job or job_id in self.ended_job
+    def is_declared_ended(self, job_id: str, *, by_id: bool = False) -> bool:
+        """Return whether the operator said that the job is over.
+
+        Args:
+            job_id: The job.
+            by_id: Whether ``all`` does not count: it speaks of the storage root's own jobs.
+
+        """
+        return job_id in self.ended_job or (not by_id and "all" in self.ended_job)
+
+    def is_empty(self, place: Location) -> bool:
+        """Return whether the operator said that a place holds no checkpoint."""
+        return any(canonical(uri) == place for uri in self.empty_roots)

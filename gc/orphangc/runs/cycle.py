@@ -29,6 +29,7 @@ from orphangc.runs.roots import RootReader
 from orphangc.runs.survey import PinnedPass, SurveyPass
 from orphangc.runs.sustaining import Sustaining, sustaining_in
 from orphangc.runs.verdicts import Counts, DecidePass, JobView
+from orphangc.runs.world.gathered import empty_places, unreached_places
 
 __all__ = ["Cycle", "run_cycle"]
 
@@ -80,7 +81,8 @@ def run_cycle(
     """
     seen = observe(outside, settings, reader)
     bases = [base.location for base in outside.bases]
-    marked = mark(seen, settings, bases)
+    siblings = [base.location for base in outside.siblings]
+    marked = mark(seen, settings, bases, siblings)
     look = _look(
         outside,
         marked,
@@ -88,9 +90,10 @@ def run_cycle(
         is_resumed=seen.listed.is_resumed,
         read=partial(reader.read, outside.storage),
         began=(seen.time.now or seen.time.local) - settings.clock_skew,
+        unreached=tuple(seen.unreached),
     )
     surveyed = look.surveyed
-    if not (surveyed.jobs or marked.owners.keys or marked.roots or seen.unreadable):
+    if not (surveyed.jobs or seen.unreadable or _is_anything_below(bases[0], marked)):
         raise RefusedError(
             f"no job directory below {bases[0]} ({surveyed.objects} objects listed);"
             " is this the storage root? Nothing was planned",
@@ -102,8 +105,10 @@ def run_cycle(
             f"cannot read {broken[0].uri}: {broken[0].reason}; nothing was planned",
             guard=Guard.UNREADABLE_ROOT,
         )
-    evidence = cycle_evidence(
-        seen, settings, is_tested_storage=outside.storage.is_tested, halted=halted
+    evidence = replace(
+        cycle_evidence(seen, settings, is_tested_storage=outside.storage.is_tested, halted=halted),
+        empty_places=empty_places(seen, outside, settings),
+        unreached_places=unreached_places(seen, settings),
     )
     jobs = with_surveys(with_feeds(marked, settings, surveyed.held), surveyed.jobs)
     judged = judge_all(list(jobs.values()), evidence)
@@ -139,6 +144,12 @@ def run_cycle(
     return Cycle(plan, views, marked, evidence, jobs, judged, decided.sinks, sustaining)
 
 
+def _is_anything_below(base: Location, marked: Mark) -> bool:
+    """Return whether a job directory or a checkpoint lies below the storage root itself."""
+    places = (*marked.owners.keys, *(root.folder for root in marked.roots))
+    return any(base.contains(place) for place in places)
+
+
 def _look(
     outside: Outside,
     marked: Mark,
@@ -147,6 +158,7 @@ def _look(
     is_resumed: bool,
     read: ReadsCheckpoint,
     began: datetime,
+    unreached: Sequence[Location],
 ) -> Looked:
     """Return what the listing shows; what lies at or below a pin joins the live set.
 
@@ -157,6 +169,7 @@ def _look(
         is_resumed: Whether a part of the listing is older than this cycle.
         read: Reads a checkpoint of the storage root as it is now.
         began: What was stored before, the listing must show.
+        unreached: Places that could not be searched.
 
     """
     base, engine, progress = outside.storage.location, outside.engine, outside.progress
@@ -183,7 +196,7 @@ def _look(
             lacking = missing.of([job.latest], base)
             if lacking and not job.has_standing_latest:
                 lacking = lacked_by_newest(lacking, job, outside.storage, read, began=began)
-            lacking += missing_outside(job, surveyed, outside.bases)
+            lacking += missing_outside(job, surveyed, outside.bases, unreached)
             surveyed.job(job.key).missing_of_latest = lacking[:_FEW]
     return Looked(surveyed, missing)
 

@@ -46,9 +46,21 @@ class Mark:
 
 
 def mark(
-    observation: Observation, settings: StorageRootSettings, bases: Sequence[Location]
+    observation: Observation,
+    settings: StorageRootSettings,
+    bases: Sequence[Location],
+    siblings: Sequence[Location] = (),
 ) -> Mark:
-    """Return what the observation shows to be live, job by job."""
+    """Return what the observation shows to be live, job by job.
+
+    Args:
+        observation: What the cycle saw.
+        settings: Of the storage root.
+        bases: Every place that was searched.
+        siblings: Those of them that are other storage roots: ``--ended-job all`` means no job
+            that lies in these alone.
+
+    """
     pins = [canonical(pin, settings.aliases) for pin in settings.pin]
     entries = [entry for each in observation.snapshots for entry in _entry_places(each, settings)]
     owners = _owners(observation, settings, bases)
@@ -56,7 +68,7 @@ def mark(
         live=_live_set(observation, [*pins, *(place for _, place in entries)]),
         pinned=(*pins, *(place for kind, place in entries if kind is EntryKind.DIRECTORY)),
         roots=observation.roots,
-        jobs=_jobs(observation, settings, bases, owners),
+        jobs=_jobs(observation, settings, bases, owners, siblings=siblings),
         owners=Owners(bases[0], owners),
     )
 
@@ -142,6 +154,8 @@ def _jobs(
     settings: StorageRootSettings,
     bases: Sequence[Location],
     owners: Mapping[Location, str],
+    *,
+    siblings: Sequence[Location],
 ) -> dict[str, JobEvidence]:
     """Return the evidence of every job that has a directory, or that somebody says is alive."""
     before, after = _facts_by_job(observation.before), _facts_by_job(observation.after)
@@ -167,7 +181,9 @@ def _jobs(
             key=key,
             job_id=job_id,
             is_collected=any(bases[0].contains(directory) for directory in directories),
-            is_declared_ended=settings.is_declared_ended(job_id),
+            is_declared_ended=settings.is_declared_ended(
+                job_id, by_id=_lies_in(siblings, directories, bases)
+            ),
             directories=directories,
             own_roots=own_roots,
             ids_at_start=start,
@@ -198,6 +214,16 @@ def _checked(
         return None
     why = contradiction(exported, own_roots, ids_before=ids_before, ids_after=ids_after)
     return replace(exported, contradiction=why)
+
+
+def _lies_in(
+    siblings: Sequence[Location], directories: Sequence[Location], bases: Sequence[Location]
+) -> bool:
+    """Return whether a job has directories, and all of them in other storage roots."""
+    own = [base for base in bases if base not in siblings]
+    return bool(directories) and not any(
+        base.contains(directory) for base in own for directory in directories
+    )
 
 
 def _own_roots(

@@ -173,16 +173,22 @@ def wanted_of(jobs: Iterable[JobEvidence], storages: Sequence[Storage]) -> Wante
     return Wanted(uuids, frozenset(others))
 
 
-def missing_outside(job: JobEvidence, surveyed: Surveyed, storages: Sequence[Storage]) -> list[str]:
+def missing_outside(
+    job: JobEvidence,
+    surveyed: Surveyed,
+    storages: Sequence[Storage],
+    unreached: Sequence[Location] = (),
+) -> list[str]:
     """Return files outside the storage root that the latest root names and nothing shows.
 
     Another storage is asked for what it covers. Where none covers the place, the base name must
-    stand in the listing: a tree that was moved, or an alias that nobody stated.
+    stand in the listing: a tree that was moved, or an alias that nobody stated. What cannot be
+    reached shows nothing, neither way.
     """
     base, *extra = storages
     lacking: list[str] = []
     for folder, names in _files(job.latest):
-        if base.location.contains(folder):
+        if any(place.contains(folder) for place in (base.location, *unreached)):
             continue
         covering = _covering(folder, extra)
         if covering is None:

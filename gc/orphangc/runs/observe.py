@@ -10,7 +10,7 @@ exported, E2 proves it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from typing import Protocol, TypeVar
@@ -43,8 +43,9 @@ from orphangc.ports import (
 from orphangc.runs.asking import Asking, first_look
 from orphangc.runs.reported import reported_places
 from orphangc.runs.roots import RootReader, RootScan, RootsRead, scan_roots
+from orphangc.runs.world.searching import NO_SCAN, NOTHING_READ, BaseSearch
 
-__all__ = ["Observation", "Outside", "observe", "read_root_at"]
+__all__ = ["Observation", "Outside", "observe", "read_root_at", "search_of"]
 
 _SAMPLE = 4096
 _WORTH_A_HINT = 16
@@ -56,6 +57,10 @@ _LATER = 1.0
 """Seconds beyond the age of a cached answer: it must be surely older than the new one."""
 
 
+def _no_device(_: Location) -> None:
+    """Know no device."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
     """Everything outside that a cycle asks.
@@ -63,6 +68,8 @@ class Outside:
     Attributes:
         storage: The storage root to collect.
         extra: Storages whose checkpoints may refer to it.
+        device_of: Returns the device or bucket of a place.
+        siblings: Other storage roots, searched like ``extra``; one of them may be out of reach.
         registries: Flink clusters.
         snapshots: Reads the registry snapshots that lie anywhere as they are now.
         exports: Opens the folders that exporters write into.
@@ -86,11 +93,13 @@ class Outside:
     exports: Callable[[], Sequence[ExportFolder]] = tuple
     extras: Extras | None = None
     ha: Sequence[HaMetadata] = ()
+    siblings: Sequence[Storage] = ()
+    device_of: Callable[[Location], str | None] = _no_device
 
     @property
     def bases(self) -> tuple[Storage, ...]:
         """Return all storages that are searched for roots, the collected one first."""
-        return (self.storage, *self.extra)
+        return (self.storage, *self.extra, *self.siblings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +122,7 @@ class Observation:
         snapshots: All registry snapshots that were read, those before the listing first.
         exported: What each exporter answered.
         listed: How the listing between S1 and S2 went.
+        unreached: Reason by location of the siblings that could not be searched.
 
     """
 
@@ -131,6 +141,7 @@ class Observation:
     snapshots: tuple[RegistrySnapshot, ...]
     exported: Mapping[JobId, Exported]
     listed: Listed
+    unreached: Mapping[Location, str] = field(default_factory=dict)
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -165,15 +176,16 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
     )
     before, errors_before = _ask(outside.registries)
     ha_before, ha_errors_before = _ask(outside.ha)
-    at_start = tuple(scan_roots(base) for base in outside.bases)
+    search = search_of(outside)
+    at_start = search.ask(scan_roots, NO_SCAN)
     outside.progress("roots", 0)
-    first = tuple(reader.collect(base) for base in outside.bases)
-    _check_extra_roots(outside, first)
+    first = search.ask(reader.collect, NOTHING_READ)
+    _check_extra_roots(outside, settings, first)
     listed = _list(outside, first[0])
     exported = _ask_exporters(outside, settings, asking, before, now=time.now or time.local)
     snapshots += [each for each in outside.snapshots() if each not in snapshots]
     snapshots += [each for answer in exported.values() for each in answer.snapshots]
-    second = tuple(reader.collect(base) for base in outside.bases)
+    second = search.ask(reader.collect, NOTHING_READ)
     _let_the_cache_expire(outside, before)
     after, errors_after = _ask(outside.registries)
     ha_after, ha_errors_after = _ask(outside.ha)
@@ -206,7 +218,15 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
         snapshots=tuple(snapshots),
         exported=exported,
         listed=listed,
+        unreached=search.unreached,
     )
+
+
+def search_of(outside: Outside) -> BaseSearch:
+    """Return what asks all bases, of which the siblings may be out of reach."""
+    siblings = [base for base in outside.bases if base in outside.siblings]
+    own = [base for base in outside.bases if base not in outside.siblings]
+    return BaseSearch(own, siblings)
 
 
 def _ask_exporters(
@@ -246,19 +266,24 @@ def _ask(registries: Sequence[_Asked[_FactsT_co]]) -> tuple[tuple[_FactsT_co, ..
     return tuple(facts), errors
 
 
-def _check_extra_roots(outside: Outside, read: Sequence[RootsRead]) -> None:
+def _check_extra_roots(
+    outside: Outside, settings: StorageRootSettings, read: Sequence[RootsRead]
+) -> None:
     """Make sure that every extra root is there, where the store cannot tell absent from empty.
 
     Raises:
         StorageUnreachableError: Nothing at all lies below one: a mistyped name hides its roots.
 
     """
-    for base, seen in zip(outside.extra, read[1:], strict=True):
+    for base, seen in zip(outside.extra, read[1 : len(outside.extra) + 1], strict=True):
         if base.location.scheme == "file" or seen.scan.metadata or seen.scan.directories:
             continue
         top = base.folder()
-        if not (top.folders or top.objects or top.closed):
-            raise StorageUnreachableError(f"extra root {base.location} holds nothing: mistyped?")
+        if not (top.folders or top.objects or top.closed or settings.is_empty(base.location)):
+            raise StorageUnreachableError(
+                f"extra root {base.location} holds nothing: mistyped? If it is empty, state it"
+                f" with --empty-root {base.location}"
+            )
 
 
 def _list(outside: Outside, known: RootsRead) -> Listed:

@@ -23,6 +23,7 @@ from orphangc.runs.rows import instant
 from orphangc.runs.survey import Surveyed
 from orphangc.runs.sustaining import Sustaining
 from orphangc.runs.verdicts import Counts, JobView, Reported
+from orphangc.runs.world.gathered import world_of
 
 __all__ = ["Found", "Looked", "missing_by_job", "plan_of"]
 
@@ -73,6 +74,7 @@ def plan_of(found: Found, settings: StorageRootSettings, outside: Outside) -> Pl
         extras=extras_part(
             outside.extras, surveyed.markers, with_versions=settings.noncurrent_versions
         ),
+        world=world_of(seen, outside, settings),
         warnings=(*_warnings(found), *_ha_warnings(found, settings, outside)),
         settings=settings,
     )

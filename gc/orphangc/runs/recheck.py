@@ -29,12 +29,13 @@ from orphangc.core.uris import Location
 from orphangc.errors import OrphanGcError, RefusedError, RegistryUnavailableError
 from orphangc.ports import LISTING_SCHEMA
 from orphangc.runs.lock import Lock
-from orphangc.runs.observe import Outside, read_root_at
+from orphangc.runs.observe import Outside, read_root_at, search_of
 from orphangc.runs.registry_watch import RegistryWatch
 from orphangc.runs.reported import reported_places
 from orphangc.runs.roots import RootReader
 from orphangc.runs.sharing import Shared
 from orphangc.runs.state import RootState
+from orphangc.runs.world.searching import NOTHING_READ
 
 __all__ = ["Now", "Recheck", "Watched", "watched"]
 
@@ -239,9 +240,20 @@ class Recheck:
             raise RefusedError(halted, guard=Condition.HALTED)
 
     def _below_bases(self) -> Iterator[Root | UnreadableRoot]:
-        """Yield every root below the bases."""
-        for base in self.outside.bases:
-            read = self.reader.collect(base)
+        """Yield every root below the bases.
+
+        Raises:
+            RefusedError: A sibling cannot be reached any more.
+
+        """
+        search = search_of(self.outside)
+        found = search.ask(self.reader.collect, NOTHING_READ)
+        for place, reason in search.unreached.items():
+            raise RefusedError(
+                f"{place} cannot be searched: {reason}; stopped",
+                guard=Condition.PLACE_UNREACHABLE,
+            )
+        for read in found:
             yield from read.roots
             yield from _acknowledged(read.unreadable)
 

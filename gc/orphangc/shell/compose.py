@@ -15,11 +15,13 @@ from typing import cast
 from platformdirs import user_state_path
 
 from orphangc import __version__
+from orphangc.adapters.devices.mount_table import device_of
 from orphangc.adapters.exporter_folder import ExporterFolder, is_job_folder
 from orphangc.adapters.flink_rest import FlinkRest
 from orphangc.adapters.kept_listing import KeptListing, ListingIdentity
 from orphangc.adapters.kubernetes_ha import KubernetesHa
 from orphangc.adapters.s3_inventory import open_inventory
+from orphangc.adapters.siblings.unopened_storage import UnopenedStorage
 from orphangc.adapters.spool import ArrowSpool
 from orphangc.adapters.storages import open_extras, open_state_files, open_storage
 from orphangc.adapters.zookeeper_ha import ZooKeeperHa
@@ -31,16 +33,22 @@ from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import RegistrySnapshot
 from orphangc.core.uris import Location, canonical
 from orphangc.engine import Engine
-from orphangc.errors import RefusedError, SettingsError, UnreadableSnapshotError
+from orphangc.errors import (
+    OrphanGcError,
+    RefusedError,
+    SettingsError,
+    UnreadableSnapshotError,
+)
 from orphangc.ports import HaMetadata, Progress, Storage
 from orphangc.runs.engine import LocalEngine
 from orphangc.runs.observe import Outside
 from orphangc.runs.roots import RootReader
 from orphangc.runs.state import RootState
+from orphangc.runs.world.bound_roots import bound_roots
 from orphangc.shell.clock import now
 from orphangc.shell.engine_choice import LOCAL, EngineChoice
 from orphangc.shell.engines import opened_spark_engine
-from orphangc.shell.places import overlap
+from orphangc.shell.places import overlap, resolved
 
 __all__ = [
     "REST_TIMEOUT",
@@ -187,6 +195,8 @@ def opened(
         outside = Outside(
             storage=storage,
             extra=[open_storage(uri) for uri in settings.extra_roots],
+            siblings=_siblings_of(settings),
+            device_of=device_of,
             registries=[
                 FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest
             ],
@@ -222,6 +232,7 @@ def outside_elsewhere(settings: StorageRootSettings) -> Outside:
     return Outside(
         storage=open_storage(settings.root),
         extra=[open_storage(uri) for uri in settings.extra_roots],
+        siblings=_siblings_of(settings),
         registries=[FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest],
         snapshots=lambda: load_snapshots(settings.registry),
         exports=lambda: open_exports(settings.registry),
@@ -231,6 +242,39 @@ def outside_elsewhere(settings: StorageRootSettings) -> Outside:
         progress=lambda *_: None,
         ha=ha_metadata(settings),
     )
+
+
+def _siblings_of(settings: StorageRootSettings) -> list[Storage]:
+    """Return the other storage roots that are searched, each place once.
+
+    These are those that the settings imply, and those that the same state location serves.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be listed or read.
+
+    """
+    known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
+    chosen: list[Storage] = []
+    for place in settings.other_roots:
+        _add_sibling(place, known, chosen)
+    for bound in bound_roots(state_of(settings).files):
+        if bound.root is None:
+            reason = f"{bound.folder}/root.json does not say whose state it is: repair or remove it"
+            chosen.append(UnopenedStorage(bound.folder, reason))
+        else:
+            _add_sibling(bound.root, known, chosen)
+    return chosen
+
+
+def _add_sibling(place: Location, known: list[Location], chosen: list[Storage]) -> None:
+    """Open a place, unless it lies in one that is searched already, whatever its spelling."""
+    if any(resolved(each).contains(resolved(place)) for each in known):
+        return
+    known.append(place)
+    try:
+        chosen.append(open_storage(place))
+    except OrphanGcError as err:
+        chosen.append(UnopenedStorage(place, str(err)))
 
 
 @contextmanager

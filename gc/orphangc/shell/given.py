@@ -15,7 +15,7 @@ __all__ = ["first_problem", "settings_from", "validated"]
 
 _Settings = TypeVar("_Settings", bound=StorageRootSettings)
 
-_PLACES = ("root", "state", "registry", "extra_roots", "pin", "inventory", "work")
+_PLACES = ("root", "state", "registry", "extra_roots", "empty_roots", "pin", "inventory", "work")
 
 
 def settings_from(values: Mapping[str, Any]) -> StorageRootSettings:

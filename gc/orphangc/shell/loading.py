@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -126,7 +126,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def _check_keys(content: dict[str, Any], model: type[BaseModel], path: Path, where: str) -> None:
     for key in content:
-        if key not in model.model_fields:
+        if key not in model.model_fields or key == "siblings":
             hint = nearest(str(key), model.model_fields)
             raise SettingsError(f"{path}: unknown key {where}{key}{hint}")
 
@@ -150,7 +150,15 @@ def _with_defaults(configuration: Configuration, path: Path) -> Configuration:
         check_outside(each.root, [plans])
         if each.engine != "spark" and each.work is not None:
             raise SettingsError(f"{path}: {each.root}: work is for engine: spark")
-    return configuration.model_copy(update={"storage_roots": roots, "plans": plans})
+    return configuration.model_copy(update={"storage_roots": _with_siblings(roots), "plans": plans})
+
+
+def _with_siblings(roots: Sequence[ScheduledRoot]) -> tuple[ScheduledRoot, ...]:
+    """Return the storage roots, each with all the others, whose jobs may need its files."""
+    return tuple(
+        each.model_copy(update={"siblings": tuple(o.root for o in roots if o.root != each.root)})
+        for each in roots
+    )
 
 
 def _scheduled(root: ScheduledRoot, configuration: Configuration) -> ScheduledRoot:

@@ -123,11 +123,22 @@ ExtraRoots = Annotated[
         rich_help_panel=_EVIDENCE,
     ),
 ]
+EmptyRoots = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--empty-root",
+        "--empty-roots",
+        metavar="URI",
+        help="State that this extra root, or a folder that is gone, holds no checkpoint."
+        " Repeatable.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
 ClosedWorld = Annotated[
     bool,
     typer.Option(
         "--closed-world",
-        help="State that ROOT and the extra roots are all there is.",
+        help="State that the places that are searched are all there is.",
         rich_help_panel=_EVIDENCE,
     ),
 ]

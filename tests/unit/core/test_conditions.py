@@ -42,6 +42,11 @@ def of_version(version: str):
 CASES = {
     Condition.CLOSED_WORLD: (a_job(), a_cycle(is_closed_world=False)),
     Condition.JOB_STATE_UNKNOWN: (a_job(before=(), after=()), a_cycle()),
+    Condition.PLACE_UNREACHABLE: (
+        a_job(),
+        a_cycle(unreached_places={"s3://second": "no credentials"}),
+    ),
+    Condition.PLACE_WITHOUT_CHECKPOINTS: (a_job(), a_cycle(empty_places=("/mnt/sp", "/mnt/b"))),
     Condition.HELD_BY_HA: (an_ended_job(held_after=(a_hold(43),)), a_cycle()),
     Condition.GATE_NOT_SEEN: (a_job(), a_cycle(gate_errors=("http://flink:8081: timeout",))),
     Condition.NOT_QUIET: (
@@ -95,6 +100,14 @@ def test_without_its_condition_each_case_would_be_let_through(condition: Conditi
 SENTENCES = {
     Condition.CLOSED_WORLD: (
         "nobody stated that the given roots are all there is (--closed-world)"
+    ),
+    Condition.PLACE_UNREACHABLE: (
+        "s3://second holds another storage root's checkpoints and cannot be searched: no"
+        " credentials; if it is gone for good, state it with --empty-root s3://second"
+    ),
+    Condition.PLACE_WITHOUT_CHECKPOINTS: (
+        "no checkpoint was found in /mnt/sp, /mnt/b, so it does not count as searched: is it"
+        " mounted and spelled right? If it is empty, state it with --empty-root /mnt/sp"
     ),
     Condition.JOB_STATE_UNKNOWN: (
         "the job is neither seen running (--flink-rest) nor declared ended (--ended-job)"

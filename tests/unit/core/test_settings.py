@@ -47,6 +47,8 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         "registry": (),
         "registry_wait": timedelta(minutes=5),
         "extra_roots": (),
+        "empty_roots": (),
+        "siblings": (),
         "closed_world": False,
         "ended_job": (),
         "owner": None,

@@ -86,10 +86,10 @@ def needs_of(
         work: The folder that Spark's executors share.
 
     """
-    root = canonical(settings.root)
+    root, beside = canonical(settings.root), (*settings.extra_roots, *settings.siblings)
     return (
         *_looks(root),
-        *(need for uri in settings.extra_roots for need in _looks(canonical(uri))),
+        *(need for uri in beside for need in _looks(canonical(uri))),
         *(need for uri in settings.registry for need in _registry(canonical(uri))),
         *_inventory(settings),
         *_versions(settings, root, may_undelete=may_undelete),

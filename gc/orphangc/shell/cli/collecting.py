@@ -50,6 +50,7 @@ def plan(  # noqa: PLR0913 - one parameter an option
     registry: o.Registry = None,
     registry_wait: o.RegistryWait = "5m",
     extra_roots: o.ExtraRoots = None,
+    empty_roots: o.EmptyRoots = None,
     closed_world: o.ClosedWorld = False,
     ended_job: o.EndedJob = None,
     owner: o.Owner = None,

@@ -81,4 +81,5 @@ def config_schema(
 @config_commands.command("show", epilog="Example: orphangc config show --config orphangc.yaml")
 def config_show(*, config: o.ConfigFile) -> None:
     """Print the configuration that holds, environment included, without credentials."""
-    print_json(loading.load_configuration(config).model_dump(mode="json"))
+    implied = {"storage_roots": {"__all__": {"siblings"}}}
+    print_json(loading.load_configuration(config).model_dump(mode="json", exclude=implied))

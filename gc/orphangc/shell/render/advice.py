@@ -91,6 +91,15 @@ CONDITION_ADVICE: Mapping[str, str] = {
         "Give every savepoint folder and every other storage whose checkpoints may refer here"
         " with --extra-roots, then state with --closed-world that this is all there is."
     ),
+    Condition.PLACE_UNREACHABLE: (
+        "Make every storage root of the same configuration file and state location reachable: its"
+        " jobs may need files here; if one is gone for good, take it out of the file, or state"
+        " that with --empty-root."
+    ),
+    Condition.PLACE_WITHOUT_CHECKPOINTS: (
+        "Mount the place or correct its name; if it holds no checkpoint for good reason, state"
+        " that with --empty-root."
+    ),
     Condition.JOB_STATE_UNKNOWN: (
         "Name the cluster that runs the job with --flink-rest, or declare with --ended-job that"
         " the job is over."

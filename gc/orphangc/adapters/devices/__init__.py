@@ -1,0 +1,1 @@
+"""Which device or bucket holds a place."""

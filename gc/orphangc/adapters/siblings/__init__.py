@@ -1,0 +1,1 @@
+"""Storage roots beside the collected one: searched for checkpoints, never deleted from."""

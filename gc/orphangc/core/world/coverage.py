@@ -1,0 +1,43 @@
+"""Which searched places count as searched, and what the statement of a closed world covers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from orphangc.core.uris import Location
+from orphangc.core.world.known_world import ClosedWorld, PlaceKind, SearchedPlace
+
+_ASKED = frozenset({PlaceKind.EXTRA_ROOT, PlaceKind.SIBLING})
+
+
+def lacks_checkpoints(place: SearchedPlace, *, is_stated_empty: bool) -> bool:
+    """Return whether a place was searched in vain, so it may not be the place that was meant.
+
+    An unmounted folder, a text file and a mistyped prefix all look like this.
+    """
+    return place.kind in _ASKED and place.checkpoints == 0 and not is_stated_empty
+
+
+def closed_world_of(
+    places: Iterable[SearchedPlace], *, is_stated: bool, is_empty: Callable[[str], bool]
+) -> ClosedWorld:
+    """Return the statement, bound to the places that count as searched.
+
+    Args:
+        places: Every searched place.
+        is_stated: Whether the operator made the statement.
+        is_empty: Returns whether the operator said that a place holds no checkpoint.
+
+    """
+    covered = (
+        each.uri
+        for each in places
+        if each.checkpoints is not None
+        and not lacks_checkpoints(each, is_stated_empty=is_empty(each.uri))
+    )
+    return ClosedWorld(stated=is_stated, covers=tuple(covered))
+
+
+def suggested_root(outside: Location, *, is_job_directory: bool) -> Location:
+    """Return the place to search for the sake of an outside path: the folder of all its jobs."""
+    return outside.parent if is_job_directory else outside

@@ -1,0 +1,54 @@
+"""The device of a place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orphangc.adapters.devices.mount_table import device_in, device_of
+from orphangc.core.uris import canonical
+
+TABLE = """\
+22 1 0:20 / / rw,relatime shared:1 - overlay overlay rw
+30 22 8:1 / /mnt/with\\040blank rw - ext4 /dev/sda1 rw
+31 22 0:50 / /mnt/nfs rw - nfs4 server:/export/one rw
+32 31 0:51 / /mnt/nfs rw - nfs4 server:/export/two rw
+33 22 0:52 / /mnt/smb rw shared:9 - cifs //server/share rw
+a line of another form
+34 22 0:53 / /mnt/bad - x
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "device"),
+    [
+        ("/", "overlay at /"),
+        ("/mnt/other/x", "overlay at /"),
+        ("/mnt/with blank/x", "ext4 at /mnt/with blank"),
+        ("/mnt/nfs/deep", "nfs4 server:/export/two"),
+        ("/mnt/nfs2", "overlay at /"),
+        ("/mnt/smb", "cifs //server/share"),
+        ("/mnt/bad", "overlay at /"),
+    ],
+)
+def test_the_last_mount_at_the_deepest_folder_holds_a_place(path, device) -> None:
+    """So an unmounted folder has another device than the mounted one had."""
+    assert device_in(TABLE, Path(path)) == device
+
+
+def test_without_a_line_for_the_top_nothing_is_known() -> None:
+    """Rather no device than a wrong one."""
+    assert device_in("", Path("/x")) is None
+
+
+def test_a_bucket_is_a_device() -> None:
+    """And this machine tells that of its own folders."""
+    assert device_of(canonical("s3://bucket/deep/er")) == "s3://bucket"
+    assert device_of(canonical("/tmp")) is not None
+
+
+def test_a_machine_without_the_table_knows_no_device(monkeypatch) -> None:
+    """It is Linux's."""
+    monkeypatch.setattr("orphangc.adapters.devices.mount_table._MOUNTS", Path("/no such file"))
+    assert device_of(canonical("/tmp")) is None
