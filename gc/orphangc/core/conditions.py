@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from orphangc.core.cluster.job_status import is_quiet
 from orphangc.core.evidence import Check, CycleEvidence, JobEvidence, JobState, mode_of, some
 from orphangc.core.exported import order_unproven
-from orphangc.core.gate import is_tested_version
+from orphangc.core.gate import is_build_of_tested_line, is_tested_version
 from orphangc.core.model import Mode
 from orphangc.core.rules import Condition
 
@@ -94,17 +94,22 @@ def _not_quiet(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     )
 
 
-def _untested_flink_version(job: JobEvidence, _: CycleEvidence) -> str | None:
+def _untested_flink_version(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R27: nobody has read the code of that release."""
     formats = {root.format_version for root in job.own_roots}
     unseen = sorted(each for each in formats if each > NEWEST_TESTED_FORMAT)
     if unseen:
         return f"metadata format version {some(unseen)} was never seen from a released Flink"
-    versions = {facts.flink_version for facts in (*job.before, *job.after)}
-    if job.exported is not None and job.state is not JobState.ENDED:
-        versions |= {each.flink_version or "unknown" for each in job.exported.snapshots}
-    untested = sorted(version for version in versions if not is_tested_version(version))
-    return f"Flink {some(untested)} is not in the tested list" if untested else None
+    untested = sorted(
+        version
+        for version in job.flink_versions - cycle.accepted_versions
+        if not is_tested_version(version)
+    )
+    if not untested:
+        return None
+    builds = [each for each in untested if is_build_of_tested_line(each)]
+    lift = f"; --accept-flink-version {builds[0]} vouches for that build" if builds else ""
+    return f"Flink {some(untested)} is not in the tested list{lift}"
 
 
 def _untested_storage(_: JobEvidence, cycle: CycleEvidence) -> str | None:

@@ -214,6 +214,18 @@ class JobEvidence:
         return max((at for at in times if at is not None), default=None)
 
     @property
+    def flink_versions(self) -> frozenset[str]:
+        """Return every version of Flink that clusters or exporters of the job show."""
+        exported = () if self.exported is None else self.exported.snapshots
+        told = () if self.state is JobState.ENDED else exported
+        return frozenset(
+            (
+                *(facts.flink_version for facts in self.facts),
+                *(each.flink_version or "unknown" for each in told),
+            )
+        )
+
+    @property
     def retained_ids(self) -> tuple[int, ...]:
         """Return the checkpoint ids of its own roots that are no savepoints, ascending."""
         return tuple(sorted({r.checkpoint_id for r in self.own_roots if not r.is_savepoint}))
@@ -258,6 +270,7 @@ class CycleEvidence:
         halted: Why an earlier run stopped all collection, or ``None``.
         looked_until: When the cycle had looked at everything, by the clock of ``now``; ``None``
             if it took no time.
+        accepted_versions: Flink's versions that the operator vouches for (R27).
         is_registry_mode: A running job's registry was exported, so each living job must have one.
         empty_places: Extra roots and other storage roots that were searched and hold no
             checkpoint, though the operator does not say that they are empty.
@@ -275,6 +288,7 @@ class CycleEvidence:
     gate_errors: tuple[str, ...] = ()
     halted: str | None = None
     looked_until: datetime | None = None
+    accepted_versions: frozenset[str] = frozenset()
     is_registry_mode: bool = False
     empty_places: tuple[str, ...] = ()
     unreached_places: Mapping[str, str] = field(default_factory=dict)

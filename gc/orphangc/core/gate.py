@@ -22,6 +22,7 @@ __all__ = [
     "RestoredFacts",
     "external_paths",
     "gate_problem",
+    "is_build_of_tested_line",
     "is_not_subsumed",
     "is_same_incarnation",
     "is_tested_version",
@@ -42,6 +43,7 @@ TESTED_FLINK_VERSIONS = (
 """The release lines whose code was read or run; any other version is planned for, never swept."""
 
 _RELEASE = re.compile(r"(\d{1,4}\.\d{1,4})\.\d{1,4}")
+_BUILD = re.compile(r"(\d{1,4}\.\d{1,4})(?:[.+_-][A-Za-z0-9.+_-]{1,100})?", re.ASCII)
 _LINE = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\D.*)?", re.DOTALL)
 _FIRST_LINE_THAT_SAYS_CHANGELOG = (1, 16)
 _NOT_ADDRESSABLE = "<checkpoint-not-externally-addressable>"
@@ -189,6 +191,16 @@ def is_tested_version(version: str) -> bool:
     Snapshots and vendor builds (``1.17.1-amzn-1``) are not: nobody read their code.
     """
     match = _RELEASE.fullmatch(version)
+    return match is not None and match[1] in TESTED_FLINK_VERSIONS
+
+
+def is_build_of_tested_line(version: str) -> bool:
+    """Return whether ``version`` may be somebody's build of a tested line (``1.18.1-amzn-0``).
+
+    An operator may vouch for such a build, and for no line that is unknown here: its formats may
+    be new.
+    """
+    match = _BUILD.fullmatch(version)
     return match is not None and match[1] in TESTED_FLINK_VERSIONS
 
 

@@ -67,6 +67,10 @@ def evidence_of(job: JobEvidence, cycle: CycleEvidence, uris: Iterable[str]) -> 
     ]
     if job.is_declared_ended:
         parts.append(EvidencePart(source=EvidenceSource.OPERATOR, uri="ended-job"))
+    parts += [
+        EvidencePart(source=EvidenceSource.OPERATOR, uri=f"accept-flink-version {version}")
+        for version in sorted(job.flink_versions & cycle.accepted_versions)
+    ]
     return parts
 
 

@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from orphangc.core.bounds import SafetyMargins
+from orphangc.core.gate import is_build_of_tested_line
 from orphangc.core.model import Scope, is_job_id
 from orphangc.core.uris import Alias, Location, canonical, parse_alias
 
@@ -149,6 +150,15 @@ def _owner(value: str | None) -> str | None:
     return value
 
 
+def _flink_version(value: str) -> str:
+    if not is_build_of_tested_line(value):
+        raise ValueError(
+            f"{value!r} is no build of a tested Flink release: give the exact version that Flink's"
+            " REST API shows, such as 1.18.1-amzn-0"
+        )
+    return value
+
+
 def _acknowledged(value: str) -> str:
     match = _ACKNOWLEDGED.fullmatch(value)
     if match is None:
@@ -239,6 +249,8 @@ class StorageRootSettings(BaseModel):
     """The one job of a directory that is not named by a job id (``create-subdir=false``)."""
     flink_rest: tuple[RestUrl, ...] = ()
     """Flink REST endpoints to ask for the gate."""
+    accept_flink_version: tuple[Annotated[str, AfterValidator(_flink_version)], ...] = ()
+    """Vendors' builds of tested Flink releases that the operator vouches for, spelled exactly."""
     kubernetes_ha: tuple[Annotated[str, AfterValidator(_namespace)], ...] = ()
     """Kubernetes namespaces whose HA metadata and Flink resources tell who is alive."""
     zookeeper_ha: tuple[Annotated[str, AfterValidator(_zookeeper)], ...] = ()

@@ -319,6 +319,7 @@ def cycle_evidence(
         unreadable=observation.unreadable,
         gate_errors=observation.gate_errors,
         halted=halted,
+        accepted_versions=frozenset(settings.accept_flink_version),
         is_registry_mode=bool(observation.exported)
         or any(each.source is Mode.REGISTRY for each in observation.snapshots),
         looked_until=after.local if time.now is None else after.now,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,10 @@ def _findings(settings: StorageRootSettings) -> Iterator[Finding]:
         "extra roots": lambda: _extra_roots(settings),
         "registry": lambda: _registry(settings),
     }
-    checks |= {f"flink {redacted(url)}": _rest_check(url) for url in settings.flink_rest}
+    checks |= {
+        f"flink {redacted(url)}": _rest_check(url, settings.accept_flink_version)
+        for url in settings.flink_rest
+    }
     checks |= _ha_checks(settings)
     try:
         checks |= exporter_checks(settings)
@@ -155,16 +158,17 @@ def _registry(settings: StorageRootSettings) -> tuple[Health, str]:
     return Health.GOOD, f"{len(load_snapshots(settings.registry))} registry snapshots{also}"
 
 
-def _rest_check(url: str) -> Check:
+def _rest_check(url: str, accepted: Sequence[str]) -> Check:
     def check() -> tuple[Health, str]:
         cluster = FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe()
-        if not is_tested_version(cluster.flink_version):
-            return Health.WARNING, f"Flink {cluster.flink_version} is not in the tested list"
+        version = cluster.flink_version
+        if not is_tested_version(version) and version not in accepted:
+            return Health.WARNING, f"Flink {version} is not in the tested list"
         alive = [job for job in cluster.jobs.values() if not job.is_globally_terminal]
         problems = [problem for job in alive if (problem := gate_problem(job)) is not None]
         if problems:
             return Health.WARNING, problems[0]
-        return Health.GOOD, f"Flink {cluster.flink_version}, {len(alive)} jobs alive"
+        return Health.GOOD, f"Flink {version}, {len(alive)} jobs alive"
 
     return check
 

@@ -160,6 +160,15 @@ FlinkRestOption = Annotated[
         "--flink-rest", help="Flink REST endpoint to ask. Repeatable.", rich_help_panel=_EVIDENCE
     ),
 ]
+AcceptFlinkVersion = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--accept-flink-version",
+        metavar="VERSION",
+        help="Vouch for a vendor's build of a tested release, as REST shows it. Repeatable.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
 KubernetesHaOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -252,6 +252,28 @@ def test_an_untested_flink_blocks_whenever_it_is_seen(version: str) -> None:
     assert blocks(a_job(after=other)) == [Condition.UNTESTED_FLINK_VERSION]
 
 
+def test_a_vendors_build_that_the_operator_vouches_for_does_not_block() -> None:
+    """R27: exactly that version, and each that is seen; never one that nobody names."""
+    build = "1.18.1-amzn-0"
+    accepting = a_cycle(accepted_versions=frozenset({build}))
+    assert blocks(of_version(build), accepting) == []
+    for other in ("1.18.1-amzn-1", "1.18.1-amzn-0 ", "unknown"):
+        assert blocks(of_version(other), accepting) == [Condition.UNTESTED_FLINK_VERSION]
+    mixed = a_job(before=(some_facts(flink_version=build),), after=(some_facts(flink_version="x"),))
+    assert blocks(mixed, accepting) == [Condition.UNTESTED_FLINK_VERSION]
+
+
+@pytest.mark.parametrize(
+    ("version", "lift"),
+    [("1.18.1-amzn-0", "; --accept-flink-version 1.18.1-amzn-0 vouches"), ("9.9.0", "")],
+)
+def test_what_would_lift_it_is_said_where_something_would(version: str, lift: str) -> None:
+    """A release line that nobody has read is vouched for by nobody."""
+    (blocked,) = judge(of_version(version), a_cycle()).blocked
+    assert blocked.message.startswith(f"Flink {version} is not in the tested list{lift}")
+    assert bool(lift) == ("--accept" in blocked.message)
+
+
 @pytest.mark.parametrize(("version", "expected"), [(2, []), (6, []), (7, True), (99, True)])
 @pytest.mark.parametrize("build", [a_job, an_ended_job])
 def test_a_metadata_version_that_no_release_wrote_blocks_ended_jobs_too(

@@ -210,6 +210,7 @@ OTHER_ENDS = {
     "ended_job": ["all"],
     "alias": ["s3://x=s3://y"],
     "flink_rest": ["http://x"],
+    "accept_flink_version": ["1.18.1-amzn-0"],
     "kubernetes_ha": ["flink"],
     "zookeeper_ha": ["zk:2181/flink"],
     "unsafe_acknowledge_root": [f"s3://b/x={'0' * 64}"],

@@ -53,6 +53,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         "ended_job": (),
         "owner": None,
         "flink_rest": (),
+        "accept_flink_version": (),
         "kubernetes_ha": (),
         "zookeeper_ha": (),
         "alias": (),
@@ -501,6 +502,11 @@ def test_an_inventory_of_another_kind_of_store_is_refused(places: dict[str, str]
 @pytest.mark.parametrize(
     ("name", "good", "bad"),
     [
+        (
+            "accept_flink_version",
+            ["1.18.1-amzn-0", "1.17-vvr-8.0.1", "1.18.0-csa1.12.0.0", "2.3-SNAPSHOT", "1.20"],
+            ["", "*", "1", "1.18*", "1.13.6-x", "2.9.0", "3.0-amzn-0", "1.18.1 x", "x1.18.1"],
+        ),
         (
             "kubernetes_ha",
             ["flink", "team-a", "a", "0a"],

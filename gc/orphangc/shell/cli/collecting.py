@@ -55,6 +55,7 @@ def plan(  # noqa: PLR0913 - one parameter an option
     ended_job: o.EndedJob = None,
     owner: o.Owner = None,
     flink_rest: o.FlinkRestOption = None,
+    accept_flink_version: o.AcceptFlinkVersion = None,
     kubernetes_ha: o.KubernetesHaOption = None,
     zookeeper_ha: o.ZooKeeperHaOption = None,
     alias: o.AliasOption = None,

@@ -117,8 +117,9 @@ CONDITION_ADVICE: Mapping[str, str] = {
         " changing it, the job is not over."
     ),
     Condition.UNTESTED_FLINK_VERSION: (
-        "Read the plan as a report only: this Flink release, or vendor's build of it, has not"
-        " been tested with orphangc."
+        "Read the plan as a report only: this Flink release has not been tested with orphangc."
+        " If a vendor built it from a tested release, and you know that its checkpoints work as"
+        " the original's, name the exact version with --accept-flink-version."
     ),
     Condition.UNTESTED_STORAGE: (
         "Read the plan as a report only: deletion has not been tested on this kind of storage."
