@@ -44,24 +44,9 @@ _SERVERS = (
     "tests/integration/spark/",
     "tests/integration/test_page.py",
 )
-_COLLECTING = (
-    "tests/integration/test_collect.py",
-    "tests/integration/test_flinkbed.py",
-    "tests/soak/test_soak.py",
-)
 _FLINK = ("tests/integration/", "tests/contracts/test_flink_rest.py")
-_GROUPS = {_SERVERS: "servers", _COLLECTING: "collecting", _FLINK: "flink"}
-"""Each group is one process's: more clusters at once would slow each other down, and their jobs
-do not stand still meanwhile. Any other file is a group of its own."""
-
-_TIMED = (
-    *(file for files in _GROUPS for file in files),
-    "tests/commands/test_serve.py",
-    "tests/contracts/test_kubernetes_lease.py",
-)
-"""Tests that wait for other processes, or for leases of seconds: on a machine that does too much
-at once one may fail that is right. Each may be run once more, and the summary says that it was;
-whatever is decided by values alone may not, nor a soak in which something live was lost."""
+_GROUPS = {_SERVERS: "servers", _FLINK: "flink"}
+"""Each group is one process's, which starts its servers once; any other file is a group too."""
 
 
 class _Groups(LoadScopeScheduling):
@@ -104,9 +89,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, whatever order the rest comes in."""
     items.sort(key=lambda item: min(map(_LONG.index, _live_marks(item)), default=len(_LONG)))
-    for item in items:
-        if item.nodeid.startswith(_TIMED):
-            item.add_marker(pytest.mark.flaky(reruns=1, rerun_except="LostError"))
 
 
 def _live_marks(item: pytest.Item) -> list[str]:

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 import stamina
 
+import speed
 from integration.flinkbed import cluster as flinkbed
 from integration.flinkbed.cluster import Cluster
-from integration.flinkbed.fixtures import VERSIONS, require_flink
+from integration.flinkbed.fixtures import flink_cluster, started_flink_cluster
+from integration.flinkbed.settings import DEFAULT_RETAINED, ON_REQUEST
 from orphangc.adapters import flink_rest
 from orphangc.adapters.flink_rest import FlinkRest
 from orphangc.core.gate import (
@@ -29,6 +31,8 @@ from orphangc.core.model import JobId
 from orphangc.errors import RegistryUnavailableError, SettingsError
 from orphangc.ports import JobRegistry
 from rest_server import SCENARIOS, RestServer, as_json, saved, saved_routes, send
+
+__all__ = ["flink_cluster", "started_flink_cluster"]
 
 NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)
 HEALTHY = "1.20.5/healthy"
@@ -51,8 +55,9 @@ def _no_waiting() -> Iterator[None]:
         yield
 
 
-def registry(url: str, *, seconds: float = 10) -> JobRegistry:
-    return FlinkRest(url, timeout=timedelta(seconds=seconds), now=lambda: NOW)
+def registry(url: str, *, seconds: float | None = None) -> JobRegistry:
+    timeout = timedelta(seconds=speed.answer() if seconds is None else seconds)
+    return FlinkRest(url, timeout=timeout, now=lambda: NOW)
 
 
 def observed(scenario: str) -> ClusterFacts:
@@ -395,58 +400,48 @@ def test_the_longer_cache_counts() -> None:
 
 
 @pytest.mark.flink
-@pytest.mark.parametrize(
-    "version",
-    [*VERSIONS[:1], *(pytest.param(each, marks=pytest.mark.ci) for each in VERSIONS[1:])],
-)
-def test_a_living_flink_is_read(version: str, tmp_path: Path) -> None:
+def test_a_living_flink_is_read(flink_cluster: Cluster, tmp_path: Path) -> None:
     """A killed TaskManager leaves the incarnation alone; an ended job says so; a new JobManager
     knows nothing of either, and absence is all that it tells.
     """
-    require_flink(version)
-    with Cluster(version, tmp_path / "work") as cluster:
-        rest = registry(cluster.rest_url)
-        assert rest.observe().jobs == {}
-        job_id = JobId(cluster.submit(tmp_path / "state"))
-        cluster.wait_for_checkpoints(job_id, 2)
-        before = rest.observe()
-        job = before.jobs[job_id]
-        assert (before.flink_version, gate_problem(job)) == (version, None)
-        assert job.latest_completed_id is not None
+    rest = registry(flink_cluster.rest_url)
+    job_id = JobId(flink_cluster.submit(tmp_path / "state", interval=ON_REQUEST))
+    flink_cluster.wait_for_checkpoints(job_id, 2)
+    cluster = rest.observe()
+    job = cluster.jobs[job_id]
+    assert (cluster.flink_version, gate_problem(job)) == (flink_cluster.version, None)
+    assert job.latest_completed_id is not None
 
-        cluster.kill_taskmanager()
-        cluster.start_taskmanager()
-        cluster.wait_for_checkpoints(job_id, 4)
-        after = rest.observe().jobs[job_id]
-        assert after.restored is not None
-        assert is_same_incarnation(job, after)
-        assert after.latest_completed_id is not None
-        assert not is_not_subsumed(job.latest_completed_id, job, after), "three are retained"
-        assert is_not_subsumed(after.latest_completed_id, job, after)
+    flink_cluster.kill_taskmanager()
+    flink_cluster.start_taskmanager()
+    flink_cluster.wait_for_checkpoints(job_id, int(DEFAULT_RETAINED) + 1)
+    after = rest.observe().jobs[job_id]
+    assert after.restored is not None
+    assert is_same_incarnation(job, after)
+    assert after.latest_completed_id is not None
+    assert not is_not_subsumed(job.latest_completed_id, job, after), "three are retained"
+    assert is_not_subsumed(after.latest_completed_id, job, after)
 
-        cluster.cancel(job_id)
-        assert rest.observe().jobs[job_id].is_globally_terminal
-        cluster.kill_jobmanager()
-        with pytest.raises(RegistryUnavailableError):
-            rest.observe()
-        cluster.start_jobmanager()
-        assert rest.observe().jobs == {}
+    flink_cluster.cancel(job_id)
+    assert rest.observe().jobs[job_id].is_globally_terminal
+    flink_cluster.kill_jobmanager()
+    flink_cluster.kill_taskmanager()
+    with pytest.raises(RegistryUnavailableError):
+        rest.observe()
+    flink_cluster.start_jobmanager()
+    assert rest.observe().jobs == {}
 
 
-@pytest.mark.ci
 @pytest.mark.flink
-@pytest.mark.parametrize("version", VERSIONS)
 def test_a_living_job_that_never_checkpoints_is_read(
-    version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    flink_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Flink shows a streaming job without checkpointing as one that waits for ever; without a
     checkpoint folder the gate stays shut.
     """
-    require_flink(version)
     monkeypatch.setattr(flinkbed, "job_settings", lambda *_: {})
-    with Cluster(version, tmp_path / "work") as cluster:
-        job_id = JobId(cluster.submit(tmp_path / "state"))
-        job = registry(cluster.rest_url).observe().jobs[job_id]
+    job_id = JobId(flink_cluster.submit(tmp_path / "state"))
+    job = registry(flink_cluster.rest_url).observe().jobs[job_id]
     assert (job.checkpoint_interval_ms, job.max_concurrent) == (2**63 - 1, 1)
     assert (job.checkpoints, job.latest_completed_id, job.restored) == ((), None, None)
     assert "checkpoint storage JobManagerCheckpointStorage" in (gate_problem(job) or "")

@@ -1,8 +1,9 @@
-"""The real command line, as a process of its own, against one storage root."""
+"""The real command line against one storage root, in this process or as one of its own."""
 
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
@@ -11,13 +12,14 @@ from typing import Any, TypeVar
 
 import pyarrow.parquet as pq
 
+import speed
+from commands.helpers import run
+
 Answer = TypeVar("Answer")
 
-COMMAND_SECONDS = 120
-ATTEMPTS = 6
 MARGINS = (
     *("--grace-period", "0", "--allow-short-margins", "--clock-skew", "0"),
-    *("--quarantine-period", "1s"),
+    *("--quarantine-period", "0s"),
 )
 NO_MARGINS = {
     "grace_period": "0s",
@@ -61,10 +63,16 @@ class Finished:
 
 
 def orphangc(*arguments: str | Path) -> Finished:
-    """Run the installed command to its end."""
+    """Run the command line inside this process, which has loaded it already."""
+    ran = run(*arguments)
+    return Finished(ran.code, ran.out, ran.err)
+
+
+def installed_orphangc(*arguments: str | Path) -> Finished:
+    """Run the installed command to its end, as a process of its own."""
     command = [str(Path(sys.executable).with_name("orphangc")), *map(str, arguments)]
     done = subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=COMMAND_SECONDS
+        command, check=False, capture_output=True, text=True, timeout=speed.command()
     )
     return Finished(done.returncode, done.stdout, done.stderr)
 
@@ -112,17 +120,19 @@ class Planned:
 class Collector:
     """Plans and sweeps of one storage root, with one state location and margins for tests.
 
-    Whatever a job's checkpoints outran is tried again a few times. Each refusal of that kind is
-    printed, so that ``pytest -rP`` shows how often it happens.
+    Whatever a job's checkpoints outran is tried again; those that are taken on request never
+    outrun anything. Each refusal of that kind is printed, so that ``pytest -rP`` shows it.
 
     Attributes:
         root: The storage root.
         work: Where plans and state go; not inside the storage root.
+        orphangc: Runs a command.
 
     """
 
     root: Path
     work: Path
+    orphangc: Callable[..., Finished] = orphangc
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def plan(self, *options: str | Path) -> Planned:
@@ -132,7 +142,7 @@ class Collector:
     def _plan(self, options: tuple[str | Path, ...]) -> Planned:
         folder = self.work / f"plan-{next(self._numbers)}"
         state = self.work / "state"
-        finished = orphangc(
+        finished = self.orphangc(
             "plan", self.root, *MARGINS, "--state", state, *options, "--out", folder
         )
         assert finished.code in {0, 4}, str(finished)
@@ -141,16 +151,15 @@ class Collector:
     def sweep(self, plan: Planned, *options: str) -> Finished:
         """Carry out a plan."""
         return self._until_not_outrun(
-            lambda: orphangc("sweep", plan.folder, *options), lambda done: done
+            lambda: self.orphangc("sweep", plan.folder, *options), lambda done: done
         )
 
     @staticmethod
     def _until_not_outrun(
         attempt: Callable[[], Answer], finished: Callable[[Answer], Finished]
     ) -> Answer:
-        for _ in range(ATTEMPTS):
-            made = attempt()
-            if not finished(made).was_outrun:
-                return made
+        end = time.monotonic() + speed.patience()
+        while finished(made := attempt()).was_outrun:
             print(f"outrun: {finished(made)}")
-        raise AssertionError(f"outrun {ATTEMPTS} times: checkpoints come too fast for this test")
+            assert time.monotonic() < end, "checkpoints come too fast for this test"
+        return made

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from integration.flinkbed.cluster import Cluster
-from integration.flinkbed.settings import Workload
+from integration.flinkbed.settings import DEFAULT_RETAINED, ON_REQUEST
 from integration.flinkbed.truth import (
     named_in_metadata,
     older_than_retained,
@@ -17,11 +17,8 @@ from integration.flinkbed.waiting import wait_until
 
 Answer = TypeVar("Answer")
 
-# a checkpoint stays for over four seconds; a listing, with Flink's cached answers, takes two
-RETAINED = 4
-INTERVAL = "1s"
-CONFIG = {"execution.checkpointing.num-retained": str(RETAINED)}
-WORKLOAD = Workload(keys=200, records_per_second=200)
+INTERVAL = ON_REQUEST
+RETAINED = int(DEFAULT_RETAINED)
 
 
 def seen(look: Callable[[], Answer]) -> Answer:
@@ -55,6 +52,7 @@ def haunted(cluster: Cluster, base: Path) -> tuple[str, set[Path]]:
     assert lost
     cluster.release()
     cluster.start_taskmanager()
+    cluster.wait_for_checkpoints(job, RETAINED)
     wait_until(
         "checkpoints that are all younger than the lost upload",
         lambda: seen(lambda: lost <= older_than_retained(base / job)),

@@ -3,16 +3,14 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 import pytest
 
-from integration.command import Collector, Planned, orphangc
+from integration.command import Collector, Planned, installed_orphangc, orphangc
 from integration.flinkbed.cluster import Cluster
-from integration.flinkbed.fixtures import VERSIONS, require_flink
 from integration.flinkbed.truth import (
     named_in_metadata,
     older_than_retained,
@@ -21,10 +19,8 @@ from integration.flinkbed.truth import (
 )
 from integration.flinkbed.waiting import wait_until
 from integration.haunting import (
-    CONFIG,
     INTERVAL,
     RETAINED,
-    WORKLOAD,
     crash,
     crashed,
     haunted,
@@ -37,22 +33,10 @@ pytestmark = pytest.mark.flink
 
 Answer = TypeVar("Answer")
 
-ATTEMPTS = 10
 TWO_AT_ONCE = {
     "execution.checkpointing.max-concurrent-checkpoints": "2",
     "execution.checkpointing.min-pause": "0ms",  # any pause would make it one at a time
 }
-
-
-@pytest.fixture(scope="module", params=VERSIONS[:1])  # test_day lives with the newest
-def started_flink_cluster(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Cluster]:
-    """A running cluster, one per version, whose checkpoints stay long enough to be looked at."""
-    require_flink(request.param)
-    folder = tmp_path_factory.mktemp(f"flink-{request.param}-")
-    with Cluster(request.param, folder, config=CONFIG, workload=WORKLOAD) as cluster:
-        yield cluster
 
 
 # --------------------------------------------------------------------------- what is true
@@ -123,7 +107,7 @@ def test_a_running_jobs_orphans_go_and_the_job_does_not_notice(
     job, lost = haunted(flink_cluster, base)
     before = content(lost)
     restarts = flink_cluster.checkpoints(job)["counts"]["restored"]
-    collector = Collector(base, tmp_path)
+    collector = Collector(base, tmp_path, installed_orphangc)
     evidence = "--closed-world", "--flink-rest", flink_cluster.rest_url
 
     first = collector.plan(*evidence)
@@ -153,6 +137,7 @@ def test_a_running_jobs_orphans_go_and_the_job_does_not_notice(
     restore_all(flink_cluster, base / job)
 
 
+@pytest.mark.ci
 def test_a_job_started_again_after_the_plan_keeps_its_orphans_and_all_it_needs(
     flink_cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -231,6 +216,7 @@ def test_files_that_only_a_claiming_job_elsewhere_names_stay(
     restore_all(flink_cluster, new_base / new)
 
 
+@pytest.mark.ci
 def test_an_ended_jobs_shared_folder_keeps_only_what_its_checkpoints_name(
     flink_cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -351,12 +337,9 @@ class TestARunningJobWithOrphans:
 
     def test_its_newest_checkpoint_can_be_inspected(self, scene: Scene) -> None:
         """The document lists the stored files whose names stand in its bytes, and no other."""
-        for _ in range(ATTEMPTS):  # Flink may subsume it before it is read
-            checkpoint = retained(scene.job_dir)[-1]
-            stored = seen(partial(named_by, checkpoint, scene.job_dir))
-            done = orphangc("inspect", checkpoint, "--output", "jsonl")
-            if done.code == 0 or checkpoint.exists():
-                break
+        checkpoint = retained(scene.job_dir)[-1]
+        stored = named_by(checkpoint, scene.job_dir)
+        done = orphangc("inspect", checkpoint, "--output", "jsonl")
         assert done.code == 0, str(done)
         document = done.document
         assert document["checkpoint_id"] == int(checkpoint.name.removeprefix("chk-"))

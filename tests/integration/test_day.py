@@ -18,18 +18,25 @@ import pytest
 import yaml
 from botocore.session import get_session
 
+import speed
 from contracts.conftest import radosgw_url
 from contracts.servers.radosgw import ACCESS_KEY, SECRET_KEY
 from deploy.fixtures import jsonnet, prometheus
 from deploy.prometheusbed import Prometheus, hurried_rules
 from integration.command import NO_MARGINS, orphangc
 from integration.flinkbed.cluster import Cluster
-from integration.flinkbed.fixtures import VERSIONS, require_flink
+from integration.flinkbed.fixtures import NEWEST
 from integration.flinkbed.truth import named_in_metadata
 from integration.flinkbed.waiting import wait_until
-from integration.haunting import CONFIG, WORKLOAD, crashed, haunted, restore_all
+from integration.haunting import crashed, haunted, restore_all
 
-pytestmark = [pytest.mark.flink, pytest.mark.s3, pytest.mark.prometheus]
+pytestmark = [
+    pytest.mark.flink,
+    pytest.mark.s3,
+    pytest.mark.prometheus,
+    pytest.mark.ci,
+    pytest.mark.parametrize("started_flink_cluster", [NEWEST], indirect=True),
+]
 
 __all__ = ["jsonnet", "prometheus", "radosgw_url"]
 
@@ -45,17 +52,6 @@ HURRIED = {"OrphangcMissedRuns", "OrphangcNotRunRecently"}
 """What a machine that is busy with other tests may bring about."""
 TICK_SECONDS = 1.1
 """S3 tells times in whole seconds."""
-
-
-@pytest.fixture(scope="module", params=VERSIONS[-1:])
-def started_flink_cluster(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Cluster]:
-    """A running cluster of the newest version that is tested."""
-    require_flink(request.param)
-    folder = tmp_path_factory.mktemp(f"flink-{request.param}-")
-    with Cluster(request.param, folder, config=CONFIG, workload=WORKLOAD) as cluster:
-        yield cluster
 
 
 @dataclass
@@ -120,7 +116,7 @@ class Daemon:
 
     def get(self, path: str) -> Any:
         """Return the answer to a GET as JSON."""
-        return httpx.get(self.address + path, timeout=10).raise_for_status().json()
+        return httpx.get(self.address + path, timeout=speed.answer()).raise_for_status().json()
 
     def runs(self, root: str) -> list[dict[str, Any]]:
         """Return the runs of a storage root that came to a plan, oldest first."""
@@ -135,7 +131,7 @@ class Daemon:
     def end(self) -> int:
         """End it as Kubernetes does; return its exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(60)
+        return self.process.wait(speed.command())
 
 
 @contextmanager
@@ -285,6 +281,11 @@ class Day:
             ("OrphangcRegistryStale", str(self.base)),
         }
 
+    def goes_on(self) -> bool:
+        """Let the running job complete a checkpoint; return whether its orphans are gone."""
+        self.cluster.wait_for_checkpoints(self.job, 1)
+        return not any_there(self.lost)
+
     def mirror(self) -> None:
         """Delete of the ended job's own storage what is gone from its copy in S3."""
         for path in files_below(self.ended_base) - self.good.files():
@@ -338,18 +339,18 @@ def watching(day: Day, daemon: Daemon, prometheus: Path, jsonnet: Path) -> Itera
 def test_a_day_in_the_life(day: Day, daemon: Daemon, watching: Prometheus) -> None:
     """Report, quarantine, delete, on three storages; what goes wrong is told, and nothing else."""
     base, good, torn = str(day.base), day.good, day.torn
-    wait_until("the running job's orphans to go", lambda: not any_there(day.lost))
+    wait_until("the running job's orphans to go", day.goes_on, pause=1)
     wait_until("the ended job's orphans to go", lambda: not good.files() & day.wanted)
     victim = day.break_a_live_file()
     expected = day.alerts()
-    wait_until(f"{expected}", lambda: expected <= watching.firing(), seconds=150, pause=1)
+    wait_until(f"{expected}", lambda: expected <= watching.firing(), pause=1)
     alerts = {name for name, root in watching.firing() if root == base}
     assert alerts - HURRIED == {"OrphangcRegistryStale"}, "all else of the running job is well"
 
     first, second, *_ = daemon.runs(base)
     assert [run["effective_mode"] for run in (first, second)] == ["report", "delete"]
     assert daemon.get(f"/jobs/{day.job}/state-self-sustained") is True
-    page = httpx.get(daemon.address, timeout=10).raise_for_status().text
+    page = httpx.get(daemon.address, timeout=speed.answer()).raise_for_status().text
     assert good.root in page
     assert torn.root in page
     assert daemon.end() == 0

@@ -1,9 +1,9 @@
 """The plugin in the lib/ folder of a real Flink: true snapshots, ids in names, and no harm.
 
-By default what matters most, on the newest Flink, with the agent; all of it by a switch.
+What matters most, on the newest Flink, with the agent; by night all of it, every way.
 """
 
-import os
+import itertools
 import re
 import uuid
 import zipfile
@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from integration.flinkbed.cluster import ClaimMode, Cluster
-from integration.flinkbed.fixtures import VERSIONS, require_flink
+from integration.flinkbed.fixtures import NEWEST, VERSIONS, require_flink
 from integration.flinkbed.plugin import FACTORY, STORAGE, build_plugin, plugin_jar, witness_jar
-from integration.flinkbed.settings import as_numbers
+from integration.flinkbed.settings import ON_REQUEST, as_numbers
 from integration.flinkbed.snapshots import echo, snapshots
 from integration.flinkbed.truth import retained, shared_files
 from integration.flinkbed.waiting import FlinkbedError, wait_until
@@ -29,22 +29,13 @@ from orphangc.core.registry import (
 )
 
 pytestmark = pytest.mark.flink
-by_hand = pytest.mark.skipif(
-    not os.environ.get("ORPHANGC_FLINK_PLUGIN"),
-    reason="takes minutes of an idle machine: set ORPHANGC_FLINK_PLUGIN=1",
-)
 
-WAYS = ("factory", "agent")
-
-
-def pairs() -> list[tuple[str, str]]:
-    """Return versions and ways in; by hand each way on every other version, or all of both."""
-    if os.environ.get("ORPHANGC_FLINK_PLUGIN_ALL_WAYS"):
-        return [(version, way) for version in VERSIONS for way in WAYS]
-    if os.environ.get("ORPHANGC_FLINK_PLUGIN"):
-        return [(version, WAYS[place % 2]) for place, version in enumerate(VERSIONS)]
-    return [(max(VERSIONS, key=as_numbers), "agent")]
-
+MATTERS_MOST = (NEWEST, "agent")
+PAIRS = [
+    pytest.param(pair, marks=() if pair == MATTERS_MOST else pytest.mark.nightly, id="-".join(pair))
+    for pair in itertools.product(VERSIONS, ("factory", "agent"))
+]
+"""Versions, and ways in."""
 
 ID_AND_UUID = re.compile(r"([0-9]+)_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 WITH_IDS = {"execution.checkpointing.storage": STORAGE}
@@ -140,7 +131,7 @@ class Bed:
         return Counter((p, int(c), int(u)) for p, c, u in (line.split("\t") for line in lines))
 
 
-@pytest.fixture(scope="module", params=pairs(), ids="-".join)
+@pytest.fixture(scope="module", params=PAIRS)
 def started_bed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Bed]:
@@ -159,7 +150,7 @@ def bed(started_bed: Bed) -> Iterator[Bed]:
     started_bed.cluster.tidy()
 
 
-@by_hand
+@pytest.mark.nightly
 def test_every_release_compiles_to_the_same_jar(tmp_path: Path) -> None:
     require_flink(VERSIONS[0])
     jars = [build_plugin(version, tmp_path / version) for version in VERSIONS]
@@ -220,7 +211,7 @@ def assert_header(snapshot: RegistrySnapshot, bed: Bed, job_dir: Path) -> None:
     assert not snapshot.restored
 
 
-@by_hand
+@pytest.mark.nightly
 def test_jobs_are_exported_one_by_one_and_orderly(bed: Bed, tmp_path: Path) -> None:
     first, second = (
         bed.cluster.submit(tmp_path, parallelism=1, interval="300ms") for _ in range(2)
@@ -250,14 +241,14 @@ def test_jobs_are_exported_one_by_one_and_orderly(bed: Bed, tmp_path: Path) -> N
 
 def test_names_with_ids_are_restored_and_rescaled(bed: Bed, tmp_path: Path) -> None:
     flink = bed.cluster
-    first, first_dir = bed.submit(tmp_path / "a")
+    first, first_dir = bed.submit(tmp_path / "a", interval=ON_REQUEST)
     flink.wait_for_checkpoints(first, 3)
     native = flink.savepoint(first, tmp_path / "savepoints", "NATIVE")
     flink.cancel(first, between_checkpoints=True)
     checkpoint = retained(first_dir)[-1]
     assert all(id_in(path.name) <= id_of(checkpoint) for path in shared_files(first_dir))
 
-    second, second_dir = bed.submit(tmp_path / "b", checkpoint, "CLAIM")
+    second, second_dir = bed.submit(tmp_path / "b", checkpoint, "CLAIM", interval=ON_REQUEST)
     flink.wait_for_checkpoints(second, 2)
     snapshot = bed.echo(second)
     (origin,) = snapshot.restored
@@ -268,7 +259,9 @@ def test_names_with_ids_are_restored_and_rescaled(bed: Bed, tmp_path: Path) -> N
     flink.cancel(second, between_checkpoints=True)
 
     newest = retained(second_dir)[-1]
-    third, third_dir = bed.submit(tmp_path / "c", newest, "NO_CLAIM", parallelism=3)
+    third, third_dir = bed.submit(
+        tmp_path / "c", newest, "NO_CLAIM", parallelism=3, interval=ON_REQUEST
+    )
     flink.wait_for_checkpoints(third, 3)
     (origin,) = bed.echo(third).restored
     assert origin.mode == "NO_CLAIM"
@@ -281,7 +274,7 @@ def test_names_with_ids_are_restored_and_rescaled(bed: Bed, tmp_path: Path) -> N
     flink.restore_and_check(native, parallelism=1)
 
 
-@by_hand
+@pytest.mark.nightly
 def test_nothing_disturbs_the_job_and_a_new_jobmanager_is_a_new_epoch(
     bed: Bed, tmp_path: Path
 ) -> None:

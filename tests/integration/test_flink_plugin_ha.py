@@ -1,6 +1,5 @@
 """The plugin with real high availability: a JobManager dies, and the next one takes over."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,13 +15,7 @@ from integration.flinkbed.waiting import wait_until
 from integration.flinkbed.zookeeper import ZooKeeper
 from orphangc.core.registry import oldest_retained
 
-pytestmark = [
-    pytest.mark.flink,
-    pytest.mark.skipif(
-        not os.environ.get("ORPHANGC_FLINK_HA"),
-        reason="starts ZooKeeper and kills JobManagers for minutes: set ORPHANGC_FLINK_HA=1",
-    ),
-]
+pytestmark = [pytest.mark.flink, pytest.mark.nightly]
 
 
 @pytest.fixture(scope="module", params=VERSIONS)

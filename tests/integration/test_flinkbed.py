@@ -1,11 +1,11 @@
 """The harness breaks and restores a real Flink as the other tests trust it to."""
 
-import os
 from pathlib import Path
 
 import pytest
 
 from integration.flinkbed.cluster import Cluster
+from integration.flinkbed.fixtures import VERSIONS
 from integration.flinkbed.truth import (
     named_in_metadata,
     older_than_retained,
@@ -15,14 +15,11 @@ from integration.flinkbed.truth import (
 )
 from integration.flinkbed.waiting import FlinkbedError, wait_until
 
-ALL = "ORPHANGC_FLINK_ALL"
-
+# the soak breaks and restores in all these ways and more
 pytestmark = [
     pytest.mark.flink,
-    pytest.mark.skipif(
-        not os.environ.get(ALL),
-        reason=f"the soak breaks and restores in all these ways and more: set {ALL}=1",
-    ),
+    pytest.mark.nightly,
+    pytest.mark.parametrize("started_flink_cluster", VERSIONS, indirect=True),
 ]
 
 TABLE_MAGIC = bytes.fromhex("f7cff485b741e288")  # ends RocksDB's block-based tables

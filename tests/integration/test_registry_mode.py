@@ -1,6 +1,5 @@
 """FLINK-24852 from end to end: oldest retained id, the true registry, and ids in files' names."""
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -8,25 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from integration.command import Collector, Planned
+from integration.command import Collector, Planned, installed_orphangc
 from integration.flinkbed.exporting import ExportingCluster, id_of
-from integration.flinkbed.fixtures import VERSIONS, require_flink
-from integration.flinkbed.settings import as_numbers
+from integration.flinkbed.fixtures import NEWEST, require_flink
 from integration.flinkbed.snapshots import snapshots
 from integration.flinkbed.truth import older_than_retained, retained
 from integration.flinkbed.waiting import wait_until
 from integration.haunting import seen
 from orphangc.core.registry import oldest_retained, resolve
 
-pytestmark = [
-    pytest.mark.flink,
-    pytest.mark.skipif(
-        not os.environ.get("ORPHANGC_FLINK_PLUGIN"),
-        reason="builds the plugin and needs an idle machine: set ORPHANGC_FLINK_PLUGIN=1",
-    ),
-]
+pytestmark = [pytest.mark.flink, pytest.mark.nightly]
 
-NEWEST = max(VERSIONS, key=as_numbers)
 RETAINED = 2
 INTERVAL = "300 ms"
 
@@ -92,7 +83,10 @@ def test_orphans_go_by_id_and_registry_and_a_lost_jobmanager_proves_nothing(
     bed: ExportingCluster, tmp_path: Path
 ) -> None:
     scene = Scene(bed)
-    lost, collector = set().union(*scene.lost.values()), Collector(bed.base, tmp_path)
+    lost, collector = (
+        set().union(*scene.lost.values()),
+        Collector(bed.base, tmp_path, installed_orphangc),
+    )
 
     gate = "--closed-world", "--flink-rest", bed.cluster.rest_url
     derived = collector.plan(*gate)

@@ -1,7 +1,6 @@
 """Real Flink restores a job; may the snapshot go? Judged by what Flink's own classes read."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,25 +8,13 @@ import pytest
 
 from integration.command import orphangc
 from integration.flinkbed.cluster import Cluster
-from integration.flinkbed.fixtures import require_flink
 from integration.flinkbed.references import read_by_flink
 from integration.flinkbed.truth import retained
-from integration.haunting import CONFIG, INTERVAL, WORKLOAD, seen
+from integration.haunting import INTERVAL, seen
 
 pytestmark = pytest.mark.flink
 
-VERSION = "1.20.5"
-ATTEMPTS = 12
 LOOKS = 2
-
-
-@pytest.fixture(scope="module")
-def started_flink_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A running cluster whose checkpoints stay long enough to be looked at."""
-    require_flink(VERSION)
-    folder = tmp_path_factory.mktemp("flink-sustained-")
-    with Cluster(VERSION, folder, config=CONFIG, workload=WORKLOAD) as cluster:
-        yield cluster
 
 
 class Asking:
@@ -38,13 +25,9 @@ class Asking:
         self._base = base
 
     def __call__(self, job: str, snapshot: Path) -> dict[str, Any]:
-        """Return the answer; one that checkpoints outran (R12) is asked for again."""
-        for _ in range(ATTEMPTS):
-            asked = "self-sustained", self._base, "--job", job, "--snapshot", snapshot
-            done = orphangc(*asked, *self._options)
-            if not done.was_outrun:
-                break
-        return dict(done.document)
+        """Return the answer."""
+        asked = "self-sustained", self._base, "--job", job, "--snapshot", snapshot
+        return dict(orphangc(*asked, *self._options).document)
 
     def users(self, snapshot: Path) -> set[str]:
         """Return the jobs that need a snapshot."""
@@ -94,19 +77,19 @@ def test_an_unclaimed_checkpoint_is_needed_until_the_first_own_one_completed(
     assert asking.users(snapshot) == {snapshot.parent.name}, "its siblings share files with it"
 
     flink_cluster.cancel(job, between_checkpoints=True)
-    read = read_by_flink(VERSION, retained(base / job))
+    read = read_by_flink(flink_cluster.version, retained(base / job))
     assert read
     assert all(path.is_relative_to(base / job) for paths in read.values() for path in paths)
     shutil.rmtree(snapshot.parent)
     flink_cluster.restore_and_check(retained(base / job)[-1])
 
 
-def foreign_names(own: Path, *folders: Path) -> list[int]:
+def foreign_names(version: str, own: Path, *folders: Path) -> list[int]:
     """Return how many files of others Flink reads in the checkpoints that each folder holds.
 
     Names that are relative to a checkpoint's own folder lie in the copied one.
     """
-    read = read_by_flink(VERSION, [each for folder in folders for each in retained(folder)])
+    read = read_by_flink(version, [each for folder in folders for each in retained(folder)])
     return [
         sum(
             not any(path.is_relative_to(place) for place in (own, folder))
@@ -144,7 +127,7 @@ def test_a_claimed_checkpoint_is_needed_as_long_as_flink_reads_a_file_of_it(
         pictures = [photographed(own, tmp_path / "before")]
         told = asking(job, snapshot)
         pictures.append(photographed(own, tmp_path / "after"))
-        before, after = foreign_names(own, *pictures)
+        before, after = foreign_names(flink_cluster.version, own, *pictures)
         answers.append(told["seen"]["value"])
         if after:  # what no checkpoint names any more never comes back
             assert told["seen"]["value"] is False, told["why"]
@@ -152,6 +135,6 @@ def test_a_claimed_checkpoint_is_needed_as_long_as_flink_reads_a_file_of_it(
             assert told["seen"]["value"] is not False, told["why"]
     assert answers[0] is False
     flink_cluster.cancel(job, between_checkpoints=True)
-    (left,) = foreign_names(own, own)
+    (left,) = foreign_names(flink_cluster.version, own, own)
     assert asking(job, snapshot)["state_self_sustained"] is not bool(left)
     flink_cluster.restore_and_check(retained(own)[-1])

@@ -1,7 +1,6 @@
 """Before a deployment we say what the new version leaves unread; Flink restores without it."""
 
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ import yaml
 from integration.command import Finished, orphangc
 from integration.flinkbed.cluster import Cluster
 from integration.flinkbed.distribution import JOB_SOURCE
-from integration.flinkbed.fixtures import VERSIONS, require_flink
-from integration.flinkbed.settings import Workload
+from integration.flinkbed.settings import ON_REQUEST, Workload
 from integration.flinkbed.truth import retained
 from integration.flinkbed.waiting import FlinkbedError, wait_until
 from orphangc.flink.operator_ids import operator_id
@@ -31,23 +29,8 @@ DROPPED = {
     ("operator_state", "chest", "dropped"),
     ("keyed_state", "chest", "forgotten"),
 }
-ALL = "ORPHANGC_FLINK_ALL"
 UIDS = {operator_id(uid): uid for uid in ("numbers", "numbers-throttled", "attic", "chest")}
 """By the ids that Flink shows: before Flink 2.0 a checkpoint has nothing else."""
-
-
-@pytest.fixture(scope="module", params=VERSIONS)
-def started_flink_cluster(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Cluster]:
-    """A running cluster whose job has versions."""
-    if request.param != VERSIONS[0] and not os.environ.get(ALL):
-        pytest.skip(f"Flink {request.param} only where {ALL} is set: it takes another minute")
-    require_flink(request.param)
-    folder = tmp_path_factory.mktemp(f"flink-{request.param}-")
-    workload = Workload(keys=KEYS)
-    with Cluster(request.param, folder, workload=workload, job=DRAWERS) as cluster:
-        yield cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +92,7 @@ class Left:
         base = self.work / f"version-{version}-{restore.name}"
         arguments = ["--version", str(version)]
         job = self.cluster.submit(
-            base, restore, "NO_CLAIM", interval="500ms", config=ONCE, arguments=arguments
+            base, restore, "NO_CLAIM", interval=ON_REQUEST, config=ONCE, arguments=arguments
         )
         return job, base / job
 
@@ -131,9 +114,10 @@ class Left:
 @pytest.fixture(scope="module")
 def left(started_flink_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Left:
     """What one run of version 1 left, for all tests."""
-    cluster, work = started_flink_cluster, tmp_path_factory.mktemp("drawers")
+    cluster = started_flink_cluster.running(DRAWERS, workload=Workload(keys=KEYS))
+    work = tmp_path_factory.mktemp("drawers")
     arguments = ["--version", "1"]
-    job = cluster.submit(work / "version-1", interval="500ms", arguments=arguments)
+    job = cluster.submit(work / "version-1", interval=ON_REQUEST, arguments=arguments)
     wait_until("labels of all keys", lambda: cluster.progress(job).get("fresh") == KEYS)
     cluster.wait_for_checkpoints(job, 2)
     savepoint = cluster.savepoint(job, work / "savepoints")

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from kazoo.client import KazooClient
 
+import speed
 from integration.command import Collector
 from integration.flinkbed.cluster import Cluster
-from integration.flinkbed.fixtures import VERSIONS, require_flink
+from integration.flinkbed.fixtures import NEWEST, require_flink
+from integration.flinkbed.settings import ON_REQUEST
 from integration.flinkbed.truth import retained
 from integration.flinkbed.waiting import wait_until
 from integration.flinkbed.zookeeper import ZooKeeper
@@ -20,12 +22,10 @@ from orphangc.adapters.zookeeper_ha import ZooKeeperHa
 from orphangc.core.ha import HaFacts
 from orphangc.errors import RegistryUnavailableError
 
-pytestmark = pytest.mark.flink
-
-TIMEOUT = timedelta(seconds=20)
+pytestmark = [pytest.mark.flink, pytest.mark.ci]
 
 
-@pytest.fixture(scope="module", params=VERSIONS[-1:])
+@pytest.fixture(scope="module", params=[NEWEST])
 def version(request: pytest.FixtureRequest) -> str:
     """A Flink that can be had."""
     require_flink(request.param)
@@ -40,7 +40,9 @@ def zookeeper(version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 def observed(zookeeper: ZooKeeper, path: str = "/flink") -> HaFacts:
-    return ZooKeeperHa(zookeeper.address + path, timeout=TIMEOUT).observe()
+    return ZooKeeperHa(
+        zookeeper.address + path, timeout=timedelta(seconds=speed.answer())
+    ).observe()
 
 
 def test_what_flink_keeps_is_read_while_it_runs_and_after_it_was_killed(
@@ -52,12 +54,11 @@ def test_what_flink_keeps_is_read_while_it_runs_and_after_it_was_killed(
         "high-availability.zookeeper.quorum": zookeeper.address,
         "high-availability.storageDir": f"file://{tmp_path}/ha",
         "high-availability.cluster-id": "/team/orders",
-        "high-availability.zookeeper.client.session-timeout": "6000",
         "execution.checkpointing.num-retained": "2",
     }
     base = tmp_path / "ckpt"
     with Cluster(version, tmp_path / "flink", config=config) as cluster:
-        job = cluster.submit(base, interval="2s")
+        job = cluster.submit(base, interval=ON_REQUEST)
         cluster.wait_for_checkpoints(job, 2)
         wait_until("one moment", lambda: agree(zookeeper, cluster, base / job, job))
         cluster.kill_jobmanager()
@@ -124,6 +125,6 @@ def test_a_server_that_does_not_answer_is_unknown_in_time(zookeeper: ZooKeeper) 
             began = time.monotonic()
             with pytest.raises(RegistryUnavailableError, match="who is alive is unknown"):
                 ZooKeeperHa(address, timeout=timedelta(seconds=1)).observe()
-            assert time.monotonic() - began < 10
+            assert time.monotonic() - began < speed.answer()
     finally:
         zookeeper.go_on()

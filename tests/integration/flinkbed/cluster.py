@@ -1,17 +1,24 @@
 """A standalone session cluster: one JobManager, one TaskManager, and ways to break them."""
 
+import copy
 import os
 import shutil
 import signal
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
+import speed
 from integration.flinkbed.distribution import JOB_SOURCE, compiled, jars
 from integration.flinkbed.jvm import Jvm
 from integration.flinkbed.ports import free_ports
 from integration.flinkbed.rest import ENDED, Rest
 from integration.flinkbed.settings import (
+    DEFAULT_RETAINED,
+    ON_REQUEST,
+    REQUESTS_SINCE,
+    RETAINED,
     Workload,
     as_numbers,
     cluster_settings,
@@ -19,9 +26,11 @@ from integration.flinkbed.settings import (
     spelled,
     write_configuration,
 )
+from integration.flinkbed.truth import retained
 from integration.flinkbed.waiting import FlinkbedError, wait_until
 
 Answer = TypeVar("Answer")
+_SECONDS_BETWEEN = 2
 ClaimMode = Literal["CLAIM", "NO_CLAIM", "LEGACY"]
 SavepointFormat = Literal["CANONICAL", "NATIVE"]
 
@@ -75,8 +84,23 @@ class Cluster:
         rest_port, rpc_port = free_ports()
         self._ports = rest_port, rpc_port
         self.rest = Rest(f"http://127.0.0.1:{rest_port}")
-        self._jar_id = ""
-        self._restores = 0
+        self._uploaded = (0, "")  # to which start of the JobManager, as which jar
+        self._on_request: set[str] = set()
+
+    def running(self, job: Path, *parts: Path, workload: Workload) -> Self:
+        """Return the same two processes, to which another job is submitted.
+
+        Args:
+            job: Source of the job.
+            parts: Sources that it uses.
+            workload: How much state it keeps.
+
+        """
+        other = copy.copy(self)
+        other._job, other._job_parts, other.workload = job, parts, workload
+        other._uploaded = (0, "")
+        other._job_jar = compiled(self.version, job, *parts)
+        return other
 
     # ------------------------------------------------------------------ processes
 
@@ -150,7 +174,6 @@ class Cluster:
         self._job_jar = compiled(self.version, self._job, *self._job_parts)
 
     def _spawn_jobmanager(self) -> None:
-        self._jar_id = ""
         options = self._jobmanager_options
         self._spawn(self._jobmanager, JOBMANAGER, JOBMANAGER_HEAP_MB, options=options)
 
@@ -201,9 +224,13 @@ class Cluster:
     ) -> str:
         """Start the job, from a checkpoint or savepoint if one is given, and wait until it runs.
 
-        Its checkpoints go to ``checkpoint_dir/<job id>``. A setting that ``config`` gives as an
-        empty text is left out. Returns the job id.
+        Its checkpoints go to ``checkpoint_dir/<job id>``, every ``interval``, or ``ON_REQUEST``;
+        a Flink that takes none on request takes one every few seconds. A setting that ``config``
+        gives as an empty text is left out. Returns the job id.
         """
+        is_on_request = interval == ON_REQUEST and as_numbers(self.version) >= REQUESTS_SINCE
+        if interval == ON_REQUEST and not is_on_request:
+            interval = f"{speed.scaled(_SECONDS_BETWEEN):.0f}s"
         job_id = self._launch(
             job_settings(_uri(checkpoint_dir), interval) | dict(config or {}),
             {} if claim_mode is None else {self._claim_mode: claim_mode},
@@ -211,6 +238,8 @@ class Cluster:
             parallelism=parallelism,
             arguments=arguments,
         )
+        if is_on_request:
+            self._on_request.add(job_id)
         self._wait_on_job(job_id, "running tasks", lambda: self.rest.is_running(job_id))
         return job_id
 
@@ -264,9 +293,9 @@ class Cluster:
             body["programArgsList"] += ["--settings", told]
         if restore is not None:
             body["savepointPath"] = _uri(restore)
-        if not self._jar_id:
-            self._jar_id = self.rest.upload(self._job_jar)
-        return str(self.rest.ask("POST", f"/jars/{self._jar_id}/run", body)["jobid"])
+        if self._uploaded[0] != self._jobmanager.starts:
+            self._uploaded = self._jobmanager.starts, self.rest.upload(self._job_jar)
+        return str(self.rest.ask("POST", f"/jars/{self._uploaded[1]}/run", body)["jobid"])
 
     def cancel(self, job_id: str, *, between_checkpoints: bool = False) -> None:
         """Cancel the job; its checkpoints are retained.
@@ -274,7 +303,8 @@ class Cluster:
         A pending checkpoint may leave orphans of its own, hence ``between_checkpoints``.
         """
         if between_checkpoints:
-            self.wait_for_checkpoints(job_id, 1)
+            if job_id not in self._on_request:
+                self.wait_for_checkpoints(job_id, 1)
             self._wait("no pending checkpoint", lambda: not self._count(job_id, "in_progress"))
         self.rest.ask("PATCH", f"/jobs/{job_id}?mode=cancel")
         self._wait("the job to end", lambda: self.rest.job_state(job_id) in ENDED)
@@ -348,12 +378,47 @@ class Cluster:
         return latest
 
     def wait_for_checkpoints(self, job_id: str, n: int) -> None:
-        """Wait until n more checkpoints (or savepoints) have completed, counted from now."""
+        """Wait until n more checkpoints (or savepoints) have completed, counted from now.
+
+        Of a job whose checkpoints are taken on request, request them one by one; when each has
+        completed, REST shows it and what it subsumed is gone.
+        """
+        if job_id in self._on_request:
+            for _ in range(n):
+                self._wait_on_job(job_id, "a requested checkpoint", lambda: self._take(job_id))
+            return
         now = self._wait_on_job(job_id, "an answer", lambda: self.checkpoints(job_id))
         goal = now["counts"]["completed"] + n
         self._wait_on_job(
             job_id, f"{n} completed checkpoints", lambda: self._count(job_id, "completed") >= goal
         )
+
+    def _take(self, job_id: str) -> bool:
+        """Request a checkpoint; return whether it completed: a task may not have run yet."""
+        place = f"/jobs/{job_id}/checkpoints/{self._request(job_id)}"
+
+        def answer() -> Mapping[str, Any] | None:
+            told = self.rest.get(place)
+            return dict(told["operation"]) if told["status"]["id"] == "COMPLETED" else None
+
+        done = self._wait_on_job(job_id, "the end of a checkpoint", answer)
+        taken = done.get("checkpointId")
+        if taken is None:
+            return False
+        self._wait_on_job(job_id, "its traces", lambda: self._shows(job_id, int(taken)))
+        return True
+
+    def _request(self, job_id: str) -> str:
+        body = {"checkpointType": "CONFIGURED"}
+        return str(self.rest.ask("POST", f"/jobs/{job_id}/checkpoints", body)["request-id"])
+
+    def _shows(self, job_id: str, checkpoint_id: int) -> bool:
+        """Return whether REST shows a checkpoint, and the storage no more than are retained."""
+        latest = self.latest_completed(job_id)
+        if latest is None or latest["id"] < checkpoint_id:
+            return False
+        most = int(self._config.get(RETAINED, DEFAULT_RETAINED))
+        return len(retained(Path(latest["external_path"].removeprefix("file:")).parent)) <= most
 
     def _count(self, job_id: str, which: str) -> int:
         return int(self.checkpoints(job_id)["counts"][which])
@@ -361,14 +426,18 @@ class Cluster:
     def hold(self) -> None:
         """From now on no subtask acknowledges a checkpoint: it waits after its upload.
 
-        Until ``release``, at most three minutes, and the checkpoint timeout (120 s) ends the
-        checkpoint all the same. Holds every job of this cluster.
+        Until ``release``, at most half an hour. Holds every job of this cluster.
         """
         self.release()
         (self._control / "hold").touch()
 
     def wait_until_held(self, subtasks: int = 2) -> None:
-        """Wait until so many subtasks have uploaded their keyed state and are held."""
+        """Wait until so many subtasks have uploaded their keyed state and are held.
+
+        Where checkpoints are taken on request, request one of each running job.
+        """
+        for job_id in self._on_request & set(self.rest.unfinished_jobs()):
+            self._request(job_id)
         self._wait(
             f"{subtasks} held subtasks",
             lambda: len(list(self._control.glob("held-*"))) >= subtasks,
@@ -396,8 +465,7 @@ class Cluster:
         state of every key back, found each as it was written, and completed a checkpoint. Then
         it is cancelled. Raises with the root exception otherwise.
         """
-        self._restores += 1
-        scratch = self._work / f"restore-{self._restores}"
+        scratch = self._work / f"restore-{uuid.uuid4()}"
         others = set(self.rest.unfinished_jobs())
         try:
             progress = self._restore(scratch, path, parallelism)
@@ -413,7 +481,7 @@ class Cluster:
             path,
             "NO_CLAIM",
             parallelism=parallelism,
-            interval="500ms",
+            interval=ON_REQUEST,
             config=STRICT_RESTORE,
         )
         self.wait_for_checkpoints(job_id, 1)

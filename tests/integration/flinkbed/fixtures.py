@@ -7,9 +7,15 @@ import pytest
 
 from integration.flinkbed.cluster import Cluster
 from integration.flinkbed.distribution import java_tool, job_jar
+from integration.flinkbed.settings import as_numbers
 from integration.flinkbed.waiting import ResourceMissingError
 
 VERSIONS = os.environ.get("ORPHANGC_FLINK_VERSIONS", "1.20.5,2.3.0").split(",")
+NEWEST = max(VERSIONS, key=as_numbers)
+EVERY = [
+    pytest.param(version, marks=() if version == NEWEST else pytest.mark.ci) for version in VERSIONS
+]
+"""The newest Flink wherever tests run; each other one in ``.ci/run``."""
 
 
 def require_flink(version: str) -> None:
@@ -23,11 +29,11 @@ def require_flink(version: str) -> None:
         pytest.skip(f"no Flink {version}: {err}")
 
 
-@pytest.fixture(scope="module", params=VERSIONS[-1:])  # others: ORPHANGC_FLINK_VERSIONS
+@pytest.fixture(scope="session", params=EVERY)
 def started_flink_cluster(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
-    """A running cluster, one per module."""
+    """A running cluster of each version, one for all modules."""
     require_flink(request.param)
     with Cluster(request.param, tmp_path_factory.mktemp(f"flink-{request.param}-")) as cluster:
         yield cluster
@@ -35,6 +41,6 @@ def started_flink_cluster(
 
 @pytest.fixture
 def flink_cluster(started_flink_cluster: Cluster) -> Iterator[Cluster]:
-    """The module's cluster; whatever the test left running or broken is put right afterwards."""
+    """The session's cluster; whatever the test left running or broken is put right afterwards."""
     yield started_flink_cluster
     started_flink_cluster.tidy()

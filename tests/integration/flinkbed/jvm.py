@@ -7,6 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import speed
 from integration.flinkbed.distribution import java_tool
 from integration.flinkbed.waiting import FlinkbedError, without_frames
 
@@ -37,8 +38,6 @@ FRUGAL = (
     "-XX:MaxDirectMemorySize=128m",
     "-XX:ReservedCodeCacheSize=48m",
 )
-END_SECONDS = 30
-
 _running: set[subprocess.Popen[bytes]] = set()
 
 
@@ -148,10 +147,10 @@ def _end(process: subprocess.Popen[bytes], how: signal.Signals) -> None:
     """
     process.send_signal(how)
     try:
-        process.wait(END_SECONDS)
+        process.wait(speed.command())
     except subprocess.TimeoutExpired:
         process.kill()
-        process.wait(END_SECONDS)
+        process.wait(speed.command())
     _running.discard(process)
 
 

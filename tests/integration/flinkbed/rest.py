@@ -5,10 +5,10 @@ from typing import Any
 
 import httpx
 
+import speed
 from integration.flinkbed.waiting import FlinkbedError, without_frames
 
 ENDED = frozenset({"CANCELED", "FAILED", "FINISHED"})
-REQUEST_SECONDS = 60.0  # a job's main method runs within the request that submits it
 
 
 class Rest:
@@ -16,7 +16,8 @@ class Rest:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._client = httpx.Client(base_url=url, timeout=REQUEST_SECONDS, trust_env=False)
+        # a job's main method runs within the request that submits it
+        self._client = httpx.Client(base_url=url, timeout=speed.command(), trust_env=False)
 
     def close(self) -> None:
         """Give connections back."""

@@ -5,12 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import speed
+
+RETAINED = "execution.checkpointing.num-retained"
+DEFAULT_RETAINED = "3"
+
 # Flink 2.x name -> name that every 1.x accepts
 SPELLING_BEFORE_2 = {
     "high-availability.type": "high-availability",
     "execution.checkpointing.storage": "state.checkpoint-storage",
     "execution.checkpointing.dir": "state.checkpoints.dir",
-    "execution.checkpointing.num-retained": "state.checkpoints.num-retained",
+    RETAINED: "state.checkpoints.num-retained",
     "execution.checkpointing.data-inline-threshold": "state.storage.fs.memory-threshold",
     "execution.checkpointing.incremental": "state.backend.incremental",
     "state.backend.type": "state.backend",
@@ -44,10 +49,10 @@ LOOPBACK = {
     "rest.bind-address": "127.0.0.1",
 }
 
-# a killed process is noticed, and a job restarted, within seconds
+# a killed process refuses connections, which is noticed, and a job restarted, within seconds
 QUICK_RECOVERY = {
     "heartbeat.interval": "1000",
-    "heartbeat.timeout": "30000",
+    "heartbeat.timeout": str(round(1000 * speed.scaled(30))),
     "cluster.registration.error-delay": "400",
     "cluster.registration.refused-registration-delay": "400",
     "restart-strategy.type": "fixed-delay",
@@ -60,6 +65,12 @@ FRESH_ANSWERS = {
     "web.refresh-interval": "200",
     "rest.cache.checkpoint-statistics.timeout": "200 ms",
 }
+
+ON_REQUEST = "1d"
+"""Interval of a job whose checkpoints are taken when a test asks for one: nothing else completes or
+subsumes a checkpoint meanwhile, however long the test takes to look at it."""
+REQUESTS_SINCE = (1, 17)
+"""The first Flink that takes a checkpoint when it is asked to."""
 
 LOG4J = """\
 rootLogger.level = INFO
@@ -116,7 +127,7 @@ def cluster_settings(rest_port: int, rpc_port: int, tmp: Path, slots: int) -> di
         "taskmanager.numberOfTaskSlots": str(slots),
         "taskmanager.cpu.cores": "2",
         # both are read from the cluster's settings, not from the job's, before 2.x
-        "execution.checkpointing.num-retained": "3",
+        RETAINED: DEFAULT_RETAINED,
         "execution.checkpointing.data-inline-threshold": "0b",
     }
 
@@ -126,7 +137,7 @@ def job_settings(checkpoint_dir: str, interval: str) -> dict[str, str]:
     return {
         "execution.checkpointing.interval": interval,
         "execution.checkpointing.min-pause": "200ms",
-        "execution.checkpointing.timeout": "120s",
+        "execution.checkpointing.timeout": "30min",  # what is held is held
         "execution.checkpointing.tolerable-failed-checkpoints": "1000",
         "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
         "execution.checkpointing.dir": checkpoint_dir,

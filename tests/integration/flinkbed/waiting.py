@@ -6,11 +6,11 @@ from typing import TypeVar
 
 import httpx
 
+import speed
+
 Answer = TypeVar("Answer")
 
 PAUSE_SECONDS = 0.1
-# the machine may be busy with other work: a wait ends at once when its condition holds
-PATIENCE_SECONDS = 120.0
 
 
 class FlinkbedError(Exception):
@@ -30,10 +30,19 @@ def wait_until(
     what: str,
     probe: Callable[[], Answer | None],
     *,
-    seconds: float = PATIENCE_SECONDS,
+    seconds: float | None = None,
     pause: float = PAUSE_SECONDS,
 ) -> Answer:
-    """Return the probe's first truthy answer; a REST request that fails counts as no answer yet."""
+    """Return the probe's first truthy answer; a REST request that fails counts as no answer yet.
+
+    Args:
+        what: The fact, for the error.
+        probe: Answers with anything truthy once the fact holds.
+        seconds: Patience, on the reference machine; ``None``: as long as all tests have.
+        pause: Seconds between two probes.
+
+    """
+    seconds = speed.patience() if seconds is None else speed.scaled(seconds)
     end = time.monotonic() + seconds
     unanswered: httpx.HTTPError | None = None
     while True:

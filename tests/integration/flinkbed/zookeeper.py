@@ -6,6 +6,7 @@ import socket
 from pathlib import Path
 from typing import Self
 
+import speed
 from integration.flinkbed.distribution import jars
 from integration.flinkbed.jvm import Jvm
 from integration.flinkbed.ports import free_ports
@@ -32,7 +33,7 @@ class ZooKeeper:
         conf = self._work / "zoo.cfg"
         conf.write_text(
             f"dataDir={data}\nclientPort={self._port}\nclientPortAddress=127.0.0.1\n"
-            "tickTime=500\nmaxClientCnxns=0\nadmin.enableServer=false\n"
+            f"tickTime={round(speed.scaled(500))}\nmaxClientCnxns=0\nadmin.enableServer=false\n"
         )
         (self._work / "log4j.properties").write_text(LOG4J)
         self._jvm.start(

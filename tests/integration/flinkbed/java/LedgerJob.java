@@ -192,7 +192,7 @@ public final class LedgerJob {
      */
     public static final class HoldSerializer extends TypeSerializerSingleton<String> {
         private static final long serialVersionUID = 1L;
-        private static final long HOLD_LIMIT_MILLIS = 180_000;
+        private static final long HOLD_LIMIT_MILLIS = 1_800_000;
         private final String control;
 
         public HoldSerializer() {
