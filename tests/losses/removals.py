@@ -179,6 +179,17 @@ def _limits(patch: _Patch) -> None:
     patch.setattr(cycle, "_with_limits", lambda view, *_: view)
 
 
+def _traces_of_flink(patch: _Patch) -> None:
+    """Take every directory with the name of a job id for Flink's (R13)."""
+    patch.setattr(mark, "has_trace_of_flink", lambda *_: True)
+
+
+def _share_of_artifacts(patch: _Patch) -> None:
+    """Count what never goes among what may (R20)."""
+    problem = cycle.share_problem
+    patch.setattr(cycle, "share_problem", lambda job, **of: problem(job, **{**of, "artifacts": 99}))
+
+
 def _dependents(patch: _Patch) -> None:
     """Judge each directory by its own job alone (R12)."""
     patch.setattr(judge, "_pass_on", lambda *_, **__: None)
@@ -292,6 +303,8 @@ REMOVALS: Mapping[str, _Removal] = {
         _grammar,
         _identity,
         _limits,
+        _traces_of_flink,
+        _share_of_artifacts,
         _dependents,
         _lock,
         _lock_check,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import uuid
+from pathlib import Path
 
 import pytest
 
 from commands.helpers import AT_ONCE, DAY, ENDED, Bed, contents, outcomes, run, write
 from commands.stories import bed, story, tell, undeclared
 from commands.stories_on_s3 import S3Story, on_s3, s3_server
+from losses.essential import must_be_there
 from losses.hooks import hidden_from_the_listing
 from orphangc.adapters.local_storage import LocalStorage
 
@@ -202,3 +204,64 @@ def test_nothing_is_ever_handed_to_a_shell_or_to_a_pattern(story) -> None:
     assert ran.code == 0
     assert run("sweep", folder).code == 0
     assert not (story.bed.folder / "x").exists()
+
+
+def of_another_product(bed: Bed, number: int = 9) -> list[Path]:
+    """Write what another product keeps in a directory whose name looks like a job id."""
+    job = bed.job(number)
+    for name in ("index", "manifest", "owner"):
+        write(job.folder / name, b"x", 40 * DAY)
+    return [job.shared() for _ in range(3)]
+
+
+@pytest.mark.answered_by("traces_of_flink")
+def test_a_statement_about_all_jobs_is_none_about_another_product(story) -> None:
+    """Issue 13, L5: ``<32 hex>/shared/<uuid>`` went with ``--ended-job all``."""
+    story.bed.options += ("--max-delete-share", "1")
+    theirs = of_another_product(story.bed)
+    for _ in range(2):
+        plan, _ = story.bed.cycle()
+    must_be_there(*theirs)
+    assert not any(path.exists() for path in story.orphans)
+    (refused,) = [job["refused"] for job in plan.document["jobs"] if job["refused"]]
+    assert refused["guard"] == "no_roots"
+    assert f"--ended-job {9:032x} states it" in refused["message"]
+
+
+@pytest.mark.parametrize("area", ["taskowned", "chk-3"])
+def test_what_only_flink_makes_is_trace_enough(story, area) -> None:
+    """A job that was killed before its first checkpoint leaves nothing else."""
+    job = story.bed.job(9)
+    lost = job.shared()
+    (job.folder / area).mkdir()
+    options = ("--max-delete-share", "1")
+    for _ in range(2):
+        story.bed.cycle(*options)
+    assert not lost.exists()
+
+
+def test_a_directory_without_a_trace_needs_its_own_id(story) -> None:
+    """In a bucket, which has no empty directories, a job may leave shared files alone."""
+    job = story.bed.job(9)
+    lost = [job.shared(), job.shared()]
+    options = ("--ended-job", job.id, "--max-delete-share", f"{job.id}=1")
+    for _ in range(2):
+        story.bed.cycle(*options)
+    assert not any(path.exists() for path in lost)
+
+
+@pytest.mark.answered_by("share_of_artifacts")
+def test_files_that_never_go_do_not_make_the_share_look_small(story) -> None:
+    """Issue 13, L5: 3 of 4 state files were a small part of a directory with a hundred others."""
+    for number in range(20):
+        write(story.job.folder / f"other-{number}", b"x", 40 * DAY)
+    for _ in range(3):
+        story.job.shared()
+    plan = story.bed.plan()
+    assert plan.blocks(story.job) == ["max_delete_share"]
+    (blocked,) = plan.job(story.job)["blocked"]
+    assert blocked["message"].startswith("5 of 8 files in shared/ would go, more than 50%")
+    assert f"--max-delete-share {story.job.id}=0.63 " in blocked["message"]
+    assert plan.ran.code == 0
+    assert story.bed.plan("--max-delete-share", f"{story.job.id}=0.63").blocks(story.job) == []
+    assert story.bed.plan("--max-delete-share", f"{9:032x}=0.63").blocks(story.job) != []

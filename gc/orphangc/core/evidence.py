@@ -102,6 +102,7 @@ class Survey:
         size: Their bytes.
         live_objects: Those that the live set names.
         live_in_shared: Those of them in flat ``shared/``.
+        flat_artifacts: Number of objects in flat ``shared/`` that Flink named: what may go.
         oldest_modified_at: Minimum of the store times.
         newest_modified_at: Maximum of the store times.
         sub_folders: Folder names inside ``shared/`` (R2), a few of them.
@@ -115,6 +116,7 @@ class Survey:
     size: int = 0
     live_objects: int = 0
     live_in_shared: int = 0
+    flat_artifacts: int = 0
     oldest_modified_at: datetime | None = None
     newest_modified_at: datetime | None = None
     sub_folders: set[str] = field(default_factory=set)
@@ -133,6 +135,8 @@ class JobEvidence:
         directories: Where its files lie; several with entropy injection or a changelog.
         is_collected: One of them lies below the storage root that is being collected.
         is_declared_ended: The operator's statement.
+        is_not_in_all: The operator stated that all jobs are over, and nothing shows that Flink
+            wrote this directory, so the statement does not cover it.
         own_roots: Its ``chk-<n>`` roots of both listings.
         ids_at_start: Ids of the ``chk-<n>`` with ``_metadata`` in the listing of names (S0).
         ids_before: The same in the first listing that was read (S1).
@@ -168,6 +172,7 @@ class JobEvidence:
     reported_ids: frozenset[int] = frozenset()
     snapshots: tuple[RegistrySnapshot, ...] = ()
     exported: Exported | None = None
+    is_not_in_all: bool = False
     feeds: frozenset[str] = frozenset()
     is_origin_unread: bool = False
     strangers: frozenset[str] = frozenset()

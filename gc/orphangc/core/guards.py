@@ -153,7 +153,19 @@ def _no_roots(job: JobEvidence, _: CycleEvidence) -> str | None:
         return None
     if job.state is JobState.ENDED and job.is_declared_ended:
         return None
-    return "no checkpoint of the job can be seen: its first one may be pending"
+    if job.is_not_in_all:
+        return _not_in_all(job)
+    said = "no checkpoint of the job can be seen: its first one may be pending"
+    return f"{said}; if the job is over, --ended-job {job.job_id} states it"
+
+
+def _not_in_all(job: JobEvidence) -> str:
+    """R13: what ``--ended-job all`` does not cover, and what the operator gives instead."""
+    return (
+        "nothing shows that Flink wrote this directory (no checkpoint, no chk-<n>/ or taskowned/,"
+        " no cluster, HA metadata or registry snapshot knows the job), so --ended-job all does not"
+        f" cover it; if it is a job of Flink's that is over, --ended-job {job.job_id} states it"
+    )
 
 
 def _retained_root_missing(job: JobEvidence, _: CycleEvidence) -> str | None:

@@ -191,6 +191,56 @@ def _zookeeper(value: str) -> str:
     return value
 
 
+def _shares(value: object) -> object:
+    """Return a share, or shares by job id, of a number, a mapping, or texts ``JOB=SHARE``.
+
+    Raises:
+        ValueError: A share is no number from 0 to 1, or a name is no job id.
+
+    """
+    if isinstance(value, list | tuple) and value:
+        parts = [str(each).rpartition("=") for each in value]
+        value = {job if equals else "default": share for job, equals, share in parts}
+        if value.keys() == {"default"}:
+            return _share(value["default"])
+    if not isinstance(value, Mapping) or not value:
+        return _share(value)
+    for name in value:
+        if name != "default" and not (isinstance(name, str) and is_job_id(name)):
+            raise ValueError(f"{name!r} is neither 'default' nor a job id of 32 hex digits")
+    return {name: _share(share) for name, share in value.items()}
+
+
+def _share(value: object) -> float:
+    try:
+        share = float(str(value))
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ValueError(f"{value!r} is no share: give a number from 0 to 1")
+    return share
+
+
+_DELETE_SHARE = 0.5
+_SHARE_SCHEMA = {"type": "number", "minimum": 0, "maximum": 1}
+DeleteShare = Annotated[
+    float | dict[str, float],
+    BeforeValidator(_shares),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                _SHARE_SCHEMA,
+                {
+                    "type": "object",
+                    "propertyNames": {"pattern": "^(default|[0-9a-f]{32})$"},
+                    "additionalProperties": _SHARE_SCHEMA,
+                },
+            ]
+        }
+    ),
+]
+"""A part from 0 to 1, or one for each job id, ``default`` for the others."""
+
 Place = Annotated[str, AfterValidator(_place)]
 RestUrl = Annotated[
     str,
@@ -259,8 +309,8 @@ class StorageRootSettings(BaseModel):
     """``FROM=TO``: paths inside ``_metadata`` that start with FROM mean TO."""
     pin: tuple[Place, ...] = ()
     """Files and folders that must stay whatever refers to them."""
-    max_delete_share: float = Field(default=0.5, ge=0, le=1)
-    """Largest part of a job's listed objects that may go."""
+    max_delete_share: DeleteShare = _DELETE_SHARE
+    """Largest part of a job's files in ``shared/`` that may go; a mapping gives it job by job."""
     max_deletes: int | None = Field(default=None, ge=0)
     """Most objects that one sweep may delete."""
     delete_rate: int = Field(default=3200, ge=1)
@@ -358,7 +408,8 @@ class StorageRootSettings(BaseModel):
 
         Args:
             job_id: The job.
-            by_id: Whether ``all`` does not count: it speaks of the storage root's own jobs.
+            by_id: Whether ``all`` does not count: it speaks of the storage root's own jobs, and of
+                directories with a trace of Flink.
 
         """
         return job_id in self.ended_job or (not by_id and "all" in self.ended_job)
@@ -366,3 +417,10 @@ class StorageRootSettings(BaseModel):
     def is_empty(self, place: Location) -> bool:
         """Return whether the operator said that a place holds no checkpoint."""
         return any(canonical(uri) == place for uri in self.empty_roots)
+
+    def delete_share_of(self, job_id: str) -> float:
+        """Return the largest part of one job's files in ``shared/`` that may go."""
+        if isinstance(self.max_delete_share, Mapping):
+            default = self.max_delete_share.get("default", _DELETE_SHARE)
+            return self.max_delete_share.get(job_id, default)
+        return self.max_delete_share

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
+from orphangc.core.blast_radius import share_problem
 from orphangc.core.bounds import NEVER, Bound, BoundName, JobBounds, job_bounds
 from orphangc.core.evidence import CycleEvidence, JobEvidence, JobState, mode_of
 from orphangc.core.judge import GLOBAL_GUARDS, Blocked, Judgement, judge_all
@@ -274,10 +275,14 @@ def _registry_times(job: JobEvidence) -> list[Bound]:
 def _with_limits(view: JobView, counts: Counts, settings: StorageRootSettings) -> JobView:
     """Return the view with the conditions that only the verdicts can show (R17, R20)."""
     unmet = []
-    listed, removals = view.evidence.survey.objects, counts.removals[view.evidence.key]
-    if listed and removals > settings.max_delete_share * listed:
-        share = f"{settings.max_delete_share:.0%}"
-        message = f"{removals} of {listed} objects would go, more than {share}"
+    removals = counts.removals[view.evidence.key]
+    message = share_problem(
+        view.evidence.job_id,
+        removals=removals,
+        artifacts=view.evidence.survey.flat_artifacts,
+        share=settings.delete_share_of(view.evidence.job_id),
+    )
+    if message is not None:
         unmet.append(Blocked(Condition.MAX_DELETE_SHARE, message))
     if settings.max_deletes is not None and counts.deletions > settings.max_deletes:
         message = f"{counts.deletions} deletions are due, more than {settings.max_deletes}"

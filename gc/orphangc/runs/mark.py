@@ -10,13 +10,14 @@ from orphangc.core.exported import Exported
 from orphangc.core.exporter.contradictions import contradiction
 from orphangc.core.gate import ClusterFacts, JobFacts
 from orphangc.core.live import LiveSet
-from orphangc.core.model import JobId, Mode
+from orphangc.core.model import JobId, Mode, Scope
 from orphangc.core.names import place_of_folder, uuid_of
 from orphangc.core.owners import Owners
 from orphangc.core.rules import Guard
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import EntryKind, RegistrySnapshot, resolve
 from orphangc.core.uris import Location, canonical, place_of
+from orphangc.core.world.flink_traces import has_trace_of_flink
 from orphangc.errors import RefusedError
 from orphangc.runs.holding import holds_by_job, reported_ids
 from orphangc.runs.observe import Observation
@@ -149,6 +150,21 @@ def _ids(
     return frozenset(found[0]), frozenset(found[1]), frozenset(found[2])
 
 
+def _areas(
+    observation: Observation, bases: Sequence[Location], directories: Iterable[Location]
+) -> set[Scope]:
+    """Return the areas that any look showed in a job's directories."""
+    wanted = set(directories)
+    return {
+        area
+        for base, scans in zip(bases, _scans(observation), strict=True)
+        for scan in scans
+        for directory, areas in scan.areas.items()
+        if base.child(directory) in wanted
+        for area in areas
+    }
+
+
 def _jobs(
     observation: Observation,
     settings: StorageRootSettings,
@@ -172,18 +188,27 @@ def _jobs(
     }
     jobs: dict[str, JobEvidence] = {}
     exported = observation.exported
+    needed = {owner_of(folder, owners) for root in observation.roots for folder in root.files}
     for key in sorted({*owners.values(), *alive, *held_before, *held_after, *exported}):
         directories = tuple(sorted((d for d, owner in owners.items() if owner == key), key=str))
         job_id = JobId("" if key in {str(directory) for directory in directories} else key)
         start, first, second = _ids(observation, bases, directories)
         own_roots = _own_roots(observation.roots, directories, job_id)
+        has_trace = has_trace_of_flink(
+            _areas(observation, bases, directories),
+            *(own_roots, before.get(job_id, ()), after.get(job_id, ())),
+            *(held_before.get(job_id, ()), held_after.get(job_id, ())),
+            *(_snapshots_of(observation.snapshots, job_id), {job_id} & exported.keys()),
+            {key} & needed,
+        )
         jobs[key] = JobEvidence(
             key=key,
             job_id=job_id,
             is_collected=any(bases[0].contains(directory) for directory in directories),
             is_declared_ended=settings.is_declared_ended(
-                job_id, by_id=_lies_in(siblings, directories, bases)
+                job_id, by_id=not has_trace or _lies_in(siblings, directories, bases)
             ),
+            is_not_in_all="all" in settings.ended_job and not has_trace,
             directories=directories,
             own_roots=own_roots,
             ids_at_start=start,

@@ -56,6 +56,7 @@ class RootScan:
         directories: Keys of the job directories.
         ids: By job directory, the ids of its ``chk-<n>`` that hold a ``_metadata``.
         closed: Keys of what may hold roots and cannot be looked into.
+        areas: By job directory, the areas that it has folders of.
 
     """
 
@@ -63,6 +64,7 @@ class RootScan:
     directories: frozenset[str]
     ids: Mapping[str, frozenset[int]]
     closed: tuple[str, ...] = ()
+    areas: Mapping[str, frozenset[Scope]] = field(default_factory=dict)
 
 
 def _join(folder: str, name: str) -> str:
@@ -83,6 +85,7 @@ def scan_roots(storage: _ListerAndReader) -> RootScan:
     metadata: dict[str, StoredObject] = {}
     directories: set[str] = set()
     closed: list[str] = []
+    areas: dict[str, set[Scope]] = {}
     level = [""]
     name = storage.location.name
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -99,11 +102,18 @@ def scan_roots(storage: _ListerAndReader) -> RootScan:
                     place = place_of_folder(key, name)
                     if place.job_directory is not None and place.scope is not Scope.OTHER:
                         directories.add(place.job_directory)
+                        areas.setdefault(place.job_directory, set()).add(place.scope)
                     if not _is_left_out(place):
                         following.append(key)
             level = following
     hidden = tuple(key for key in closed if not _is_left_out(place_of_folder(key, name)))
-    return RootScan(metadata, frozenset(directories), _ids(metadata, name), hidden)
+    return RootScan(
+        metadata,
+        frozenset(directories),
+        _ids(metadata, name),
+        hidden,
+        {directory: frozenset(each) for directory, each in areas.items()},
+    )
 
 
 def _is_left_out(place: Place) -> bool:

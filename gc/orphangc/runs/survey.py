@@ -211,7 +211,7 @@ def _is_plain(head: str) -> bool:
 def _sums(
     columns: Columns, keys: list[str | None], is_named: _Mask
 ) -> list[dict[str, int | str | None]]:
-    """Return objects, bytes, oldest and newest time, and live objects of each job key."""
+    """Return objects, bytes, times, live objects and flat artifacts of each job key."""
     owner = pa.DictionaryArray.from_arrays(
         pa.array(columns.kind), pa.array(keys, pa.string())
     ).cast(pa.string())
@@ -222,9 +222,13 @@ def _sums(
             "size": columns.batch.column("size"),
             "us": times,
             "live": pa.array(is_named).cast(pa.int64()),
+            "flat": pa.array(columns.is_artifact).cast(pa.int64()),
         }
     )
-    wanted = [("size", "sum"), ("us", "min"), ("us", "max"), ("live", "sum"), ([], "count_all")]
+    wanted = [
+        *(("size", "sum"), ("us", "min"), ("us", "max")),
+        *(("live", "sum"), ("flat", "sum"), ([], "count_all")),
+    ]
     return table.group_by("key").aggregate(wanted).to_pylist()  # type: ignore[no-any-return]
 
 
@@ -234,6 +238,7 @@ def _survey_of(row: dict[str, int | str | None]) -> Survey:
         objects=int(row["count_all"] or 0),
         size=int(row["size_sum"] or 0),
         live_objects=int(row["live_sum"] or 0),
+        flat_artifacts=int(row["flat_sum"] or 0),
         oldest_modified_at=instant(_whole(row["us_min"])),
         newest_modified_at=instant(_whole(row["us_max"])),
     )
@@ -249,6 +254,7 @@ def _add(total: Survey, more: Survey) -> None:
     total.size += more.size
     total.live_objects += more.live_objects
     total.live_in_shared += more.live_in_shared
+    total.flat_artifacts += more.flat_artifacts
     oldest = [at for at in (total.oldest_modified_at, more.oldest_modified_at) if at is not None]
     newest = [at for at in (total.newest_modified_at, more.newest_modified_at) if at is not None]
     total.oldest_modified_at = min(oldest, default=None)

@@ -259,8 +259,13 @@ State = Annotated[
     typer.Option(help="Where tombstones, journal, history and lock live; never inside ROOT."),
 ]
 MaxDeleteShare = Annotated[
-    float,
-    typer.Option(help="Largest part of a job's objects that may go.", rich_help_panel=_LIMITS),
+    list[str] | None,
+    typer.Option(
+        metavar="SHARE|JOB=SHARE",
+        help="Largest part of a job's files in shared/ that may go (default 0.5); JOB=SHARE for one"
+        " job. Repeatable.",
+        rich_help_panel=_LIMITS,
+    ),
 ]
 MaxDeletes = Annotated[
     int | None, typer.Option(help="Most objects of one sweep.", rich_help_panel=_LIMITS)

@@ -157,7 +157,8 @@ SENTENCES = {
     ),
     Guard.TWO_OWNERS: "2 clusters say that they run the job",
     Guard.ENDED_JOB_IS_RUNNING: ("the job is declared ended, but Flink's REST API shows it alive"),
-    Guard.NO_ROOTS: "no checkpoint of the job can be seen: its first one may be pending",
+    Guard.NO_ROOTS: "no checkpoint of the job can be seen: its first one may be pending; if the job"
+    f" is over, --ended-job {JOB} states it",
     Guard.RETAINED_ROOT_MISSING: (
         f"{a_hold(41).uri} retains checkpoint 41 of job {JOB}, and no root of that id can be seen:"
         " add the place of its checkpoints with --extra-roots"
@@ -810,3 +811,11 @@ def test_a_suspended_job_without_any_root_refuses_though_it_is_declared_ended() 
     nothing = {"own_roots": (), "ids_at_start": NO_IDS, "ids_before": NO_IDS, "ids_after": NO_IDS}
     assert refusal(an_ended_job(**nothing)) is None
     assert refusal(an_ended_job(held_after=(a_hold(),), **nothing)) is Guard.NO_ROOTS
+
+
+def test_a_directory_that_the_statement_about_all_does_not_cover_says_what_to_give() -> None:
+    """Issue 13, L5: another product's directory, or a job that left nothing but shared files."""
+    job = a_job(own_roots=(), before=(), after=(), is_not_in_all=True)
+    message = judge(job, a_cycle()).refused.message
+    assert "--ended-job all does not cover it" in message
+    assert message.endswith(f"--ended-job {JOB} states it")

@@ -20,6 +20,13 @@ def said(**options: object) -> StorageRootSettings:
     return StorageRootSettings.model_validate({"root": ROOT, **options})
 
 
+def refused(**options: object) -> ValidationError:
+    """Return the refusal of options."""
+    with pytest.raises(ValidationError) as caught:
+        said(**options)
+    return caught.value
+
+
 def problem_of(**options: object) -> str:
     """Return what is said against one option."""
     with pytest.raises(ValidationError) as caught:
@@ -255,6 +262,44 @@ def test_a_margin_below_its_safe_minimum_is_refused_unless_insisted_upon(
 # --------------------------------------------------------------------------- limits
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (0.25, 0.25),
+        ("0.25", 0.25),
+        (["0.25"], 0.25),
+        ([f"{JOB}=0.9"], {JOB: 0.9}),
+        (["0.25", f"{JOB}=0.9"], {"default": 0.25, JOB: 0.9}),
+        ({JOB: 0.9}, {JOB: 0.9}),
+        ({"default": 0.25, JOB: "0.9"}, {"default": 0.25, JOB: 0.9}),
+    ],
+)
+def test_a_share_may_be_given_for_one_job(given: object, meant: object) -> None:
+    """Issue 13, point 6: no statement about all jobs for the sake of one."""
+    settings = said(max_delete_share=given)
+    assert settings.max_delete_share == meant
+    again = StorageRootSettings.model_validate_json(settings.model_dump_json())
+    assert again == settings
+    of_others = meant if isinstance(meant, float) else meant.get("default", 0.5)
+    of_one = meant if isinstance(meant, float) else meant.get(JOB, of_others)
+    assert (settings.delete_share_of(JOB), settings.delete_share_of(OTHER_JOB)) == (
+        of_one,
+        of_others,
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *(True, None, "", "nan", "inf", "half", [], ["x=0.5"], ["=0.5"], [f"{JOB}="], {"all": 1}),
+        *({JOB: 2}, {JOB: None}, {JOB: True}, {7: 0.5}, [f"{JOB}=0.5=0.6"], {}),
+    ],
+)
+def test_what_is_no_share_is_refused(given: object) -> None:
+    """A limit that is misread is none."""
+    assert "max_delete_share" in str(refused(max_delete_share=given))
+
+
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), float("inf"), "half", None])
 def test_the_share_that_may_go_is_between_nothing_and_all(share: object) -> None:
     """R20: a share that compares with nothing would limit nothing."""
@@ -384,6 +429,12 @@ def test_a_job_is_declared_ended_by_its_id_or_with_all_others() -> None:
     assert not said(ended_job=[JOB]).is_declared_ended(OTHER_JOB)
     assert said(ended_job=["all"]).is_declared_ended(OTHER_JOB)
     assert not said().is_declared_ended(JOB)
+
+
+def test_all_jobs_are_those_that_flink_wrote() -> None:
+    """Issue 13, L5: another product's directory may be named like a job's."""
+    assert not said(ended_job=["all"]).is_declared_ended(JOB, by_id=True)
+    assert said(ended_job=["all", JOB]).is_declared_ended(JOB, by_id=True)
 
 
 @pytest.mark.parametrize("name", ["ended_job", "owner"])

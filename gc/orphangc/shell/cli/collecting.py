@@ -64,7 +64,7 @@ def plan(  # noqa: PLR0913 - one parameter an option
     spark_threshold: o.SparkThreshold = 10_000_000,
     work: o.Work = None,
     state: o.State = None,
-    max_delete_share: o.MaxDeleteShare = 0.5,
+    max_delete_share: o.MaxDeleteShare = None,
     max_deletes: o.MaxDeletes = None,
     delete_rate: o.DeleteRate = 3200,
     inventory: o.Inventory = None,

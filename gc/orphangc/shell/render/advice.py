@@ -150,7 +150,8 @@ CONDITION_ADVICE: Mapping[str, str] = {
         " back before anything is deleted here."
     ),
     Condition.MAX_DELETE_SHARE: (
-        "Look at the orphans; if the share is right, raise --max-delete-share for this one plan."
+        "Look at the orphans; if the share is right, give --max-delete-share JOB=SHARE for this job"
+        " alone."
     ),
     Condition.MAX_DELETES: (
         "Look at the orphans; if the number is right, raise --max-deletes for this one plan."
