@@ -26,7 +26,7 @@ __all__ = ["bed", "story", "undeclared"]
 def collected(story: Story, *options: object) -> None:
     """Lay tombstones and delete, whatever refuses."""
     for _ in range(2):
-        story.bed.sweep(story.bed.plan(*options), "--delete")
+        story.bed.sweep(story.bed.plan("--max-delete-share", "1", *options), "--delete")
 
 
 def reused(story: Story) -> None:

@@ -18,6 +18,7 @@ from model.worlds import (
     completed,
     ended,
     ended_twice,
+    left_behind,
     moved_away,
     third_is_next,
 )
@@ -55,6 +56,39 @@ def claimed(conduct: Conduct, mode: Mode = Mode.CLAIM, checkpoints: int = 5, **m
 
 
 BOTH_ASKED = replace(SLOWLY, asked=(A, B))
+
+
+def from_left_behind(mode: Mode) -> Scenario:
+    """Return a job that is started again from any checkpoint of its own, the oldest too."""
+    return Scenario(
+        name=f"derived: {mode.value} of a checkpoint left behind, of the same job",
+        scope=Scope(checkpoints=4, restores=((A, A, mode),), keeps_roots=True),
+        conduct=SLOWLY,
+        start=left_behind(),
+    )
+
+
+LEFT_BEHIND = [
+    Scenario(
+        name="derived: a checkpoint left behind, deaths",
+        scope=Scope(deaths=1, keeps_roots=True),
+        conduct=AT_ONCE,
+    ),
+    Scenario(
+        name="derived: a checkpoint left behind, slow listings",
+        scope=Scope(retained=2, keeps_roots=True),
+        conduct=SLOWLY,
+        history=TWO_COPIES,
+    ),
+    Scenario(
+        name="derived: a checkpoint left behind, ids begin anew",
+        scope=Scope(checkpoints=3, has_reset=True, keeps_roots=True),
+        conduct=SLOWLY,
+        start=third_is_next(Scope()),
+    ),
+    from_left_behind(Mode.CLAIM),
+]
+"""What bounds a running job's orphans is k*: no checkpoint left behind is needed (decision 19)."""
 
 SAFE = [
     Scenario(
@@ -95,6 +129,7 @@ SAFE = [
         conduct=AT_ONCE,
         is_coarse=True,
     ),
+    *LEFT_BEHIND,
     Scenario(
         name="registry by ids: two at once",
         scope=Scope(concurrent=2),
@@ -294,6 +329,13 @@ MUTANTS = {
 """Beyond the list of rules."""
 
 LARGE = [
+    from_left_behind(Mode.NO_CLAIM),
+    from_left_behind(Mode.LEGACY),
+    Scenario(
+        name="nightly: a checkpoint left behind, deaths, changes",
+        scope=Scope(changes=1, deaths=1, keeps_roots=True),
+        conduct=AT_ONCE,
+    ),
     Scenario(
         name="large: slow listings, deaths, aborts, late uploads",
         scope=Scope(changes=1, deaths=1, aborts=1, has_late=True),

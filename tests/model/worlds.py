@@ -87,6 +87,14 @@ def moved_away() -> World:
     return World(jobs=(job,), files=files, roots=roots)
 
 
+def left_behind() -> World:
+    """Return a job that is over, and left two checkpoints far from each other: 1 and 5."""
+    later = _file(A, 5, 1)
+    roots = (Root(A, 1, ((0, _OLD),), 2), Root(A, 5, ((0, _OLD), (1, later)), 4))
+    job = Job(following=6, next_table=2, latest=5, shown=(5,), store=(Retained((A, 5), True),))  # noqa: FBT003
+    return World(jobs=(job,), files=((_OLD, 1), (later, 3)), roots=roots)
+
+
 def third_is_next(scope: Scope) -> World:
     """Return a job whose next checkpoint is its third."""
     return World(jobs=(fresh_job(scope)._replace(following=3),))

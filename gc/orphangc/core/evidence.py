@@ -241,6 +241,25 @@ class JobEvidence:
         return frozenset(root.directory for root in self.own_roots if root.directory is not None)
 
     @property
+    def stable_id(self) -> int | None:
+        """Return k*: the newest ``chk-<n>`` that was there before the first reading (R12)."""
+        return max(self.ids_at_start, default=None)
+
+    @property
+    def bounding_roots(self) -> tuple[Root, ...]:
+        """Return the roots whose store times bound what may be an orphan (R9; decision 19).
+
+        Of a job that is seen running, without a registry: k* alone. The proof of R9 needs no other,
+        for what a pending checkpoint uploads is younger than k*, and what it re-uses is named by a
+        root that was read. An older checkpoint that was left behind holds nothing back. Of any
+        other job all own roots count: there nothing proves that k* is retained.
+        """
+        if self.state is not JobState.RUNNING or mode_of(self) is not Mode.DERIVED:
+            return self.own_roots
+        stable = tuple(root for root in self.own_roots if root.checkpoint_id == self.stable_id)
+        return stable or self.own_roots
+
+    @property
     def latest(self) -> Root | None:
         """Return the newest of its own checkpoints that stood all the time.
 

@@ -223,7 +223,7 @@ def _unstable_root(job: JobEvidence, _: CycleEvidence) -> str | None:
     """R12: between two listings a checkpoint can hide from both; one that stays proves not."""
     if job.state is JobState.ENDED or not job.own_roots or mode_of(job) is Mode.REGISTRY:
         return None
-    stable = max(job.ids_at_start, default=None)
+    stable = job.stable_id
     if not job.directories:
         return "its checkpoint directory lies outside the given roots: add it with --extra-roots"
     if stable is None or stable not in job.ids_before or stable not in job.ids_after:

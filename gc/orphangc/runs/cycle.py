@@ -235,7 +235,7 @@ def _bounds_of(
             cycle.now,
             cycle.margins,
             is_ended=is_ended,
-            own_root_times=[root.modified_at for root in job.own_roots],
+            own_root_times=[root.modified_at for root in job.bounding_roots],
             registry_times=_registry_times(job),
             listed_at=listed_at,
         ),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from builders import a_job, a_root, a_snapshot
+from builders import a_hold, a_job, a_root, a_snapshot
 from orphangc.core.evidence import mode_of, some
 from orphangc.core.exported import Exported
 from orphangc.core.model import Mode
@@ -58,3 +60,29 @@ def test_the_latest_checkpoint_is_the_newest_that_stood_all_the_time(before, aft
     job = a_job(own_roots=roots, ids_before=frozenset(before), ids_after=frozenset(after))
     assert (job.latest and job.latest.checkpoint_id) == latest
     assert job.has_standing_latest == (latest in before & after)
+
+
+def test_a_checkpoint_that_was_left_behind_bounds_nothing_of_a_job_seen_running() -> None:
+    """R9, decision 19: the proof needs k*, the newest that was there before the first reading."""
+    left = a_root(5, age="365d")
+    job = a_job(own_roots=(left, *a_job().own_roots), ids_at_start=frozenset({5, 42, 43}))
+    assert [root.checkpoint_id for root in job.bounding_roots] == [43]
+    completed_since = replace(job, own_roots=(*job.own_roots, a_root(44, age="1s")))
+    assert [root.checkpoint_id for root in completed_since.bounding_roots] == [43]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"before": (), "after": ()},
+        {"before": (), "after": (), "held_before": (a_hold(43),), "held_after": (a_hold(43),)},
+        {"snapshots": (a_snapshot(),)},
+        {"ids_at_start": frozenset()},
+        {"ids_at_start": frozenset({44})},
+    ],
+    ids=["nobody shows it", "suspended", "registry mode", "no k*", "k* was not read"],
+)
+def test_where_nothing_proves_that_k_is_retained_every_own_root_bounds(changes) -> None:
+    """The oldest is the margin."""
+    job = a_job(own_roots=(a_root(5, age="365d"), *a_job().own_roots), **changes)
+    assert job.bounding_roots == job.own_roots
