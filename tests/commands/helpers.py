@@ -265,6 +265,8 @@ def flink(
     started_ms: int = 1_000,
     version: str = "2.3.0",
     restored: tuple[int, Path] | None = None,
+    state_backend: str = "EmbeddedRocksDBStateBackend",
+    checkpoint_storage: str = "FileSystemCheckpointStorage",
 ) -> dict[str, Reply]:
     """Return the routes of a cluster that runs one job, whose newest checkpoint is given."""
     newest = {
@@ -304,8 +306,8 @@ def flink(
                 "interval": 2_000,
                 "timeout": 60_000,
                 "max_concurrent": max_concurrent,
-                "state_backend": "EmbeddedRocksDBStateBackend",
-                "checkpoint_storage": "FileSystemCheckpointStorage",
+                "state_backend": state_backend,
+                "checkpoint_storage": checkpoint_storage,
                 "state_changelog_enabled": False,
             }
         ),

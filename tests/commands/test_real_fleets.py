@@ -38,3 +38,21 @@ def test_a_vendors_build_is_collected_once_the_operator_vouches_for_it(
     said = {each["uri"] for each in plan.job(undeclared.job)["evidence"]}
     assert (f"accept-flink-version {BUILD}" in said) is (BUILD in accepted)
     assert "accept-flink-version 1.17.2-x" not in said
+
+
+def restarting(story: Story) -> dict:
+    """Return what REST says of the job while the adaptive scheduler waits for resources."""
+    waiting = {"state_backend": "Unknown", "checkpoint_storage": "Unknown"}
+    return flink(story.job, completed=8, status="CREATED", **waiting)
+
+
+def test_a_job_of_the_adaptive_scheduler_is_collected_once_it_runs_again(undeclared) -> None:
+    """U9: refused as restarting, which lifts itself."""
+    with RestServer(restarting(undeclared)) as server:
+        plan = undeclared.bed.plan("--closed-world", "--flink-rest", server.url)
+        assert plan.refusal(undeclared.job) == "restarting"
+        message = plan.job(undeclared.job)["refused"]["message"]
+        assert "starts or restarts (CREATED)" in message
+        assert "once it runs" in message
+        server.routes.update(flink(undeclared.job, completed=8))
+        assert is_collected(undeclared, server)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -130,6 +131,18 @@ def test_the_answer_alone_shows_that_the_job_runs_but_not_its_backend(mode) -> N
     assert (plan.refusal(mode.story.job), plan.blocks(mode.story.job)) == (None, ["gate_not_seen"])
     names = {each["name"] for each in plan.job(mode.story.job)["bounds"]}
     assert names == {"grace_period", "oldest_own_root", "first_snapshot"}
+
+
+def test_what_the_readme_shows_can_delete(mode) -> None:
+    """U9: its options are all that the mode needs."""
+    page = (Path(__file__).parents[2] / "README.md").read_text()
+    (line,) = re.findall(r"^orphangc plan (.*--registry.*)$", page, re.MULTILINE)
+    with RestServer(flink(mode.story.job, completed=8, max_concurrent=4)) as server:
+        meant = {"s3://bucket/checkpoints": None, "http://jobmanager:8081": server.url}
+        meant["s3://bucket/registry"] = mode.exporter.folder
+        options = [meant.get(word, word) for word in line.split()]
+        plan = mode.bed.plan(*filter(None, options))
+    assert (plan.refusal(mode.story.job), plan.blocks(mode.story.job)) == (None, [])
 
 
 def test_what_became_registered_during_the_listing_is_kept(mode, monkeypatch) -> None:

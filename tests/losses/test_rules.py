@@ -128,6 +128,20 @@ def test_r27_a_release_that_nobody_has_read_may_use_any_file_again(undeclared) -
     reused(undeclared)
 
 
+@pytest.mark.answered_by("guard:restarting")
+def test_r2_a_job_that_restarts_may_use_any_file_in_place(undeclared) -> None:
+    """REST shows no state backend yet: it is ForSt, which takes old files up again."""
+    job, bed = undeclared.job, undeclared.bed
+    waiting = {"state_backend": "Unknown", "checkpoint_storage": "Unknown"}
+    with RestServer(flink(job, completed=8, status="CREATED", **waiting)) as server:
+        options = ("--closed-world", "--flink-rest", server.url)
+        bed.sweep(bed.plan(*options), "--delete")
+        job.checkpoint(9, *undeclared.live, age=0 * DAY)
+        server.routes.update(flink(job, completed=9, status="CREATED", **waiting))
+        bed.sweep(bed.plan(*options), "--delete")
+    reused(undeclared)
+
+
 @pytest.mark.answered_by("condition:untested_storage")
 def test_r27_a_storage_that_nobody_has_tried_may_hide_a_checkpoint(story, monkeypatch) -> None:
     """Its listing shows every time the same, and not all of it."""

@@ -28,6 +28,7 @@ __all__ = [
     "is_tested_version",
     "latest_known_id",
     "layout_problem",
+    "restarting_problem",
 ]
 
 GLOBALLY_TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED"})
@@ -56,6 +57,12 @@ _BACKENDS = frozenset(
         "FsStateBackend",
     }
 )
+_NOT_YET_KNOWN = "Unknown"
+"""What REST shows of a job that has no execution graph: the adaptive scheduler waits for resources.
+
+Source: Flink 1.15-2.3, ``ArchivedExecutionGraph.createSparseArchivedExecutionGraph``.
+"""
+_WITHOUT_GRAPH = frozenset({"INITIALIZING", "CREATED", "RESTARTING", "RECONCILING"})
 _STORAGES = frozenset(
     {
         "FileSystemCheckpointStorage",
@@ -278,6 +285,8 @@ def gate_problem(job: JobFacts) -> str | None:
     names (ownership-and-safety, 2.4), so exactly one is allowed. To be asked before and after
     the listings. An ended job has nothing pending: there ``layout_problem`` says enough.
     """
+    if (restarting := restarting_problem(job)) is not None:
+        return restarting
     if job.max_concurrent is None:
         return f"job {job.job_id} ({job.status}) reports no checkpoint configuration"
     if job.max_concurrent != 1:
@@ -288,8 +297,30 @@ def gate_problem(job: JobFacts) -> str | None:
     return layout_problem(job)
 
 
+def restarting_problem(job: JobFacts) -> str | None:
+    """Return why a living job's layout is not known yet, ``None`` if it is, or never will be.
+
+    While the adaptive scheduler waits for resources, as it does at each restart, REST shows
+    neither state backend nor storage: any backend may use files in place (R2).
+    """
+    if job.is_globally_terminal:
+        return None
+    shown = (job.state_backend, job.checkpoint_storage)
+    if _NOT_YET_KNOWN not in shown and not (None in shown and job.status in _WITHOUT_GRAPH):
+        return None
+    return (
+        f"job {job.job_id} starts or restarts ({job.status}): until it runs, Flink does not show"
+        " its state backend and checkpoint storage; plan again once it runs"
+    )
+
+
 def layout_problem(job: JobFacts) -> str | None:
-    """Return why the job's files may lie in a layout that nobody can judge, else ``None`` (R2)."""
+    """Return why the job's files may lie in a layout that nobody can judge, else ``None`` (R2).
+
+    What ``restarting_problem`` answers for says nothing of the layout.
+    """
+    if restarting_problem(job) is not None:
+        return None
     if job.state_backend not in _BACKENDS:
         return f"state backend {job.state_backend} of job {job.job_id} is not known to be safe"
     if job.checkpoint_storage not in _STORAGES:

@@ -19,6 +19,7 @@ from orphangc.core.gate import (
     is_same_incarnation,
     latest_known_id,
     layout_problem,
+    restarting_problem,
 )
 from orphangc.core.ha import holders_of, retained_throughout
 from orphangc.core.model import Mode
@@ -99,6 +100,12 @@ def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
         if kind is not None:
             return f"registry snapshot {snapshot.sequence} holds entries of kind {kind}"
     problems = (layout_problem(facts) for facts in (*job.before, *job.after))
+    return next((problem for problem in problems if problem is not None), None)
+
+
+def _restarting(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R2: in both modes; before a job runs, nobody knows its state backend."""
+    problems = (restarting_problem(facts) for facts in (*job.before, *job.after))
     return next((problem for problem in problems if problem is not None), None)
 
 
@@ -255,7 +262,8 @@ def _gate(job: JobEvidence, _: CycleEvidence) -> str | None:
     for before, after in zip(job.before, job.after, strict=True):
         if not is_same_incarnation(before, after):
             return "the job was started again during the listing"
-    problems = (gate_problem(facts) for facts in (*job.before, *job.after))
+    shown = [each for each in (*job.before, *job.after) if restarting_problem(each) is None]
+    problems = (gate_problem(facts) for facts in shown)
     return next((problem for problem in problems if problem is not None), None)
 
 
@@ -321,6 +329,7 @@ GUARDS: Mapping[Guard, Check] = {
     Guard.TWO_OWNERS: _two_owners,
     Guard.ENDED_JOB_IS_RUNNING: _ended_job_is_running,
     Guard.UNPROVEN_LAYOUT: _unproven_layout,
+    Guard.RESTARTING: _restarting,
     Guard.NO_ROOTS: _no_roots,
     Guard.RETAINED_ROOT_MISSING: _retained_root_missing,
     Guard.MISPLACED_ROOT: _misplaced_root,

@@ -17,6 +17,7 @@ class Guard(StrEnum):
     COPIED_TREE = "copied_tree"
     PARSER_DISAGREEMENT = "parser_disagreement"
     UNPROVEN_LAYOUT = "unproven_layout"
+    RESTARTING = "restarting"
     UNKNOWN_OWNER = "unknown_owner"
     TWO_OWNERS = "two_owners"
     ENDED_JOB_IS_RUNNING = "ended_job_is_running"

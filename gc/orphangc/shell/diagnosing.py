@@ -165,9 +165,10 @@ def _rest_check(url: str, accepted: Sequence[str]) -> Check:
         if not is_tested_version(version) and version not in accepted:
             return Health.WARNING, f"Flink {version} is not in the tested list"
         alive = [job for job in cluster.jobs.values() if not job.is_globally_terminal]
-        problems = [problem for job in alive if (problem := gate_problem(job)) is not None]
-        if problems:
-            return Health.WARNING, problems[0]
+        problems = (gate_problem(job) for job in alive)
+        problem = next((each for each in problems if each is not None), None)
+        if problem is not None:
+            return Health.WARNING, problem
         return Health.GOOD, f"Flink {version}, {len(alive)} jobs alive"
 
     return check

@@ -23,6 +23,7 @@ from orphangc.core.gate import (
     is_tested_version,
     latest_known_id,
     layout_problem,
+    restarting_problem,
 )
 from orphangc.core.model import JobId
 from orphangc.core.rest_answers import (
@@ -627,3 +628,27 @@ def test_no_bytes_crash_the_reading(body: bytes) -> None:
     answers = JobAnswers(details=body, checkpoints=body, config=body)
     with pytest.raises(RegistryUnavailableError):
         job_facts(JOB, "RUNNING", answers, "1.20.5")
+
+
+@pytest.mark.parametrize(
+    ("status", "backend", "storage", "restarts"),
+    [
+        ("CREATED", "Unknown", "Unknown", True),
+        ("RUNNING", "Unknown", "FileSystemCheckpointStorage", True),
+        ("RESTARTING", "EmbeddedRocksDBStateBackend", "Unknown", True),
+        ("INITIALIZING", None, None, True),
+        ("RUNNING", None, None, False),
+        ("CANCELED", "Unknown", "Unknown", False),
+        ("RESTARTING", "EmbeddedRocksDBStateBackend", "FileSystemCheckpointStorage", False),
+        ("RESTARTING", "ForStStateBackend", "FileSystemCheckpointStorage", False),
+    ],
+)
+def test_a_job_without_a_graph_restarts_whatever_its_layout(
+    status: str, backend: str | None, storage: str | None, *, restarts: bool
+) -> None:
+    """The adaptive scheduler shows "Unknown" while it waits; one that is over says no more."""
+    job = a_job(status=status, state_backend=backend, checkpoint_storage=storage)
+    assert (restarting_problem(job) is not None) == restarts
+    assert not restarts or gate_problem(job) == restarting_problem(job)
+    is_fine = backend == "EmbeddedRocksDBStateBackend" and storage != "Unknown"
+    assert (layout_problem(job) is None) == (restarts or is_fine)

@@ -63,6 +63,7 @@ CASES = {
         a_cycle(),
     ),
     Guard.UNPROVEN_LAYOUT: (a_job(survey=a_survey(sub_folders={"op_x_attempt_0"})), a_cycle()),
+    Guard.RESTARTING: (a_job(after=(some_facts(state_backend="Unknown"),)), a_cycle()),
     Guard.UNKNOWN_OWNER: (a_job(job_id=""), a_cycle()),
     Guard.TWO_OWNERS: (
         a_job(before=(some_facts(), some_facts()), after=(some_facts(), some_facts())),
@@ -152,6 +153,10 @@ SENTENCES = {
         f"raw bytes of a root name {JOB}/shared/{NAME}, the parser does not: please report this"
     ),
     Guard.UNPROVEN_LAYOUT: "shared/ has sub-directories (op_x_attempt_0)",
+    Guard.RESTARTING: (
+        f"job {JOB} starts or restarts (RUNNING): until it runs, Flink does not show its state"
+        " backend and checkpoint storage; plan again once it runs"
+    ),
     Guard.UNKNOWN_OWNER: (
         "the directory's name is no job id (create-subdir=false?): name its owner with --owner"
     ),
@@ -395,6 +400,18 @@ def test_a_layout_that_flink_itself_reports_refuses_in_every_state_and_mode(
     assert refusal(job) is Guard.UNPROVEN_LAYOUT
     after_only = replace(job, before=(some_facts(status=status),))
     assert refusal(after_only) is Guard.UNPROVEN_LAYOUT
+
+
+@pytest.mark.parametrize("source", [None, Mode.REGISTRY, Mode.DERIVED])
+def test_a_job_that_restarts_refuses_in_every_mode_and_lifts_itself(source: Mode | None) -> None:
+    """R2: the layout is not known yet; one that is found is named all the same."""
+    starting = some_facts(status="CREATED", state_backend="Unknown", checkpoint_storage="Unknown")
+    snapshots = () if source is None else (a_snapshot(source=source),)
+    for before, after in ((starting, some_facts()), (some_facts(), starting), (starting, starting)):
+        job = a_job(before=(before,), after=(after,), snapshots=snapshots)
+        assert refusal(job) is Guard.RESTARTING
+        forst = replace(job, survey=a_survey(sub_folders={"op_x_attempt_0"}))
+        assert refusal(forst) is Guard.UNPROVEN_LAYOUT
 
 
 def test_an_ended_job_may_have_had_many_checkpoints_at_once() -> None:

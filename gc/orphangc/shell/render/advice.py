@@ -37,6 +37,10 @@ GUARD_ADVICE: Mapping[str, str] = {
         "Nothing to do: with file merging, changelog or ForSt nobody outside Flink can tell what"
         " is live; let Flink clean up this job itself."
     ),
+    Guard.RESTARTING: (
+        "Nothing to do: the job is starting or restarting, and the first plan that sees it run"
+        " judges it; if it never runs again, find out why it gets no resources."
+    ),
     Guard.UNKNOWN_OWNER: (
         "Name the job that writes to this directory with --owner, if it is one job only."
     ),

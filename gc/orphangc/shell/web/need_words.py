@@ -16,6 +16,7 @@ STOP_TITLES: Mapping[str, str] = {
     Guard.COPIED_TREE: "A directory was copied, so that ages say nothing",
     Guard.PARSER_DISAGREEMENT: "A checkpoint names files that orphangc did not understand",
     Guard.UNPROVEN_LAYOUT: "A layout that nobody outside Flink can judge",
+    Guard.RESTARTING: "A job is starting or restarting",
     Guard.UNKNOWN_OWNER: "A directory without a known owner",
     Guard.TWO_OWNERS: "Two owners of one directory",
     Guard.ENDED_JOB_IS_RUNNING: "A job declared ended is alive",

@@ -24,7 +24,13 @@ _PATIENCE = 2
 _PASSING = frozenset({RunResult.LOCKED, RunResult.INTERRUPTED, RunResult.MISSED})
 
 _WAITING_GUARDS = frozenset(
-    {Guard.ACKNOWLEDGED_ROOT, Guard.UNPROVEN_LAYOUT, Guard.COPIED_TREE, Guard.NO_ROOTS}
+    {
+        Guard.ACKNOWLEDGED_ROOT,
+        Guard.UNPROVEN_LAYOUT,
+        Guard.RESTARTING,
+        Guard.COPIED_TREE,
+        Guard.NO_ROOTS,
+    }
 )
 _WAITING_CONDITIONS = frozenset({Condition.NOT_QUIET})
 """Time resolves these, or nothing does: nobody has to do anything."""
