@@ -172,12 +172,12 @@ def check_end(bed: Bed, story: Story, before: dict[str, Any]) -> None:
     assert {row["reason"] for row in plan.rows.values()} <= {"referenced", "report_only"}
 
 
-def crashed_everywhere(folder: Path, mode: str) -> dict[str, Any]:
-    """Crash before each step in turn, recover, and tell what failed."""
+def crashed_everywhere(folder: Path, mode: str, stride: int = 1) -> dict[str, Any]:
+    """Crash before each step in turn, or one in ``stride``, recover, and tell what failed."""
     case = prepared(folder, mode)
     before = contents(case.story.bed.root)
     failures, ends = [], []
-    for number in range(1, 1000):
+    for number in range(1, 1000, stride):
         case.reset()
         code, said = case.crash(number)
         if code == 0:
@@ -208,4 +208,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "stall":
         stalled(Path(sys.argv[2]), Path(sys.argv[3]))
     else:
-        print(json.dumps(crashed_everywhere(Path(sys.argv[2]), sys.argv[1])))
+        mode, folder, stride = sys.argv[1:]
+        print(json.dumps(crashed_everywhere(Path(folder), mode, int(stride))))

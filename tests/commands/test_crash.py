@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import speed
 from commands import crash_driver
 from commands.helpers import contents
 from commands.stories import bed, story
@@ -32,10 +33,10 @@ def driver(*args: object) -> subprocess.Popen[str]:
     )
 
 
-def crashed_everywhere(mode: str, folder: Path) -> dict:
-    """Kill the command before every step; return what the driver found."""
-    process = driver(mode, folder)
-    out, err = process.communicate(timeout=400)
+def crashed_everywhere(mode: str, folder: Path, stride: int = 1) -> dict:
+    """Kill the command before every step, or one in some; return what the driver found."""
+    process = driver(mode, folder, stride)
+    out, err = process.communicate(timeout=speed.scaled(200))
     assert process.returncode == 0, err
     found = json.loads(out)
     assert found["failures"] == []
@@ -43,14 +44,18 @@ def crashed_everywhere(mode: str, folder: Path) -> dict:
     return found
 
 
-def test_a_sweep_killed_before_any_step_of_its_deletions_is_finished_by_the_next(tmp_path) -> None:
+@pytest.mark.parametrize("stride", [4, pytest.param(1, marks=pytest.mark.ci)])
+def test_a_sweep_killed_before_any_step_of_its_deletions_is_finished_by_the_next(
+    tmp_path, stride: int
+) -> None:
     """Nothing referenced is lost, each deletion is in the journal, the lock is taken over at once.
 
     The crashes also hit between two deletions: none, some, and all of the orphans were left.
     """
-    found = crashed_everywhere("delete", tmp_path)
+    found = crashed_everywhere("delete", tmp_path, stride)
     assert found["steps"] > 30
-    assert {end["left"] for end in found["ends"]} == {0, 1, 2, 3, 4}
+    left = {end["left"] for end in found["ends"]}
+    assert left == {0, 1, 2, 3, 4} if stride == 1 else {0, 4} < left
     assert {end["runs"] for end in found["ends"]} == {1}
 
 
@@ -72,7 +77,10 @@ def test_a_plan_killed_before_any_step_leaves_nothing_that_could_be_swept(tmp_pa
     assert {end["runs"] for end in found["ends"]} == {2}
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.ci)],
+)
 def test_a_signalled_sweep_ends_in_order(story, number, code, tmp_path) -> None:
     """Exit 143 or 130, the lock is given back, and the next run finishes."""
     story.bed.cycle()
@@ -80,11 +88,11 @@ def test_a_signalled_sweep_ends_in_order(story, number, code, tmp_path) -> None:
     before = contents(story.bed.root)
     ready = tmp_path / "ready"
     process = driver("stall", plan.path, ready)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + speed.patience()
     while not ready.exists() and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.02)
     process.send_signal(number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=speed.command())
     assert process.returncode == code, err
     assert "Traceback" not in err
     assert contents(story.bed.root) == before
