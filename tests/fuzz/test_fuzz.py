@@ -23,7 +23,7 @@ from fuzz.target import Target
 from orphangc.core.uris import canonical
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "dev")
-EXAMPLES = {"dev": 40, "ci": 150, "nightly": 20_000}[PROFILE]
+EXAMPLES = {"dev": 40, "ci": 150, "nightly": 12_000}[PROFILE]
 _SECONDS = 2.0
 """Of processor time for one small input, on a machine that does too much at once."""
 
