@@ -11,9 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from fuzz import own_files
-from fuzz.own_files import AT, IDENTITY, LISTING, RECORDS
+from fuzz.own_files import AT, IDENTITY, LISTING, RECORDS, SOME
 from orphangc.core.tombstones import TOMBSTONE_SCHEMA
 from orphangc.ports import OUTCOME_SCHEMA
+
+AT_TYPE = TOMBSTONE_SCHEMA.field("since").type
 
 TARGETS = {each.name: each for each in own_files.TARGETS}
 
@@ -32,7 +34,19 @@ def no_utf8(schema: pa.Schema) -> bytes:
     return sink.getvalue().replace(b"QQQQ", b"\xff\xfe\xff\xfe")
 
 
+def late(column: str) -> bytes:
+    """Return tombstones of which one time is the last that 64 bits hold: the year 294247."""
+    table = SOME.to_table()
+    times = pa.array([2**63 - 1] * len(table), pa.int64()).cast(AT_TYPE)
+    sink = io.BytesIO()
+    pq.write_table(table.set_column(table.schema.get_field_index(column),
+                                    TOMBSTONE_SCHEMA.field(column), times), sink)  # fmt: skip
+    return sink.getvalue()
+
+
 FOUND = {
+    "a tombstone laid after the last day of Python": ("forged tombstones", late("since")),
+    "a tombstone of an object stored after it": ("forged tombstones", late("modified_at")),
     "a time without a zone in a record": ("record", record(last_success_at={"plan": "2026-01-01"})),
     "a marker without a key": (
         "journal",

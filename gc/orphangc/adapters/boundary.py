@@ -3,55 +3,52 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pyarrow as pa
 
 from orphangc.core.redaction import redacted
+from orphangc.core.times.instants import (
+    EPOCH,
+    from_iso,
+    is_known,
+    known_microseconds,
+    microseconds_of,
+    shifted,
+)
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
 
 __all__ = [
-    "EPOCH",
     "BatchBuilder",
     "checked_parts",
     "escaped",
     "host_now",
     "one_line",
-    "to_datetime",
     "to_microseconds",
     "unreachable",
 ]
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _LONGEST_LINE = 300
 
 
 def host_now() -> datetime:
     """Return this machine's time; the one place of the storage adapters that reads its clock."""
-    return to_datetime(time.time_ns() // 1000)
-
-
-def to_datetime(microseconds: int) -> datetime:
-    """Return the instant, aware UTC; exact, which a division by 1e6 is not."""
-    return EPOCH + timedelta(microseconds=microseconds)
+    return shifted(EPOCH, timedelta(microseconds=time.time_ns() // 1000))
 
 
 def to_microseconds(when: object) -> int | None:
     """Return microseconds since 1970 of what libraries call a time; ``None`` if unclear.
 
-    A naive ``datetime`` is unclear: guessing its zone could make an object look older.
+    A naive ``datetime`` is unclear: guessing its zone could make an object look older. So is an
+    instant out of range (``core/times/instants.py``).
     """
     if isinstance(when, str):
-        try:
-            when = datetime.fromisoformat(when)
-        except ValueError:
-            return None
+        when = from_iso(when)
     if isinstance(when, datetime):
-        return None if when.tzinfo is None else (when - EPOCH) // timedelta(microseconds=1)
+        return microseconds_of(when) if is_known(when) else None
     if isinstance(when, (int, float)) and not isinstance(when, bool):
-        return int(when * 1_000_000)
+        return known_microseconds(when * 1_000_000)
     return None
 
 
@@ -100,10 +97,10 @@ class BatchBuilder:
         self.etags: list[str | None] = []
 
     def add(self, key: str, size: int | None, modified_us: int | None, etag: str | None) -> None:
-        """Append one row; ``modified_us`` are microseconds since 1970."""
+        """Append one row; ``modified_us`` are microseconds since 1970, null if out of range."""
         self.keys.append(key)
         self.sizes.append(size)
-        self.modified.append(modified_us)
+        self.modified.append(None if modified_us is None else known_microseconds(modified_us))
         self.etags.append(etag)
 
     @property

@@ -15,12 +15,12 @@ from orphangc.adapters.boundary import (
     checked_parts,
     host_now,
     one_line,
-    to_datetime,
     to_microseconds,
     unreachable,
 )
 from orphangc.core.model import ObjectKey, StoredObject
 from orphangc.core.ranges import EVERYTHING, KeyRange
+from orphangc.core.times.instants import from_microseconds, known_microseconds
 from orphangc.core.uris import Location
 from orphangc.errors import SettingsError, StorageUnreachableError
 from orphangc.ports import DeletionResult, DeletionStatus, Folder, StoreTime
@@ -271,7 +271,7 @@ def _modified_us(info: Info) -> int | None:
         if info.get(name) is not None:
             return to_microseconds(info[name])
     milliseconds = info.get("modificationTime")  # WebHDFS
-    return milliseconds * 1000 if isinstance(milliseconds, int) else None
+    return known_microseconds(milliseconds * 1000) if isinstance(milliseconds, int) else None
 
 
 def _etag(info: Info) -> str | None:
@@ -284,6 +284,6 @@ def _stored(key: ObjectKey, info: Info) -> StoredObject:
     return StoredObject(
         key=key,
         size=size if isinstance(size, int) else _NO_SIZE,
-        modified_at=None if modified is None else to_datetime(modified),
+        modified_at=from_microseconds(modified),
         etag=_etag(info),
     )

@@ -12,6 +12,7 @@ import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
 from orphangc.core.inventory import Column, FileFormat, Manifest
+from orphangc.core.times.instant_columns import known_times
 from orphangc.errors import UnreadableInventoryError
 from orphangc.ports import LISTING_SCHEMA
 
@@ -107,10 +108,16 @@ def _check_type(column: Column, found: pa.DataType) -> None:
 
 def _typed(values: pa.Array, column: Column) -> pa.Array:
     if column is Column.MODIFIED_AT:
-        return pc.floor_temporal(values, unit="second").cast(_STAMP)
+        return _seconds(values)
     if column in _TYPES:
         return values
     return values.cast(pa.binary()).cast(pa.string())  # checks that it is UTF-8
+
+
+def _seconds(times: pa.Array) -> pa.Array:
+    """Return store times rounded down to seconds; null, which is unknown, if out of range."""
+    exact = pc.CastOptions(_STAMP, allow_time_truncate=True)  # too large a number is an error
+    return pc.floor_temporal(known_times(pc.cast(times, options=exact)), unit="second")
 
 
 def _csv_batches(path: Path, manifest: Manifest) -> Iterator[_Columns]:
@@ -143,7 +150,7 @@ def _parsed(texts: pa.Array, column: Column) -> pa.Array:
         return _decoded(texts)
     present = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
     if column is Column.MODIFIED_AT:
-        return pc.floor_temporal(present.cast(_STAMP), unit="second")
+        return _seconds(present.cast(_STAMP))
     return present.cast(_TYPES[column]) if column in _TYPES else present
 
 

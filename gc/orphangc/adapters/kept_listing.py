@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 import structlog
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from orphangc.core.ranges import KeyRange, gaps
+from orphangc.core.times.instants import Instant
 from orphangc.errors import SettingsError
 
 __all__ = ["LISTING_FOLDER", "FinishedPart", "KeptListing", "ListingIdentity"]
@@ -60,7 +61,7 @@ class _Header(_Line):
     root: str
     tool_version: str
     fingerprint: str
-    started_at: AwareDatetime | None = Field(strict=False)
+    started_at: Instant | None = Field(strict=False)
 
 
 class FinishedPart(_Line):

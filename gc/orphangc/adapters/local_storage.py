@@ -15,11 +15,11 @@ from orphangc.adapters.boundary import (
     checked_parts,
     escaped,
     host_now,
-    to_datetime,
     unreachable,
 )
 from orphangc.core.model import ObjectKey, StoredObject
 from orphangc.core.ranges import EVERYTHING, KeyRange
+from orphangc.core.times.instants import from_microseconds
 from orphangc.core.uris import Location
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import DeletionResult, DeletionStatus, Folder, StoreTime
@@ -43,7 +43,7 @@ def _facts(key: str, found: os.stat_result) -> StoredObject:
     return StoredObject(
         key=ObjectKey(key),
         size=found.st_size,
-        modified_at=to_datetime(found.st_mtime_ns // 1000) if is_file else None,
+        modified_at=from_microseconds(found.st_mtime_ns // 1000) if is_file else None,
         etag=f"{found.st_ino:x}-{found.st_mtime_ns:x}" if is_file else None,
     )
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from orphangc.adapters.plan_files import write_atomically
+from orphangc.core.times.instant_columns import check_times
 from orphangc.errors import SettingsError
 from orphangc.ports import OUTCOME_SCHEMA
 
@@ -122,6 +123,6 @@ def outcome_rows(folder: Path) -> Iterator[pa.RecordBatch]:
             with pq.ParquetFile(path) as file:
                 for batch in file.iter_batches():
                     batch.validate(full=True)  # a damaged text may be no UTF-8
-                    yield batch
+                    yield check_times(batch)
         except (OSError, ValueError) as err:
             raise SettingsError(f"{path} cannot be read: {err}") from err

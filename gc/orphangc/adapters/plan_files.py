@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from orphangc.adapters.kept_listing import LISTING_FOLDER, remove_listing
 from orphangc.core.plan import Plan
+from orphangc.core.times.instant_columns import check_times
 from orphangc.errors import PlanMismatchError, SettingsError
 
 __all__ = [
@@ -169,7 +170,17 @@ class PlanDirectory:
             raise PlanMismatchError(f"{path} is not the file that was planned")
 
     def rows(self, plan: Plan, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the verdict rows of a plan that was read."""
+        """Yield the verdict rows of a plan that was read.
+
+        Raises:
+            PlanMismatchError: A file holds no verdicts, or a time that is out of range.
+
+        """
+        chosen = list(columns) if columns else None
         for name in sorted(plan.verdict_files):
-            with pq.ParquetFile(self.verdicts / name) as file:
-                yield from file.iter_batches(columns=list(columns) if columns else None)
+            path = self.verdicts / name
+            try:
+                with pq.ParquetFile(path) as file:
+                    yield from map(check_times, file.iter_batches(columns=chosen))
+            except (OSError, ValueError, pa.ArrowException) as err:
+                raise PlanMismatchError(f"{path} cannot be read: {err}") from err

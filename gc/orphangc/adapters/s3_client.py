@@ -12,6 +12,7 @@ import socket
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 import aiohttp
@@ -23,6 +24,12 @@ from botocore.parsers import ResponseParserError
 from fsspec.asyn import sync
 
 from orphangc.adapters.boundary import unreachable
+from orphangc.core.times.instants import (
+    from_http,
+    from_iso,
+    from_microseconds,
+    known_microseconds,
+)
 from orphangc.core.uris import Location
 from orphangc.errors import StorageUnreachableError
 
@@ -76,6 +83,16 @@ def error_text(err: BaseException) -> str:
             return f"{type(err).__name__}: {err}"
 
 
+def _instant(told: str | float) -> datetime | None:
+    """Return the time in an answer, ``None`` if it is none or out of range: then it is unknown.
+
+    botocore's own reading guesses, and raises three kinds of errors of which none is its own.
+    """
+    if isinstance(told, str):
+        return from_iso(told) or from_http(told)
+    return from_microseconds(known_microseconds(told * 1_000_000))
+
+
 class S3Client:
     """Sends requests for one root in a bucket on fsspec's I/O thread.
 
@@ -106,6 +123,8 @@ class S3Client:
     async def request(self, operation: str, **request: Any) -> Answer:
         """As ``call``, on the I/O thread."""
         client = await self._fs.set_session()
+        parsers = self._fs.session.get_component("response_parser_factory")
+        parsers.set_parser_defaults(timestamp_parser=_instant)
         answer: Answer = await getattr(client, operation)(Bucket=self.bucket, **request)
         return answer
 

@@ -10,6 +10,7 @@ from urllib.parse import unquote_plus
 import pyarrow as pa
 
 from orphangc.adapters.s3_client import CALL_ERRORS, Answer, S3Client, error_code, error_text
+from orphangc.core.times.instants import known
 from orphangc.core.uris import Location
 from orphangc.errors import NotToldError, StorageUnreachableError
 from orphangc.ports import HIDDEN_SCHEMA, HiddenKind
@@ -50,7 +51,7 @@ class S3Extras:
                     "kind": HiddenKind.UPLOAD,
                     "key": self._relative(upload["Key"], page),
                     "size": size,
-                    "at": upload.get("Initiated"),
+                    "at": known(upload.get("Initiated")),
                 }
                 for upload, size in zip(found, sizes, strict=True)
                 if not isinstance(size, _Gone)
@@ -81,7 +82,8 @@ class S3Extras:
 
     def _version(self, kind: HiddenKind, found: Answer, page: Answer) -> _Row:
         key = self._relative(found["Key"], page)
-        return {"kind": kind, "key": key, "size": found.get("Size", 0), "at": found["LastModified"]}
+        at = known(found.get("LastModified"))
+        return {"kind": kind, "key": key, "size": found.get("Size", 0), "at": at}
 
     def _relative(self, key: str, page: Answer) -> str:
         """Return a key relative to the root.

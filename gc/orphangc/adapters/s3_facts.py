@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import stamina
@@ -14,6 +12,7 @@ import stamina
 from orphangc.adapters.boundary import host_now
 from orphangc.adapters.s3_client import CALL_ERRORS, Answer, S3Client, error_code
 from orphangc.core.model import ObjectKey, StoredObject
+from orphangc.core.times.instants import from_http, known
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import StoreTime
 
@@ -101,12 +100,7 @@ class S3Facts:
         headers = self.check_bucket()["ResponseMetadata"]["HTTPHeaders"]
         local = before + (host_now() - before) / 2
         stamp = headers.get("date")
-        try:
-            now = parsedate_to_datetime(stamp) if stamp else None
-        except ValueError:
-            now = None
-        if now is not None and now.tzinfo is None:
-            now = None
+        now = from_http(stamp) if stamp else None
         return StoreTime(now=now, local=local, source="Date header")
 
     async def _read(self, key: ObjectKey, max_bytes: int, start: int | None) -> bytes:
@@ -194,10 +188,10 @@ def _is_broken_body(err: Exception) -> bool:
 
 def _stored(key: ObjectKey, answer: dict[str, Any]) -> StoredObject:
     """Return the facts; a HEAD answer has whole seconds, and so have listings of ours."""
-    etag = answer.get("ETag")
+    etag, at = answer.get("ETag"), known(answer.get("LastModified"))
     return StoredObject(
         key=key,
         size=answer["ContentLength"],
-        modified_at=answer["LastModified"].astimezone(UTC).replace(microsecond=0),
+        modified_at=None if at is None else at.replace(microsecond=0),
         etag=etag.strip('"') if etag else None,
     )

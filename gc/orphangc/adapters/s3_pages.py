@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc.adapters.s3_rows import CLOSE, HEAP, OPEN, OddError, Rows, require
+from orphangc.core.times.instants import LATEST_US
 from orphangc.ports import LISTING_SCHEMA
 
 __all__ = ["Page", "read_page"]
@@ -182,7 +183,9 @@ def _stamps(rows: Rows) -> pa.TimestampArray:
     stamps = rows.texts((starts, starts + (_SECONDS if len(rows) else 0))).cast(
         pa.timestamp("us"), memory_pool=HEAP
     )
-    require(not len(rows) or np.asarray(stamps.view(pa.int64())).min() >= 0)  # no year 0 and such
+    if len(rows):
+        instants = np.asarray(stamps.view(pa.int64()))
+        require(instants.min() >= 0 and instants.max() <= LATEST_US)  # no year 0 and such
     return stamps.view(LISTING_SCHEMA.field("modified_at").type)
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import pyarrow as pa
-from botocore.parsers import ResponseParserError, create_parser
+from botocore.parsers import ResponseParserError, ResponseParserFactory
 
 from orphangc.adapters.s3_pages import Page
 from orphangc.adapters.s3_requests import UnreadablePageError
+from orphangc.core.times.instants import from_iso
 from orphangc.ports import LISTING_SCHEMA
 
 __all__ = ["parse_page"]
@@ -20,6 +22,26 @@ _FLAG = re.compile(rb"<IsTruncated\s*(?:/>|>([^<]*))")
 _UNREADABLE = (ResponseParserError, pa.ArrowException, ValueError, KeyError, TypeError,
                AttributeError)  # fmt: skip
 """botocore's parser turns a repeated element into a list, and stumbles later."""
+
+
+_DATED = re.compile(r"[+-]?\d{4,}-\d\d-\d\dT")
+
+
+def _instant(text: str) -> datetime | None:
+    """Return a store time, ``None`` if it is out of range; botocore would guess at any text.
+
+    Raises:
+        ValueError: It is no time at all.
+
+    """
+    found = from_iso(text)
+    if found is None and not _DATED.match(text):
+        raise ValueError(f"{text[:40]!r} is no time")
+    return found
+
+
+_PARSERS = ResponseParserFactory()
+_PARSERS.set_parser_defaults(timestamp_parser=_instant)
 
 
 def parse_page(body: bytes, prefix: str, shape: Any, *, root: str = "") -> Page:
@@ -36,7 +58,7 @@ def parse_page(body: bytes, prefix: str, shape: Any, *, root: str = "") -> Page:
 
     """
     try:
-        answer = create_parser("rest-xml").parse(
+        answer = _PARSERS.create_parser("rest-xml").parse(
             {"status_code": 200, "headers": {}, "body": body}, shape
         )
         return _read(answer, body, prefix, root)
@@ -99,7 +121,12 @@ def _rows(keys: Sequence[bytes], found: Sequence[Mapping[str, Any]]) -> pa.Recor
     columns = [
         pa.array([_text(key) for key in keys], pa.string()),
         pa.array([row["Size"] for row in found], pa.int64()),
-        pa.array([row["LastModified"].replace(microsecond=0) for row in found], stamp),
+        pa.array([_second(row["LastModified"]) for row in found], stamp),
         pa.array([row["ETag"].strip('"') if "ETag" in row else None for row in found], pa.string()),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=LISTING_SCHEMA)
+
+
+def _second(at: datetime | None) -> datetime | None:
+    """Return a store time rounded down to seconds."""
+    return None if at is None else at.replace(microsecond=0)

@@ -24,6 +24,7 @@ from pyarrow import ipc
 
 from orphangc.adapters.kept_listing import FinishedPart, KeptListing
 from orphangc.core.ranges import KeyRange
+from orphangc.core.times.instant_columns import with_known_times
 from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
 
@@ -267,7 +268,7 @@ def _blocks(file: pa.OSFile, part: FinishedPart) -> Iterator[pa.RecordBatch]:
     while at < part.offset + part.length:
         file.seek(at)
         try:
-            yield from ipc.open_stream(file)
+            yield from map(with_known_times, ipc.open_stream(file))
         except (pa.ArrowException, OSError) as err:
             raise OrphanGcError(f"the listing in {part.file} is damaged: {err}") from err
         at = file.tell()

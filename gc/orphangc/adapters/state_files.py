@@ -12,8 +12,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from orphangc.adapters.boundary import checked_parts, to_datetime, to_microseconds, unreachable
+from orphangc.adapters.boundary import checked_parts, to_microseconds, unreachable
 from orphangc.adapters.fsspec_storage import open_file_system
+from orphangc.core.times.instants import from_microseconds
 from orphangc.core.uris import Location
 from orphangc.errors import SettingsError
 
@@ -94,7 +95,7 @@ class LocalStateFiles:
         path = self._path(name)
         with self._translated("stat", path):
             try:
-                return to_datetime(path.stat().st_mtime_ns // 1000)
+                return from_microseconds(path.stat().st_mtime_ns // 1000)
             except FileNotFoundError:
                 return None
 
@@ -205,7 +206,7 @@ class FsspecStateFiles:
                 found = to_microseconds(self._fs.modified(self._path(name)))
             except (FileNotFoundError, NotImplementedError):
                 return None
-        return None if found is None else to_datetime(found)
+        return from_microseconds(found)
 
     def _probe(self) -> None:
         """Find out once whether a second creation of the same name is refused."""

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from orphangc.adapters.plan_files import PlanDirectory
 from orphangc.core.plan import Plan
+from orphangc.core.times.instant_columns import check_times
 from orphangc.errors import OrphanGcError, PlanMismatchError
 
 __all__ = ["MAX_PLAN_BYTES", "TooLargeError", "VerdictLookup"]
@@ -65,7 +66,7 @@ class VerdictLookup:
 
         """
         rows = 0
-        with _translated():
+        with self._translated():
             for file, group in self._groups(plan):
                 if not _may_have(file, group, key):
                     continue
@@ -87,7 +88,7 @@ class VerdictLookup:
         """
         found: dict[str, list[dict[str, Any]]] = {}
         rows = 0
-        with _translated():
+        with self._translated():
             for batch in self._batches(plan):
                 _add_examples(found, batch, each)
                 rows += batch.num_rows
@@ -95,9 +96,16 @@ class VerdictLookup:
                     break
         return found
 
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError, pa.ArrowException) as err:
+            raise PlanMismatchError(f"cannot read {self._directory.verdicts}: {err}") from err
+
     def _batches(self, plan: Plan) -> Iterator[pa.RecordBatch]:
         for file, group in self._groups(plan):
-            yield from file.iter_batches(row_groups=[group], use_threads=False)
+            yield from map(check_times, file.iter_batches(row_groups=[group], use_threads=False))
 
     def _groups(self, plan: Plan) -> Iterator[tuple[pq.ParquetFile, int]]:
         """Yield the row groups of the files that the plan names, which lie in its own folder."""
@@ -107,14 +115,6 @@ class VerdictLookup:
             with pq.ParquetFile(self._directory.verdicts / name) as file:
                 for group in range(file.metadata.num_row_groups):
                     yield file, group
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except (OSError, pa.ArrowException) as err:
-        raise PlanMismatchError(f"cannot read the plan's verdicts: {err}") from err
 
 
 def _may_have(file: pq.ParquetFile, group: int, key: str) -> bool:
@@ -132,7 +132,8 @@ def _bytes(value: str | bytes) -> bytes:
 
 
 def _row(table: pa.Table, place: int) -> dict[str, Any]:
-    row: dict[str, Any] = table.slice(place, 1).to_pylist()[0]
+    (rows,) = table.slice(place, 1).to_batches()
+    row: dict[str, Any] = check_times(rows).to_pylist()[0]
     return row
 
 

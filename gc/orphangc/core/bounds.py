@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
+from orphangc.core.times.instants import shifted
+
 __all__ = ["NEVER", "Bound", "BoundName", "JobBounds", "SafetyMargins", "cutoff", "job_bounds"]
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
@@ -121,15 +123,17 @@ def job_bounds(
         listed_at: When the inventory was begun that stands in for the listing, if one does.
 
     """
-    always = [Bound(BoundName.GRACE_PERIOD, now - margins.grace_period)]
+    always = [Bound(BoundName.GRACE_PERIOD, shifted(now, -margins.grace_period))]
     if listed_at is not None:
-        always.append(Bound(BoundName.INVENTORY, listed_at - margins.clock_skew))
+        always.append(Bound(BoundName.INVENTORY, shifted(listed_at, -margins.clock_skew)))
     if is_ended:
-        return (*always, Bound(BoundName.QUIET_PERIOD, now - margins.quiet_period))
+        return (*always, Bound(BoundName.QUIET_PERIOD, shifted(now, -margins.quiet_period)))
     oldest: datetime | None = None
     known = [at for at in own_root_times if at is not None]
     if known and len(known) == len(own_root_times):
-        oldest = min(known) - margins.clock_skew
+        oldest = shifted(min(known), -margins.clock_skew)
     slack = 2 * margins.clock_skew  # R16: a JobManager's time is compared with the store's
-    registry = (Bound(b.name, None if b.at is None else b.at - slack) for b in registry_times)
+    registry = (
+        Bound(b.name, None if b.at is None else shifted(b.at, -slack)) for b in registry_times
+    )
     return (*always, Bound(BoundName.OLDEST_OWN_ROOT, oldest), *registry)

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from orphangc.core.model import Layout
 from orphangc.core.names import Artifact, Place, artifact_name, place_of_folder, recognise
+from orphangc.core.times.instant_columns import known_times
 from orphangc.core.uuids import UUID_LENGTH, uuid_tails
 
 __all__ = ["NO_ID", "NO_TIME", "Columns", "Kind", "Recogniser"]
@@ -170,7 +171,10 @@ class Recogniser:
 
 
 def _microseconds(times: pa.TimestampArray) -> npt.NDArray[np.int64]:
-    """Return int64[n], ``NO_TIME`` for null; a wrong unit would make everything look old."""
+    """Return int64[n], ``NO_TIME`` for null and what is out of range.
+
+    A wrong unit would make everything look old.
+    """
     if times.type.unit != "us":
         raise ValueError(f"store times in {times.type.unit}, not in microseconds")
-    return np.asarray(times.cast(pa.int64()).fill_null(NO_TIME))
+    return np.asarray(known_times(times).cast(pa.int64()).fill_null(NO_TIME))

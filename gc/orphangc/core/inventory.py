@@ -11,10 +11,11 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from orphangc.core.times.instants import from_milliseconds, from_pattern
 from orphangc.errors import SettingsError, UnreadableInventoryError
 
 __all__ = [
@@ -28,7 +29,6 @@ __all__ = [
     "report_time",
 ]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _VERSION = "2016-11-30"
 _MD5 = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _MILLISECONDS = re.compile(r"[0-9]{1,14}", re.ASCII)
@@ -155,10 +155,7 @@ def report_time(folder_name: str) -> datetime | None:
     """Return the time that a report's folder is named by, ``None`` if it is no such folder."""
     if not _DATED.fullmatch(folder_name):
         return None
-    try:
-        return datetime.strptime(folder_name, "%Y-%m-%dT%H-%MZ").replace(tzinfo=UTC)
-    except ValueError:
-        return None
+    return from_pattern(folder_name, "%Y-%m-%dT%H-%MZ")
 
 
 def read_manifest(data: bytes) -> Manifest:
@@ -226,7 +223,10 @@ def _created_at(value: object) -> datetime:
     """Return the instant of a number of milliseconds since 1970, which is spelled as text."""
     if not isinstance(value, str) or not _MILLISECONDS.fullmatch(value):
         raise UnreadableInventoryError("creationTimestamp is no number of milliseconds")
-    return _EPOCH + timedelta(milliseconds=int(value))
+    found = from_milliseconds(int(value))
+    if found is None:
+        raise UnreadableInventoryError("creationTimestamp is out of range")
+    return found
 
 
 def _columns(schema: str, file_format: FileFormat) -> tuple[str, ...]:

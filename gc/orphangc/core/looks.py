@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict
 
 from orphangc.core.model import ForeignKind
+from orphangc.core.times.instants import Instant
 
 __all__ = ["LookPart", "NamedPart", "RememberedLook", "answer_of", "merged", "remembered"]
 
@@ -72,10 +73,10 @@ class RememberedLook(LookPart):
 
     """
 
-    at: AwareDatetime
-    since: AwareDatetime
+    at: Instant
+    since: Instant
     since_checkpoint_id: int | None = None
-    confirmed_at: AwareDatetime | None = None
+    confirmed_at: Instant | None = None
 
     @property
     def answer(self) -> bool | None:

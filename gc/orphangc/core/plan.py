@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
@@ -16,6 +15,7 @@ from orphangc.core.frozen_part import FrozenPart
 from orphangc.core.looks import LookPart
 from orphangc.core.model import Action, EvidenceSource, JobState, Mode, Reason, Scope
 from orphangc.core.settings import StorageRootSettings
+from orphangc.core.times.instants import Instant
 from orphangc.core.world import World
 
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
 class BoundsPart(FrozenPart):
     """The margins in seconds, and the bound that holds for every job: now less the grace period."""
 
-    cutoff: datetime
+    cutoff: Instant
     grace_period_seconds: float
     quarantine_period_seconds: float
     checkpoint_id_margin: int
@@ -51,7 +51,7 @@ class BoundPart(FrozenPart):
     """One named bound of a job's cutoff; ``null`` is unknown, which keeps everything."""
 
     name: str
-    at: datetime | None
+    at: Instant | None
 
 
 class EvidencePart(FrozenPart):
@@ -60,7 +60,7 @@ class EvidencePart(FrozenPart):
     source: EvidenceSource
     uri: str
     sequence: int | None = None
-    taken_at: datetime | None = None
+    taken_at: Instant | None = None
 
 
 class RefusedPart(FrozenPart):
@@ -88,7 +88,7 @@ class JobPart(FrozenPart):
     retained_checkpoint_ids: tuple[int, ...]
     live_objects: int
     listed_objects: int
-    cutoff: datetime
+    cutoff: Instant
     bounds: tuple[BoundPart, ...]
     missing: tuple[str, ...]
     evidence: tuple[EvidencePart, ...]
@@ -130,14 +130,14 @@ class ReportedPart(FrozenPart):
     bytes: int
     unreferenced_objects: int
     unreferenced_bytes: int
-    oldest_modified_at: datetime | None
+    oldest_modified_at: Instant | None
 
 
 class InventoryPart(FrozenPart):
     """The report of S3 Inventory that stood in for the listing; ``objects`` of all the bucket."""
 
     uri: str
-    created_at: datetime
+    created_at: Instant
     objects: int
 
 
@@ -174,7 +174,7 @@ class HiddenPart(FrozenPart):
     uploads: int | None
     upload_bytes: int | None
     uploads_of_unknown_size: int | None
-    oldest_upload_at: datetime | None
+    oldest_upload_at: Instant | None
     noncurrent_versions: int | None
     noncurrent_bytes: int | None
     delete_markers: int | None
@@ -198,7 +198,7 @@ class Plan(FrozenPart):
     tool_version: str
     root: str
     scopes: tuple[Scope, ...]
-    created_at: datetime
+    created_at: Instant
     engine: Literal["local", "spark"]
     bounds: BoundsPart
     jobs: tuple[JobPart, ...]

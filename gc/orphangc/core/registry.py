@@ -46,6 +46,7 @@ from orphangc.core.snapshot import (
     oldest_retained,
     resolve,
 )
+from orphangc.core.times.instants import Instant, from_iso
 from orphangc.core.uris import canonical
 from orphangc.errors import UnreadableSnapshotError
 
@@ -133,14 +134,14 @@ def _instant(value: object) -> datetime:
     """Return a time with an offset as aware UTC; below a microsecond it is cut, hence earlier."""
     if not isinstance(value, str) or not _INSTANT.fullmatch(value):
         raise ValueError("a time must be written like 2026-01-31T23:59:59Z")
-    try:
-        return datetime.fromisoformat(value).astimezone(UTC)
-    except OverflowError as err:
-        raise ValueError("the time is out of range") from err
+    found = from_iso(value)
+    if found is None:
+        raise ValueError("the time is out of range")
+    return found
 
 
 _Count = Annotated[int, Field(ge=0, lt=_TOO_LARGE)]
-_Instant = Annotated[datetime, BeforeValidator(_instant)]
+_Instant = Annotated[Instant, BeforeValidator(_instant)]
 _Text = Annotated[str, Field(min_length=1)]
 
 

@@ -14,13 +14,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from orphangc.core.gate import GLOBALLY_TERMINAL, CheckpointFacts, JobFacts, RestoredFacts
 from orphangc.core.model import JobId
+from orphangc.core.times.instants import EPOCH, LATEST_US, shifted
 from orphangc.errors import RegistryUnavailableError
 
 __all__ = [
@@ -43,6 +44,7 @@ OPTIONS_PATH = "/jobmanager/config"
 JOBS_PATH = "/jobs"
 
 _STATISTICS_CACHE = "rest.cache.checkpoint-statistics.timeout"
+_LONGEST_CACHE_SECONDS = 86_400.0
 _NO_CHECKPOINTING = re.compile(rb"Checkpointing (?:is not|has not been) enabled")
 _DURATION = re.compile(r"(\d{1,15}) *([a-zµ]*)")
 _SECONDS = {
@@ -58,7 +60,7 @@ Source: Flink 1.14-2.3, ``org.apache.flink.util.TimeUtils``.
 """
 
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
-_Millis = Annotated[int, Field(ge=0, le=253_402_300_799_999)]
+_Millis = Annotated[int, Field(ge=0, le=LATEST_US // 1000)]
 _Id32 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 
@@ -202,10 +204,13 @@ def cluster_settings(config: bytes, options: bytes) -> ClusterSettings:
     except ValidationError as err:
         raise _unusable(OPTIONS_PATH, err) from err
     ages = [_seconds(option.value) for option in listed if option.key == _STATISTICS_CACHE]
-    return ClusterSettings(
-        flink_version=settings.flink_version,
-        cache_seconds=max([settings.refresh_interval / 1000, *ages]),
-    )
+    cache_seconds = max([settings.refresh_interval / 1000, *ages])
+    if cache_seconds > _LONGEST_CACHE_SECONDS:
+        raise RegistryUnavailableError(
+            f"{CONFIG_PATH}: answers may be {cache_seconds:.0f} seconds old, and a plan waits until"
+            f" they are new: set web.refresh-interval and {_STATISTICS_CACHE} to a day at most"
+        )
+    return ClusterSettings(flink_version=settings.flink_version, cache_seconds=cache_seconds)
 
 
 def listed_jobs(body: bytes) -> dict[JobId, str]:
@@ -342,4 +347,5 @@ def _newest(ids: Iterable[int]) -> int | None:
 
 
 def _instant(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    """Return the instant; ``_Millis`` has checked that it is in range."""
+    return shifted(EPOCH, timedelta(milliseconds=milliseconds))

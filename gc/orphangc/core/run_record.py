@@ -11,11 +11,12 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Literal, TypeVar
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from orphangc.core.looks import RememberedLook
 from orphangc.core.model import Action, JobState, Mode, Outcome
 from orphangc.core.plan import BlockedPart, RefusedPart, Tally
+from orphangc.core.times.instants import Instant, shifted
 
 __all__ = [
     "DURATION_BUCKETS_SECONDS",
@@ -87,7 +88,7 @@ class PhaseRecord(_Part):
 
     phase: Phase
     result: RunResult
-    started_at: AwareDatetime
+    started_at: Instant
     duration_seconds: float
 
 
@@ -139,7 +140,7 @@ class TombstonesPart(_Part):
 
     objects: int = 0
     bytes: int = 0
-    oldest_at: AwareDatetime | None = None
+    oldest_at: Instant | None = None
     due: tuple[DuePart, ...] = ()
 
 
@@ -177,7 +178,7 @@ class Totals(_Part):
     list_requests: int = 0
     durations: Mapping[str, int] = Field(default_factory=dict)
     duration_seconds: Mapping[str, float] = Field(default_factory=dict)
-    last_success_at: Mapping[str, AwareDatetime] = Field(default_factory=dict)
+    last_success_at: Mapping[str, Instant] = Field(default_factory=dict)
 
 
 class RunRecord(_Part):
@@ -224,8 +225,8 @@ class RunRecord(_Part):
     mode: RunMode
     effective_mode: RunMode
     effective_mode_reason: str | None = None
-    started_at: AwareDatetime
-    ended_at: AwareDatetime
+    started_at: Instant
+    ended_at: Instant
     result: RunResult
     exit_code: int
     error: str | None = None
@@ -306,7 +307,7 @@ def _bucket(phase: PhaseRecord) -> str:
 def _successes(record: RunRecord) -> dict[str, datetime]:
     """Return when each phase that was done ended."""
     return {
-        str(each.phase): each.started_at + timedelta(seconds=each.duration_seconds)
+        str(each.phase): shifted(each.started_at, timedelta(seconds=each.duration_seconds))
         for each in record.phases
         if each.result is RunResult.DONE
     }

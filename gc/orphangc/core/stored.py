@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
 import pyarrow as pa
 
 from orphangc.core.model import ObjectKey, StoredObject
+from orphangc.core.times.instants import from_microseconds
 
 __all__ = ["stored_objects"]
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def stored_objects(rows: pa.RecordBatch) -> list[StoredObject]:
@@ -24,7 +21,7 @@ def stored_objects(rows: pa.RecordBatch) -> list[StoredObject]:
         StoredObject(
             key=ObjectKey(key),
             size=size,
-            modified_at=None if us is None else _EPOCH + timedelta(microseconds=us),
+            modified_at=from_microseconds(us),
             etag=etag,
         )
         for key, size, us, etag in zip(keys, sizes, instants, etags, strict=True)

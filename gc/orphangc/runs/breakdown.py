@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from orphangc.core.amounts import AgeBucket, Amount, Cell
 from orphangc.core.model import Action, Reason, Scope
-from orphangc.runs.rows import EPOCH
+from orphangc.core.times.instants import microseconds_of
 
 __all__ = ["Breakdown"]
 
@@ -81,7 +81,7 @@ def _together(first: pa.Table, second: pa.Table) -> pa.Table:
 def _bucket_numbers(modified_at: pa.Array, now: datetime) -> pa.Array:
     """Return the place in ``_BUCKETS`` of each store time: the number of edges that it passed."""
     stored_us = modified_at.cast(pa.int64())
-    now_us = _microseconds(now - EPOCH)
+    now_us = microseconds_of(now)
     number = pa.scalar(0, pa.int8())
     for edge in _EDGES:
         is_past = pc.less_equal(stored_us, now_us - _microseconds(edge))

@@ -16,6 +16,7 @@ from orphangc.core.plan import Plan
 from orphangc.core.rules import Condition, Guard
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import oldest_retained
+from orphangc.core.times.instants import shifted
 from orphangc.core.tombstones import Tombstones
 from orphangc.core.uris import Location
 from orphangc.errors import RefusedError
@@ -90,7 +91,7 @@ def run_cycle(
         tombstones,
         is_resumed=seen.listed.is_resumed,
         read=partial(reader.read, outside.storage),
-        began=(seen.time.now or seen.time.local) - settings.clock_skew,
+        began=shifted(seen.time.now or seen.time.local, -settings.clock_skew),
         unreached=tuple(seen.unreached),
     )
     surveyed = look.surveyed
@@ -241,7 +242,7 @@ def _bounds_of(
         ),
         oldest_retained_checkpoint_id=_oldest_retained(job),
         checkpoint_id_margin=cycle.margins.checkpoint_id_margin,
-        quarantine_start=cycle.now - cycle.margins.quarantine_period,
+        quarantine_start=shifted(cycle.now, -cycle.margins.quarantine_period),
         newest_completed_at=None if is_ended else max(newest, default=NEVER),
     )
 

@@ -14,9 +14,9 @@ import structlog
 from orphangc.core.model import Scope
 from orphangc.core.names import place_of_folder
 from orphangc.core.plan import ExtrasPart, ExtraStatus, HiddenPart
+from orphangc.core.times.instants import from_microseconds
 from orphangc.errors import NotToldError, StorageUnreachableError
 from orphangc.ports import HIDDEN_SCHEMA, Extras, HiddenKind
-from orphangc.runs.rows import instant
 
 __all__ = ["HiddenSums", "extras_part", "markers_in"]
 
@@ -117,7 +117,7 @@ class HiddenSums:
             if kind in uncounted:
                 return _Shown()
             of = self._sums.get((scope, job_id, kind), _Sum())
-            return _Shown(of.number, of.size, of.without_size, instant(of.oldest_us))
+            return _Shown(of.number, of.size, of.without_size, from_microseconds(of.oldest_us))
 
         uploads, old = shown(HiddenKind.UPLOAD), shown(HiddenKind.NONCURRENT)
         return HiddenPart(

@@ -12,6 +12,7 @@ from orphangc.core.model import Scope
 from orphangc.core.plan import BoundsPart, InventoryPart, JobPart, Plan, ReportedPart, tallies_of
 from orphangc.core.plan_parts import evidence_of, job_part, root_part
 from orphangc.core.settings import StorageRootSettings
+from orphangc.core.times.instants import from_microseconds, shifted
 from orphangc.core.uris import Location, canonical
 from orphangc.ports import Storage
 from orphangc.runs.confirming import inventory_of, missing_of_lasting
@@ -19,7 +20,6 @@ from orphangc.runs.extras import extras_part
 from orphangc.runs.mark import Mark
 from orphangc.runs.missing import Missing
 from orphangc.runs.observe import Observation, Outside
-from orphangc.runs.rows import instant
 from orphangc.runs.survey import Surveyed
 from orphangc.runs.sustaining import Sustaining
 from orphangc.runs.verdicts import Counts, JobView, Reported
@@ -83,7 +83,7 @@ def plan_of(found: Found, settings: StorageRootSettings, outside: Outside) -> Pl
 def _bounds_part(evidence: CycleEvidence) -> BoundsPart:
     margins = evidence.margins
     return BoundsPart(
-        cutoff=evidence.now - margins.grace_period,
+        cutoff=shifted(evidence.now, -margins.grace_period),
         grace_period_seconds=margins.grace_period.total_seconds(),
         quarantine_period_seconds=margins.quarantine_period.total_seconds(),
         checkpoint_id_margin=margins.checkpoint_id_margin,
@@ -146,7 +146,7 @@ def _reported_part(key: tuple[Scope, str], shown: Reported) -> ReportedPart:
         bytes=shown.size,
         unreferenced_objects=shown.unreferenced_objects,
         unreferenced_bytes=shown.unreferenced_size,
-        oldest_modified_at=instant(shown.oldest_us),
+        oldest_modified_at=from_microseconds(shown.oldest_us),
     )
 
 

@@ -1,19 +1,10 @@
-"""What a listing's batches say beside their objects, and what its times mean."""
+"""What a listing's batches say beside their objects."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
 import pyarrow as pa
 
-__all__ = ["EPOCH", "folder_rows", "instant"]
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def instant(modified_us: int | None) -> datetime | None:
-    """Return microseconds since 1970 as an aware UTC instant."""
-    return None if modified_us is None else EPOCH + timedelta(microseconds=modified_us)
+__all__ = ["folder_rows"]
 
 
 def folder_rows(batch: pa.RecordBatch) -> list[str]:

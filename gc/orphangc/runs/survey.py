@@ -17,8 +17,8 @@ from orphangc.core.marked import MarkedRows
 from orphangc.core.model import Scope
 from orphangc.core.names import Place, artifact_name, parse_artifact_name, place_of_folder
 from orphangc.core.owners import Owners
+from orphangc.core.times.instants import from_microseconds
 from orphangc.runs.extras import HiddenSums, markers_in
-from orphangc.runs.rows import instant
 
 __all__ = ["PinnedPass", "SurveyPass", "Surveyed", "rows_by_kind"]
 
@@ -239,8 +239,8 @@ def _survey_of(row: dict[str, int | str | None]) -> Survey:
         size=int(row["size_sum"] or 0),
         live_objects=int(row["live_sum"] or 0),
         flat_artifacts=int(row["flat_sum"] or 0),
-        oldest_modified_at=instant(_whole(row["us_min"])),
-        newest_modified_at=instant(_whole(row["us_max"])),
+        oldest_modified_at=from_microseconds(_whole(row["us_min"])),
+        newest_modified_at=from_microseconds(_whole(row["us_max"])),
     )
 
 

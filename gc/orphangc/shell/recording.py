@@ -27,10 +27,10 @@ from orphangc.core.run_record import (
     SweptPart,
     TombstonesPart,
 )
+from orphangc.core.times.instants import EPOCH, shifted
 from orphangc.core.tombstones import Tombstones
 from orphangc.errors import ExitCode, OrphanGcError, RefusedError
 from orphangc.runs.breakdown import Breakdown
-from orphangc.runs.rows import EPOCH
 from orphangc.runs.sweep_result import SweepResult
 from orphangc.shell.config import ScheduledRoot
 from orphangc.shell.logs import redacted
@@ -286,7 +286,7 @@ def tombstones_part(tombstones: Tombstones, quarantine_period: timedelta) -> Tom
 
 
 def _day(number: int) -> date:
-    return (EPOCH + timedelta(days=number)).date()
+    return shifted(EPOCH, timedelta(days=number)).date()
 
 
 def phase_record(phase: Phase, exit_code: int, started_at: datetime, seconds: float) -> PhaseRecord:

@@ -12,6 +12,7 @@ from orphangc.core import columns as module
 from orphangc.core.columns import NO_ID, NO_TIME, Recogniser
 from orphangc.core.model import Layout, Scope
 from orphangc.core.names import artifact_name, place_of_folder, recognise, uuid_of
+from orphangc.core.times.instants import LATEST_US
 from orphangc.core.uuids import bytes_of, uuid_tails, uuid_texts, words_of
 from orphangc.ports import LISTING_SCHEMA
 
@@ -124,10 +125,11 @@ def test_the_ids_at_both_ends_are_read_exactly() -> None:
 
 def test_times_are_exact_and_an_unknown_one_is_no_time() -> None:
     """A missing time read as 0 or as 1970 would be the oldest of all."""
-    times = [0, -1, 1, None, 2**62, 1_800_000_000_000_001]
+    times = [0, -1, 1, None, LATEST_US, LATEST_US + 1, 2**62, 1_800_000_000_000_001]
     batch = a_listing(*["x"] * len(times), modified_at=times)
     found = Recogniser("").columns(batch)
-    assert found.modified_us.tolist() == [0, -1, 1, NO_TIME, 2**62, 1_800_000_000_000_001]
+    exact = [0, -1, 1, NO_TIME, LATEST_US, NO_TIME, NO_TIME, 1_800_000_000_000_001]
+    assert found.modified_us.tolist() == exact
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "ns"])

@@ -15,6 +15,7 @@ from orphangc.core.columns import NO_TIME, Columns, Recogniser
 from orphangc.core.kernel import microseconds
 from orphangc.core.model import ObjectKey, StoredObject, Tombstone
 from orphangc.core.names import artifact_name
+from orphangc.core.times.instants import EARLIEST, LATEST
 from orphangc.core.tombstones import TOMBSTONE_SCHEMA, Tombstones
 from orphangc.core.uuids import uuid_texts
 from orphangc.ports import LISTING_SCHEMA
@@ -180,7 +181,7 @@ def test_what_is_no_table_of_tombstones_is_refused() -> None:
 
 def test_times_of_every_age_are_kept() -> None:
     """A store may show any time; a tombstone must not fail on it, nor round it."""
-    for at in (datetime(1, 1, 1, tzinfo=UTC), datetime.max.replace(tzinfo=UTC)):
+    for at in (EARLIEST, datetime(1969, 12, 31, 23, tzinfo=UTC), LATEST):
         kept = a_tombstone(an_object(modified_at=at), laid=at)
         assert list(Tombstones.of([kept])) == [kept]
         assert found(kept, kept.object) == [(True, True)]

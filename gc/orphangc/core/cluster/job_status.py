@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from orphangc.core.gate import JobFacts
 from orphangc.core.model import JobState
+from orphangc.core.times.instants import shifted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,4 +73,4 @@ class JobStatus:
 
 def is_quiet(changed_at: datetime | None, now: datetime, quiet_period: timedelta) -> bool:
     """Return whether nothing changed for the quiet period; a tie is not quiet."""
-    return changed_at is None or changed_at < now - quiet_period
+    return changed_at is None or changed_at < shifted(now, -quiet_period)

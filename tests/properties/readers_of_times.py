@@ -1,0 +1,435 @@
+"""Every reader that makes a ``datetime`` of a stored number or text, by the module it lives in.
+
+Each is given one forged time as microseconds since 1970, in the form that it reads, and returns
+what came out: an instant, ``None`` for an unknown time, or the error that refuses the input.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builders import BASE, a_snapshot
+from contracts.test_generic import a_file, opened
+from fuzz.own_files import IDENTITY, SOME
+from inventory_reports import CSV, PARQUET, a_report, a_row
+from orphangc.adapters import local_storage, s3_client, s3_extras, s3_facts
+from orphangc.adapters.boundary import BatchBuilder
+from orphangc.adapters.inventory_files import current_objects
+from orphangc.adapters.kept_listing import KeptListing, _sealed
+from orphangc.adapters.outcome_files import outcome_rows
+from orphangc.adapters.plan_files import PlanDirectory
+from orphangc.adapters.s3_pages import read_page
+from orphangc.adapters.s3_parsed_pages import parse_page
+from orphangc.adapters.spool import ArrowSpool
+from orphangc.adapters.state_files import FsspecStateFiles, LocalStateFiles
+from orphangc.adapters.verdict_lookup import VerdictLookup
+from orphangc.core.columns import NO_TIME, Recogniser
+from orphangc.core.inventory import read_manifest, report_time
+from orphangc.core.plan import Plan
+from orphangc.core.ranges import EVERYTHING
+from orphangc.core.registry import read_snapshot, write_snapshot
+from orphangc.core.rest_answers import JobAnswers, job_facts
+from orphangc.core.run_record import JobRecord
+from orphangc.core.stored import stored_objects
+from orphangc.core.times.instants import from_microseconds
+from orphangc.core.uris import canonical
+from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, OUTCOME_SCHEMA, HiddenKind
+from orphangc.runs.extras import HiddenSums
+from orphangc.runs.history import newest_records
+from orphangc.runs.state import RootState
+from unit.adapters.test_s3_pages import LAST, SHAPE, whole
+from unit.core.test_rest_answers import CHECKPOINTS, CONFIG, DETAILS
+from unit.runs.places import SteppedFiles
+from unit.shell.plan_builder import a_plan, verdicts
+from unit.shell.records import a_record
+
+VERDICT = verdicts().slice(0, 1)
+PLAN, _ = a_plan(VERDICT)
+Read = Callable[[int, Path], datetime | None]
+
+_NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """One reader of times.
+
+    Attributes:
+        module: Of the package, where a stored time is checked.
+        read: Returns what comes out of a time, in microseconds since 1970.
+        step_us: What the form is written in: the reader sees whole steps.
+        names: What an error must name; "" where the caller names it.
+
+    """
+
+    module: str
+    read: Read
+    step_us: int = 1
+    names: str = ""
+
+
+def spelled(us: int) -> str:
+    """Return ISO 8601 of any 64 bits, as a writer without Python's limits would write it."""
+    return f"{np.datetime64(us, 'us')}+00:00"
+
+
+def _parquet(table: pa.Table) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(table, sink)
+    return sink.getvalue()
+
+
+def _with_time(rows: pa.Table | pa.RecordBatch, column: str, us: int) -> Any:
+    """Return rows of which all have one time."""
+    at = rows.schema.get_field_index(column)
+    times = pa.array([us] * rows.num_rows, pa.int64()).cast(rows.schema.field(at).type)
+    return rows.set_column(at, rows.schema.field(at), times)
+
+
+def _listing(us: int) -> pa.RecordBatch:
+    row = {"key": "a", "size": 1, "modified_at": None, "etag": "e"}
+    return _with_time(pa.RecordBatch.from_pylist([row], schema=LISTING_SCHEMA), "modified_at", us)
+
+
+# --- what orphangc wrote itself
+
+
+def _tombstone(us: int, _: Path, *, column: str) -> datetime | None:
+    state = RootState(SteppedFiles(), BASE)
+    data = _parquet(_with_time(SOME.to_table(), column, us))
+    name = f"{1:012d}-{hashlib.sha256(data).hexdigest()}.parquet"
+    state.files.write(f"{state.folder}/tombstones/{name}", data)
+    found = next(iter(state.tombstones()))
+    return found.since if column == "since" else found.object.modified_at
+
+
+def _record(us: int, _: Path, *, place: str) -> datetime | None:
+    look = {"value": True, "why": "w", "at": _NOW, "since": _NOW}
+    record = a_record(1, jobs=(JobRecord(job_id="j", looks=(look,)),))
+    content = record.model_dump(mode="json")
+    part = {
+        "started_at": content,
+        "last_success_at": content["totals"]["last_success_at"],
+        "since": content["jobs"][0]["looks"][0],
+    }[place]
+    part[place if place != "last_success_at" else "plan"] = spelled(us)
+    state = RootState(SteppedFiles(), BASE)
+    state.files.write(f"{state.folder}/records/1.json", json.dumps(content).encode())
+    found = next(newest_records(state), None)
+    if found is None:
+        return None
+    return {
+        "started_at": found.started_at,
+        "last_success_at": found.totals.last_success_at.get("plan"),
+        "since": found.jobs[0].looks[0].since,
+    }[place]
+
+
+def _plan(us: int, folder: Path) -> datetime | None:
+    content = PLAN.model_dump(mode="json")
+    content["created_at"] = spelled(us)
+    with suppress(ValueError):  # the reader must refuse it, too
+        content = Plan.model_validate(content).signed().model_dump(mode="json")
+    (folder / "plan.json").write_text(json.dumps(content))
+    return PlanDirectory(folder).read_head().created_at
+
+
+def _planned(us: int, folder: Path) -> Plan:
+    """Write a plan of one verdict with this time."""
+    data = _parquet(pa.Table.from_batches([_with_time(VERDICT, "modified_at", us)]))
+    (folder / "verdicts").mkdir(exist_ok=True)
+    (folder / "verdicts" / "part-1.parquet").write_bytes(data)
+    digest = hashlib.sha256(data).hexdigest()
+    return PLAN.model_copy(update={"verdict_files": {"part-1.parquet": digest}})
+
+
+def _verdict(us: int, folder: Path) -> datetime | None:
+    (batch,) = PlanDirectory(folder).rows(_planned(us, folder))
+    found: datetime = batch["modified_at"][0].as_py()
+    return found
+
+
+def _looked_up(us: int, folder: Path) -> datetime | None:
+    plan = _planned(us, folder)
+    row = VerdictLookup(folder).find(plan, VERDICT["key"][0].as_py())
+    assert row is not None
+    (examples,) = VerdictLookup(folder).examples(plan, 1).values()
+    assert examples == [row]
+    found: datetime = row["modified_at"]
+    return found
+
+
+def _outcome(us: int, folder: Path) -> datetime | None:
+    values = {"string": "x", "int64": 1, "timestamp[us, tz=UTC]": _NOW, "bool": True}
+    row = {each.name: values[str(each.type)] for each in OUTCOME_SCHEMA}
+    table = _with_time(pa.Table.from_pylist([row], OUTCOME_SCHEMA), "modified_at", us)
+    (folder / "outcomes.parquet").write_bytes(_parquet(table))
+    (batch,) = outcome_rows(folder)
+    found: datetime = batch["modified_at"][0].as_py()
+    return found
+
+
+def _kept_listing(us: int, folder: Path) -> datetime | None:
+    """Return when an interrupted listing began, ``None`` if it is not gone on with."""
+    header = {"root": "r", "tool_version": "1", "fingerprint": "f", "started_at": spelled(us)}
+    part = {"after": None, "until": None, "rows": 0, "file": "0.arrow", "offset": 0, "length": 0,
+            "crc32": 0}  # fmt: skip
+    lines = [json.dumps({"format": 1, **header, "root": IDENTITY.root}), json.dumps(part)]
+    (folder / "parts.jsonl").write_bytes(b"\n".join(_sealed(line.encode()) for line in lines))
+    at = from_microseconds(us)
+    listing = KeptListing(folder, IDENTITY, clock=lambda: at or _NOW)
+    try:
+        return at if listing.take_over() else None
+    finally:
+        listing.close()
+
+
+def _spooled(us: int, folder: Path) -> datetime | None:
+    """Return the time of a row that an interrupted run has listed."""
+    with ArrowSpool(KeptListing(folder / "kept", IDENTITY, clock=lambda: _NOW)) as spool:
+        part = spool.part()
+        part.append(_listing(us))
+        part.finish(EVERYTHING)
+        (batch,) = spool.batches()
+    found: datetime = batch["modified_at"][0].as_py()
+    return found
+
+
+# --- what others wrote
+
+
+def _snapshot(us: int, _: Path) -> datetime | None:
+    lines = write_snapshot(a_snapshot()).splitlines()
+    header = json.dumps({**json.loads(lines[0]), "taken_at": spelled(us)}).encode()
+    return read_snapshot(b"\n".join([header, *lines[1:], b""])).taken_at
+
+
+def _rest(us: int, _: Path, *, place: str) -> datetime | None:
+    shown = {**CHECKPOINTS["history"][0], "trigger_timestamp": us // 1000}
+    checkpoints = {**CHECKPOINTS, "history": [shown]}
+    details = {**DETAILS}
+    if place == "start-time":
+        details["start-time"], checkpoints = us // 1000, CHECKPOINTS
+    told = (json.dumps(each).encode() for each in (details, checkpoints, CONFIG))
+    answers = JobAnswers(**dict(zip(("details", "checkpoints", "config"), told, strict=True)))
+    facts = job_facts(DETAILS["jid"], "RUNNING", answers, "1.20.5")
+    return facts.started_at if place == "start-time" else facts.checkpoints[0].triggered_at
+
+
+def _manifest(us: int, _: Path) -> datetime | None:
+    manifest = {**a_report([a_row("x")]).manifest, "creationTimestamp": str(us // 1000)}
+    return read_manifest(json.dumps(manifest).encode()).created_at
+
+
+def _report_folder(us: int, _: Path) -> datetime | None:
+    return report_time(spelled(us)[:16].replace(":", "-") + "Z")
+
+
+def _inventory(us: int, folder: Path, *, form: str, unit: str = "ms") -> datetime | None:
+    report = a_report([a_row("x")], form=form)
+    manifest = read_manifest(json.dumps(report.manifest).encode())
+    (data,) = report.files.values()
+    if form == CSV:
+        line = f'"source","x","7","{spelled(us)[:-6]}Z","e","STANDARD"\n'
+        data = gzip.compress(line.encode())
+    else:
+        table = pq.read_table(pa.BufferReader(data))
+        steps = {"ms": 1000, "us": 1}[unit]
+        times = pa.array([us // steps], pa.int64()).cast(pa.timestamp(unit, tz="UTC"))
+        at = table.schema.get_field_index("last_modified_date")
+        data = _parquet(table.set_column(at, "last_modified_date", times))
+    (folder / "data").write_bytes(data)
+    (batch,) = current_objects(folder / "data", manifest)
+    found: datetime = batch["modified_at"][0].as_py()
+    return found
+
+
+def _page(us: int, _: Path) -> datetime | None:
+    stamp = spelled(us // 1_000_000 * 1_000_000)[:19] + "Z"
+    if not -(10**16) * 7 < us < 10**18:
+        stamp = spelled(us)[:-6] + "Z"
+    row = f"<Contents><Key>cp/a</Key><LastModified>{stamp}</LastModified><Size>1</Size></Contents>"
+    body = whole(row, head=LAST)
+    quick, slow = read_page(body, "cp/"), parse_page(body, "cp/", SHAPE)
+    if quick is not None:
+        assert quick.objects.equals(slow.objects)
+    found: datetime = slow.objects["modified_at"][0].as_py()
+    return found
+
+
+def _s3_answer(us: int, _: Path) -> datetime | None:
+    """Return what a HEAD answer shows, parsed as the client has botocore parse it."""
+    at = s3_client._instant(spelled(us))
+    return s3_facts._stored("a", {"ContentLength": 1, "LastModified": at}).modified_at
+
+
+def _s3_date(us: int, _: Path) -> datetime | None:
+    """Return what the ``Date`` header shows."""
+    at = from_microseconds(us)
+    year = int(spelled(us).removeprefix("-").split("-", 1)[0])
+    text = f"{at:%a, %d %b %Y %H:%M:%S GMT}" if at else f"Fri, 31 Dec {year} 23:59:59 +99999999999"
+    answer = {"ResponseMetadata": {"HTTPHeaders": {"date": text}}}
+    with patch.object(s3_facts.S3Facts, "check_bucket", lambda _: answer):
+        return s3_facts.S3Facts(None).now().now
+
+
+def _hidden(us: int, _: Path) -> datetime | None:
+    extras = s3_extras.S3Extras.__new__(s3_extras.S3Extras)
+    extras._client = SimpleNamespace(root="")
+    at = s3_client._instant(spelled(us))
+    row = extras._version(HiddenKind.NONCURRENT, {"Key": "k", "LastModified": at}, {})
+    found: datetime = pa.RecordBatch.from_pylist([row], schema=HIDDEN_SCHEMA)["at"][0].as_py()
+    return found
+
+
+def _generic(us: int, _: Path, *, told: Callable[[int], dict[str, Any]]) -> datetime | None:
+    storage, _file_system = opened(a_file("x", **told(us)))
+    (listed,) = storage.objects()
+    (found,) = storage.stat(["x"])
+    assert listed["modified_at"][0].as_py() == found.modified_at
+    return found.modified_at
+
+
+def _local(us: int, _: Path) -> datetime | None:
+    shown = SimpleNamespace(st_mode=0o100644, st_size=1, st_mtime_ns=us * 1000, st_ino=1)
+    found = local_storage._facts("x", shown).modified_at
+    rows = BatchBuilder()
+    rows.add("x", 1, us, None)
+    assert rows.take()["modified_at"][0].as_py() == found
+    return found
+
+
+def _local_state(us: int, folder: Path) -> datetime | None:
+    shown = os.stat_result((0o100644, 1, 1, 1, 0, 0, 1, 0, 0, 0), {"st_mtime_ns": us * 1000})
+    with patch.object(Path, "stat", lambda _: shown):
+        return LocalStateFiles(canonical(str(folder))).modified_at("x")
+
+
+def _generic_state(us: int, _: Path) -> datetime | None:
+    file_system = SimpleNamespace(invalidate_cache=lambda: None, modified=lambda _: us / 1_000_000)
+    files = FsspecStateFiles(canonical("tell://h/r"), file_system=(file_system, "/r"))
+    return files.modified_at("x")
+
+
+# --- what passes rows on
+
+
+def _columns(us: int, _: Path) -> datetime | None:
+    (found,) = Recogniser("").columns(_listing(us)).modified_us.tolist()
+    return None if found == NO_TIME else from_microseconds(found)
+
+
+def _stored(us: int, _: Path) -> datetime | None:
+    return stored_objects(_listing(us))[0].modified_at
+
+
+def _oldest_hidden(us: int, _: Path) -> datetime | None:
+    row = {"kind": HiddenKind.UPLOAD, "key": "k/x", "size": 1, "at": None}
+    sums = HiddenSums("r")
+    sums.add(_with_time(pa.RecordBatch.from_pylist([row], schema=HIDDEN_SCHEMA), "at", us))
+    return sums.parts()[0].oldest_upload_at
+
+
+SECOND = 1_000_000
+READERS = {
+    "tombstone, since": Reader(
+        module="runs.state", read=partial(_tombstone, column="since"), names="tombstones/"
+    ),
+    "tombstone, stored": Reader(
+        module="runs.state", read=partial(_tombstone, column="modified_at"), names="tombstones/"
+    ),
+    **{
+        f"record, {place}": Reader(module=module, read=partial(_record, place=place))
+        for place, module in (
+            ("started_at", "core.run_record"),
+            ("last_success_at", "core.run_record"),
+            ("since", "core.looks"),
+        )
+    },
+    "plan": Reader(module="core.plan", read=_plan, names="plan.json"),
+    "verdict": Reader(module="adapters.plan_files", read=_verdict, names="part-1.parquet"),
+    "verdict of a page": Reader(
+        module="adapters.verdict_lookup", read=_looked_up, names="verdicts"
+    ),
+    "outcome": Reader(module="adapters.outcome_files", read=_outcome, names="outcomes.parquet"),
+    "kept listing": Reader(module="adapters.kept_listing", read=_kept_listing),
+    "rows of a kept listing": Reader(module="adapters.spool", read=_spooled),
+    "registry snapshot": Reader(module="core.registry", read=_snapshot, names="taken_at"),
+    **{
+        f"REST, {place}": Reader(
+            module="core.rest_answers",
+            read=partial(_rest, place=place),
+            step_us=1000,
+            names="/jobs",
+        )
+        for place in ("start-time", "trigger_timestamp")
+    },
+    "manifest": Reader(
+        module="core.inventory", read=_manifest, step_us=1000, names="creationTimestamp"
+    ),
+    "folder of a report": Reader(
+        module="core.inventory", read=_report_folder, step_us=60 * SECOND
+    ),
+    "inventory, CSV": Reader(
+        module="adapters.inventory_files",
+        read=partial(_inventory, form=CSV),
+        step_us=SECOND,
+        names="data file",
+    ),
+    **{
+        f"inventory, Parquet in {unit}": Reader(
+            module="adapters.inventory_files",
+            read=partial(_inventory, form=PARQUET, unit=unit),
+            step_us=SECOND,
+            names="data file",
+        )
+        for unit in ("ms", "us")
+    },
+    "S3 page": Reader(module="adapters.s3_parsed_pages", read=_page, step_us=SECOND, names="page"),
+    "S3 page by its bytes": Reader(
+        module="adapters.s3_pages", read=_page, step_us=SECOND, names="page"
+    ),
+    "S3 answer": Reader(module="adapters.s3_client", read=_s3_answer, step_us=SECOND),
+    "S3 facts": Reader(module="adapters.s3_facts", read=_s3_answer, step_us=SECOND),
+    "S3 clock": Reader(module="adapters.s3_facts", read=_s3_date, step_us=SECOND),
+    "S3 version": Reader(module="adapters.s3_extras", read=_hidden),
+    "fsspec, milliseconds": Reader(
+        module="adapters.fsspec_storage",
+        read=partial(_generic, told=lambda us: {"modificationTime": us // 1000}),
+        step_us=1000,
+    ),
+    "fsspec, seconds": Reader(
+        module="adapters.boundary",
+        read=partial(_generic, told=lambda us: {"mtime": us // SECOND}),
+        step_us=SECOND,
+    ),
+    "fsspec, text": Reader(
+        module="adapters.boundary", read=partial(_generic, told=lambda us: {"updated": spelled(us)})
+    ),
+    "local file": Reader(module="adapters.local_storage", read=_local),
+    "local state": Reader(module="adapters.state_files", read=_local_state),
+    "fsspec state": Reader(
+        module="adapters.state_files", read=lambda us, _: _generic_state(us // SECOND * SECOND, _),
+        step_us=SECOND,
+    ),
+    "columns of a listing": Reader(module="core.columns", read=_columns),
+    "rows as objects": Reader(module="core.stored", read=_stored),
+    "hidden things, the oldest": Reader(module="runs.extras", read=_oldest_hidden),
+}  # fmt: skip

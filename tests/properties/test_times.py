@@ -1,0 +1,271 @@
+"""A stored time that is out of range is unknown, or the refusal of what shows it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+import orphangc
+from orphangc.core.bounds import SafetyMargins, cutoff, job_bounds
+from orphangc.core.times.instants import (
+    EARLIEST,
+    EARLIEST_US,
+    LATEST,
+    LATEST_US,
+    Instant,
+    from_http,
+    from_iso,
+    from_microseconds,
+    known_microseconds,
+    microseconds_of,
+    shifted,
+)
+from orphangc.errors import OrphanGcError
+from properties.readers_of_times import READERS, spelled
+
+FIRST, LAST = (each.replace(tzinfo=UTC) for each in (datetime.min, datetime.max))
+PLAUSIBLE = range(4 * 10**15)
+"""Microseconds from 1970 to 2096: a time that every reader must take as it is."""
+MARGIN = timedelta(days=10_000)
+"""The longest that a setting may be."""
+
+EXTREME = (
+    -(2**63) + 1,
+    2**63 - 1,
+    microseconds_of(FIRST) - 1,
+    microseconds_of(FIRST),
+    microseconds_of(LAST),
+    microseconds_of(LAST) + 1,
+    EARLIEST_US - 60_000_000,
+    LATEST_US + 60_000_000,
+    -2_208_988_800_000_001,
+    -1,
+    0,
+    1_795_351_000_123_456,
+)
+ANY = st.integers(-(2**63) + 1, 2**63 - 1) | st.integers(EARLIEST_US, LATEST_US)
+
+
+def check(name: str, us: int) -> None:
+    """Make sure of what one reader makes of one time."""
+    reader = READERS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            found = reader.read(us, Path(folder))
+        except OrphanGcError as err:
+            found, refusal = None, str(err)
+        else:
+            refusal = reader.names
+    assert reader.names in refusal
+    expected = from_microseconds(us // reader.step_us * reader.step_us)
+    if found is not None:
+        assert found.utcoffset() == timedelta(0)
+        assert found == expected
+        assert found - MARGIN < found < found + MARGIN
+    assert found is not None or us not in PLAUSIBLE
+
+
+@pytest.mark.parametrize("us", EXTREME)
+@pytest.mark.parametrize("name", READERS)
+def test_a_reader_gives_an_instant_an_unknown_time_or_a_refusal(name: str, us: int) -> None:
+    """Never a traceback, never another time than the one that is stored."""
+    check(name, us)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_so_it_does_with_any_time(name: str) -> None:
+    """The same for whatever 64 bits hold."""
+    few = settings(max_examples=settings().max_examples // 4)
+    few(given(ANY)(lambda us: check(name, us)))()
+
+
+@pytest.mark.parametrize("unit", ["ms", "us"])
+def test_a_time_in_a_coarser_unit_does_not_wrap_into_another(unit: str, tmp_path: Path) -> None:
+    """2**64 microseconds and a date of 2023 are, in 64 bits, a date of 2023: old enough to go."""
+    us = (2**64 if unit == "ms" else 0) + 1_700_000_000_000_000
+    read = READERS[f"inventory, Parquet in {unit}"].read
+    if unit == "us":
+        assert read(us, tmp_path) == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+    else:
+        with pytest.raises(OrphanGcError, match="data file"):
+            read(us, tmp_path)
+
+
+# --- arithmetic
+
+
+@given(st.datetimes(timezones=st.just(UTC)), st.timedeltas())
+@example(FIRST, -timedelta(microseconds=1))
+@example(LAST, timedelta(microseconds=1))
+def test_a_shift_beyond_the_end_stops_there(at: datetime, by: timedelta) -> None:
+    """And in between it is a sum; a bound that is moved back is never later."""
+    found = shifted(at, by)
+    assert FIRST <= found <= LAST
+    assert (found <= at) if by <= timedelta(0) else (found >= at)
+    assert found in {FIRST, LAST} or found - at == by
+
+
+@given(
+    st.sampled_from([FIRST, LAST]) | st.datetimes(timezones=st.just(UTC)),
+    st.lists(st.none() | st.sampled_from([FIRST, LAST, EARLIEST, LATEST]), max_size=3),
+    st.booleans(),
+)
+def test_no_clock_and_no_checkpoint_stops_the_bounds(now, own, is_ended) -> None:
+    """Whatever the times, the cutoff is an instant that is no later than now."""
+    bounds = job_bounds(
+        now,
+        SafetyMargins(),
+        is_ended=is_ended,
+        own_root_times=own,
+        listed_at=own[0] if own else None,
+    )
+    assert cutoff(bounds) <= max(now, datetime(1970, 1, 1, tzinfo=UTC))
+
+
+# --- the one way in
+
+
+@given(ANY)
+def test_microseconds_are_known_or_none(us: int) -> None:
+    """Both ways of the helper agree, and lead back."""
+    found = from_microseconds(us)
+    assert (found is None) is not (EARLIEST_US <= us <= LATEST_US)
+    assert known_microseconds(us) == (None if found is None else us)
+    assert found is None or microseconds_of(found) == us
+    assert from_iso(spelled(us)) == found
+
+
+@given(st.floats() | st.floats(EARLIEST_US, LATEST_US))
+def test_a_number_that_is_none_is_no_time(number: float) -> None:
+    """Infinity, and what is not a number: of some file systems."""
+    found = known_microseconds(number)
+    assert found is None or EARLIEST_US <= found <= LATEST_US
+
+
+@given(st.text() | st.from_regex(r"\w{3}, \d+ Jan \d+ \d+:\d+:\d+ [+-]?\w+", fullmatch=True))
+@example("Fri, 31 Dec 2020 23:59:59 +9999999999999")
+@example("Fri, 31 Dec 9999 23:59:59 -2359")
+def test_a_header_is_a_time_or_none(text: str) -> None:
+    """``email.utils`` raises two kinds of errors."""
+    found = from_http(text)
+    assert found is None or EARLIEST <= found <= LATEST
+
+
+# --- the table is whole
+
+PACKAGE = Path(orphangc.__file__).parent
+HELPERS = ("orphangc.core.times.instants", "orphangc.core.times.instant_columns")
+CHECKS = {"LATEST_US", "Instant", "check_times", "from_http", "from_iso", "from_microseconds",
+          "from_milliseconds", "from_pattern", "known", "known_microseconds", "known_times",
+          "with_known_times"}  # fmt: skip
+"""Names of the helpers that make an instant of what is stored."""
+RAW = {"AwareDatetime", "fromisoformat", "fromordinal", "fromtimestamp", "parse_timestamp",
+       "parsedate_to_datetime", "strptime", "to_pydatetime", "utcfromtimestamp"}  # fmt: skip
+"""What makes a ``datetime`` without a check."""
+ARROW = {"ParquetFile", "open_csv", "open_file", "open_stream", "read_table"}
+"""What reads rows that some process has written."""
+OWN_ROWS = {
+    "adapters.scratch": "temporary files of this process, of rows that were checked before",
+    "adapters.spark.work_folder": "the driver has their digests from the executors that wrote them",
+}
+BY_OTHERS = {
+    "runs.planning": "shows the oldest of times that are columns of a listing",
+    "runs.survey": "the same",
+}
+"""Modules that pass on what another reader of the table has checked."""
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Return every module of the package but the helper itself."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        if not name.startswith("core.times"):
+            found[name] = ast.parse(path.read_text())
+    return found
+
+
+def names_in(tree: ast.Module) -> set[str]:
+    """Return every name and attribute that a module uses or imports."""
+    found = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
+    found |= {each.attr for each in ast.walk(tree) if isinstance(each, ast.Attribute)}
+    return found
+
+
+def imported(tree: ast.Module) -> set[str]:
+    """Return what a module takes from the helper."""
+    return {
+        each.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module in HELPERS
+        for each in node.names
+    }
+
+
+def test_every_module_that_reads_times_is_in_the_table() -> None:
+    """A new reader takes its times from the helper, and so must appear here."""
+    covered = {reader.module for reader in READERS.values()}
+    checking = {name for name, tree in modules().items() if imported(tree) & CHECKS}
+    assert checking - covered == set(BY_OTHERS)
+    assert covered - checking == set(), "a reader of the table checks nothing"
+
+
+def test_nothing_makes_an_instant_without_the_helper() -> None:
+    """Python's and botocore's parsers, pydantic's own type, and the epoch plus a number."""
+    raw = {(name, each) for name, tree in modules().items() for each in names_in(tree) & RAW}
+    assert raw == set()
+    sums = [
+        (name, node.lineno)
+        for name, tree in modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)
+        and "EPOCH" in ast.unparse(node.left)
+    ]  # fmt: skip
+    assert sums == []
+
+
+def test_every_reader_of_rows_checks_their_times() -> None:
+    """Arrow takes any 64 bits for a time, and stumbles when Python asks for it."""
+    reading = {name for name, tree in modules().items() if names_in(tree) & ARROW}
+    checking = {name for name, tree in modules().items() if imported(tree) & CHECKS}
+    assert reading - checking == set(OWN_ROWS)
+
+
+def _times_in(hint: Any) -> Iterator[Any]:
+    """Yield every part of a type that is a time and is not checked."""
+    if get_args(Instant)[1] in getattr(hint, "__metadata__", ()):
+        return
+    if hint is datetime:
+        yield hint
+    for each in get_args(hint):
+        yield from _times_in(each)
+
+
+def test_every_time_of_a_document_is_checked() -> None:
+    """Plans, records, headers: a model that is read has no plain ``datetime``."""
+    unchecked = set()
+    for name, tree in modules().items():
+        if not names_in(tree) & {"BaseModel", "Instant", "Field", "_Part"}:
+            continue
+        module = importlib.import_module(f"orphangc.{name}")
+        for model in vars(module).values():
+            if isinstance(model, type) and issubclass(model, BaseModel):
+                hints = get_type_hints(model, include_extras=True)
+                unchecked |= {
+                    (model.__module__, model.__name__, field)
+                    for field in model.model_fields
+                    if field in hints and any(_times_in(hints[field]))
+                }
+    assert {module for module, _, _ in unchecked} == {"orphangc.shell.web.rest"}, unchecked
