@@ -262,9 +262,7 @@ def _inventory(us: int, folder: Path, *, form: str, unit: str = "ms") -> datetim
 
 
 def _page(us: int, _: Path) -> datetime | None:
-    stamp = spelled(us // 1_000_000 * 1_000_000)[:19] + "Z"
-    if not -(10**16) * 7 < us < 10**18:
-        stamp = spelled(us)[:-6] + "Z"
+    stamp = spelled(us).partition(".")[0].removesuffix("+00:00") + "Z"
     row = f"<Contents><Key>cp/a</Key><LastModified>{stamp}</LastModified><Size>1</Size></Contents>"
     body = whole(row, head=LAST)
     quick, slow = read_page(body, "cp/"), parse_page(body, "cp/", SHAPE)
