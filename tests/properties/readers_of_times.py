@@ -50,6 +50,8 @@ from orphangc.core.run_record import JobRecord
 from orphangc.core.stored import stored_objects
 from orphangc.core.times.instants import from_microseconds
 from orphangc.core.uris import canonical
+from orphangc.core.world import World
+from orphangc.core.world.known_world import PlaceKind
 from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, OUTCOME_SCHEMA, HiddenKind
 from orphangc.runs.extras import HiddenSums
 from orphangc.runs.history import newest_records
@@ -62,6 +64,8 @@ from unit.shell.records import a_record
 
 VERDICT = verdicts().slice(0, 1)
 PLAN, _ = a_plan(VERDICT)
+_PLACE = {"uri": "s3://b/ck", "kind": next(iter(PlaceKind)), "job_directories": 1, "checkpoints": 1}
+WORLD = World(places=(_PLACE,), closed_world={"stated": False, "covers": ()})
 Read = Callable[[int, Path], datetime | None]
 
 _NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)
@@ -142,13 +146,15 @@ def _record(us: int, _: Path, *, place: str) -> datetime | None:
     }[place]
 
 
-def _plan(us: int, folder: Path) -> datetime | None:
-    content = PLAN.model_dump(mode="json")
-    content["created_at"] = spelled(us)
+def _plan(us: int, folder: Path, *, place: str) -> datetime | None:
+    content = PLAN.model_copy(update={"world": WORLD}).model_dump(mode="json")
+    part = content if place == "created_at" else content["world"]["places"][0]
+    part[place] = spelled(us)
     with suppress(ValueError):  # the reader must refuse it, too
         content = Plan.model_validate(content).signed().model_dump(mode="json")
     (folder / "plan.json").write_text(json.dumps(content))
-    return PlanDirectory(folder).read_head().created_at
+    plan = PlanDirectory(folder).read_head()
+    return plan.created_at if place == "created_at" else plan.world.places[0].since
 
 
 def _planned(us: int, folder: Path) -> Plan:
@@ -361,7 +367,12 @@ READERS = {
             ("since", "core.looks"),
         )
     },
-    "plan": Reader(module="core.plan", read=_plan, names="plan.json"),
+    "plan, created_at": Reader(
+        module="core.plan", read=partial(_plan, place="created_at"), names="plan.json"
+    ),
+    "plan, since": Reader(
+        module="core.world.known_world", read=partial(_plan, place="since"), names="plan.json"
+    ),
     "verdict": Reader(module="adapters.plan_files", read=_verdict, names="part-1.parquet"),
     "verdict of a page": Reader(
         module="adapters.verdict_lookup", read=_looked_up, names="verdicts"

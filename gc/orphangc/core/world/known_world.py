@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from enum import StrEnum
 
 from orphangc.core.frozen_part import FrozenPart
+from orphangc.core.times.instants import Instant
 
 
 class PlaceKind(StrEnum):
@@ -41,8 +41,8 @@ class SearchedPlace(FrozenPart):
     device: str | None = None
     job_directories: int | None
     checkpoints: int | None
-    newest_checkpoint_at: datetime | None = None
-    since: datetime | None = None
+    newest_checkpoint_at: Instant | None = None
+    since: Instant | None = None
 
 
 class OutsidePath(FrozenPart):
@@ -88,7 +88,7 @@ class WorldChange(FrozenPart):
 
     condition: str
     what: str
-    since: datetime | None
+    since: Instant | None
     acknowledged: bool = False
 
 
