@@ -97,6 +97,25 @@ def test_l4_a_job_directory_as_storage_root_is_as_safe_as_the_folder_around_it(s
     assert not story.orphans[1].exists()
 
 
+@pytest.mark.answered_by("condition:outside_path")
+def test_a_checkpoint_that_names_a_directory_nobody_searches_shows_a_larger_world(story) -> None:
+    """Another job there claimed a checkpoint from here, though a closed world is stated."""
+    second = story.bed.folder / "second"
+    origin = story.bed.job(3, below=second)
+    story.job.checkpoint(9, *story.live, origin.shared(), age=18 * DAY)
+    claimer(story, second)
+    for _ in range(2):
+        plan, _ = story.bed.cycle()
+    must_be_there(story.orphans[0])
+    assert plan.blocks(story.job) == ["outside_path"]
+    again = Bed(story.bed.folder, (*story.bed.options, "--extra-roots", second))
+    again.state, again.plans = story.bed.folder / "other-state", 10
+    for _ in range(2):
+        again.cycle()
+    must_be_there(story.orphans[0])
+    assert not story.orphans[1].exists()
+
+
 @pytest.mark.parametrize("kind", ["an empty folder", "a text file"])
 @pytest.mark.answered_by("condition:place_without_checkpoints")
 def test_l2_a_place_without_a_checkpoint_does_not_count_as_searched(story, kind) -> None:

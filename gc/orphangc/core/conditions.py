@@ -13,6 +13,7 @@ from orphangc.core.exported import order_unproven
 from orphangc.core.gate import is_build_of_tested_line, is_tested_version
 from orphangc.core.model import Mode
 from orphangc.core.rules import Condition
+from orphangc.core.uris import canonical
 
 __all__ = ["CONDITIONS", "Condition"]
 
@@ -46,6 +47,20 @@ def _place_without_checkpoints(_: JobEvidence, cycle: CycleEvidence) -> str | No
     return (
         f"no checkpoint was found in {some(cycle.empty_places)}, so it does not count as searched:"
         f" is it mounted and spelled right? If it is empty, state it with --empty-root {first}"
+    )
+
+
+def _outside_path(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R3a: what a checkpoint or a cluster names outside shows that not everything was searched."""
+    if not job.outside_paths:
+        return None
+    first = job.outside_paths[0]
+    more = len(job.outside_paths) - 1
+    others = f" (and {more} more such places)" if more else ""
+    return (
+        f"{first.uri}, named by {some(first.named_by, 1)}, lies in no searched place{others}:"
+        f" search it with --extra-roots {canonical(first.uri).parent}, say with --alias what it"
+        f" means, or state with --empty-root {first.uri} that it holds no checkpoint"
     )
 
 
@@ -149,6 +164,7 @@ CONDITIONS: Mapping[Condition, Check] = {
     Condition.CLOSED_WORLD: _closed_world,
     Condition.PLACE_UNREACHABLE: _place_unreachable,
     Condition.PLACE_WITHOUT_CHECKPOINTS: _place_without_checkpoints,
+    Condition.OUTSIDE_PATH: _outside_path,
     Condition.JOB_STATE_UNKNOWN: _job_state_unknown,
     Condition.HELD_BY_HA: _held_by_ha,
     Condition.GATE_NOT_SEEN: _gate_not_seen,

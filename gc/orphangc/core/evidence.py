@@ -16,6 +16,7 @@ from orphangc.core.live import UuidSet
 from orphangc.core.model import JobId, JobState, Mode
 from orphangc.core.snapshot import RegistrySnapshot
 from orphangc.core.uris import Location
+from orphangc.core.world import OutsidePath
 
 __all__ = [
     "Check",
@@ -153,6 +154,7 @@ class JobEvidence:
             so ``feeds`` may lack some.
         strangers: Ids of living jobs that report checkpoints of theirs in its directories.
         survey: What the listing shows; empty for a job that is not collected.
+        outside_paths: Paths outside every searched place that concern the job.
 
     """
 
@@ -177,6 +179,7 @@ class JobEvidence:
     is_origin_unread: bool = False
     strangers: frozenset[str] = frozenset()
     survey: Survey = field(default_factory=Survey)
+    outside_paths: tuple[OutsidePath, ...] = ()
 
     @property
     def facts(self) -> tuple[JobFacts, ...]:

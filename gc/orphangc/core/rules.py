@@ -37,6 +37,7 @@ class Condition(StrEnum):
     CLOSED_WORLD = "closed_world"
     PLACE_UNREACHABLE = "place_unreachable"
     PLACE_WITHOUT_CHECKPOINTS = "place_without_checkpoints"
+    OUTSIDE_PATH = "outside_path"
     JOB_STATE_UNKNOWN = "job_state_unknown"
     HELD_BY_HA = "held_by_ha"
     GATE_NOT_SEEN = "gate_not_seen"

@@ -348,6 +348,14 @@ class StorageRootSettings(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _check_empty_roots(self) -> StorageRootSettings:
+        root = canonical(self.root)
+        for uri in self.empty_roots:
+            if canonical(uri).contains(root):
+                raise ValueError(f"empty_roots: {uri} holds the storage root, so it is not empty")
+        return self
+
+    @model_validator(mode="after")
     def _check_inventory(self) -> StorageRootSettings:
         if self.inventory is None:
             return self
@@ -424,3 +432,7 @@ class StorageRootSettings(BaseModel):
             default = self.max_delete_share.get("default", _DELETE_SHARE)
             return self.max_delete_share.get(job_id, default)
         return self.max_delete_share
+
+    def is_empty_around(self, place: Location) -> bool:
+        """Return whether the operator said so of a place, or of one that holds it."""
+        return any(canonical(uri).contains(place) for uri in self.empty_roots)

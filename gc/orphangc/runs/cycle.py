@@ -24,14 +24,22 @@ from orphangc.ports import VerdictSink
 from orphangc.runs.confirming import ReadsCheckpoint, confirmed, inventory_of, lacked_by_newest
 from orphangc.runs.feeding import with_feeds
 from orphangc.runs.mark import Mark, cycle_evidence, mark, with_surveys
-from orphangc.runs.missing import expected_of, missing_of, missing_outside, wanted_of
+from orphangc.runs.missing import (
+    Wanted,
+    expected_of,
+    missing_of,
+    missing_outside,
+    not_listed,
+    wanted_of,
+)
 from orphangc.runs.observe import Outside, observe
 from orphangc.runs.planning import Found, Looked, missing_by_job, plan_of
 from orphangc.runs.roots import RootReader
 from orphangc.runs.survey import PinnedPass, SurveyPass
 from orphangc.runs.sustaining import Sustaining, sustaining_in
 from orphangc.runs.verdicts import Counts, DecidePass, JobView
-from orphangc.runs.world.gathered import empty_places, unreached_places
+from orphangc.runs.world.gathered import empty_places, unreached_places, world_of
+from orphangc.runs.world.outside_names import named_outside, namings_of, with_outside_paths
 
 __all__ = ["Cycle", "run_cycle"]
 
@@ -85,10 +93,12 @@ def run_cycle(
     bases = [base.location for base in outside.bases]
     siblings = [base.location for base in outside.siblings]
     marked = mark(seen, settings, bases, siblings)
+    namings = namings_of(marked, seen, settings, bases)
     look = _look(
         outside,
         marked,
         tombstones,
+        wanted=wanted_of(each.files for each in namings),
         is_resumed=seen.listed.is_resumed,
         read=partial(reader.read, outside.storage),
         began=shifted(seen.time.now or seen.time.local, -settings.clock_skew),
@@ -112,7 +122,17 @@ def run_cycle(
         empty_places=empty_places(seen, outside, settings),
         unreached_places=unreached_places(seen, settings),
     )
+    paths = named_outside(
+        namings,
+        marked,
+        seen,
+        settings,
+        searched=bases,
+        is_listed=lambda names: next(not_listed(names, surveyed), None) is None,
+    )
     jobs = with_surveys(with_feeds(marked, settings, surveyed.held), surveyed.jobs)
+    jobs = with_outside_paths(jobs, paths)
+    world = world_of(seen, outside, settings, paths)
     judged = judge_all(list(jobs.values()), evidence)
     inventory = inventory_of(outside.storage)
     listed_at = None if inventory is None else inventory.created_at
@@ -141,7 +161,9 @@ def run_cycle(
         held=surveyed.held,
         cycle=evidence,
     )
-    found = Found(seen, look, marked, views, evidence, decided.counts, missing, sustaining)
+    found = Found(
+        seen, look, marked, views, evidence, decided.counts, missing, sustaining, world=world
+    )
     plan = plan_of(found, settings, outside)
     return Cycle(plan, views, marked, evidence, jobs, judged, decided.sinks, sustaining)
 
@@ -157,6 +179,7 @@ def _look(
     marked: Mark,
     tombstones: Tombstones,
     *,
+    wanted: Wanted,
     is_resumed: bool,
     read: ReadsCheckpoint,
     began: datetime,
@@ -168,6 +191,7 @@ def _look(
         outside: What the cycle asks.
         marked: What is live.
         tombstones: Of earlier runs.
+        wanted: Names that may be listed though their paths lead elsewhere.
         is_resumed: Whether a part of the listing is older than this cycle.
         read: Reads a checkpoint of the storage root as it is now.
         began: What was stored before, the listing must show.
@@ -179,9 +203,7 @@ def _look(
     if pins:
         marked.live.parsed.extend(*engine.run(PinnedPass(pins), progress).columns())
     engine.mark(marked.live, tombstones)
-    collected = [job for job in marked.jobs.values() if job.is_collected]
     expected = expected_of(marked.roots, base)
-    wanted = wanted_of(collected, outside.bases)
     work = SurveyPass(
         owners=marked.owners,
         expected=expected.heads,

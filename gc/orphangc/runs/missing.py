@@ -28,6 +28,7 @@ __all__ = [
     "expected_of",
     "missing_of",
     "missing_outside",
+    "not_listed",
     "wanted_of",
 ]
 
@@ -156,20 +157,18 @@ class Wanted:
     names: frozenset[str] = frozenset()
 
 
-def wanted_of(jobs: Iterable[JobEvidence], storages: Sequence[Storage]) -> Wanted:
-    """Return what the latest roots of the jobs refer to where nobody can look.
+def wanted_of(files: Iterable[Mapping[Location, FileNames]]) -> Wanted:
+    """Return what is named where no one can look.
 
     Args:
-        jobs: Those that are collected.
-        storages: The storage root and the extra roots.
+        files: Names by folder, each folder in no storage that can be asked.
 
     """
     uuids, others = UuidSet(), set[str]()
-    for job in jobs:
-        for folder, names in _files(job.latest):
-            if _covering(folder, storages) is None:
-                uuids.extend(*names.uuids)
-                others.update(name for name in names.others if uuid_of(name) is None)
+    for each in files:
+        for names in each.values():
+            uuids.extend(*names.uuids)
+            others.update(name for name in names.others if uuid_of(name) is None)
     return Wanted(uuids, frozenset(others))
 
 
@@ -192,7 +191,7 @@ def missing_outside(
             continue
         covering = _covering(folder, extra)
         if covering is None:
-            absent = list(_not_listed(names, surveyed))
+            absent = list(not_listed(names, surveyed))
         else:
             absent = _not_stored(folder, names, covering)
         lacking += [str(folder.child(name)) for name in absent]
@@ -207,7 +206,7 @@ def _covering(folder: Location, storages: Iterable[Storage]) -> Storage | None:
     return next((each for each in storages if each.location.contains(folder)), None)
 
 
-def _not_listed(names: FileNames, surveyed: Surveyed) -> Iterator[str]:
+def not_listed(names: FileNames, surveyed: Surveyed) -> Iterator[str]:
     """Yield the names of which the listing shows no trace."""
     for name in sorted(names.others):
         uuid = uuid_of(name)

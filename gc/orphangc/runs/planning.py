@@ -14,6 +14,7 @@ from orphangc.core.plan_parts import evidence_of, job_part, root_part
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.times.instants import from_microseconds, shifted
 from orphangc.core.uris import Location, canonical
+from orphangc.core.world import World
 from orphangc.ports import Storage
 from orphangc.runs.confirming import inventory_of, missing_of_lasting
 from orphangc.runs.extras import extras_part
@@ -23,7 +24,6 @@ from orphangc.runs.observe import Observation, Outside
 from orphangc.runs.survey import Surveyed
 from orphangc.runs.sustaining import Sustaining
 from orphangc.runs.verdicts import Counts, JobView, Reported
-from orphangc.runs.world.gathered import world_of
 
 __all__ = ["Found", "Looked", "missing_by_job", "plan_of"]
 
@@ -48,6 +48,7 @@ class Found:
     counts: Counts
     missing: Mapping[str, Sequence[str]]
     sustaining: Sustaining
+    world: World
 
 
 def plan_of(found: Found, settings: StorageRootSettings, outside: Outside) -> Plan:
@@ -74,7 +75,7 @@ def plan_of(found: Found, settings: StorageRootSettings, outside: Outside) -> Pl
         extras=extras_part(
             outside.extras, surveyed.markers, with_versions=settings.noncurrent_versions
         ),
-        world=world_of(seen, outside, settings),
+        world=found.world,
         warnings=(*_warnings(found), *_ha_warnings(found, settings, outside)),
         settings=settings,
     )

@@ -21,6 +21,7 @@ from orphangc.core.conditions import CONDITIONS, Condition
 from orphangc.core.evidence import JobState, Survey
 from orphangc.core.judge import Judgement, judge, judge_all
 from orphangc.core.model import Mode
+from orphangc.core.world import OutsidePath
 
 OVER = (some_facts(status="FINISHED"),)
 
@@ -47,6 +48,10 @@ CASES = {
         a_cycle(unreached_places={"s3://second": "no credentials"}),
     ),
     Condition.PLACE_WITHOUT_CHECKPOINTS: (a_job(), a_cycle(empty_places=("/mnt/sp", "/mnt/b"))),
+    Condition.OUTSIDE_PATH: (
+        a_job(outside_paths=(OutsidePath(uri="s3://old/ck/a", named_by=("s3://b/a/chk-1",)),)),
+        a_cycle(),
+    ),
     Condition.HELD_BY_HA: (an_ended_job(held_after=(a_hold(43),)), a_cycle()),
     Condition.GATE_NOT_SEEN: (a_job(), a_cycle(gate_errors=("http://flink:8081: timeout",))),
     Condition.NOT_QUIET: (
@@ -108,6 +113,11 @@ SENTENCES = {
     Condition.PLACE_WITHOUT_CHECKPOINTS: (
         "no checkpoint was found in /mnt/sp, /mnt/b, so it does not count as searched: is it"
         " mounted and spelled right? If it is empty, state it with --empty-root /mnt/sp"
+    ),
+    Condition.OUTSIDE_PATH: (
+        "s3://old/ck/a, named by s3://b/a/chk-1, lies in no searched place: search it with"
+        " --extra-roots s3://old/ck, say with --alias what it means, or state with --empty-root"
+        " s3://old/ck/a that it holds no checkpoint"
     ),
     Condition.JOB_STATE_UNKNOWN: (
         "the job is neither seen running (--flink-rest) nor declared ended (--ended-job)"

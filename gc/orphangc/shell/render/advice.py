@@ -104,6 +104,10 @@ CONDITION_ADVICE: Mapping[str, str] = {
         "Mount the place or correct its name; if it holds no checkpoint for good reason, state"
         " that with --empty-root."
     ),
+    Condition.OUTSIDE_PATH: (
+        "Search the place that is named with --extra-roots, or say with --alias what the path"
+        " means; if the place is gone or holds no checkpoint, state that with --empty-root."
+    ),
     Condition.JOB_STATE_UNKNOWN: (
         "Name the cluster that runs the job with --flink-rest, or declare with --ended-job that"
         " the job is over."
