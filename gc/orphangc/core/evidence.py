@@ -8,6 +8,7 @@ from datetime import datetime
 
 from orphangc.core.bounds import SafetyMargins
 from orphangc.core.cluster.job_status import JobStatus
+from orphangc.core.cluster.known_checkpoints import retained_by
 from orphangc.core.exported import Exported
 from orphangc.core.file_names import FileNames
 from orphangc.core.gate import JobFacts
@@ -244,9 +245,18 @@ class JobEvidence:
         return frozenset(root.directory for root in self.own_roots if root.directory is not None)
 
     @property
+    def current_ids(self) -> frozenset[int] | None:
+        """Return the ids that the run may retain which Flink shows; ``None`` if it shows none.
+
+        Whatever else lies in the directory is of an earlier run of the same job id.
+        """
+        living = [facts for facts in self.facts if not facts.is_globally_terminal]
+        return retained_by(living) if living else None
+
+    @property
     def stable_id(self) -> int | None:
-        """Return k*: the newest ``chk-<n>`` that was there before the first reading (R12)."""
-        return max(self.ids_at_start, default=None)
+        """Return the newest checkpoint of the present run that stood when the cycle began (R12)."""
+        return max(self._of_present_run(self.ids_at_start), default=None)
 
     @property
     def bounding_roots(self) -> tuple[Root, ...]:
@@ -264,12 +274,13 @@ class JobEvidence:
 
     @property
     def latest(self) -> Root | None:
-        """Return the newest of its own checkpoints that stood all the time.
+        """Return the newest checkpoint of the present run that stood all the time.
 
         Where none did, the newest one that the second listing showed, if not even that the first.
         """
         for ids in (self.ids_before & self.ids_after, self.ids_after, self.ids_before):
-            settled = [root for root in self.own_roots if root.checkpoint_id in ids]
+            present = self._of_present_run(ids)
+            settled = [root for root in self.own_roots if root.checkpoint_id in present]
             if settled:
                 return max(settled, key=lambda root: root.checkpoint_id)
         return None
@@ -279,6 +290,10 @@ class JobEvidence:
         """Return whether ``latest`` stood before, during and after the listing."""
         standing = self.ids_before & self.ids_after
         return self.latest is not None and self.latest.checkpoint_id in standing
+
+    def _of_present_run(self, ids: frozenset[int]) -> frozenset[int]:
+        current = self.current_ids
+        return ids if current is None else ids & current
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

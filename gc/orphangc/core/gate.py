@@ -143,6 +143,8 @@ class JobFacts:
         in_progress_count: Pending ones by Flink's counter; the history may be shorter.
         completed_count: Completed since this JobManager started, savepoints included.
         checkpoints: History and latest ones, newest first, each id once.
+        graph_built_at: When the JobManager began to count this run's checkpoints, by its clock;
+            ``None`` if unknown.
 
     """
 
@@ -164,6 +166,7 @@ class JobFacts:
     in_progress_count: int
     completed_count: int
     checkpoints: tuple[CheckpointFacts, ...]
+    graph_built_at: datetime | None = None
 
     @property
     def is_globally_terminal(self) -> bool:

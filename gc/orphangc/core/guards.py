@@ -10,7 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from orphangc.core.evidence import Check, CycleEvidence, JobEvidence, JobState, mode_of, some
+from orphangc.core.cluster.known_checkpoints import is_anothers
+from orphangc.core.evidence import (
+    Check,
+    CycleEvidence,
+    JobEvidence,
+    JobState,
+    Root,
+    mode_of,
+    some,
+)
 from orphangc.core.exported import REGISTRY_MAX_AGE, Exported, exported_problem
 from orphangc.core.gate import (
     JobFacts,
@@ -116,7 +125,7 @@ def _unknown_owner(job: JobEvidence, _: CycleEvidence) -> str | None:
     return "the directory's name is no job id (create-subdir=false?): name its owner with --owner"
 
 
-def _two_owners(job: JobEvidence, _: CycleEvidence) -> str | None:
+def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R3: two clusters run the job, or its id owns roots in two directories."""
     running = [facts for facts in job.after if not facts.is_globally_terminal]
     if len(running) > 1:
@@ -126,6 +135,12 @@ def _two_owners(job: JobEvidence, _: CycleEvidence) -> str | None:
         return f"HA metadata of {some(sorted(holders))} holds the job: two clusters may run it"
     if job.strangers:
         return f"job {some(sorted(job.strangers))} writes its checkpoints here too"
+    unknown = _written_by_another(job, cycle)
+    if unknown is not None:
+        return (
+            f"{unknown.folder} was stored after the start of the JobManager that answers, which"
+            " does not know it: another one writes here too"
+        )
     with_roots = job.directories_with_roots
     if len(with_roots) > 1:
         return f"{len(with_roots)} directories of this job id hold roots"
@@ -138,6 +153,24 @@ def _two_owners(job: JobEvidence, _: CycleEvidence) -> str | None:
     if alone and len(job.survey.shared_directories) > 1:
         return f"{alone[0]} bears the same job id, and no root of the job names a file in it"
     return None
+
+
+def _written_by_another(job: JobEvidence, cycle: CycleEvidence) -> Root | None:
+    """Return a checkpoint in the job's directory that no cluster knows which shows the job."""
+    own = [root for root in job.own_roots if root.directory is not None]
+    slack = cycle.margins.clock_skew
+    return next(
+        (
+            root
+            for root in own
+            if job.after
+            and all(
+                is_anothers(root.checkpoint_id, root.modified_at, facts, slack)
+                for facts in job.after
+            )
+        ),
+        None,
+    )
 
 
 def _ended_job_is_running(job: JobEvidence, _: CycleEvidence) -> str | None:
@@ -233,6 +266,11 @@ def _unstable_root(job: JobEvidence, _: CycleEvidence) -> str | None:
     stable = job.stable_id
     if not job.directories:
         return "its checkpoint directory lies outside the given roots: add it with --extra-roots"
+    if stable is None and job.current_ids and job.ids_at_start:
+        return (
+            f"Flink completed checkpoint {max(job.current_ids)}, the storage shows"
+            f" {max(job.ids_at_start)}"
+        )
     if stable is None or stable not in job.ids_before or stable not in job.ids_after:
         return "checkpoints come and go faster than the listing: raise num-retained"
     for before, after in _pairs(job):

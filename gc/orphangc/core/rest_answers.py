@@ -265,6 +265,7 @@ def job_facts(job_id: JobId, listed_status: str, answers: JobAnswers, version: s
         in_progress_count=0 if statistics is None else statistics.counts.in_progress,
         completed_count=0 if statistics is None else statistics.counts.completed,
         checkpoints=checkpoints,
+        graph_built_at=_built_at(details.timestamps),
     )
 
 
@@ -313,6 +314,14 @@ def _incarnation(timestamps: _Timestamps) -> str | None:
     if not timestamps.initializing or not timestamps.created:
         return None
     return f"{timestamps.initializing}/{timestamps.created}"
+
+
+def _built_at(timestamps: _Timestamps) -> datetime | None:
+    """Return when the execution graph was built, and with it the tracker of checkpoints.
+
+    Source: Flink 1.14-2.3, ``DefaultExecutionGraph``: the time of CREATED.
+    """
+    return _instant(timestamps.created) if timestamps.created else None
 
 
 def _checkpoints(statistics: _Checkpoints | None) -> tuple[CheckpointFacts, ...]:

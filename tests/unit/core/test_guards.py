@@ -576,6 +576,33 @@ def test_a_root_older_than_what_flink_completed_proves_nothing() -> None:
     assert refusal(job) is Guard.UNSTABLE_ROOT
 
 
+@pytest.mark.parametrize(("id_", "expected"), [(43, None), (40, Guard.UNSTABLE_ROOT)])
+def test_an_earlier_runs_checkpoint_is_never_the_stable_one(
+    id_: int, expected: Guard | None
+) -> None:
+    """R12, 2.7: ids begin anew after a start without state, so ``chk-4711`` says nothing."""
+    old = a_root(4711, age="100d")
+    ids = frozenset({4711, id_})
+    seen = {"ids_at_start": ids, "ids_before": ids, "ids_after": ids}
+    job = a_job(own_roots=(old, a_root(id_, age="1m")), **seen)
+    assert refusal(job) is expected
+    assert job.stable_id == (43 if expected is None else None)
+    assert expected is not None or job.latest.checkpoint_id == id_
+
+
+def test_a_checkpoint_that_the_answering_jobmanager_does_not_know_is_anothers() -> None:
+    """R3, L6: a split brain, or the answer of another cluster."""
+    roots = (a_root(42), a_root(43, age="1m"), a_root(44, age="1h"))
+    job = a_job(own_roots=roots)
+    assert refusal(job) is Guard.TWO_OWNERS
+    assert "chk-44 was stored after the start" in judge(job, a_cycle()).refused.message
+    over = (some_facts(status="CANCELED"),)
+    assert refusal(replace(job, before=over, after=over)) is Guard.TWO_OWNERS
+    earlier = (some_facts(started_at=ago("30m")),)
+    assert refusal(replace(job, before=earlier, after=earlier)) is None
+    assert refusal(an_ended_job(own_roots=roots)) is None
+
+
 @pytest.mark.parametrize("discarded", [True, None])
 def test_a_root_that_may_have_been_subsumed_meanwhile_proves_nothing(discarded) -> None:
     """R12: presence alone is no evidence; its deletion may lag."""

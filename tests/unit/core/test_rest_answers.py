@@ -69,6 +69,7 @@ UNKNOWN = JobFacts(
     in_progress_count=0,
     completed_count=0,
     checkpoints=(),
+    graph_built_at=datetime(1970, 1, 1, 0, 0, 1, 5000, tzinfo=UTC),
 )
 
 
@@ -110,6 +111,7 @@ def test_every_field_of_the_answers_has_its_place() -> None:
             a_checkpoint(7, is_savepoint=True, discarded=False, external_path="s3://b/savepoint-1"),
             a_checkpoint(6, discarded=True, external_path="s3://b/chk-6"),
         ),
+        graph_built_at=datetime(1970, 1, 1, 0, 0, 1, 5000, tzinfo=UTC),
     )
 
 
