@@ -137,7 +137,7 @@ def test_rest_saying_that_a_job_is_over_does_not_outweigh_its_ha_metadata(
 ) -> None:
     """The old cluster says CANCELED; the metadata says that it goes on elsewhere."""
     kubernetes.add(ha(undeclared, 7, 8))
-    with RestServer(flink(undeclared.job, completed=8, status="CANCELED")) as server:
+    with RestServer(flink(undeclared.job, completed=9, status="CANCELED")) as server:
         options = (*ASKED, "--closed-world", "--flink-rest", server.url)
         plan, ran = pressed(undeclared, *options)
     assert (plan.blocks(undeclared.job), ran.code) == (["held_by_ha"], 4)

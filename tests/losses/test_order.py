@@ -52,6 +52,7 @@ def test_paimon_3074_checkpoints_faster_than_the_listing_are_refused(
         for number in (7, 8):
             (job.folder / f"chk-{number}" / "_metadata").unlink(missing_ok=True)
         job.checkpoint(9, *live, age=timedelta(0))
+        server.routes.update(flink(job, completed=9))
 
     with RestServer(flink(job, completed=8)) as server:
         after_the_listing(monkeypatch, go_on)
