@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders import a_hold, a_job, a_root, a_snapshot
+from builders import a_checkpoint, a_hold, a_job, a_root, a_snapshot, some_facts
 from orphangc.core.evidence import mode_of, some
 from orphangc.core.exported import Exported
 from orphangc.core.model import Mode
@@ -56,8 +56,10 @@ def test_an_exporter_that_has_told_nothing_yet_is_a_registry_all_the_same() -> N
 )
 def test_the_latest_checkpoint_is_the_newest_that_stood_all_the_time(before, after, latest) -> None:
     """Others may have files that no listing has shown yet, or be on their way out."""
-    roots = (a_root(42), a_root(44), a_root(43))
-    job = a_job(own_roots=roots, ids_before=frozenset(before), ids_after=frozenset(after))
+    roots = (a_root(42), a_root(44), a_root(43), a_root(4711, age="100d"))
+    seen = {"ids_before": frozenset({*before, 4711}), "ids_after": frozenset({*after, 4711})}
+    shown = (some_facts(checkpoints=tuple(a_checkpoint(each) for each in (44, 43, 42))),)
+    job = a_job(own_roots=roots, **seen, after=shown)
     assert (job.latest and job.latest.checkpoint_id) == latest
     assert job.has_standing_latest == (latest in before & after)
 
