@@ -46,7 +46,10 @@ _SERVERS = (
     "tests/integration/test_page.py",
 )
 _FLINK = ("tests/integration/", "tests/contracts/test_flink_rest.py")
-_GROUPS = {_SERVERS: "servers", _FLINK: "flink"}
+_STORES = tuple(
+    f"tests/contracts/test_{each}.py" for each in ("deleter", "extras", "least_privilege", "lister")
+)
+_GROUPS = {_SERVERS: "servers", _FLINK: "flink", _STORES: "stores"}
 """Each group is one process's, which starts its servers once; any other file is a group too."""
 
 
