@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,9 @@ def guards_of(rule: str) -> list[str]:
     return [str(name) for name, check in every if rule in _rules_of(check)]
 
 
+_stories = cache(stories)
+
+
 def losses_of(rule: str) -> list[str]:
     """Return the losses that the answers of a rule stand against."""
     answers = {name for name, removal in REMOVALS.items() if rule in _rules_of(removal)}
@@ -255,7 +259,7 @@ def losses_of(rule: str) -> list[str]:
     answers |= {f"condition:{each}" for each in guards_of(rule)}
     return [
         name.removeprefix("test_")
-        for name, by in stories().items()
+        for name, by in _stories().items()
         if answers & {each for one in by for each in one.split(" + ")}
     ]
 
