@@ -14,6 +14,7 @@ from contracts.servers.stub import BUCKET, Answer, error, page
 from orphangc.adapters.s3_client import S3Client
 from orphangc.adapters.s3_listing import S3Pages
 from orphangc.adapters.storages import open_state_files, open_storage
+from orphangc.core.model import StoredObject
 from orphangc.core.uris import canonical
 from orphangc.errors import SettingsError, StorageUnreachableError
 
@@ -239,3 +240,32 @@ def test_a_store_without_a_date_header_tells_no_time(stub, monkeypatch):
     monkeypatch.setattr("http.server.BaseHTTPRequestHandler.date_time_string", lambda *_: "soon")
     stub.answer = lambda _: page([])
     assert opened().now().now is None
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Fri, 31 Dec 99999 23:59:59 GMT",
+        "Mon, 01 Jan 0001 00:00:00 GMT",
+        "Fri, 31 Dec 9999 23:59:59 -2359",
+        "99999999999999999999",
+        "1e300",
+        "yesterday",
+        None,
+    ],
+)
+def test_a_time_that_is_none_leaves_an_object_without_a_time(stub, told):
+    """Botocore raises a ``RuntimeError`` for two of them, and reads the year 1 as 2001."""
+    headers = {"ETag": '"e"'} | ({} if told is None else {"Last-Modified": told})
+    stub.answer = lambda _: Answer(headers=headers, length=7)
+    (found,) = opened().stat(["x"])
+    assert found == StoredObject(key="x", size=7, modified_at=None, etag="e")
+
+
+def test_a_page_with_the_year_one_is_a_page(stub):
+    """Go writes it where it knows no time: unknown, which keeps the object."""
+    stub.answer = lambda _: Answer(
+        page(["a"]).body.replace("2026-01-02T03:04:05.678Z", "0001-01-01T00:00:00Z")
+    )
+    (row,) = rows(opened())
+    assert row["modified_at"] is None

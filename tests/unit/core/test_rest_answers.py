@@ -7,7 +7,7 @@ import pytest
 
 from builders import JOB
 from orphangc.core.gate import CheckpointFacts, JobFacts, RestoredFacts
-from orphangc.core.rest_answers import JobAnswers, job_facts, listed_jobs
+from orphangc.core.rest_answers import JobAnswers, cluster_settings, job_facts, listed_jobs
 from orphangc.errors import RegistryUnavailableError
 
 DETAILS = {
@@ -133,3 +133,16 @@ def test_an_unusable_answer_is_told_by_path_and_field(body: bytes, message: str)
     with pytest.raises(RegistryUnavailableError) as caught:
         listed_jobs(body)
     assert str(caught.value) == f"unusable answer from Flink: {message}"
+
+
+@pytest.mark.parametrize(
+    ("interval", "timeout"), [(86_400_001, "1 s"), (2**62, "1 s"), (3000, "999999999999999 d")]
+)
+def test_answers_that_stay_old_for_days_are_of_no_use(interval: int, timeout: str) -> None:
+    """A plan would wait for new ones: for ever, or for longer than Python can."""
+    options = [{"key": "rest.cache.checkpoint-statistics.timeout", "value": timeout}]
+    config = {"refresh-interval": interval, "flink-version": "2.3.0"}
+    with pytest.raises(RegistryUnavailableError, match=r"/config: .* to a day at most"):
+        cluster_settings(json.dumps(config).encode(), json.dumps(options).encode())
+    config["refresh-interval"] = 86_400_000
+    assert cluster_settings(json.dumps(config).encode(), b"[]").cache_seconds == 86_400
