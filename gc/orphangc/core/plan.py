@@ -25,6 +25,7 @@ __all__ = [
     "EvidencePart",
     "ExtraStatus",
     "ExtrasPart",
+    "HeldBackPart",
     "HiddenPart",
     "InventoryPart",
     "JobPart",
@@ -77,6 +78,25 @@ class BlockedPart(FrozenPart):
     message: str
 
 
+MOST_MISSING = 1_000
+"""A plan names no more missing keys of a job: a lost bucket would fill it with millions."""
+
+
+class HeldBackPart(FrozenPart):
+    """What one old checkpoint of a job keeps from being collected, by its age or its names alone.
+
+    Attributes:
+        checkpoint: Id of the oldest checkpoint of the job.
+        objects: Number of objects that would be orphans without it.
+        bytes: Sum of their sizes.
+
+    """
+
+    checkpoint: int
+    objects: int
+    bytes: int
+
+
 class JobPart(FrozenPart):
     """One job: what lies in the directories named by its id."""
 
@@ -91,13 +111,23 @@ class JobPart(FrozenPart):
     cutoff: Instant
     bounds: tuple[BoundPart, ...]
     missing: tuple[str, ...]
+    """Keys that its checkpoints refer to and nothing shows: the first ``MOST_MISSING`` of them."""
     evidence: tuple[EvidencePart, ...]
     refused: RefusedPart | None
     blocked: tuple[BlockedPart, ...]
     state_self_sustained: bool | None = None
     """Whether the job needs no file of the snapshot it was restored from; ``null``: unknown."""
+    missing_count: int = 0
+    """How many keys are missing in all."""
+    held_back: HeldBackPart | None = None
+    """What the oldest checkpoint alone keeps from being collected; ``null``: nothing."""
     looks: tuple[LookPart, ...] = ()
     """At everything that is not the job's own, and at each such place: what this one plan saw."""
+
+    @property
+    def missing_objects(self) -> int:
+        """Return how many keys are missing, those included that the plan does not name."""
+        return max(self.missing_count, len(self.missing))
 
 
 class RootPart(FrozenPart):

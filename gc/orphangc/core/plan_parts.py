@@ -10,7 +10,15 @@ from orphangc.core.evidence import CycleEvidence, JobEvidence, Root, mode_of
 from orphangc.core.judge import Blocked, Judgement
 from orphangc.core.looks import LookPart
 from orphangc.core.model import EvidenceSource
-from orphangc.core.plan import BlockedPart, BoundPart, EvidencePart, JobPart, RefusedPart, RootPart
+from orphangc.core.plan import (
+    MOST_MISSING,
+    BlockedPart,
+    BoundPart,
+    EvidencePart,
+    JobPart,
+    RefusedPart,
+    RootPart,
+)
 
 __all__ = ["evidence_of", "job_part", "root_part"]
 
@@ -86,6 +94,7 @@ def job_part(
     looks: tuple[LookPart, ...] = (),
 ) -> JobPart:
     """Return one job as the plan shows it."""
+    absent = sorted(missing)
     return JobPart(
         job_id=job.job_id,
         directories=tuple(str(place) for place in job.directories),
@@ -97,7 +106,8 @@ def job_part(
         listed_objects=job.survey.objects,
         cutoff=cutoff,
         bounds=tuple(BoundPart(name=bound.name, at=bound.at) for bound in bounds),
-        missing=tuple(sorted(missing)),
+        missing=tuple(absent[:MOST_MISSING]),
+        missing_count=len(absent),
         evidence=tuple(evidence),
         refused=_refused_part(judgement),
         blocked=tuple(_blocked_part(each) for each in judgement.blocked),

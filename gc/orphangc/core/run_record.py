@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from orphangc.core.looks import RememberedLook
 from orphangc.core.model import Action, JobState, Mode, Outcome
-from orphangc.core.plan import BlockedPart, RefusedPart, Tally
+from orphangc.core.plan import BlockedPart, HeldBackPart, RefusedPart, Tally
 from orphangc.core.times.instants import Instant, shifted
 
 __all__ = [
@@ -104,6 +104,7 @@ class JobRecord(_Part):
         retained_checkpoint_ids: The same.
         amounts: Objects and bytes by verdict.
         missing_objects: Referred to, and absent.
+        held_back: What the oldest checkpoint alone keeps from being collected.
         refused: The guard that voided its work.
         blocked: Conditions of deletion that are unmet.
         state_self_sustained: Whether no retained checkpoint refers to files outside the job's own
@@ -121,6 +122,7 @@ class JobRecord(_Part):
     retained_checkpoint_ids: tuple[int, ...] = ()
     amounts: tuple[Tally, ...] = ()
     missing_objects: int = 0
+    held_back: HeldBackPart | None = None
     refused: RefusedPart | None = None
     blocked: tuple[BlockedPart, ...] = ()
     state_self_sustained: bool | None = None
@@ -207,6 +209,8 @@ class RunRecord(_Part):
         jobs: Every job, by id.
         warnings: Doubts about the plan.
         missing_objects: Referred to, and absent.
+        held_back_objects: Number of objects that the jobs' oldest checkpoints alone hold back.
+        held_back_bytes: Sum of their sizes.
         refusals: Jobs by guard that refused, or condition that blocked.
         swept: What became of the verdicts.
         stopped: Why the sweep ended early.
@@ -241,6 +245,8 @@ class RunRecord(_Part):
     jobs: tuple[JobRecord, ...] = ()
     warnings: tuple[str, ...] = ()
     missing_objects: int = 0
+    held_back_objects: int = 0
+    held_back_bytes: int = 0
     refusals: Mapping[str, int] = Field(default_factory=dict)
     swept: tuple[SweptPart, ...] = ()
     stopped: str | None = None

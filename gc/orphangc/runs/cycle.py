@@ -11,6 +11,7 @@ from orphangc.core.blast_radius import share_problem
 from orphangc.core.bounds import NEVER, Bound, BoundName, JobBounds, job_bounds
 from orphangc.core.evidence import CycleEvidence, JobEvidence, JobState, mode_of
 from orphangc.core.judge import GLOBAL_GUARDS, Blocked, Judgement, judge_all
+from orphangc.core.left_behind import LeftBehind, named_by_it_alone, oldest_left_behind
 from orphangc.core.model import Mode
 from orphangc.core.plan import Plan
 from orphangc.core.rules import Condition, Guard
@@ -147,6 +148,11 @@ def run_cycle(
         outside_jobs=_outside_jobs(judged.values(), evidence),
         scopes=settings.scopes,
         open_sink=open_sink,
+        left_behind={
+            key: left
+            for key, view in views.items()
+            if (left := _left_behind(view, marked, evidence, listed_at)) is not None
+        },
     )
     decided = outside.engine.run(deciding, outside.progress)
     views = {key: _with_limits(view, decided.counts, settings) for key, view in views.items()}
@@ -266,6 +272,22 @@ def _bounds_of(
         checkpoint_id_margin=cycle.margins.checkpoint_id_margin,
         quarantine_start=shifted(cycle.now, -cycle.margins.quarantine_period),
         newest_completed_at=None if is_ended else max(newest, default=NEVER),
+    )
+
+
+def _left_behind(
+    view: JobView, marked: Mark, cycle: CycleEvidence, listed_at: datetime | None
+) -> LeftBehind | None:
+    """Return the checkpoint of a job that was left behind, and what holds without it."""
+    job, judgement = view.evidence, view.judgement
+    old = oldest_left_behind(job, before=cycle.now - cycle.margins.grace_period)
+    if old is None or judgement.refused is not None:
+        return None
+    rest = replace(job, own_roots=tuple(r for r in job.own_roots if r.folder != old.folder))
+    return LeftBehind(
+        checkpoint_id=old.checkpoint_id,
+        cutoff=_bounds_of(rest, judgement, cycle, listed_at).cutoff,
+        names=named_by_it_alone(old, job, marked.roots),
     )
 
 

@@ -9,7 +9,15 @@ from datetime import datetime
 from orphangc import __version__
 from orphangc.core.evidence import CycleEvidence, JobEvidence
 from orphangc.core.model import Scope
-from orphangc.core.plan import BoundsPart, InventoryPart, JobPart, Plan, ReportedPart, tallies_of
+from orphangc.core.plan import (
+    BoundsPart,
+    HeldBackPart,
+    InventoryPart,
+    JobPart,
+    Plan,
+    ReportedPart,
+    tallies_of,
+)
 from orphangc.core.plan_parts import evidence_of, job_part, root_part
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.times.instants import from_microseconds, shifted
@@ -94,7 +102,7 @@ def _bounds_part(evidence: CycleEvidence) -> BoundsPart:
 
 def _job_part(view: JobView, found: Found) -> JobPart:
     clusters = _clusters_of(found.seen, view.evidence)
-    return job_part(
+    part = job_part(
         view.evidence,
         view.judgement,
         bounds=view.bounds.bounds,
@@ -104,6 +112,14 @@ def _job_part(view: JobView, found: Found) -> JobPart:
         evidence=evidence_of(view.evidence, found.evidence, clusters),
         looks=found.sustaining.look_at(view.evidence.key),
     )
+    return part.model_copy(update={"held_back": _held_back_part(view, found)})
+
+
+def _held_back_part(view: JobView, found: Found) -> HeldBackPart | None:
+    held = found.counts.held_back.get(view.evidence.key)
+    if held is None or not held.objects:
+        return None
+    return HeldBackPart(checkpoint=held.checkpoint_id, objects=held.objects, bytes=held.size)
 
 
 def missing_by_job(

@@ -19,15 +19,17 @@ from orphangc.core.kernel import (
     Verdicts,
     action_code,
     kernel,
+    microseconds,
     reason_code,
     verdict_batch,
 )
+from orphangc.core.left_behind import LeftBehind
 from orphangc.core.marked import MarkedRows
 from orphangc.core.model import Action, Layout, Reason, Scope
 from orphangc.core.owners import Owners
 from orphangc.ports import VerdictSink
 
-__all__ = ["Counts", "DecidePass", "Decided", "JobView", "Reported"]
+__all__ = ["Counts", "DecidePass", "Decided", "HeldBack", "JobView", "Reported"]
 
 _FEW = 20
 _ACTIONS, _REASONS, _SCOPES = tuple(Action), tuple(Reason), tuple(Scope)
@@ -55,6 +57,15 @@ class Reported:
 
 
 @dataclass(slots=True)
+class HeldBack:
+    """What a checkpoint that was left behind keeps from being collected."""
+
+    checkpoint_id: int
+    objects: int = 0
+    size: int = 0
+
+
+@dataclass(slots=True)
 class Counts:
     """What the verdicts add up to.
 
@@ -65,6 +76,7 @@ class Counts:
         deletions: Objects that are due.
         revived: A few keys that have a tombstone and are referred to again.
         reported: By report-only area and job id.
+        held_back: By job key: what a checkpoint that was left behind holds back.
 
     """
 
@@ -74,6 +86,7 @@ class Counts:
     deletions: int = 0
     revived: list[str] = field(default_factory=list)
     reported: dict[tuple[Scope, str], Reported] = field(default_factory=dict)
+    held_back: dict[str, HeldBack] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -94,6 +107,7 @@ class DecidePass:
         outside_jobs: What objects in no job directory are compared with.
         scopes: Areas to report on.
         open_sink: Returns a worker's sink.
+        left_behind: By job key: the checkpoint that was left behind, if there is one.
 
     """
 
@@ -102,6 +116,7 @@ class DecidePass:
     outside_jobs: JobBounds
     scopes: tuple[Scope, ...]
     open_sink: Callable[[], VerdictSink]
+    left_behind: Mapping[str, LeftBehind] = field(default_factory=dict)
     phase: str = "deciding"
 
     def begin(self) -> Decided:
@@ -129,6 +144,10 @@ class DecidePass:
         found.sinks[0].write(batch)
         _count(found.counts, columns, verdicts)
         _count_removals(found.counts, columns, verdicts, owner=owner, keys=distinct)
+        for number, key in enumerate(distinct):
+            if (left := self.left_behind.get(key)) is not None:
+                held = found.counts.held_back.setdefault(key, HeldBack(left.checkpoint_id))
+                _add_held(held, left, columns, verdicts, is_own=owner == number)
         if len(self.scopes) > 1:
             self._report(found.counts, rows, owner, job_ids)
 
@@ -216,6 +235,19 @@ def _count_removals(
         counts.revived += columns.batch.column("key").take(pa.array(revived)).to_pylist()
 
 
+def _add_held(
+    held: HeldBack, left: LeftBehind, columns: Columns, verdicts: Verdicts, *, is_own: _Mask
+) -> None:
+    """Add what is kept of one job only because of a checkpoint that was left behind."""
+    is_old = (columns.modified_us != NO_TIME) & (columns.modified_us < microseconds(left.cutoff))
+    by_name = _is(verdicts.reasons, Reason.REFERENCED)
+    by_name &= left.names.contains(columns.hi, columns.lo)
+    is_kept = by_name | _is(verdicts.reasons, Reason.TOO_YOUNG)
+    is_held = is_own & columns.is_artifact & is_old & is_kept
+    held.objects += int(np.count_nonzero(is_held))
+    held.size += int(_numpy(columns)[is_held].sum())
+
+
 def _is(codes: npt.NDArray[np.uint8], word: Action | Reason) -> _Mask:
     code = action_code(word) if isinstance(word, Action) else reason_code(word)
     return np.asarray(codes == code, np.bool_)
@@ -251,5 +283,9 @@ def _add(total: Counts, more: Counts) -> None:
     total.removals.update(more.removals)
     total.deletions += more.deletions
     total.revived += more.revived[: _FEW - len(total.revived)]
+    for name, held in more.held_back.items():
+        sums = total.held_back.setdefault(name, HeldBack(held.checkpoint_id))
+        sums.objects += held.objects
+        sums.size += held.size
     for key, shown in more.reported.items():
         _add_reported(total.reported.setdefault(key, Reported()), shown)

@@ -186,6 +186,10 @@ class Metrics(Collector):
         yield success
         yield from self._stored()
         missing = _gauge("missing_objects", "Objects that checkpoints refer to and that are gone.")
+        held = _gauge(
+            "held_back_objects", "Objects that the jobs' oldest checkpoints alone hold back."
+        )
+        held_bytes = _gauge("held_back_bytes", "Bytes of the objects that are held back.")
         age = _gauge(
             "registry_age_seconds",
             "Age of the oldest of the jobs' newest registry snapshots, when the plan was made.",
@@ -208,12 +212,14 @@ class Metrics(Collector):
             plan = known.newest_plan
             _fill(sustained, root, ((word,) for word in _ANSWERS.values()), _answers(plan))
             missing.add_metric((root,), 0 if plan is None else plan.missing_objects)
+            held.add_metric((root,), 0 if plan is None else plan.held_back_objects)
+            held_bytes.add_metric((root,), 0 if plan is None else plan.held_back_bytes)
             seconds = None if plan is None else plan.registry_age_seconds
             age.add_metric((root,), seconds or 0.0)
             tombstone.add_metric((root,), known.oldest_tombstone)
             halted.add_metric((root,), known.is_halted)
             _fill(refused, root, ((rule,) for rule in _RULES), known.refusals)
-        yield from (missing, age, tombstone, halted, refused, sustained)
+        yield from (missing, held, held_bytes, age, tombstone, halted, refused, sustained)
 
     def _told(self) -> Iterator[tuple[str, _Known]]:
         """Yield what is known of each root, leaving out those that nothing is known of."""

@@ -17,6 +17,7 @@ from orphangc.core.judge import Blocked, Judgement, Refusal
 from orphangc.core.looks import LookPart, NamedPart
 from orphangc.core.model import Action, EvidenceSource, ForeignKind, Mode, Reason, Scope
 from orphangc.core.plan import (
+    MOST_MISSING,
     BoundsPart,
     ExtrasPart,
     ExtraStatus,
@@ -216,6 +217,7 @@ OTHER_ENDS = {
     "unsafe_acknowledge_root": [f"s3://b/x={'0' * 64}"],
     "scope": ["taskowned"],
     "blocked": [],
+    "held_back": {"checkpoint": 5, "objects": 1, "bytes": 2},
     "max_deletes": 1,
     "state_self_sustained": True,
     "value": True,
@@ -469,3 +471,19 @@ def test_all_jobs_are_refused_only_if_there_are_any_and_each_one_is() -> None:
     assert a_plan(jobs=(refused, refused)).are_all_refused
     assert not a_plan(jobs=(refused, content)).are_all_refused
     assert not a_plan(jobs=()).are_all_refused
+
+
+def test_a_plan_names_a_thousand_missing_keys_and_counts_all() -> None:
+    """Issue 13, point 9: a lost bucket would fill it with millions."""
+    job = a_job()
+    part = job_part(
+        job,
+        Judgement(),
+        bounds=(),
+        cutoff=T0,
+        oldest_retained_checkpoint_id=None,
+        missing=(f"shared/{number:05}" for number in range(10_000)),
+        evidence=(),
+    )
+    assert part.missing == tuple(f"shared/{number:05}" for number in range(MOST_MISSING))
+    assert (part.missing_count, part.missing_objects) == (10_000, 10_000)

@@ -37,6 +37,8 @@ CONTRACT = {
     "orphangc_swept_bytes": {"root", "action", "outcome"},
     "orphangc_refusals": {"root", "guard"},
     "orphangc_missing_objects": {"root"},
+    "orphangc_held_back_objects": {"root"},
+    "orphangc_held_back_bytes": {"root"},
     "orphangc_registry_age_seconds": {"root"},
     "orphangc_list_requests": {"root"},
     "orphangc_oldest_tombstone_timestamp_seconds": {"root"},
@@ -82,6 +84,8 @@ def full_record() -> RunRecord:
         ),
         refusals={"unreadable_root": 2, "closed_world": 1},
         missing_objects=4,
+        held_back_objects=5,
+        held_back_bytes=50,
         registry_age_seconds=7.0,
         list_requests=11,
         tombstones=TombstonesPart(objects=1, bytes=1, oldest_at=T0),
@@ -135,6 +139,8 @@ def test_a_record_is_told_whole() -> None:
     assert value(of, "orphangc_refusals_total", guard="closed_world") == 1
     assert value(of, "orphangc_refused_jobs", guard="unreadable_root") == 2
     assert value(of, "orphangc_missing_objects") == 4
+    assert value(of, "orphangc_held_back_objects") == 5
+    assert value(of, "orphangc_held_back_bytes") == 50
     assert value(of, "orphangc_registry_age_seconds") == 7
     assert value(of, "orphangc_list_requests_total") == 11
     assert value(of, "orphangc_oldest_tombstone_timestamp_seconds") == T0.timestamp()

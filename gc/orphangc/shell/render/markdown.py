@@ -89,7 +89,7 @@ def _job_parts(jobs: Sequence[JobView]) -> Iterator[list[str]]:
             f"{job.part.state}, {job.part.mode}",
             human_bytes(job.total.bytes),
             human_bytes(job.going.bytes),
-            f"{len(job.part.missing):,}",
+            f"{job.part.missing_objects:,}",
         )
         for job in jobs[:_JOBS]
     )

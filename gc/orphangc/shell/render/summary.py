@@ -120,7 +120,7 @@ def summarise(plan: Plan, breakdown: Breakdown | None = None) -> Summary:
         due=_with_action(plan, Action.DELETE),
         held_back=_held_back(plan, fates, breakdown),
         fates={fate: fates.count(fate) for fate in Fate},
-        missing=sum(len(job.missing) for job in plan.jobs),
+        missing=sum(job.missing_objects for job in plan.jobs),
     )
 
 

@@ -170,7 +170,7 @@ def _jobs_table(jobs: tuple[JobPart, ...]) -> Table:
             id_ranges(job.retained_checkpoint_ids, 3) or "none",
             f"{job.live_objects:,}",
             f"{job.listed_objects:,}",
-            f"{len(job.missing):,}",
+            f"{job.missing_objects:,}",
         )
     return table
 
