@@ -24,7 +24,7 @@ CONTRACT = {
 }
 ADDED = {
     *("live_set_sha256", "reported", "warnings", "verdict_files", "settings"),
-    *("inventory", "extras", "world"),
+    *("inventory", "extras", "world", "states"),
 }
 JOB = {
     *("job_id", "mode", "oldest_retained_checkpoint_id", "retained_checkpoint_ids"),
@@ -149,21 +149,24 @@ def test_the_report_and_the_summary_are_written_on_request(story) -> None:
 # --- what it leaves alone
 
 
-def test_a_plan_writes_nothing_below_the_root_and_nothing_into_the_state(story) -> None:
+def test_a_plan_writes_nothing_below_the_root_and_what_it_saw_into_the_state(story) -> None:
     """Not a byte, not a time; --out holds the plan and nothing else does."""
     before = contents(story.bed.root)
     plan = story.bed.plan()
     assert contents(story.bed.root) == before
-    assert not story.bed.state.exists()
+    (remembered,) = (each for each in story.bed.state.rglob("*") if each.is_file())
+    assert remembered.parent.name == "world"
     (file,) = plan.path.glob("verdicts/part-00000-*.parquet")
     assert sorted(contents(plan.path)) == ["plan.json", "verdicts", f"verdicts/{file.name}"]
 
 
-def test_a_plan_without_out_writes_nothing_at_all(story) -> None:
-    """It is only printed."""
+def test_a_plan_without_out_is_only_printed_and_remembered(story) -> None:
+    """Nothing is written but what it saw, into the state location."""
     before = contents(story.bed.folder)
     ran = run("plan", story.bed.root, "--state", story.bed.state)
-    assert (ran.code, contents(story.bed.folder)) == (0, before)
+    after = contents(story.bed.folder)
+    assert (ran.code, {name: after[name] for name in before}) == (0, before)
+    assert {name.partition("/")[0] for name in after.keys() - before.keys()} == {"state"}
 
 
 @pytest.mark.parametrize("option", ["--out", "--report", "--summary"])

@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import zlib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -20,12 +20,17 @@ from fuzz.target import Target
 from orphangc.adapters.kept_listing import FinishedPart, KeptListing, ListingIdentity, _sealed
 from orphangc.adapters.outcome_files import outcome_rows, read_outcome
 from orphangc.core.tombstones import Tombstones
+from orphangc.core.world.remembered import WorldMemory
+from orphangc.core.world.remembering import compared
 from orphangc.errors import LockHeldError, OrphanGcError, SettingsError
 from orphangc.ports import OUTCOME_SCHEMA
 from orphangc.runs.history import has_planned, kept_record, looks_before, newest_records
 from orphangc.runs.journal import markers_of
 from orphangc.runs.lock import Holder, acquire
 from orphangc.runs.state import RootState
+from orphangc.runs.world.memory_files import read_memory
+from orphangc.runs.world.recalling import outside_directories, recalled
+from unit.core.world.memory_builders import NEXT, a_directory, a_job, seen
 from unit.runs.places import SteppedFiles
 from unit.shell.records import a_record
 
@@ -110,6 +115,50 @@ def check_lock(data: bytes, _: Path) -> None:
     other = Holder(token="other", host="here", pid=8, started="2")
     acquire(files, "lock", other, is_dead=lambda _: False)
     assert data == b'{"released": true}'
+
+
+# --- the memory of the world
+
+SIGHTING = seen(1, a_directory(1, job=NEXT), jobs=(a_job(NEXT),))
+MEMORY = compared(
+    WorldMemory(states=("s",)),
+    replace(seen(0, a_directory(1, 2), jobs=(a_job(),), others=("s3://x/sp",)), root=str(BASE)),
+).memory
+MEMORIES = (
+    MEMORY.model_dump_json(exclude_defaults=True).encode(),
+    MEMORY.model_dump_json().encode(),
+)
+DIGEST = hashlib.sha256(MEMORIES[0]).hexdigest()
+WORD = json.dumps(
+    {"condition": "c", "what": "w", "since": str(AT), "at": str(AT), "by": "me@here"}
+).encode()
+
+
+def check_memory(data: bytes, _: Path) -> None:
+    """Make sure that an altered memory is refused, and never taken for an empty one."""
+    state = _state()
+    state.files.write(f"{state.folder}/world/20261101T000000000000Z-{'0' * 16}-{DIGEST}.json", data)
+    assert read_memory(state).memory == MEMORY
+
+
+def check_forged_memory(data: bytes, _: Path) -> None:
+    """Read one that was named anew for what is in it: a problem that blocks, or a memory."""
+    state = _state()
+    digest = hashlib.sha256(data).hexdigest()
+    state.files.write(f"{state.folder}/world/20261101T000000000000Z-{'0' * 16}-{digest}.json", data)
+    before = recalled(state)
+    if before.memory_problem is None:
+        assert not before.is_new
+        compared(before.memory, SIGHTING, before.given)
+        outside_directories(before.memory)
+
+
+def check_acknowledgement(data: bytes, _: Path) -> None:
+    """Make sure that a person's word is one, or blocks."""
+    state = _state()
+    state.files.write(f"{state.folder}/acknowledged/1.json", data)
+    before = recalled(state)
+    assert (before.memory_problem is None) == (len(before.given) == 1)
 
 
 # --- what stands beside a plan
@@ -207,6 +256,9 @@ TARGETS = (
     Target("tombstones", mutated([TOMBSTONES]), check_tombstones, (OrphanGcError,)),
     Target("forged tombstones", mutated([TOMBSTONES]), check_forged_tombstones, (OrphanGcError,)),
     Target("record", mutated_json(RECORDS), check_record, ()),
+    Target("memory", mutated([MEMORIES[0]]), check_memory, (OrphanGcError,)),
+    Target("forged memory", mutated_json(list(MEMORIES)), check_forged_memory, ()),
+    Target("acknowledgement", mutated_json([WORD]), check_acknowledgement, ()),
     Target("halt", mutated_json([b'{"reason": "halted at 1: x"}']), check_halt, ()),
     Target(
         "lock",

@@ -30,7 +30,8 @@ from orphangc.flink.references import read_references
 from orphangc.ports import DeletionStatus
 from orphangc.runs import cycle, lock, mark, observe, permission, recheck, roots, sweep
 from orphangc.runs.state import RootState
-from orphangc.shell import compose, sweeping
+from orphangc.runs.world.recalling import NOTHING_RECALLED
+from orphangc.shell import compose, planning, sweeping
 
 _Patch = pytest.MonkeyPatch
 _Removal = Callable[[_Patch], None]
@@ -285,6 +286,12 @@ def _every_page(patch: _Patch) -> None:
     patch.setattr(LocalStorage, "objects", first)
 
 
+def _memory(patch: _Patch) -> None:
+    """Remember nothing of earlier cycles (R4)."""
+    for module in (planning, sweep, compose):
+        patch.setattr(module, "recalled", lambda *_, **__: NOTHING_RECALLED)
+
+
 REMOVALS: Mapping[str, _Removal] = {
     each.__name__.removeprefix("_"): each
     for each in (
@@ -316,5 +323,6 @@ REMOVALS: Mapping[str, _Removal] = {
         _exact_keys,
         _errors_of_keys,
         _every_page,
+        _memory,
     )
 }

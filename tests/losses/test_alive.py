@@ -342,7 +342,7 @@ def test_an_answer_that_comes_only_once_blocks_too(story, kubernetes, monkeypatc
 
 def test_a_namespace_that_shows_nothing_is_worth_a_warning(story, kubernetes) -> None:
     """Mistyped, maybe: whoever has a role in all namespaces gets an empty answer."""
-    (warning,) = story.bed.plan(*ASKED).document["warnings"]
+    (warning, _) = story.bed.plan(*ASKED).document["warnings"]  # and that the state is new
     assert "kubernetes:flink shows nothing of Flink's" in warning
     kubernetes.add(a_config_map("x-cluster-config-map"))
     assert story.bed.plan(*ASKED).document["warnings"] == []
@@ -356,7 +356,7 @@ def test_a_checkpoint_folder_that_nobody_named_is_worth_a_warning(story, kuberne
         "execution.checkpointing.savepoint-dir": "s3://other/savepoints",
     }
     kubernetes.add(document)
-    (warning,) = story.bed.plan(*ASKED).document["warnings"]
+    (warning, _) = story.bed.plan(*ASKED).document["warnings"]  # and that the state is new
     assert "FlinkDeployment/orders sets execution.checkpointing.savepoint-dir" in warning
 
 

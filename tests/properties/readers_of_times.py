@@ -56,6 +56,8 @@ from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, OUTCOME_SCHEMA, Hidden
 from orphangc.runs.extras import HiddenSums
 from orphangc.runs.history import newest_records
 from orphangc.runs.state import RootState
+from orphangc.runs.world.memory_files import read_acknowledgements, read_memory
+from orphangc.shell.kept_plans import KeptPlans
 from unit.adapters.test_s3_pages import LAST, SHAPE, whole
 from unit.core.test_rest_answers import CHECKPOINTS, CONFIG, DETAILS
 from unit.runs.places import SteppedFiles
@@ -144,6 +146,39 @@ def _record(us: int, _: Path, *, place: str) -> datetime | None:
         "last_success_at": found.totals.last_success_at.get("plan"),
         "since": found.jobs[0].looks[0].since,
     }[place]
+
+
+_MEMORY = {
+    "root": str(BASE),
+    "written_at": spelled(0),
+    "clusters": [{"uri": "http://f:8081", "answered_at": spelled(0)}],
+}
+
+
+def _memory(us: int, _: Path) -> datetime | None:
+    clusters = [{"uri": "http://f:8081", "answered_at": spelled(us)}]
+    data = json.dumps(_MEMORY | {"clusters": clusters}).encode()
+    state = RootState(SteppedFiles(), BASE)
+    digest = hashlib.sha256(data).hexdigest()
+    name = f"20261121T140000000000Z-{'0' * 16}-{digest}.json"
+    state.files.write(f"{state.folder}/world/{name}", data)
+    return read_memory(state).memory.clusters[0].answered_at
+
+
+def _acknowledged(us: int, _: Path) -> datetime | None:
+    word = {"condition": "place_lost", "what": "x", "since": spelled(us), "at": spelled(0)}
+    state = RootState(SteppedFiles(), BASE)
+    data = json.dumps(word | {"by": "me@here"}).encode()
+    state.files.write(f"{state.folder}/acknowledged/1.json", data)
+    return read_acknowledgements(state)[0].since
+
+
+def _known_state(us: int, folder: Path) -> datetime | None:
+    run = folder / f"20261121T140000000000Z-{'0' * 8}"
+    run.mkdir(exist_ok=True)
+    (run / "plan.json").write_text(json.dumps({"created_at": spelled(us), "states": ["s"]}))
+    known = KeptPlans(folder, 1).known_state()
+    return known[0].at if known else None
 
 
 def _plan(us: int, folder: Path, *, place: str) -> datetime | None:
@@ -373,6 +408,13 @@ READERS = {
     "plan, since": Reader(
         module="core.world.known_world", read=partial(_plan, place="since"), names="plan.json"
     ),
+    "memory of the world": Reader(
+        module="core.world.remembered", read=_memory, names="world/"
+    ),
+    "acknowledgement": Reader(
+        module="core.world.acknowledged", read=_acknowledged, names="acknowledged/"
+    ),
+    "kept plan": Reader(module="shell.kept_plans", read=_known_state),
     "verdict": Reader(module="adapters.plan_files", read=_verdict, names="part-1.parquet"),
     "verdict of a page": Reader(
         module="adapters.verdict_lookup", read=_looked_up, names="verdicts"

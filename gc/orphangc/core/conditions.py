@@ -64,6 +64,39 @@ def _outside_path(job: JobEvidence, _: CycleEvidence) -> str | None:
     )
 
 
+def _lost(condition: Condition) -> Check:
+    """Return the check for one kind of what earlier cycles saw and this one does not."""
+
+    def check(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+        """R4: what disappears unexplained may be there all the same.
+
+        A job of which only the listing shows files has no known directory: all concerns it.
+        """
+        directories = {str(each) for each in (*job.directories, *job.survey.shared_directories)}
+        return next(
+            (
+                fact.message
+                for fact in cycle.lost
+                if fact.condition is condition
+                and not fact.is_acknowledged
+                and (not directories or fact.concerns(directories))
+            ),
+            None,
+        )
+
+    return check
+
+
+def _memory_unreadable(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R4: what earlier cycles saw is unknown, so nothing shows what is missing now."""
+    return cycle.memory_problem
+
+
+def _state_lost(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R4: an earlier plan used another state, which remembers what this one does not."""
+    return cycle.state_problem
+
+
 def _job_state_unknown(job: JobEvidence, _: CycleEvidence) -> str | None:
     """R13: a job that nobody has seen may be suspended, and alive."""
     if job.state is not JobState.UNKNOWN or mode_of(job) is Mode.REGISTRY:
@@ -174,6 +207,13 @@ CONDITIONS: Mapping[Condition, Check] = {
     Condition.STORE_CLOCK_UNKNOWN: _store_clock_unknown,
     Condition.REGISTRY_ORDER_UNPROVEN: _registry_order_unproven,
     Condition.NOTHING_PROTECTED: _nothing_protected,
+    Condition.PLACE_LOST: _lost(Condition.PLACE_LOST),
+    Condition.PLACE_REPLACED: _lost(Condition.PLACE_REPLACED),
+    Condition.JOB_DIRECTORY_EMPTIED: _lost(Condition.JOB_DIRECTORY_EMPTIED),
+    Condition.CHECKPOINT_NOT_FOUND: _lost(Condition.CHECKPOINT_NOT_FOUND),
+    Condition.CLUSTER_SILENT: _lost(Condition.CLUSTER_SILENT),
+    Condition.STATE_LOST: _state_lost,
+    Condition.MEMORY_UNREADABLE: _memory_unreadable,
     Condition.HALTED: _halted,
 }
 """Every unmet one is reported."""

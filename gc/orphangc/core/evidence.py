@@ -18,6 +18,7 @@ from orphangc.core.model import JobId, JobState, Mode
 from orphangc.core.snapshot import RegistrySnapshot
 from orphangc.core.uris import Location
 from orphangc.core.world import OutsidePath
+from orphangc.core.world.lost_facts import LostFact
 
 __all__ = [
     "Check",
@@ -51,6 +52,8 @@ class Root:
             registry does not know: private files of RocksDB, for the most part.
         raw: Every UUID in the raw bytes.
         unproven_layout: Why its state's liveness cannot be proven from roots (R2), or ``None``.
+        deleted_on: Ends of its job upon which Flink deletes it, and ``SUBSUMED``; ``None`` where
+            the format does not say.
 
     """
 
@@ -66,6 +69,7 @@ class Root:
     unregistered: FileNames = field(default_factory=FileNames)
     raw: UuidSet = field(default_factory=UuidSet)
     unproven_layout: str | None = None
+    deleted_on: tuple[str, ...] | None = None
 
     @property
     def references(self) -> int:
@@ -317,6 +321,10 @@ class CycleEvidence:
         empty_places: Extra roots and other storage roots that were searched and hold no
             checkpoint, though the operator does not say that they are empty.
         unreached_places: Reason by place for other storage roots that could not be searched.
+        lost: What earlier cycles saw, this one does not, and nothing explains.
+        memory_problem: Reason for which the memory of earlier cycles cannot be read, or ``None``.
+        state_problem: Reason for which this may not be the state location of earlier plans, or
+            ``None``.
 
     """
 
@@ -334,6 +342,9 @@ class CycleEvidence:
     is_registry_mode: bool = False
     empty_places: tuple[str, ...] = ()
     unreached_places: Mapping[str, str] = field(default_factory=dict)
+    lost: tuple[LostFact, ...] = ()
+    memory_problem: str | None = None
+    state_problem: str | None = None
 
 
 def has_ended(job: JobEvidence, cycle: CycleEvidence) -> bool:

@@ -246,6 +246,9 @@ class Plan(FrozenPart):
     """``null``: nobody was asked, or the storage is no object store."""
     world: World | None = None
     """Every place that was searched or named; ``null`` in a plan of a version before."""
+    states: tuple[str, ...] = ()
+    """Identifiers of the state location that this plan remembers what it saw in; none if it could
+    not."""
     warnings: tuple[str, ...] = ()
     verdict_files: Mapping[str, str] = Field(default_factory=dict)
     """sha256 by file name below ``verdicts/``."""

@@ -126,6 +126,21 @@ class CheckpointProperties:
         """Whether the user asked for it, so that Flink never discards it."""
         return self.type_class == "SavepointType"
 
+    @property
+    def deleted_on(self) -> tuple[str, ...]:
+        """Return the ends of its job upon which Flink deletes it, and ``SUBSUMED``.
+
+        Source: Flink 1.16-2.3, ``CheckpointProperties.discardOnJob*``.
+        """
+        flags = {
+            "CANCELED": self.discard_cancelled,
+            "FAILED": self.discard_failed,
+            "FINISHED": self.discard_finished,
+            "SUBSUMED": self.discard_subsumed,
+            "SUSPENDED": self.discard_suspended,
+        }
+        return tuple(name for name, is_set in flags.items() if is_set)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata:

@@ -39,6 +39,8 @@ class References:
         directories: Absolute paths of directories that Flink deletes as a whole.
         kinds: Which kinds of handles occur.
         ref_checkpoint_ids: Older checkpoints that must be kept as long (version 7).
+        deleted_on: Ends of its job upon which Flink deletes it, and ``SUBSUMED``; None where the
+            file has no properties to say so.
 
     """
 
@@ -52,6 +54,7 @@ class References:
     directories: Sequence[str]
     kinds: frozenset[HandleKind]
     ref_checkpoint_ids: tuple[int, ...]
+    deleted_on: tuple[str, ...] | None = None
 
 
 def read_references(data: bytes) -> References:
@@ -83,6 +86,7 @@ def read_references(data: bytes) -> References:
         directories=tuple(walk.directories),
         kinds=_kinds(walk),
         ref_checkpoint_ids=tuple(walk.ref_checkpoint_ids),
+        deleted_on=None if frame.properties is None else frame.properties.deleted_on,
     )
 
 

@@ -20,6 +20,8 @@ from orphangc.core.snapshot import oldest_retained
 from orphangc.core.times.instants import shifted
 from orphangc.core.tombstones import Tombstones
 from orphangc.core.uris import Location
+from orphangc.core.world.remembered import WorldMemory
+from orphangc.core.world.remembering import compared
 from orphangc.errors import RefusedError
 from orphangc.ports import VerdictSink
 from orphangc.runs.confirming import ReadsCheckpoint, confirmed, inventory_of, lacked_by_newest
@@ -33,7 +35,7 @@ from orphangc.runs.missing import (
     not_listed,
     wanted_of,
 )
-from orphangc.runs.observe import Outside, observe
+from orphangc.runs.observe import Observation, Outside, observe
 from orphangc.runs.planning import Found, Looked, missing_by_job, plan_of
 from orphangc.runs.roots import RootReader
 from orphangc.runs.survey import PinnedPass, SurveyPass
@@ -41,6 +43,9 @@ from orphangc.runs.sustaining import Sustaining, sustaining_in
 from orphangc.runs.verdicts import Counts, DecidePass, JobView
 from orphangc.runs.world.gathered import empty_places, unreached_places, world_of
 from orphangc.runs.world.outside_names import named_outside, namings_of, with_outside_paths
+from orphangc.runs.world.recalling import NOTHING_RECALLED, Recalled
+from orphangc.runs.world.recounting import with_memory
+from orphangc.runs.world.sighted import sighting_of
 
 __all__ = ["Cycle", "run_cycle"]
 
@@ -60,6 +65,7 @@ class Cycle:
         evidence: What concerns all jobs.
         sinks: Those that took the verdicts, closed: one each worker.
         sustaining: Looks at what each job's state rests on.
+        remembered: What the next cycle has to know of this one.
 
     """
 
@@ -71,6 +77,7 @@ class Cycle:
     judged: Mapping[str, Judgement]
     sinks: Sequence[VerdictSink]
     sustaining: Sustaining
+    remembered: WorldMemory
 
 
 def run_cycle(
@@ -81,6 +88,7 @@ def run_cycle(
     tombstones: Tombstones,
     halted: str | None,
     open_sink: Callable[[], VerdictSink],
+    before: Recalled = NOTHING_RECALLED,
 ) -> Cycle:
     """Return the outcome of one cycle; every object's verdict goes to a sink.
 
@@ -106,18 +114,7 @@ def run_cycle(
         unreached=tuple(seen.unreached),
     )
     surveyed = look.surveyed
-    if not (surveyed.jobs or seen.unreadable or _is_anything_below(bases[0], marked)):
-        raise RefusedError(
-            f"no job directory below {bases[0]} ({surveyed.objects} objects listed);"
-            " is this the storage root? Nothing was planned",
-            guard=Guard.NO_ROOTS,
-        )
-    broken = [each for each in seen.unreadable if not each.is_acknowledged]
-    if broken and not marked.jobs:
-        raise RefusedError(
-            f"cannot read {broken[0].uri}: {broken[0].reason}; nothing was planned",
-            guard=Guard.UNREADABLE_ROOT,
-        )
+    _check_is_storage_root(bases[0], marked, look, seen)
     evidence = replace(
         cycle_evidence(seen, settings, is_tested_storage=outside.storage.is_tested, halted=halted),
         empty_places=empty_places(seen, outside, settings),
@@ -134,6 +131,14 @@ def run_cycle(
     jobs = with_surveys(with_feeds(marked, settings, surveyed.held), surveyed.jobs)
     jobs = with_outside_paths(jobs, paths)
     world = world_of(seen, outside, settings, paths)
+    sighting = sighting_of(seen, marked, settings, jobs=jobs, outside=outside, before=before.memory)
+    comparison = compared(before.memory, sighting, before.given)
+    evidence = replace(
+        evidence,
+        lost=comparison.facts,
+        memory_problem=before.memory_problem,
+        state_problem=before.state_problem,
+    )
     judged = judge_all(list(jobs.values()), evidence)
     inventory = inventory_of(outside.storage)
     listed_at = None if inventory is None else inventory.created_at
@@ -170,8 +175,40 @@ def run_cycle(
     found = Found(
         seen, look, marked, views, evidence, decided.counts, missing, sustaining, world=world
     )
-    plan = plan_of(found, settings, outside)
-    return Cycle(plan, views, marked, evidence, jobs, judged, decided.sinks, sustaining)
+    plan = with_memory(plan_of(found, settings, outside), comparison, before.expected)
+    return Cycle(
+        plan,
+        views,
+        marked,
+        evidence,
+        jobs,
+        judged,
+        decided.sinks,
+        sustaining,
+        comparison.memory,
+    )
+
+
+def _check_is_storage_root(base: Location, marked: Mark, look: Looked, seen: Observation) -> None:
+    """Make sure that something of Flink's lies below the storage root.
+
+    Raises:
+        RefusedError: Nothing does, or nothing of it can be read.
+
+    """
+    surveyed = look.surveyed
+    if not (surveyed.jobs or seen.unreadable or _is_anything_below(base, marked)):
+        raise RefusedError(
+            f"no job directory below {base} ({surveyed.objects} objects listed);"
+            " is this the storage root? Nothing was planned",
+            guard=Guard.NO_ROOTS,
+        )
+    broken = [each for each in seen.unreadable if not each.is_acknowledged]
+    if broken and not marked.jobs:
+        raise RefusedError(
+            f"cannot read {broken[0].uri}: {broken[0].reason}; nothing was planned",
+            guard=Guard.UNREADABLE_ROOT,
+        )
 
 
 def _is_anything_below(base: Location, marked: Mark) -> bool:

@@ -70,6 +70,8 @@ class Outside:
         extra: Storages whose checkpoints may refer to it.
         device_of: Returns the device or bucket of a place.
         siblings: Other storage roots, searched like ``extra``; one of them may be out of reach.
+        remembered: Job directories outside all of these that an earlier cycle found checkpoints
+            in; each of them may be gone.
         registries: Flink clusters.
         snapshots: Reads the registry snapshots that lie anywhere as they are now.
         exports: Opens the folders that exporters write into.
@@ -94,6 +96,7 @@ class Outside:
     extras: Extras | None = None
     ha: Sequence[HaMetadata] = ()
     siblings: Sequence[Storage] = ()
+    remembered: Sequence[Storage] = ()
     device_of: Callable[[Location], str | None] = _no_device
 
     @property
@@ -201,6 +204,7 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
         for found in read_root_at(outside.open_storage, reader, place)
     ]
     elsewhere += unusable
+    elsewhere += remembered_checkpoints(outside, reader).found
     elsewhere += _read_hidden(outside, reader, (first[0].scan, second[0].scan))
     return Observation(
         time=time,
@@ -224,9 +228,32 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
 
 def search_of(outside: Outside) -> BaseSearch:
     """Return what asks all bases, of which the siblings may be out of reach."""
-    siblings = [base for base in outside.bases if base in outside.siblings]
-    own = [base for base in outside.bases if base not in outside.siblings]
-    return BaseSearch(own, siblings)
+    return BaseSearch([outside.storage, *outside.extra], outside.siblings)
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedCheckpoints:
+    """What the remembered directories hold now, and which of them cannot be searched."""
+
+    found: tuple[Root | UnreadableRoot, ...]
+    unreached: Mapping[Location, str]
+
+
+def remembered_checkpoints(outside: Outside, reader: RootReader) -> RememberedCheckpoints:
+    """Return the checkpoints of every remembered directory.
+
+    One that cannot be searched, or is gone, ends no run: the memory's own conditions block.
+    """
+    found: list[Root | UnreadableRoot] = []
+    unreached: dict[Location, str] = {}
+    for storage in outside.remembered:
+        try:
+            read = reader.collect(storage)
+        except OrphanGcError as err:
+            unreached[storage.location] = str(err)
+        else:
+            found += [*read.roots, *read.unreadable]
+    return RememberedCheckpoints(tuple(found), unreached)
 
 
 def _ask_exporters(

@@ -29,7 +29,7 @@ from orphangc.core.uris import Location
 from orphangc.errors import OrphanGcError, RefusedError, RegistryUnavailableError
 from orphangc.ports import LISTING_SCHEMA
 from orphangc.runs.lock import Lock
-from orphangc.runs.observe import Outside, read_root_at, search_of
+from orphangc.runs.observe import Outside, read_root_at, remembered_checkpoints, search_of
 from orphangc.runs.registry_watch import RegistryWatch
 from orphangc.runs.reported import reported_places
 from orphangc.runs.roots import RootReader
@@ -164,6 +164,7 @@ class Recheck:
     _registries: RegistryWatch = field(init=False)
     _named: UuidSet = field(default_factory=UuidSet)
     _present: frozenset[tuple[str, str]] = frozenset()
+    _gone: frozenset[Location] | None = None
     _shared: Shared[Now] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -249,10 +250,7 @@ class Recheck:
         search = search_of(self.outside)
         found = search.ask(self.reader.collect, NOTHING_READ)
         for place, reason in search.unreached.items():
-            raise RefusedError(
-                f"{place} cannot be searched: {reason}; stopped",
-                guard=Condition.PLACE_UNREACHABLE,
-            )
+            raise _unreachable(place, reason)
         for read in found:
             yield from read.roots
             yield from _acknowledged(read.unreadable)
@@ -269,9 +267,25 @@ class Recheck:
             if place not in seen
             for each in read_root_at(self.outside.open_storage, self.reader, place)
         ]
+        read += self._remembered()
         unreadable = [each for each in read if isinstance(each, UnreadableRoot)]
         _acknowledged([*unusable, *unreadable])
         return read
+
+    def _remembered(self) -> tuple[Root | UnreadableRoot, ...]:
+        """Return the checkpoints of remembered directories.
+
+        Raises:
+            RefusedError: One that was there at the first look cannot be searched any more.
+
+        """
+        read = remembered_checkpoints(self.outside, self.reader)
+        if self._gone is None:
+            self._gone = frozenset(read.unreached)
+        for place, reason in read.unreached.items():
+            if place not in self._gone:
+                raise _unreachable(place, reason)
+        return read.found
 
     def _check_stable(self, found: Sequence[Root | UnreadableRoot]) -> None:
         folders = {each.folder for each in found if isinstance(each, Root)}
@@ -293,6 +307,12 @@ class Recheck:
         for job in self.jobs:
             _check_job(job, self._clusters)
             _check_holds(job, self._ha)
+
+
+def _unreachable(place: Location, reason: str) -> RefusedError:
+    return RefusedError(
+        f"{place} cannot be searched: {reason}; stopped", guard=Condition.PLACE_UNREACHABLE
+    )
 
 
 def _told(check: Callable[[], None]) -> OrphanGcError | None:

@@ -250,6 +250,7 @@ class RootReader:
             ),
             raw=raw,
             unproven_layout=_unproven_layout(references),
+            deleted_on=references.deleted_on,
         )
 
 

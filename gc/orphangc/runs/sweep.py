@@ -22,6 +22,7 @@ from orphangc.core.pace import Pace
 from orphangc.core.plan import Plan
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.tombstones import TOMBSTONE_SCHEMA, Tombstones
+from orphangc.core.world.known_states import known_state
 from orphangc.ports import OUTCOME_SCHEMA, OutcomeSink, Pile, Progress, Scratch
 from orphangc.runs.cycle import Cycle, run_cycle
 from orphangc.runs.deletion import Deletion
@@ -39,6 +40,7 @@ from orphangc.runs.roots import RootReader
 from orphangc.runs.shards import Shards
 from orphangc.runs.state import RootState
 from orphangc.runs.sweep_result import SweepResult, code_of, exit_code_of
+from orphangc.runs.world.recalling import Recalled, not_kept, recalled
 
 __all__ = ["Sweep"]
 
@@ -99,7 +101,11 @@ class Sweep:
         with Renewal(self.lock) as renewal:
             planned = asked_of(planned_rows, self.scratch)
             known = self.state.tombstones()
-            cycle = self._run_cycle(planned, known, renewal)
+            before = recalled(self.state, known_state(plan.states, plan.created_at, "this plan"))
+            cycle = self._run_cycle(planned, known, renewal, before=before)
+            problem = not_kept(self.state, before, cycle.remembered)
+            if problem is not None:
+                log.warning("world.not_remembered", reason=problem)
             self.state.start_run(self.run_id, cycle.evidence.now)
             self._write_down_evidence(plan, cycle)
             self._note_refusals(cycle)
@@ -114,7 +120,9 @@ class Sweep:
             self._finish(plan, cycle, interrupted)
         return self.result
 
-    def _run_cycle(self, planned: Shards, known: Tombstones, renewal: Renewal) -> Cycle:
+    def _run_cycle(
+        self, planned: Shards, known: Tombstones, renewal: Renewal, *, before: Recalled
+    ) -> Cycle:
         """Return a fresh cycle, broken off where the lock is lost while it goes on."""
         cycle = run_cycle(
             replace(self.outside, progress=_checking(self.outside.progress, renewal)),
@@ -123,6 +131,7 @@ class Sweep:
             tombstones=known,
             halted=self.state.halted(),
             open_sink=partial(FreshSink.opened, known, planned.cuts, self.scratch),
+            before=before,
         )
         renewal.check()
         return cycle

@@ -45,6 +45,7 @@ from orphangc.runs.observe import Outside
 from orphangc.runs.roots import RootReader
 from orphangc.runs.state import RootState
 from orphangc.runs.world.bound_roots import bound_roots
+from orphangc.runs.world.recalling import outside_directories, recalled
 from orphangc.shell.clock import now
 from orphangc.shell.engine_choice import LOCAL, EngineChoice
 from orphangc.shell.engines import opened_spark_engine
@@ -196,6 +197,7 @@ def opened(
             storage=storage,
             extra=[open_storage(uri) for uri in settings.extra_roots],
             siblings=_siblings_of(settings),
+            remembered=_remembered_of(settings),
             device_of=device_of,
             registries=[
                 FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest
@@ -233,6 +235,7 @@ def outside_elsewhere(settings: StorageRootSettings) -> Outside:
         storage=open_storage(settings.root),
         extra=[open_storage(uri) for uri in settings.extra_roots],
         siblings=_siblings_of(settings),
+        remembered=_remembered_of(settings),
         registries=[FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest],
         snapshots=lambda: load_snapshots(settings.registry),
         exports=lambda: open_exports(settings.registry),
@@ -263,6 +266,21 @@ def _siblings_of(settings: StorageRootSettings) -> list[Storage]:
             chosen.append(UnopenedStorage(bound.folder, reason))
         else:
             _add_sibling(bound.root, known, chosen)
+    return chosen
+
+
+def _remembered_of(settings: StorageRootSettings) -> list[Storage]:
+    """Return the job directories outside all places that earlier cycles found checkpoints in.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be listed or read.
+
+    """
+    known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
+    known += [storage.location for storage in _siblings_of(settings)]
+    chosen: list[Storage] = []
+    for place in outside_directories(recalled(state_of(settings)).memory):
+        _add_sibling(place, known, chosen)
     return chosen
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shutil
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from pathlib import Path
 import structlog
 
 from orphangc.adapters.kept_listing import LISTING_FOLDER
+from orphangc.core.times.instants import from_iso
+from orphangc.core.world.known_states import KnownState, known_state
 
 __all__ = ["KeptPlans"]
 
@@ -49,6 +52,22 @@ class KeptPlans:
         if before is not None and _is_interrupted(before):
             before.rename(folder)
         return folder
+
+    def known_state(self) -> tuple[KnownState, ...]:
+        """Return what the newest plan knows of its state location; nothing without any plan.
+
+        A plan that cannot be read says nothing: it is a hint of a lost state, never evidence.
+        """
+        for folder in sorted(self._runs(), reverse=True):
+            try:
+                document = json.loads((folder / "plan.json").read_bytes())
+                at = from_iso(document["created_at"])
+                states = [str(each) for each in document.get("states", ())]
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                continue
+            if at is not None:
+                return known_state(states, at, f"the plan in {folder}")
+        return ()
 
     def prune(self) -> None:
         """Remove all but the newest plans; what cannot be removed is left."""

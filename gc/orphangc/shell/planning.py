@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,10 +19,13 @@ from orphangc.adapters.verdict_files import VerdictFiles
 from orphangc.core.plan import Plan
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Location
+from orphangc.core.world.known_states import KnownState
 from orphangc.ports import Progress, VerdictSink
 from orphangc.runs.breakdown import Breakdown
 from orphangc.runs.cycle import Cycle, run_cycle
 from orphangc.runs.roots import RootReader
+from orphangc.runs.state import RootState
+from orphangc.runs.world.recalling import Recalled, new_state_warning, not_kept, recalled
 from orphangc.shell.audit import log_plan
 from orphangc.shell.clock import now
 from orphangc.shell.compose import opened, state_of
@@ -84,19 +87,45 @@ def cycle_of(
     *,
     listing: Path | None = None,
     engine: EngineChoice = LOCAL,
+    known: Sequence[KnownState] = (),
 ) -> Cycle:
-    """Return one dry cycle of a storage root; ``listing`` keeps one that is interrupted."""
+    """Return one dry cycle of a storage root, which later ones remember.
+
+    Args:
+        settings: Settings of the storage root.
+        open_sink: Opens what takes verdicts.
+        progress: Shows how far the cycle has come.
+        listing: Folder that keeps a listing which is interrupted.
+        engine: Engine: local or Spark.
+        known: What earlier plans know of their state location.
+
+    """
     state = state_of(settings)
     tombstones, halted = state.tombstones(), state.halted()
+    before = recalled(state, known)
     with opened(settings, progress, listing=listing, engine=engine, is_planning=True) as root:
-        return run_cycle(
+        cycle = run_cycle(
             root.outside,
             settings,
             reader=RootReader(settings.aliases, settings.acknowledged),
             tombstones=tombstones,
             halted=halted,
             open_sink=open_sink,
+            before=before,
         )
+    cycle.plan = _remembered(cycle, state, before)
+    return cycle
+
+
+def _remembered(cycle: Cycle, state: RootState, before: Recalled) -> Plan:
+    """Return the plan, after its cycle was written to the memory where that is possible."""
+    plan = cycle.plan
+    warnings = [new_state_warning(state)] if before.is_new else []
+    problem = not_kept(state, before, cycle.remembered)
+    if problem is not None:
+        plan = plan.model_copy(update={"states": ()})
+        warnings.append(problem)
+    return plan.model_copy(update={"warnings": (*plan.warnings, *warnings)})
 
 
 def make_plan(
@@ -107,6 +136,7 @@ def make_plan(
     summary: Path | None,
     engine: EngineChoice = LOCAL,
     tells_blocked: bool = False,
+    known: Sequence[KnownState] = (),
 ) -> tuple[Plan, Breakdown]:
     """Return a plan and its breakdown, written to ``out`` and rendered where asked.
 
@@ -117,6 +147,7 @@ def make_plan(
         summary: Markdown file.
         engine: Who lists and decides.
         tells_blocked: Log each unmet condition of deletion too: nobody looks at a table.
+        known: What earlier plans know of their state location.
 
     Raises:
         OrphanGcError: Nothing was planned, and nothing was written.
@@ -139,7 +170,7 @@ def make_plan(
     ):
         open_sink = partial(_open_plan_sink, folder, at, sent)
         listing = None if directory is None else directory.listing
-        cycle = cycle_of(settings, open_sink, progress, listing=listing, engine=engine)
+        cycle = cycle_of(settings, open_sink, progress, listing=listing, engine=engine, known=known)
         for sink in cycle.sinks:
             assert isinstance(sink, _PlanSink)  # noqa: S101 - opened above
             breakdown.add(sink.breakdown)

@@ -191,6 +191,7 @@ class _Run:
             self.draft.phases.append(phase_record(phase, code, started_at, monotonic() - begun))
 
     def _plan(self) -> int:
+        known = self.plans.known_state()
         folder = self.plans.new(self.draft.run_id)
         self.draft.plan, self.draft.breakdown = make_plan(
             self.draft.settings.bare,
@@ -199,6 +200,7 @@ class _Run:
             summary=None,
             engine=_engine(self.draft.settings),
             tells_blocked=True,
+            known=known,
         )
         self.draft.plan_folder = str(folder)
         if not self.draft.plan.are_all_refused:

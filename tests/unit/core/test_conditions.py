@@ -22,6 +22,7 @@ from orphangc.core.evidence import JobState, Survey
 from orphangc.core.judge import Judgement, judge, judge_all
 from orphangc.core.model import Mode
 from orphangc.core.world import OutsidePath
+from orphangc.core.world.lost_facts import LostFact
 
 OVER = (some_facts(status="FINISHED"),)
 
@@ -38,6 +39,21 @@ def without(condition: Condition) -> dict:
 def of_version(version: str):
     facts = (some_facts(flink_version=version),)
     return a_job(before=facts, after=facts)
+
+
+LOST = (
+    Condition.PLACE_LOST,
+    Condition.PLACE_REPLACED,
+    Condition.JOB_DIRECTORY_EMPTIED,
+    Condition.CHECKPOINT_NOT_FOUND,
+    Condition.CLUSTER_SILENT,
+)
+"""What the memory shows; its rules stand in ``tests/unit/core/world``."""
+
+
+def a_lost_fact(condition: Condition, **changes) -> LostFact:
+    values = {"what": "s3://other", "since": ago("1d"), "message": "s3://other is gone"}
+    return LostFact(condition=condition, **(values | changes))
 
 
 CASES = {
@@ -63,6 +79,9 @@ CASES = {
     Condition.STORE_CLOCK_UNKNOWN: (a_job(), a_cycle(is_store_time=False)),
     Condition.REGISTRY_ORDER_UNPROVEN: (a_job(snapshots=(a_snapshot(),)), a_cycle()),
     Condition.NOTHING_PROTECTED: (a_job(survey=a_survey(live_in_shared=0)), a_cycle()),
+    **{each: (a_job(), a_cycle(lost=(a_lost_fact(each),))) for each in LOST},
+    Condition.STATE_LOST: (a_job(), a_cycle(state_problem="plan 1 used state 1f")),
+    Condition.MEMORY_UNREADABLE: (a_job(), a_cycle(memory_problem="world/1.json is damaged")),
     Condition.HALTED: (a_job(), a_cycle(halted="halted at noon: a proof failed")),
 }
 """One case a condition; the rule and its further cases stand in the tests below."""
@@ -136,6 +155,9 @@ SENTENCES = {
         "a file alone does not prove that it is newer than the listing (R14)"
     ),
     Condition.NOTHING_PROTECTED: "no file in shared/ is referred to, though the job may run",
+    **dict.fromkeys(LOST, "s3://other is gone"),
+    Condition.STATE_LOST: "plan 1 used state 1f",
+    Condition.MEMORY_UNREADABLE: "world/1.json is damaged",
     Condition.HALTED: "halted at noon: a proof failed",
 }
 """What an operator reads of each case above."""
@@ -377,3 +399,20 @@ def test_a_resource_that_holds_a_job_is_named_with_its_words() -> None:
     )
     (blocked,) = judge(an_ended_job(held_after=(hold,)), a_cycle()).blocked
     assert "FlinkDeployment/orders holds the job (suspended, job X)" in blocked.message
+
+
+@pytest.mark.parametrize("condition", LOST)
+def test_a_lost_fact_blocks_the_jobs_that_it_reaches_until_a_person_acknowledges_it(
+    condition,
+) -> None:
+    """The directories that it names; all where it names none, or where the job has none."""
+    (own,) = a_job().directories
+    here, elsewhere = frozenset({str(own)}), frozenset({"s3://bucket/checkpoints/other"})
+
+    def of(job=None, **changes) -> list[Condition]:
+        return blocks(job, a_cycle(lost=(a_lost_fact(condition, **changes),)))
+
+    assert of() == of(reach=here) == [condition]
+    assert of(reach=elsewhere) == []
+    assert of(replace(a_job(), directories=(), survey=Survey()), reach=elsewhere) == [condition]
+    assert of(is_acknowledged=True) == of(reach=here, is_acknowledged=True) == []

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from orphangc.shell.cli import collecting, examining, needing, scheduled, surroundings
+from orphangc.shell.cli import collecting, examining, needing, scheduled, surroundings, world
 from orphangc.shell.cli.application import app
 from orphangc.shell.exits import run_to_exit
 
 __all__ = ["COMMANDS", "app", "main"]
 
-COMMANDS = (collecting, examining, needing, scheduled, surroundings)
+COMMANDS = (collecting, examining, needing, scheduled, surroundings, world)
 """What registers commands, in the order in which the help shows them."""
 
 

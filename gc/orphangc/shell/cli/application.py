@@ -10,7 +10,7 @@ import typer
 from orphangc import __version__
 from orphangc.shell.logs import configure_logs
 
-__all__ = ["app", "config_commands", "registry_commands"]
+__all__ = ["app", "config_commands", "registry_commands", "world_commands"]
 
 app = typer.Typer(
     name="orphangc",
@@ -33,6 +33,12 @@ config_commands = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(config_commands, name="config")
+world_commands = typer.Typer(
+    help="What was searched and named, and what changed since earlier cycles.",
+    epilog="Example: orphangc world acknowledge s3://bucket/checkpoints place_lost s3://other",
+    no_args_is_help=True,
+)
+app.add_typer(world_commands, name="world")
 
 
 def _show_version(*, value: bool) -> None:

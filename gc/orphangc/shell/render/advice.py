@@ -149,6 +149,34 @@ CONDITION_ADVICE: Mapping[str, str] = {
         "Resolve what blocks the other job first: it was restored from this directory and still"
         " needs files in it."
     ),
+    Condition.PLACE_LOST: (
+        "Mount the place, or give it again with --extra-roots; if its checkpoints are gone for"
+        " good, say so with orphangc world acknowledge."
+    ),
+    Condition.PLACE_REPLACED: (
+        "Mount again what was mounted there; if the place has moved for good, say so with orphangc"
+        " world acknowledge."
+    ),
+    Condition.JOB_DIRECTORY_EMPTIED: (
+        "Find out what removed the checkpoints, and restore them if a job may need them; if they"
+        " are gone for good, say so with orphangc world acknowledge."
+    ),
+    Condition.CHECKPOINT_NOT_FOUND: (
+        "Add the place of the checkpoint with --extra-roots, or say with --alias what its path"
+        " means; if it is gone for good, say so with orphangc world acknowledge."
+    ),
+    Condition.CLUSTER_SILENT: (
+        "Ask the cluster again with --flink-rest, --kubernetes-ha or --zookeeper-ha; if its jobs"
+        " are over, declare each with --ended-job and its id."
+    ),
+    Condition.STATE_LOST: (
+        "Give the state location of the earlier plans with --state, or restore it; if it is lost"
+        " for good, say so with orphangc world acknowledge."
+    ),
+    Condition.MEMORY_UNREADABLE: (
+        "Restore the file of the state location that the message names; if it is lost for good,"
+        " say so with orphangc world acknowledge."
+    ),
     Condition.HALTED: (
         "An earlier run found that something in use had been judged an orphan: find out why"
         " before anything else, then remove halted.json from the state location."

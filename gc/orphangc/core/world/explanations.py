@@ -1,0 +1,166 @@
+"""Why a remembered checkpoint is gone: what Flink removes in its normal course asks nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from orphangc.core.world.job_lives import ON_PURPOSE, fitting, is_over
+from orphangc.core.world.remembered import (
+    RememberedCheckpoint,
+    RememberedDirectory,
+    RememberedJob,
+    WorldMemory,
+)
+from orphangc.core.world.sighting import Sighting
+
+SUBSUMED = "SUBSUMED"
+"""Stands among the ends upon which Flink deletes a checkpoint: a newer one has completed."""
+
+
+class Explanation(StrEnum):
+    """Why a checkpoint may be gone."""
+
+    SUBSUMED = "subsumed"
+    """A newer one of its directory is there."""
+    ENDED = "ended"
+    """Its job ended, and Flink deletes it upon that end."""
+    CLAIMED = "claimed"
+    """A job whose checkpoints are searched was restored from it, and owned it since."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanations:
+    """What may explain that a checkpoint is gone.
+
+    Attributes:
+        at: Time of this cycle.
+        jobs: By job id, every record of it, with what this cycle learned.
+        claimers: By checkpoint, the ids of the jobs that were restored from it.
+        newest: Newest checkpoint id by directory, of those that are there now.
+        searched: Ids of jobs of which some checkpoint is there now, or was explained away.
+        users: By directory, the directories whose checkpoints name files in it.
+        directories: How many directories each job id has.
+        declared_ended: Job ids that the operator declared ended.
+        are_all_declared_ended: Whether the operator declared all jobs ended.
+
+    """
+
+    at: datetime
+    jobs: Mapping[str, tuple[RememberedJob, ...]]
+    claimers: Mapping[str, frozenset[str]]
+    newest: Mapping[str, int]
+    searched: frozenset[str]
+    users: Mapping[str, frozenset[str]]
+    directories: Mapping[str, int]
+    declared_ended: frozenset[str]
+    are_all_declared_ended: bool
+
+    @classmethod
+    def of(
+        cls, memory: WorldMemory, sighting: Sighting, jobs: Iterable[RememberedJob]
+    ) -> Explanations:
+        """Return what memory and cycle know together."""
+        by_job: dict[str, list[RememberedJob]] = {}
+        claimers: dict[str, set[str]] = {}
+        for record in jobs:
+            by_job.setdefault(record.job_id, []).append(record)
+            for restored in record.restored:
+                claimers.setdefault(restored, set()).add(record.job_id)
+        resolved = [each for each in memory.directories if each.resolved_at is not None]
+        known = {each.uri: each.job_id for each in (*memory.directories, *sighting.directories)}
+        users: dict[str, set[str]] = {}
+        for each in (*sighting.directories, *resolved):
+            for used in each.depends_on:
+                users.setdefault(used, set()).add(each.uri)
+        return cls(
+            at=sighting.at,
+            claimers={uri: frozenset(ids) for uri, ids in claimers.items()},
+            jobs={job_id: tuple(records) for job_id, records in by_job.items()},
+            newest={each.uri: each.newest_id for each in sighting.directories},
+            searched=frozenset(e.job_id for e in (*sighting.directories, *resolved) if e.job_id),
+            users={uri: frozenset(each) for uri, each in users.items()},
+            directories=Counter(known.values()),
+            declared_ended=sighting.declared_ended,
+            are_all_declared_ended=sighting.are_all_declared_ended,
+        )
+
+    def why_gone(
+        self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory
+    ) -> Explanation | None:
+        """Return why a checkpoint may be gone, ``None`` if nothing explains it."""
+        if self._is_subsumed(checkpoint, directory):
+            return Explanation.SUBSUMED
+        if self._has_ended(checkpoint, directory):
+            return Explanation.ENDED
+        return Explanation.CLAIMED if self._is_claimed(checkpoint, directory) else None
+
+    def _is_subsumed(
+        self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory
+    ) -> bool:
+        """Return whether a newer checkpoint is there; of a job that was over, one since."""
+        newest = self.newest.get(directory.uri, -1)
+        if newest <= checkpoint.checkpoint_id or not _is_deleted_on(checkpoint, SUBSUMED):
+            return False
+        return not directory.was_over or newest > directory.newest_id
+
+    def _has_ended(self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory) -> bool:
+        """Return whether its job is over, or was before this start, and Flink deleted it then."""
+        is_unique = self.directories.get(directory.job_id, 0) <= 1
+        own = self.jobs.get(directory.job_id, ())
+        records = fitting(own, directory.job_id, directory.uri, is_unique=is_unique)
+        is_alive = any(record.alive_at == self.at for record in records)
+        ends = [
+            record.ended_as
+            for record in records
+            if (is_over(record) and not is_alive) or _was_before_the_end(checkpoint, record)
+        ]
+        if not is_alive and self._is_declared_ended(directory.job_id):
+            ends.append(ON_PURPOSE)
+        return any(
+            ended_as and all(_is_deleted_on(checkpoint, end) for end in ended_as)
+            for ended_as in ends
+        )
+
+    def _is_declared_ended(self, job_id: str) -> bool:
+        return self.are_all_declared_ended or job_id in self.declared_ended
+
+    def is_claimed_by_another(self, uri: str, job_id: str = "") -> bool:
+        """Return whether a job that is searched, and is not ``job_id``, was restored from it."""
+        return bool(self.claimers.get(uri, frozenset()) & self.searched - {job_id})
+
+    def _is_claimed(self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory) -> bool:
+        """Return whether a job that is searched was restored from it, or names its files.
+
+        A claim takes one checkpoint: the one that is known, else the newest.
+        """
+        if self.is_claimed_by_another(checkpoint.uri, directory.job_id):
+            return True
+        if checkpoint.checkpoint_id != directory.newest_id:
+            return False
+        return bool(self.users.get(directory.uri, frozenset()) - {directory.uri})
+
+
+def _was_before_the_end(checkpoint: RememberedCheckpoint, record: RememberedJob) -> bool:
+    """Return whether it was last seen before an end after which the job was started again."""
+    return (
+        record.ended_at is not None
+        and checkpoint.seen_at <= record.ended_at
+        and not is_over(record)
+    )
+
+
+def _is_deleted_on(checkpoint: RememberedCheckpoint, end: str) -> bool:
+    """Return whether Flink deletes the checkpoint upon an end of its job.
+
+    Before format 4 the file does not say; every policy deletes on FINISHED, and a checkpoint that
+    a newer one subsumes. A savepoint says that nothing deletes it.
+
+    Source: Flink 1.15-2.3, ``CheckpointProperties``.
+    """
+    if checkpoint.deleted_on is None:
+        return end in {"FINISHED", SUBSUMED}
+    return end in checkpoint.deleted_on

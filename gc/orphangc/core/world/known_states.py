@@ -1,0 +1,42 @@
+"""What plans know of the state location that they used: an emptied one is not a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownState:
+    """What an earlier plan knows of the state location that it used.
+
+    Attributes:
+        states: Identifiers of the state location.
+        at: Time of the plan.
+        source: The plan, for people.
+
+    """
+
+    states: frozenset[str]
+    at: datetime
+    source: str
+
+
+def known_state(states: Sequence[str], at: datetime, source: str) -> tuple[KnownState, ...]:
+    """Return what an earlier plan knows of its state location; nothing if it used none."""
+    if not states:
+        return ()
+    return (KnownState(states=frozenset(states), at=at, source=source),)
+
+
+def other_state(own: Iterable[str], known: Iterable[KnownState]) -> KnownState | None:
+    """Return what knew a state location that is not this one, ``None`` if nothing did.
+
+    Args:
+        own: Identifiers of this one; none if it was never written.
+        known: What earlier plans know.
+
+    """
+    here = set(own)
+    return next((each for each in known if not each.states & here), None)

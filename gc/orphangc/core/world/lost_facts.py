@@ -1,0 +1,433 @@
+"""What an earlier cycle saw and this one does not: each fact blocks until it is back.
+
+Flink removes checkpoints in its normal course (``explanations``), which asks nothing. Everything
+else stays in the memory, cycle after cycle, until it is back or a person acknowledges it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from orphangc.core.rules import Condition
+from orphangc.core.world.acknowledged import Acknowledgement, is_acknowledged
+from orphangc.core.world.explanations import Explanations
+from orphangc.core.world.job_lives import is_over
+from orphangc.core.world.remembered import (
+    RememberedCheckpoint,
+    RememberedCluster,
+    RememberedDirectory,
+    RememberedJob,
+    RememberedPlace,
+    RememberedReport,
+    WorldMemory,
+)
+from orphangc.core.world.sighting import SeenPlace, Sighting
+
+REPORTED = "reported"
+"""Kind of a place that is searched because something named a checkpoint in it."""
+
+
+_FEW = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostFact:
+    """A fact of an earlier cycle that no longer holds.
+
+    Attributes:
+        condition: Condition that it blocks with.
+        what: The place, directory, checkpoint or cluster.
+        since: Last time at which a cycle saw it whole.
+        message: One sentence that says what is lost, and what lifts the block.
+        reach: Directories that are blocked; ``None`` for all of the storage root.
+        is_acknowledged: Whether a person acknowledged exactly this fact, so that it blocks nothing.
+
+    """
+
+    condition: Condition
+    what: str
+    since: datetime
+    message: str
+    reach: frozenset[str] | None = None
+    is_acknowledged: bool = False
+
+    def concerns(self, directories: Iterable[str]) -> bool:
+        """Return whether it blocks a job with these directories."""
+        if self.is_acknowledged:
+            return False
+        return self.reach is None or any(each in self.reach for each in directories)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """What is lost of each kind, before anybody's word counts.
+
+    Attributes:
+        checkpoints: By directory, the checkpoints that nothing explains.
+        facts: One for each thing that blocks.
+
+    """
+
+    checkpoints: Mapping[str, tuple[RememberedCheckpoint, ...]]
+    facts: tuple[LostFact, ...]
+
+
+def lost_of(
+    memory: WorldMemory,
+    sighting: Sighting,
+    jobs: Sequence[RememberedJob],
+    given: Iterable[Acknowledgement] = (),
+) -> Lost:
+    """Return what earlier cycles saw, this one does not, and nothing explains.
+
+    Args:
+        memory: What earlier cycles saw.
+        sighting: What this one sees.
+        jobs: Records of all jobs after this cycle.
+        given: What persons acknowledged.
+
+    """
+    known = tuple(given)
+    why = Explanations.of(memory, sighting, jobs)
+    checkpoints = {
+        each.uri: lost
+        for each in memory.directories
+        if each.resolved_at is None and (lost := _unexplained(each, sighting, why))
+    }
+    facts = [
+        *_places_lost(memory, sighting, why, checkpoints),
+        *_places_replaced(memory, sighting),
+        *_clusters_silent(memory, sighting, jobs),
+        *_reports_missed(memory, sighting, jobs),
+    ]
+    lost_places = {each.what for each in facts if each.condition is Condition.PLACE_LOST}
+    facts += _directories_lost(memory, sighting, checkpoints, lost_places)
+    return Lost(
+        checkpoints=checkpoints,
+        facts=tuple(_with_word(each, known, memory) for each in facts),
+    )
+
+
+def _unexplained(
+    directory: RememberedDirectory, sighting: Sighting, why: Explanations
+) -> tuple[RememberedCheckpoint, ...]:
+    """Return the checkpoints of a directory that are gone and should not be."""
+    if is_place_unreachable(directory.place, sighting):
+        return ()
+    return tuple(
+        each
+        for each in directory.checkpoints
+        if each.uri not in sighting.present and why.why_gone(each, directory) is None
+    )
+
+
+def is_place_unreachable(place: str, sighting: Sighting) -> bool:
+    """Return whether a place could not be searched, which another condition blocks for."""
+    seen = _place_of(place, sighting)
+    return seen is not None and seen.checkpoints is None and seen.kind != REPORTED
+
+
+def _place_of(uri: str, sighting: Sighting) -> SeenPlace | None:
+    return next((each for each in sighting.places if each.uri == uri), None)
+
+
+def is_within(uri: str, places: Iterable[str]) -> bool:
+    """Return whether a location is one of some places, or lies below one."""
+    return any(uri == each or uri.startswith(each.rstrip("/") + "/") for each in places)
+
+
+# --- places
+
+
+def _places_lost(
+    memory: WorldMemory,
+    sighting: Sighting,
+    why: Explanations,
+    lost: Mapping[str, Sequence[RememberedCheckpoint]],
+) -> Iterator[LostFact]:
+    searched = {each.uri for each in sighting.places}
+    for place in memory.places:
+        if place.resolved_at is not None or not place.checkpoints or place.kind == REPORTED:
+            continue
+        seen = _place_of(place.uri, sighting)
+        if seen is not None and (seen.checkpoints is None or seen.checkpoints):
+            continue
+        if seen is None and is_within(place.uri, searched):
+            continue
+        if seen is not None and not _is_place_missed(place, memory, why, lost):
+            continue
+        yield _place_lost(place, sighting, is_searched=seen is not None)
+
+
+def _is_place_missed(
+    place: RememberedPlace,
+    memory: WorldMemory,
+    why: Explanations,
+    lost: Mapping[str, Sequence[RememberedCheckpoint]],
+) -> bool:
+    """Return whether a place that holds nothing now held anything that nothing explains."""
+    own = (each.uri for each in memory.directories if each.place == place.uri)
+    if place.has_more_others or any(uri in lost for uri in own):
+        return True
+    return any(not why.is_claimed_by_another(each) for each in place.others)
+
+
+def _place_lost(place: RememberedPlace, sighting: Sighting, *, is_searched: bool) -> LostFact:
+    now = "holds none now" if is_searched else "is not searched any more"
+    lift = "bring it back" if is_searched else "give it again with --extra-roots"
+    return LostFact(
+        condition=Condition.PLACE_LOST,
+        what=place.uri,
+        since=place.seen_at,
+        message=(
+            f"{place.uri} held {place.checkpoints} checkpoints at {_instant(place.seen_at)} and"
+            f" {now}: {lift}, or {_word(sighting, Condition.PLACE_LOST, place.uri)}"
+        ),
+    )
+
+
+def _places_replaced(memory: WorldMemory, sighting: Sighting) -> Iterator[LostFact]:
+    for place in memory.places:
+        seen = _place_of(place.uri, sighting)
+        if seen is None or seen.device is None or place.device in {None, seen.device}:
+            continue
+        if place.resolved_at is not None or not place.checkpoints or seen.checkpoints is None:
+            continue
+        yield LostFact(
+            condition=Condition.PLACE_REPLACED,
+            what=place.uri,
+            since=place.seen_at,
+            message=(
+                f"{place.uri} lies on {seen.device} now, and lay on {place.device} at"
+                f" {_instant(place.seen_at)}: mount what was there, or"
+                f" {_word(sighting, Condition.PLACE_REPLACED, place.uri)}"
+            ),
+        )
+
+
+# --- directories and checkpoints
+
+
+def _directories_lost(
+    memory: WorldMemory,
+    sighting: Sighting,
+    lost: Mapping[str, Sequence[RememberedCheckpoint]],
+    lost_places: Iterable[str],
+) -> Iterator[LostFact]:
+    covered = set(lost_places)
+    present = {each.uri for each in sighting.directories}
+    kinds = {each.uri: each.kind for each in sighting.places}
+    for directory in memory.directories:
+        missed = lost.get(directory.uri, ())
+        if not missed or directory.place in covered:
+            continue
+        is_emptied = directory.uri not in present and kinds.get(directory.place) != REPORTED
+        if is_emptied and directory.job_id:
+            yield _directory_emptied(directory, missed, sighting)
+        else:
+            yield from _checkpoints_lost(directory, missed, sighting)
+
+
+def _reach(directory: RememberedDirectory) -> frozenset[str]:
+    return frozenset({directory.uri, *directory.depends_on})
+
+
+def _directory_emptied(
+    directory: RememberedDirectory, missed: Sequence[RememberedCheckpoint], sighting: Sighting
+) -> LostFact:
+    since = max(each.seen_at for each in missed)
+    condition = Condition.JOB_DIRECTORY_EMPTIED
+    return LostFact(
+        condition=condition,
+        what=directory.uri,
+        since=since,
+        reach=_reach(directory),
+        message=(
+            f"{directory.uri} held {len(missed)} checkpoints at {_instant(since)} and holds none"
+            " now, and nothing shows that Flink removed them: bring them back, or"
+            f" {_word(sighting, condition, directory.uri)}"
+        ),
+    )
+
+
+def _checkpoints_lost(
+    directory: RememberedDirectory, missed: Sequence[RememberedCheckpoint], sighting: Sighting
+) -> Iterator[LostFact]:
+    condition = Condition.CHECKPOINT_NOT_FOUND
+    for each in missed:
+        yield LostFact(
+            condition=condition,
+            what=each.uri,
+            since=each.seen_at,
+            reach=_reach(directory),
+            message=(
+                f"{each.uri} was there at {_instant(each.seen_at)} and is not found now, and"
+                " nothing shows that Flink removed it: bring it back, or"
+                f" {_word(sighting, condition, each.uri)}"
+            ),
+        )
+
+
+def _reports_missed(
+    memory: WorldMemory, sighting: Sighting, jobs: Sequence[RememberedJob]
+) -> Iterator[LostFact]:
+    """Yield what Flink reports, or reported, completed and not discarded, and is not found."""
+    for report in reports_after(memory, sighting, jobs):
+        if report.resolved_at is not None:
+            continue
+        condition = Condition.CHECKPOINT_NOT_FOUND
+        yield LostFact(
+            condition=condition,
+            what=report.uri,
+            since=report.first_reported_at,
+            message=(
+                f"{report.named_by} reported that job {report.job_id} completed {report.path} and"
+                " did not discard it, and it is not found from this machine: add its place with"
+                " --extra-roots, say with --alias what its path means, or"
+                f" {_word(sighting, condition, report.uri)}"
+            ),
+        )
+
+
+def reports_after(
+    memory: WorldMemory, sighting: Sighting, jobs: Sequence[RememberedJob]
+) -> tuple[RememberedReport, ...]:
+    """Return the reported checkpoints that were not found, with what this cycle learned."""
+    newest = {each.uri: each.newest_id for each in sighting.directories}
+    records = {each.uri: each for each in memory.reports}
+    for seen in sighting.reports:
+        uri = seen.directory
+        if seen.path in sighting.present or newest.get(uri, -1) > seen.checkpoint_id:
+            continue
+        known = records.get(uri)
+        is_known = known is not None and known.resolved_at is None
+        records[uri] = RememberedReport(
+            uri=uri,
+            job_id=seen.job_id,
+            checkpoint_id=seen.checkpoint_id,
+            path=seen.path,
+            named_by=seen.by,
+            first_reported_at=known.first_reported_at if known and is_known else sighting.at,
+            reported_at=sighting.at,
+        )
+    return tuple(_settled(records[uri], newest, sighting, jobs) for uri in sorted(records))
+
+
+def _settled(
+    report: RememberedReport,
+    newest: Mapping[str, int],
+    sighting: Sighting,
+    jobs: Sequence[RememberedJob],
+) -> RememberedReport:
+    """Return the report, resolved if it is there or subsumed, or Flink deleted it at the end."""
+    if report.resolved_at is not None:
+        return report
+    is_found = report.path in sighting.present
+    is_found = is_found or newest.get(report.uri, -1) > report.checkpoint_id
+    witness = [e for e in jobs if e.job_id == report.job_id and e.by == report.named_by]
+    has_finished = any(is_over(each) and each.ended_as == ("FINISHED",) for each in witness)
+    if not is_found and not has_finished:
+        return report
+    return report.model_copy(update={"resolved_at": sighting.at})
+
+
+# --- clusters
+
+
+def _clusters_silent(
+    memory: WorldMemory, sighting: Sighting, jobs: Sequence[RememberedJob]
+) -> Iterator[LostFact]:
+    witnesses = _Witnesses(memory, sighting, jobs)
+    for cluster in memory.clusters:
+        if sighting.clusters.get(cluster.uri):
+            continue
+        missed = [each for each in cluster.alive if not witnesses.account_for(each, cluster.uri)]
+        if missed:
+            yield _cluster_silent(cluster, missed, sighting)
+
+
+@dataclass(frozen=True, slots=True)
+class _Witnesses:
+    """What shows a job of a cluster that is silent now."""
+
+    memory: WorldMemory
+    sighting: Sighting
+    jobs: Sequence[RememberedJob]
+
+    def account_for(self, job_id: str, silent: str) -> bool:
+        """Return whether the job is known of in another way.
+
+        Another cluster shows it that did not before; or does at all, where one directory alone
+        has its id; or it is over.
+        """
+        if job_id in self.sighting.declared_ended:
+            return True
+        records = [each for each in self.jobs if each.job_id == job_id]
+        if any(is_over(each) and each.by == silent for each in records):
+            return True
+        asked = self.sighting.clusters
+        before = {each.uri for each in self.memory.clusters if job_id in each.alive}
+        shown = {e.by for e in self.sighting.jobs if e.job_id == job_id and e.by in asked}
+        directories = {each.uri for each in self.memory.directories if each.job_id == job_id}
+        return bool(shown - before) or (bool(shown) and len(directories) <= 1)
+
+
+def _cluster_silent(
+    cluster: RememberedCluster, missed: Sequence[str], sighting: Sighting
+) -> LostFact:
+    now = "does not answer" if cluster.uri in sighting.clusters else "is not asked any more"
+    more = len(missed) - _FEW
+    shown = ", ".join(missed[:_FEW]) + (f" and {more} more" if more > 0 else "")
+    condition = Condition.CLUSTER_SILENT
+    return LostFact(
+        condition=condition,
+        what=cluster.uri,
+        since=cluster.answered_at,
+        message=(
+            f"{cluster.uri} showed job {shown} alive at {_instant(cluster.answered_at)} and {now}:"
+            f" ask it again, declare the job ended by its id, or"
+            f" {_word(sighting, condition, cluster.uri)}"
+        ),
+    )
+
+
+# --- words
+
+
+def _word(sighting: Sighting, condition: Condition, what: str) -> str:
+    """Return the command that acknowledges one fact."""
+    return f"run: orphangc world acknowledge {sighting.root} {condition} {what}"
+
+
+def _instant(at: datetime) -> str:
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _with_word(fact: LostFact, given: Sequence[Acknowledgement], memory: WorldMemory) -> LostFact:
+    """Return the fact, acknowledged if a person did so; a place covers what lies in it."""
+    is_known = is_acknowledged(given, fact.condition, fact.what, fact.since)
+    if (
+        not is_known
+        and given
+        and fact.condition
+        in {
+            Condition.JOB_DIRECTORY_EMPTIED,
+            Condition.CHECKPOINT_NOT_FOUND,
+        }
+    ):
+        places = [each.place for each in memory.directories if fact.what.startswith(each.uri)]
+        is_known = any(
+            is_acknowledged(given, Condition.PLACE_LOST, place, fact.since) for place in places
+        )
+    if not is_known:
+        return fact
+    return LostFact(
+        condition=fact.condition,
+        what=fact.what,
+        since=fact.since,
+        message=fact.message,
+        reach=fact.reach,
+        is_acknowledged=True,
+    )

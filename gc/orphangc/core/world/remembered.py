@@ -1,0 +1,357 @@
+"""What earlier cycles saw around one storage root: the memory that no cycle may contradict.
+
+Each record is kept until what it names is explained away (``lost_facts``) or acknowledged by a
+person. Two memories are merged record by record, the later sighting wins, so that two writers
+never lose each other's facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from pydantic import Field
+
+from orphangc.core.frozen_part import FrozenPart
+from orphangc.core.times.instants import Instant
+
+KEPT_AFTER_END = timedelta(days=7)
+"""For so long a record stays that asks for nothing any more: another writer may still know it."""
+
+MOST_RESTORED = 20
+"""Restored checkpoints that are kept of one job; the newest ones."""
+
+
+class RememberedCheckpoint(FrozenPart):
+    """A checkpoint that an earlier cycle found.
+
+    Attributes:
+        uri: Folder that holds its ``_metadata``.
+        checkpoint_id: Id that the metadata states.
+        seen_at: Time of the last cycle that found it.
+        deleted_on: Ends of the job upon which Flink deletes it, and ``SUBSUMED``; ``None`` where
+            the format does not say.
+
+    """
+
+    uri: str = Field(min_length=1)
+    checkpoint_id: int
+    seen_at: Instant
+    deleted_on: tuple[str, ...] | None = None
+
+
+class RememberedDirectory(FrozenPart):
+    """A folder that held checkpoints: a job directory, or a folder of copied checkpoints.
+
+    Attributes:
+        uri: Location of the folder.
+        job_id: Job id of the directory, "" if unknown.
+        place: Searched place that it was found in.
+        checkpoints: Those of the last cycle that found any, and those that were lost before.
+        depends_on: Directories in which these checkpoints name files.
+        was_over: Whether the job was known to be over then.
+        resolved_at: Time at which all of them were explained away; ``None`` while they are there.
+
+    """
+
+    uri: str = Field(min_length=1)
+    job_id: str = ""
+    place: str
+    checkpoints: tuple[RememberedCheckpoint, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    was_over: bool = False
+    resolved_at: Instant | None = None
+
+    @property
+    def seen_at(self) -> datetime | None:
+        """Return the time of the last cycle that found a checkpoint in it."""
+        return max((each.seen_at for each in self.checkpoints), default=None)
+
+    @property
+    def newest_id(self) -> int:
+        """Return the newest checkpoint id, -1 without any."""
+        return max((each.checkpoint_id for each in self.checkpoints), default=-1)
+
+
+class RememberedPlace(FrozenPart):
+    """A place that an earlier cycle searched.
+
+    Attributes:
+        uri: Location of the place.
+        kind: Reason for which it was searched.
+        device: Identity of the file system or bucket that held it; ``None`` if unknown.
+        first_seen_at: Time of the first cycle that searched it.
+        seen_at: Time of the last cycle that found a checkpoint in it, else of the first cycle.
+        job_directories: Number of job directories at that time.
+        checkpoints: Number of checkpoints at that time.
+        others: Some of those that lie in no remembered directory, savepoints mostly.
+        has_more_others: Whether there were more of those.
+        resolved_at: Time at which all of them were explained away; ``None`` while they are there.
+
+    """
+
+    uri: str = Field(min_length=1)
+    kind: str
+    device: str | None = None
+    first_seen_at: Instant
+    seen_at: Instant
+    job_directories: int = Field(default=0, ge=0)
+    checkpoints: int = Field(default=0, ge=0)
+    others: tuple[str, ...] = ()
+    has_more_others: bool = False
+    resolved_at: Instant | None = None
+
+
+class RememberedReport(FrozenPart):
+    """A completed checkpoint that Flink reported, not discarded, and that was not found.
+
+    Attributes:
+        uri: Folder that holds the job's checkpoints, or the checkpoint's own.
+        job_id: Job that reported it.
+        checkpoint_id: Newest id that was reported there.
+        path: Path of that checkpoint.
+        named_by: Cluster that reported it.
+        first_reported_at: Time of the first cycle that missed it.
+        reported_at: Time of the last cycle in which it was reported.
+        resolved_at: Time at which it was found or explained away.
+
+    """
+
+    uri: str = Field(min_length=1)
+    job_id: str
+    checkpoint_id: int
+    path: str
+    named_by: str
+    first_reported_at: Instant
+    reported_at: Instant
+    resolved_at: Instant | None = None
+
+
+class RememberedCluster(FrozenPart):
+    """A cluster that answered.
+
+    Attributes:
+        uri: Address, without credentials.
+        answered_at: Time of its last answer.
+        alive: Ids of the jobs that it showed alive then.
+
+    """
+
+    uri: str = Field(min_length=1)
+    answered_at: Instant
+    alive: tuple[str, ...] = ()
+
+
+class RememberedJob(FrozenPart):
+    """What one cluster, HA store or resource said of one job.
+
+    Attributes:
+        job_id: Id of the job; many clusters may run jobs of one id.
+        by: The cluster, HA store or resource.
+        directories: Job directories that the paths reported for it lie in.
+        alive_at: Time of the last cycle that saw it alive.
+        started_at: Start of its newest JobManager, by that one's clock.
+        ended_at: Time of the last cycle that knew of an end of it.
+        ended_as: Terminal states, one of which it ended in; all are possible.
+        restored: Places of checkpoints that it was restored from.
+
+    """
+
+    job_id: str
+    by: str
+    directories: tuple[str, ...] = ()
+    alive_at: Instant | None = None
+    started_at: Instant | None = None
+    ended_at: Instant | None = None
+    ended_as: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
+
+    @property
+    def known_at(self) -> datetime | None:
+        """Return the last time at which anything was known of it."""
+        return max((at for at in (self.alive_at, self.ended_at) if at is not None), default=None)
+
+
+class StandingFact(FrozenPart):
+    """What the last cycle missed, and no person has acknowledged.
+
+    Attributes:
+        condition: Condition that it blocks with.
+        what: The place, directory, checkpoint or cluster.
+        since: Last time at which a cycle saw it whole.
+
+    """
+
+    condition: str
+    what: str
+    since: Instant
+
+
+class WorldMemory(FrozenPart):
+    """Everything that earlier cycles saw around one storage root.
+
+    Attributes:
+        schema_version: Version of the document.
+        root: Storage root that it belongs to.
+        states: Identifiers of the state location, as its first writers made them.
+        written_at: Time of the newest cycle in it; ``None`` if there was none.
+        places: Places that were searched.
+        directories: Folders that held checkpoints.
+        reports: Checkpoints that Flink reported and that were not found.
+        clusters: Clusters that answered.
+        jobs: Lives of jobs.
+        standing: What the newest cycle missed.
+
+    """
+
+    schema_version: int = Field(default=1, ge=1, le=1)
+    root: str = ""
+    states: tuple[str, ...] = ()
+    written_at: Instant | None = None
+    places: tuple[RememberedPlace, ...] = ()
+    directories: tuple[RememberedDirectory, ...] = ()
+    reports: tuple[RememberedReport, ...] = ()
+    clusters: tuple[RememberedCluster, ...] = ()
+    jobs: tuple[RememberedJob, ...] = ()
+    standing: tuple[StandingFact, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether no cycle has written anything."""
+        return self.written_at is None
+
+
+_Record = TypeVar(
+    "_Record",
+    RememberedPlace,
+    RememberedDirectory,
+    RememberedReport,
+    RememberedCluster,
+    RememberedJob,
+)
+
+
+def merged_memory(memories: Sequence[WorldMemory]) -> WorldMemory:
+    """Return the union of what several writers remember; their order does not matter."""
+    times = [each.written_at for each in memories if each.written_at is not None]
+    return WorldMemory(
+        root=max((each.root for each in memories), default=""),
+        states=tuple(sorted({state for each in memories for state in each.states})),
+        written_at=max(times, default=None),
+        places=_united((r for m in memories for r in m.places), _uri_of, _merged_places),
+        directories=_united(
+            (r for m in memories for r in m.directories), _uri_of, merged_directories
+        ),
+        reports=_united((r for m in memories for r in m.reports), _uri_of, _merged_reports),
+        clusters=_united((r for m in memories for r in m.clusters), _uri_of, _merged_clusters),
+        jobs=_united((r for m in memories for r in m.jobs), job_key, merged_jobs),
+        standing=_newest_standing(memories),
+    )
+
+
+def _newest_standing(memories: Sequence[WorldMemory]) -> tuple[StandingFact, ...]:
+    """Return what the newest cycle missed: what an older one missed may be back since."""
+    newest = max(memories, key=lambda each: _when(each.written_at), default=None)
+    return () if newest is None else newest.standing
+
+
+def job_key(record: RememberedJob) -> str:
+    """Return what names a job as one witness knows it."""
+    return f"{record.job_id} {record.by}"
+
+
+def _uri_of(
+    record: RememberedPlace | RememberedDirectory | RememberedReport | RememberedCluster,
+) -> str:
+    return record.uri
+
+
+def _united(
+    records: Iterable[_Record],
+    key: Callable[[_Record], str],
+    merge: Callable[[_Record, _Record], _Record],
+) -> tuple[_Record, ...]:
+    found: dict[str, _Record] = {}
+    for record in records:
+        name = key(record)
+        found[name] = merge(found[name], record) if name in found else record
+    return tuple(found[name] for name in sorted(found))
+
+
+def _merged_places(left: RememberedPlace, right: RememberedPlace) -> RememberedPlace:
+    later = max(left, right, key=lambda each: (each.seen_at, each.model_dump_json()))
+    update = {
+        "first_seen_at": min(left.first_seen_at, right.first_seen_at),
+        "resolved_at": _resolved(left, right, later.seen_at),
+    }
+    return later.model_copy(update=update)
+
+
+def merged_directories(
+    left: RememberedDirectory, right: RememberedDirectory
+) -> RememberedDirectory:
+    """Return the union of two records of one directory.
+
+    What only one of them names is looked for again by the next cycle, and explained away there.
+    """
+    newest: dict[str, RememberedCheckpoint] = {}
+    for each in (*left.checkpoints, *right.checkpoints):
+        known = newest.setdefault(each.uri, each)
+        newest[each.uri] = max(known, each, key=lambda one: (one.seen_at, one.model_dump_json()))
+    checkpoints = tuple(newest[uri] for uri in sorted(newest))
+    seen_at = max((each.seen_at for each in checkpoints), default=None)
+    later = max(left, right, key=lambda each: (_when(each.seen_at), each.model_dump_json()))
+    update = {
+        "checkpoints": checkpoints,
+        "depends_on": tuple(sorted({*left.depends_on, *right.depends_on})),
+        "resolved_at": _resolved(left, right, seen_at),
+    }
+    return later.model_copy(update=update)
+
+
+def _merged_reports(left: RememberedReport, right: RememberedReport) -> RememberedReport:
+    later = max(left, right, key=lambda each: (each.reported_at, each.model_dump_json()))
+    update = {
+        "first_reported_at": min(left.first_reported_at, right.first_reported_at),
+        "resolved_at": _resolved(left, right, later.reported_at),
+    }
+    return later.model_copy(update=update)
+
+
+def _merged_clusters(left: RememberedCluster, right: RememberedCluster) -> RememberedCluster:
+    return max(left, right, key=lambda each: (each.answered_at, each.model_dump_json()))
+
+
+def merged_jobs(left: RememberedJob, right: RememberedJob) -> RememberedJob:
+    """Return what both sightings of one job say; the later end counts."""
+    ended = max(left, right, key=lambda each: (_when(each.ended_at), each.model_dump_json()))
+    restored = dict.fromkeys((*left.restored, *right.restored))
+    return RememberedJob(
+        job_id=left.job_id,
+        by=left.by,
+        directories=tuple(sorted({*left.directories, *right.directories})),
+        alive_at=_later(left.alive_at, right.alive_at),
+        started_at=_later(left.started_at, right.started_at),
+        ended_at=ended.ended_at,
+        ended_as=ended.ended_as,
+        restored=tuple(restored)[-MOST_RESTORED:],
+    )
+
+
+def _resolved(
+    left: RememberedPlace | RememberedDirectory | RememberedReport,
+    right: RememberedPlace | RememberedDirectory | RememberedReport,
+    seen_at: datetime | None,
+) -> datetime | None:
+    """Return when either was explained away, unless it was seen again since."""
+    times = [each.resolved_at for each in (left, right) if each.resolved_at is not None]
+    return max((at for at in times if seen_at is None or at >= seen_at), default=None)
+
+
+def _later(left: datetime | None, right: datetime | None) -> datetime | None:
+    return max((at for at in (left, right) if at is not None), default=None)
+
+
+def _when(at: datetime | None) -> datetime:
+    return at or datetime.min.replace(tzinfo=UTC)

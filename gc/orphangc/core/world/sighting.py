@@ -1,0 +1,107 @@
+"""What one cycle saw of the world, in the form in which the next cycles remember it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from orphangc.core.world.remembered import RememberedDirectory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenPlace:
+    """A place that the cycle searched, or tried to.
+
+    Attributes:
+        uri: Location of the place.
+        kind: Reason for which it is searched.
+        device: Identity of its file system or bucket; ``None`` if unknown.
+        checkpoints: Number of checkpoints in it; ``None`` if it could not be searched.
+        job_directories: Number of job directories in it.
+        others: Folders of its checkpoints that lie in no remembered directory.
+
+    """
+
+    uri: str
+    kind: str
+    device: str | None = None
+    checkpoints: int | None = 0
+    job_directories: int = 0
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenJob:
+    """What one cluster, HA store or resource says of one job now.
+
+    Attributes:
+        job_id: Id of the job.
+        by: The cluster, HA store or resource.
+        is_alive: Whether it is not over.
+        status: Flink's word, "" where none was said.
+        started_at: Start of its JobManager, by that one's clock.
+        directories: Job directories that the paths reported for it lie in.
+        restored: Place of the checkpoint that it was restored from.
+        is_restored_from_savepoint: Whether that is a savepoint.
+
+    """
+
+    job_id: str
+    by: str
+    is_alive: bool
+    status: str = ""
+    started_at: datetime | None = None
+    directories: tuple[str, ...] = ()
+    restored: str | None = None
+    is_restored_from_savepoint: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenReport:
+    """A checkpoint that Flink reports completed and not discarded.
+
+    Attributes:
+        job_id: Job that reports it.
+        by: Cluster that reports it.
+        path: Folder of the checkpoint, or Flink's path if it names no place.
+        directory: Folder around it.
+        checkpoint_id: Its id.
+
+    """
+
+    job_id: str
+    by: str
+    path: str
+    directory: str
+    checkpoint_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """What one cycle saw.
+
+    Attributes:
+        at: Start of the cycle, by the storage's clock.
+        root: Storage root.
+        places: Everything that was searched.
+        directories: Folders that hold checkpoints now.
+        present: Folders of all checkpoints that are there now, readable or not.
+        jobs: What clusters, HA stores and resources say.
+        reports: Checkpoints that Flink reports completed and not discarded.
+        clusters: Whether each configured cluster answered, by address.
+        declared_ended: Job ids that the operator declared ended, one by one.
+        are_all_declared_ended: Whether the operator declared all jobs ended.
+
+    """
+
+    at: datetime
+    root: str
+    places: tuple[SeenPlace, ...] = ()
+    directories: tuple[RememberedDirectory, ...] = ()
+    present: frozenset[str] = frozenset()
+    jobs: tuple[SeenJob, ...] = ()
+    reports: tuple[SeenReport, ...] = ()
+    clusters: Mapping[str, bool] = field(default_factory=dict)
+    declared_ended: frozenset[str] = frozenset()
+    are_all_declared_ended: bool = False

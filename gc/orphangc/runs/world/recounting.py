@@ -1,0 +1,44 @@
+"""What a plan says of the memory: what changed since earlier cycles, and since when it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orphangc.core.plan import Plan
+from orphangc.core.world import World, WorldChange
+from orphangc.core.world.remembering import Comparison
+
+
+def with_memory(plan: Plan, comparison: Comparison, expected: Sequence[str] = ()) -> Plan:
+    """Return a plan with what earlier cycles saw and this one does not.
+
+    Args:
+        plan: Plan of the cycle.
+        comparison: The cycle held against the memory.
+        expected: Identifiers of a state location that is lost, which later plans must miss too.
+
+    """
+    update: dict[str, object] = {"states": tuple(expected) or comparison.memory.states}
+    if plan.world is not None:
+        update["world"] = _world(plan.world, comparison)
+    return plan.model_copy(update=update)
+
+
+def _world(world: World, comparison: Comparison) -> World:
+    since = {each.uri: each.first_seen_at for each in comparison.memory.places}
+    return world.model_copy(
+        update={
+            "places": tuple(
+                each.model_copy(update={"since": since.get(each.uri)}) for each in world.places
+            ),
+            "changed": tuple(
+                WorldChange(
+                    condition=each.condition,
+                    what=each.what,
+                    since=each.since,
+                    acknowledged=each.is_acknowledged,
+                )
+                for each in comparison.facts
+            ),
+        }
+    )

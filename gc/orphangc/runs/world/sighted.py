@@ -1,0 +1,220 @@
+"""What one cycle saw of the world, taken from its observation for the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from orphangc.core.evidence import JobEvidence, JobState, Root
+from orphangc.core.gate import ClusterFacts, JobFacts
+from orphangc.core.names import METADATA_NAME
+from orphangc.core.settings import StorageRootSettings
+from orphangc.core.uris import Alias, Location, place_of
+from orphangc.core.world import SearchedPlace
+from orphangc.core.world.lost_facts import REPORTED, is_within
+from orphangc.core.world.remembered import RememberedCheckpoint, RememberedDirectory, WorldMemory
+from orphangc.core.world.sighting import SeenJob, SeenPlace, SeenReport, Sighting
+from orphangc.runs.mark import Mark
+from orphangc.runs.observe import Observation, Outside
+from orphangc.runs.world.gathered import searched_places
+
+_CHECKPOINT_FOLDER = "chk-"
+
+
+def sighting_of(
+    seen: Observation,
+    marked: Mark,
+    settings: StorageRootSettings,
+    *,
+    jobs: Mapping[str, JobEvidence],
+    outside: Outside,
+    before: WorldMemory,
+) -> Sighting:
+    """Return what the cycle saw.
+
+    Args:
+        seen: Its observation.
+        marked: Every checkpoint that it read.
+        settings: Of the storage root.
+        jobs: Evidence of every job, with the jobs that each depends on.
+        outside: What was asked.
+        before: Directories outside all of these that are searched because it names them.
+
+    """
+    at = seen.time.now or seen.time.local
+    bases = [base.location for base in outside.bases]
+    places = [_seen(each) for each in searched_places(seen, outside) if each.kind != REPORTED]
+    directories = _directories(marked, jobs, bases, at)
+    recorded = {each.uri for directory in directories for each in directory.checkpoints}
+    present = {str(root.folder) for root in marked.roots}
+    present |= {each.uri.removesuffix(f"/{METADATA_NAME}") for each in seen.unreadable}
+    return Sighting(
+        at=at,
+        root=str(bases[0]),
+        places=(
+            *_with_others(places, marked.roots, recorded),
+            *_reported_places(directories, before, places),
+        ),
+        directories=directories,
+        present=frozenset(present),
+        jobs=tuple(_jobs(seen, marked, settings)),
+        reports=tuple(_reports(seen.after, settings)),
+        clusters=_clusters(seen, outside),
+        declared_ended=frozenset(settings.ended_job) - {"all"},
+        are_all_declared_ended="all" in settings.ended_job,
+    )
+
+
+def _directories(
+    marked: Mark, jobs: Mapping[str, JobEvidence], bases: Sequence[Location], at: datetime
+) -> tuple[RememberedDirectory, ...]:
+    """Return the folders that hold checkpoints whose loss could cost files of other folders."""
+    by_folder: dict[Location, list[Root]] = {}
+    for root in marked.roots:
+        if root.directory is not None or _depends_on(root, marked.owners.keys):
+            by_folder.setdefault(root.directory or root.folder.parent, []).append(root)
+    owners = marked.owners.keys
+    found = []
+    for folder in sorted(by_folder, key=str):
+        roots, job = by_folder[folder], jobs.get(owners.get(folder, ""))
+        depends_on = {each for root in roots for each in _depends_on(root, owners)}
+        fed = () if job is None else [jobs[key] for key in job.feeds if key in jobs]
+        depends_on |= {each for other in fed for each in other.directories}
+        place = next((each for each in bases if each.contains(folder)), folder)
+        found.append(
+            RememberedDirectory(
+                uri=str(folder),
+                job_id=roots[0].job_id if job is None else job.job_id,
+                place=str(place),
+                depends_on=tuple(sorted({str(each) for each in depends_on} - {str(folder)})),
+                was_over=job is not None and job.state is JobState.ENDED,
+                checkpoints=_checkpoints(roots, at),
+            )
+        )
+    return tuple(found)
+
+
+def _checkpoints(roots: Iterable[Root], at: datetime) -> tuple[RememberedCheckpoint, ...]:
+    unique = {str(root.folder): root for root in roots}
+    return tuple(
+        RememberedCheckpoint(
+            uri=uri, checkpoint_id=root.checkpoint_id, seen_at=at, deleted_on=root.deleted_on
+        )
+        for uri, root in sorted(unique.items())
+    )
+
+
+def _depends_on(root: Root, owners: Mapping[Location, str]) -> set[Location]:
+    """Return the directories in which a checkpoint names files, its own folder left out."""
+    named = (folder for folder in root.files if not root.folder.contains(folder))
+    return {_directory_of(folder, owners) for folder in named}
+
+
+def _directory_of(folder: Location, owners: Mapping[Location, str]) -> Location:
+    """Return the job directory that a folder lies in; where none is known, the one around it."""
+    return next((each for each in folder.upwards() if each in owners), folder.parent)
+
+
+# --- places
+
+
+def _seen(place: SearchedPlace) -> SeenPlace:
+    """Return a searched place as the memory keeps it, without its checkpoints' names."""
+    return SeenPlace(
+        uri=place.uri,
+        kind=place.kind,
+        device=place.device,
+        checkpoints=place.checkpoints,
+        job_directories=place.job_directories or 0,
+    )
+
+
+def _with_others(
+    places: Sequence[SeenPlace], roots: Sequence[Root], recorded: Collection[str]
+) -> Iterator[SeenPlace]:
+    """Yield the places, each with its checkpoints that lie in no recorded directory."""
+    left = sorted({str(root.folder) for root in roots} - set(recorded))
+    for place in places:
+        yield replace(place, others=tuple(each for each in left if is_within(each, [place.uri])))
+
+
+def _reported_places(
+    directories: Sequence[RememberedDirectory],
+    before: WorldMemory,
+    places: Sequence[SeenPlace],
+) -> Iterator[SeenPlace]:
+    """Yield the directories outside all places, which are places of their own."""
+    searched = {each.uri for each in places}
+    found = {each.place: len(each.checkpoints) for each in directories}
+    known = {each.place: 0 for each in before.directories if each.place == each.uri}
+    for uri, count in sorted((known | found).items()):
+        if uri not in searched:
+            yield SeenPlace(uri=uri, kind=REPORTED, checkpoints=count)
+
+
+# --- clusters and jobs
+
+
+def _clusters(seen: Observation, outside: Outside) -> dict[str, bool]:
+    """Return whether each cluster, namespace and ZooKeeper answered both times."""
+    asked = [*(each.uri for each in outside.registries), *(each.uri for each in outside.ha)]
+    before = {*(each.uri for each in seen.before), *(each.uri for each in seen.ha_before)}
+    after = {*(each.uri for each in seen.after), *(each.uri for each in seen.ha_after)}
+    return {uri: uri in before and uri in after for uri in (*asked, *before, *after)}
+
+
+def _jobs(seen: Observation, marked: Mark, settings: StorageRootSettings) -> Iterator[SeenJob]:
+    savepoints = {root.folder for root in marked.roots if root.is_savepoint}
+    for cluster in seen.after:
+        for facts in cluster.jobs.values():
+            yield _job(cluster.uri, facts, settings.aliases, savepoints)
+    for answer in seen.ha_after:
+        for hold in answer.holds:
+            for by in {hold.uri, answer.uri}:
+                yield SeenJob(job_id=hold.job_id, by=by, is_alive=True)
+
+
+def _job(
+    by: str, facts: JobFacts, aliases: Sequence[Alias], savepoints: Collection[Location]
+) -> SeenJob:
+    paths = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
+    places = (place_of(path, aliases) for path in paths)
+    restored = facts.restored
+    origin = None if restored is None else place_of(restored.external_path, aliases)
+    return SeenJob(
+        job_id=facts.job_id,
+        by=by,
+        is_alive=not facts.is_globally_terminal,
+        status=facts.status,
+        started_at=facts.started_at,
+        directories=tuple(sorted({str(each.parent) for each in places if each is not None})),
+        restored=None if restored is None else str(origin or ""),
+        is_restored_from_savepoint=restored is not None
+        and (restored.is_savepoint or origin in savepoints),
+    )
+
+
+def _reports(
+    clusters: Iterable[ClusterFacts], settings: StorageRootSettings
+) -> Iterator[SeenReport]:
+    """Yield every checkpoint that a cluster shows completed and not discarded.
+
+    Savepoints are left out: people dispose of them, and REST does not learn of it.
+    """
+    for cluster in clusters:
+        for facts in cluster.jobs.values():
+            for each in facts.checkpoints:
+                place = place_of(each.external_path, settings.aliases)
+                if place is not None and not each.is_savepoint and each.discarded is False:
+                    yield SeenReport(
+                        job_id=facts.job_id,
+                        by=cluster.uri,
+                        path=str(place),
+                        directory=str(place.parent) if _is_chk(place) else str(place),
+                        checkpoint_id=each.id,
+                    )
+
+
+def _is_chk(place: Location) -> bool:
+    return place.name.startswith(_CHECKPOINT_FOLDER)

@@ -1,0 +1,281 @@
+"""Losses by forgetting: what an earlier cycle saw, and a later one is not shown any more (L3)."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from commands.helpers import AT_ONCE, DAY, Bed, Job, Planned, Ran, flink, run
+from commands.scheduled import Configured, settings_of
+from commands.stories import Story, tell
+from losses.essential import must_be_there
+from orphangc.adapters.state_files import LocalStateFiles
+from orphangc.errors import StorageUnreachableError
+from orphangc.shell import compose
+from rest_server import Reply, RestServer, as_json
+
+
+@pytest.fixture
+def story(tmp_path) -> Story:
+    """One job that is declared ended by its id, and nothing is said of others."""
+    made = tell(Bed(tmp_path))
+    made.bed.options = ("--closed-world", "--ended-job", made.job.id, *AT_ONCE)
+    return made
+
+
+def claimer(story: Story, base: Path) -> Job:
+    """Return another job, which claimed a checkpoint that Flink has removed since."""
+    job = story.bed.job(2, below=base)
+    job.checkpoint(9, *story.live, story.orphans[0], job.shared(), age=10 * DAY)
+    return job
+
+
+def nothing() -> dict[str, Reply]:
+    """Return the routes of a cluster that has forgotten its jobs."""
+    return {
+        "/config": as_json({"refresh-interval": 0, "flink-version": "2.3.0"}),
+        "/jobmanager/config": as_json([]),
+        "/jobs": as_json({"jobs": []}),
+    }
+
+
+def cycles(story: Story, *options: object, times: int = 2) -> tuple[Planned, Ran]:
+    """Lay tombstones, and delete."""
+    for _ in range(times - 1):
+        story.bed.cycle(*options)
+    return story.bed.cycle(*options)
+
+
+def acknowledged(story: Story, condition: str, what: object) -> Ran:
+    """Acknowledge one fact."""
+    state = ("--state", story.bed.state)
+    return run("world", "acknowledge", story.bed.root, condition, what, *state)
+
+
+# --------------------------------------------------------------------------- checkpoints
+
+
+@pytest.mark.answered_by("memory")
+def test_l3_a_claiming_job_that_rest_forgets_after_an_hour_keeps_its_files(story) -> None:
+    """Its checkpoint lies in no searched place; only REST named it, once."""
+    other = claimer(story, story.bed.folder / "elsewhere")
+    with RestServer(flink(other, completed=9)) as server:
+        story.bed.plan("--flink-rest", server.url)
+        server.routes = nothing()
+        cycles(story, "--flink-rest", server.url)
+    must_be_there(story.orphans[0])
+
+
+@pytest.mark.answered_by("memory")
+def test_l3_a_newer_checkpoint_of_such_a_job_counts_too(story) -> None:
+    """The one that REST named was subsumed before it forgot the job."""
+    other = claimer(story, story.bed.folder / "elsewhere")
+    with RestServer(flink(other, completed=9)) as server:
+        story.bed.plan("--flink-rest", server.url)
+        server.routes = nothing()
+        (other.folder / "chk-9").rename(other.folder / "chk-10")
+        other.checkpoint(10, *story.live, story.orphans[0], age=9 * DAY)
+        cycles(story, "--flink-rest", server.url)
+    must_be_there(story.orphans[0])
+
+
+@pytest.mark.parametrize("knows", ["REST still shows it", "REST has forgotten it"])
+@pytest.mark.answered_by("condition:checkpoint_not_found")
+def test_l3_a_reported_checkpoint_that_this_machine_cannot_resolve_is_not_gone(
+    story, knows
+) -> None:
+    """Its path is one inside a container; nobody stated an alias."""
+    other = claimer(story, story.bed.folder / "elsewhere")
+    inside = Job(other.id, Path("/opt/flink/no-such-checkpoints") / other.id)
+    with RestServer(flink(inside, completed=9)) as server:
+        story.bed.plan("--flink-rest", server.url)
+        if knows == "REST has forgotten it":
+            server.routes = nothing()
+        plan, ran = cycles(story, "--flink-rest", server.url)
+        must_be_there(story.orphans[0])
+        assert plan.blocks(story.job) == ["checkpoint_not_found"]
+        assert ran.code == 4
+        acknowledged(story, "checkpoint_not_found", inside.folder)
+        server.routes = nothing()
+        cycles(story, "--flink-rest", server.url)
+    assert not story.orphans[1].exists()
+
+
+@pytest.mark.answered_by("condition:job_directory_emptied")
+def test_a_job_directory_that_went_from_some_checkpoints_to_none_blocks(story) -> None:
+    """A mount below the storage root is gone; the job beside it needs files of this one."""
+    other = claimer(story, story.bed.root)
+    by_id = ("--ended-job", other.id)
+    story.bed.plan(*by_id)
+    other.folder.rename(story.bed.folder / "not-mounted")
+    plan, ran = cycles(story, *by_id)
+    must_be_there(story.orphans[0])
+    assert (plan.blocks(story.job), ran.code) == (["job_directory_emptied"], 4)
+
+
+def test_a_person_can_say_that_a_directory_is_gone_for_good(story) -> None:
+    """For exactly this loss: when it comes back, and goes again, it blocks again."""
+    other = claimer(story, story.bed.root)
+    by_id = ("--ended-job", other.id)
+    story.bed.plan(*by_id)
+    aside = story.bed.folder / "not-mounted"
+    other.folder.rename(aside)
+    assert story.bed.plan(*by_id).blocks(story.job) == ["job_directory_emptied"]
+    wrong = acknowledged(story, "job_directory_emptied", story.job.folder)
+    assert (wrong.code, "job_directory_emptied " + str(other.folder) in wrong.err) == (2, True)
+    said = acknowledged(story, "job_directory_emptied", other.folder)
+    assert (said.code, said.json[0]["what"]) == (0, str(other.folder))
+    assert '"world.acknowledged"' in said.err
+    assert story.bed.plan(*by_id).blocks(story.job) == []
+    aside.rename(other.folder)
+    assert story.bed.plan(*by_id).blocks(story.job) == []
+    other.folder.rename(aside)
+    assert story.bed.plan(*by_id).blocks(story.job) == ["job_directory_emptied"]
+
+
+# --------------------------------------------------------------------------- places and clusters
+
+
+@pytest.mark.parametrize("how", ["left out of the options", "holds another job's checkpoint"])
+@pytest.mark.answered_by("condition:place_lost + condition:job_directory_emptied")
+def test_a_place_that_was_searched_and_is_not_any_more_blocks(story, how) -> None:
+    """A slip in the configuration, or another mount."""
+    place = story.bed.folder / "savepoints"
+    other = claimer(story, place)
+    story.bed.plan("--extra-roots", place)
+    if how == "left out of the options":
+        cycles(story)
+    else:
+        place.rename(story.bed.folder / "aside")
+        story.bed.job(3, below=place).checkpoint(1)
+        cycles(story, "--extra-roots", place)
+    must_be_there(story.orphans[0], story.orphans[1])
+    assert other.folder.name
+
+
+@pytest.mark.answered_by("condition:place_replaced")
+def test_a_place_on_another_file_system_blocks(story, monkeypatch) -> None:
+    """An old copy lies where the checkpoints were mounted: the same names, other contents."""
+    place = story.bed.folder / "savepoints"
+    other = claimer(story, place)
+    device = ["nfs4 server:/savepoints"]
+    monkeypatch.setattr(
+        compose, "device_of", lambda at: device[0] if at.name == place.name else None
+    )
+    story.bed.plan("--extra-roots", place)
+    other.checkpoint(9, *story.live, age=10 * DAY)
+    device[0] = "ext4 at /"
+    plan, ran = cycles(story, "--extra-roots", place)
+    must_be_there(story.orphans[0])
+    assert ("place_replaced" in plan.blocks(story.job), ran.code) == (True, 4)
+    assert acknowledged(story, "place_replaced", place).code == 0
+    for _ in range(2):
+        assert "place_replaced" not in story.bed.plan("--extra-roots", place).blocks(story.job)
+
+
+@pytest.mark.answered_by("condition:cluster_silent")
+def test_a_cluster_that_is_not_asked_any_more_blocks(story) -> None:
+    """Its job was restored from a checkpoint that is subsumed by now, and needs its files."""
+    runs = story.job.checkpoint(9, *story.live, story.orphans[0], age=8 * DAY).parent
+    other = story.bed.job(2, below=story.bed.folder / "unknown")
+    own = RestServer(flink(story.job, completed=9))
+    forked = RestServer(flink(other, completed=9, restored=(9, runs)))
+    story.bed.options = ("--closed-world", *AT_ONCE)
+    with own, forked:
+        del forked.routes[f"/jobs/{other.id}/checkpoints"]
+        forked.routes |= _restored_only(other, runs)
+        story.bed.plan("--flink-rest", own.url, "--flink-rest", forked.url)
+        shutil.rmtree(runs)
+        for number in (10, 11):
+            story.job.checkpoint(number, *story.live, age=0 * DAY)
+            own.routes |= flink(story.job, completed=number)
+            story.bed.cycle("--flink-rest", own.url)
+    must_be_there(story.orphans[0])
+
+
+def _restored_only(job: Job, origin: Path) -> dict[str, Reply]:
+    """Return the routes of a job that has completed no checkpoint since it was restored."""
+    source = {"id": 9, "is_savepoint": False, "external_path": f"file:{origin}"}
+    return {
+        f"/jobs/{job.id}/checkpoints": as_json(
+            {
+                "counts": {"in_progress": 0, "completed": 0},
+                "latest": {"completed": None, "savepoint": None, "restored": source},
+                "history": [],
+            }
+        )
+    }
+
+
+# --------------------------------------------------------------------------- the memory itself
+
+
+def forgotten(story: Story) -> tuple[Job, Configured]:
+    """Return a claiming job that only the memory knows, and the configured storage root."""
+    other = claimer(story, story.bed.root)
+    ended = {"ended_job": [story.job.id, other.id]}
+    configured = Configured.of(story, settings_of(story, **ended))
+    configured.run()
+    other.folder.rename(story.bed.folder / "not-mounted")
+    return other, configured
+
+
+@pytest.mark.answered_by("condition:memory_unreadable")
+def test_a_memory_that_is_damaged_is_not_an_empty_one(story) -> None:
+    """A disk that was full, or a person's editor."""
+    _, configured = forgotten(story)
+    (file,) = story.bed.state.glob("*/world/*.json")
+    file.write_bytes(file.read_bytes()[:-20])
+    for _ in range(3):
+        configured.run()
+    must_be_there(story.orphans[0])
+    name = str(file.relative_to(story.bed.state))
+    assert acknowledged(story, "memory_unreadable", name).code == 0
+    assert story.bed.plan().blocks(story.job) == []
+    assert not file.exists()
+
+
+@pytest.mark.answered_by("condition:state_lost")
+def test_a_state_location_that_was_emptied_is_not_a_new_one(story) -> None:
+    """The plans of earlier runs knew another one."""
+    _, configured = forgotten(story)
+    shutil.rmtree(story.bed.state)
+    for _ in range(4):
+        configured.run()
+    must_be_there(story.orphans[0])
+
+
+@pytest.mark.answered_by("condition:state_lost")
+def test_a_plan_is_not_swept_with_another_state_than_it_was_made_with(story) -> None:
+    """Tombstones of an older state are there, and the memory is not."""
+    other = claimer(story, story.bed.root)
+    by_id = ("--ended-job", other.id)
+    story.bed.cycle(*by_id)
+    (root,) = story.bed.state.iterdir()
+    plan = story.bed.plan(*by_id)
+    other.folder.rename(story.bed.folder / "not-mounted")
+    shutil.rmtree(root / "world")
+    ran = story.bed.sweep(plan, "--delete")
+    assert ran.code == 4
+
+
+def test_a_new_state_location_says_so(story) -> None:
+    """Once; a plan cannot know better."""
+    first, second = story.bed.plan(), story.bed.plan()
+    assert any("is this the right state?" in each for each in first.document["warnings"])
+    assert not any("is this the right state?" in each for each in second.document["warnings"])
+
+
+def test_a_plan_that_cannot_remember_says_so(story, monkeypatch) -> None:
+    """The state location is not writable, and the plan is as sound as ever."""
+
+    def write(*_: object) -> None:
+        raise StorageUnreachableError("read-only file system")
+
+    monkeypatch.setattr(LocalStateFiles, "write", write)
+    plan = story.bed.plan()
+    assert plan.ran.code == 0
+    assert any("is not remembered" in each for each in plan.document["warnings"])
+    assert plan.document["states"] == []
