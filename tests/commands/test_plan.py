@@ -31,6 +31,7 @@ JOB = {
     *("live_objects", "cutoff", "missing", "evidence", "refused", "blocked"),
 }
 ADDED_TO_JOB = {
+    *("held_back", "missing_count"),
     *("directories", "state", "listed_objects", "bounds", "state_self_sustained", "looks"),
 }
 
