@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -48,7 +48,7 @@ from orphangc.core.registry import read_snapshot, write_snapshot
 from orphangc.core.rest_answers import JobAnswers, job_facts
 from orphangc.core.run_record import JobRecord
 from orphangc.core.stored import stored_objects
-from orphangc.core.times.instants import from_microseconds
+from orphangc.core.times.instants import EPOCH, from_microseconds
 from orphangc.core.uris import canonical
 from orphangc.core.world import World
 from orphangc.core.world.known_world import PlaceKind
@@ -372,7 +372,7 @@ def _generic_state(us: int, _: Path) -> datetime | None:
 
 def _columns(us: int, _: Path) -> datetime | None:
     (found,) = Recogniser("").columns(_listing(us)).modified_us.tolist()
-    return None if found == NO_TIME else from_microseconds(found)
+    return None if found == NO_TIME else EPOCH + timedelta(microseconds=found)
 
 
 def _stored(us: int, _: Path) -> datetime | None:
