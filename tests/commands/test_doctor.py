@@ -31,12 +31,12 @@ def findings(ran: Ran) -> dict[str, dict[str, Any]]:
 
 def test_everything_in_place_is_good(story) -> None:
     """Exit 0; a local storage keeps no versions, which is a warning."""
-    ran = examined(story, grace_period="72h")
+    ran = examined(story, grace_period="72h", ended_job=[story.job.id])
     health = {check: each["health"] for check, each in findings(ran).items()}
     assert ran.code == 0
     assert health == {
-        **dict.fromkeys(("list", "read", "clock", "state", "extra roots", "registry"), "good"),
-        **dict.fromkeys(("lock", "plans"), "good"),
+        **dict.fromkeys(("list", "read", "clock", "state", "world", "registry"), "good"),
+        **dict.fromkeys(("lock", "plans", "all 1 jobs"), "good"),
         "undo": "warning",
     }
     assert findings(ran)["list"]["message"] == "1 job directories, 2 roots"
@@ -75,7 +75,7 @@ def test_a_root_without_jobs_and_an_open_world_are_warnings(story) -> None:
     empty = story.bed.folder / "empty"
     empty.mkdir()
     found = findings(examined(story, root=str(empty), closed_world=False))
-    assert {found[check]["health"] for check in ("list", "read", "extra roots")} == {"warning"}
+    assert {found[check]["health"] for check in ("list", "read", "world")} == {"warning"}
 
 
 def test_a_state_location_that_cannot_be_written_is_bad(story) -> None:
@@ -88,7 +88,7 @@ def test_a_state_location_that_cannot_be_written_is_bad(story) -> None:
 def test_an_unreachable_extra_root_is_bad(story) -> None:
     """It may hold a root that protects."""
     ran = examined(story, extra_roots=[str(story.bed.folder / "absent")])
-    assert (ran.code, findings(ran)["extra roots"]["health"]) == (10, "bad")
+    assert (ran.code, findings(ran)["world"]["health"]) == (10, "bad")
 
 
 def test_a_damaged_snapshot_is_bad(story) -> None:

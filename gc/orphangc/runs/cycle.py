@@ -20,8 +20,10 @@ from orphangc.core.snapshot import oldest_retained
 from orphangc.core.times.instants import shifted
 from orphangc.core.tombstones import Tombstones
 from orphangc.core.uris import Location
+from orphangc.core.world import World
+from orphangc.core.world.outside_naming import Naming
 from orphangc.core.world.remembered import WorldMemory
-from orphangc.core.world.remembering import compared
+from orphangc.core.world.remembering import Comparison, compared
 from orphangc.errors import RefusedError
 from orphangc.ports import VerdictSink
 from orphangc.runs.confirming import ReadsCheckpoint, confirmed, inventory_of, lacked_by_newest
@@ -38,7 +40,7 @@ from orphangc.runs.missing import (
 from orphangc.runs.observe import Observation, Outside, observe
 from orphangc.runs.planning import Found, Looked, missing_by_job, plan_of
 from orphangc.runs.roots import RootReader
-from orphangc.runs.survey import PinnedPass, SurveyPass
+from orphangc.runs.survey import PinnedPass, Surveyed, SurveyPass
 from orphangc.runs.sustaining import Sustaining, sustaining_in
 from orphangc.runs.verdicts import Counts, DecidePass, JobView
 from orphangc.runs.world.gathered import empty_places, unreached_places, world_of
@@ -47,7 +49,7 @@ from orphangc.runs.world.recalling import NOTHING_RECALLED, Recalled
 from orphangc.runs.world.recounting import with_memory
 from orphangc.runs.world.sighted import sighting_of
 
-__all__ = ["Cycle", "run_cycle"]
+__all__ = ["Cycle", "JudgedCycle", "judged_cycle", "run_cycle"]
 
 _FEW = 20
 
@@ -115,31 +117,17 @@ def run_cycle(
     )
     surveyed = look.surveyed
     _check_is_storage_root(bases[0], marked, look, seen)
-    evidence = replace(
-        cycle_evidence(seen, settings, is_tested_storage=outside.storage.is_tested, halted=halted),
-        empty_places=empty_places(seen, outside, settings),
-        unreached_places=unreached_places(seen, settings),
-    )
-    paths = named_outside(
-        namings,
-        marked,
+    known = judged_cycle(
         seen,
+        outside,
         settings,
-        searched=bases,
-        is_listed=lambda names: next(not_listed(names, surveyed), None) is None,
+        marked=marked,
+        surveyed=surveyed,
+        namings=namings,
+        halted=halted,
+        before=before,
     )
-    jobs = with_surveys(with_feeds(marked, settings, surveyed.held), surveyed.jobs)
-    jobs = with_outside_paths(jobs, paths)
-    world = world_of(seen, outside, settings, paths)
-    sighting = sighting_of(seen, marked, settings, jobs=jobs, outside=outside, before=before.memory)
-    comparison = compared(before.memory, sighting, before.given)
-    evidence = replace(
-        evidence,
-        lost=comparison.facts,
-        memory_problem=before.memory_problem,
-        state_problem=before.state_problem,
-    )
-    judged = judge_all(list(jobs.values()), evidence)
+    jobs, judged, evidence = known.jobs, known.judged, known.evidence
     inventory = inventory_of(outside.storage)
     listed_at = None if inventory is None else inventory.created_at
     views = {
@@ -173,9 +161,9 @@ def run_cycle(
         cycle=evidence,
     )
     found = Found(
-        seen, look, marked, views, evidence, decided.counts, missing, sustaining, world=world
+        seen, look, marked, views, evidence, decided.counts, missing, sustaining, world=known.world
     )
-    plan = with_memory(plan_of(found, settings, outside), comparison, before.expected)
+    plan = with_memory(plan_of(found, settings, outside), known.comparison, before.expected)
     return Cycle(
         plan,
         views,
@@ -185,7 +173,81 @@ def run_cycle(
         judged,
         decided.sinks,
         sustaining,
-        comparison.memory,
+        known.comparison.memory,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedCycle:
+    """What is known before any object is decided on.
+
+    Attributes:
+        jobs: Every job's evidence, by job key.
+        judged: What stops each of them.
+        evidence: What concerns all jobs.
+        world: Everything that is searched, named, asked.
+        comparison: The cycle held against the memory of earlier ones.
+
+    """
+
+    jobs: Mapping[str, JobEvidence]
+    judged: Mapping[str, Judgement]
+    evidence: CycleEvidence
+    world: World
+    comparison: Comparison
+
+
+def judged_cycle(
+    seen: Observation,
+    outside: Outside,
+    settings: StorageRootSettings,
+    *,
+    marked: Mark,
+    surveyed: Surveyed | None,
+    namings: Sequence[Naming],
+    halted: str | None,
+    before: Recalled,
+) -> JudgedCycle:
+    """Return the evidence of every job, and what stops it.
+
+    Args:
+        seen: What the cycle saw.
+        outside: What it asked.
+        settings: Settings of the storage root.
+        marked: What is live.
+        surveyed: What the listing shows; ``None`` for a cycle that lists no objects.
+        namings: What names files, and where.
+        halted: Reason for which an earlier run stopped all collection, or ``None``.
+        before: What earlier cycles left to this one.
+
+    """
+    paths = named_outside(
+        namings,
+        marked,
+        seen,
+        settings,
+        searched=[base.location for base in outside.bases],
+        is_listed=lambda names: surveyed is None or next(not_listed(names, surveyed), None) is None,
+    )
+    held, surveys = ({}, {}) if surveyed is None else (surveyed.held, surveyed.jobs)
+    jobs = with_surveys(with_feeds(marked, settings, held), surveys)
+    jobs = with_outside_paths(jobs, paths)
+    sighting = sighting_of(seen, marked, settings, jobs=jobs, outside=outside, before=before.memory)
+    comparison = compared(before.memory, sighting, before.given)
+    evidence = replace(
+        cycle_evidence(seen, settings, is_tested_storage=outside.storage.is_tested, halted=halted),
+        empty_places=empty_places(seen, outside, settings),
+        unreached_places=unreached_places(seen, settings),
+        lost=comparison.facts,
+        memory_problem=before.memory_problem,
+        state_problem=before.state_problem,
+    )
+    return JudgedCycle(
+        jobs=jobs,
+        judged=judge_all(list(jobs.values()), evidence),
+        evidence=evidence,
+        world=world_of(seen, outside, settings, paths),
+        comparison=comparison,
     )
 
 

@@ -20,6 +20,7 @@ from orphangc.core.gate import gate_problem, is_tested_version
 from orphangc.core.model import ObjectKey
 from orphangc.core.redaction import redacted
 from orphangc.core.settings import StorageRootSettings
+from orphangc.core.world import PlaceKind, World
 from orphangc.errors import ExitCode, OrphanGcError
 from orphangc.ports import HaMetadata, Storage
 from orphangc.runs.roots import MAX_METADATA_BYTES, scan_roots
@@ -30,10 +31,15 @@ from orphangc.shell.health import Check, Health
 from orphangc.shell.loading import load_configuration
 from orphangc.shell.render.words import visible
 from orphangc.shell.run_checks import checks_of_all, checks_of_root
+from orphangc.shell.world.looking import unlisted_cycle_of
+from orphangc.shell.world.obstacles import Obstacle, obstacles_of
+from orphangc.shell.world.world_tables import statement
 
 __all__ = ["diagnose", "exit_code", "finding_tables"]
 
 ALL_ROOTS = "all storage roots"
+
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,6 @@ def _findings(settings: StorageRootSettings) -> Iterator[Finding]:
         "clock": lambda: _clock(storage, settings),
         "undo": lambda: _undo(storage),
         "state": lambda: _state(settings),
-        "extra roots": lambda: _extra_roots(settings),
         "registry": lambda: _registry(settings),
     }
     checks |= {
@@ -88,6 +93,44 @@ def _findings(settings: StorageRootSettings) -> Iterator[Finding]:
         yield _bad(settings.root, "exporters", err)
     checks |= checks_of_root(settings)
     yield from _checked(settings.root, checks)
+    yield from _collectable(settings)
+
+
+def _collectable(settings: StorageRootSettings) -> Iterator[Finding]:
+    """Yield what the world is, and each job that this configuration can never collect."""
+    try:
+        known = unlisted_cycle_of(settings)
+    except OrphanGcError as err:
+        yield _bad(settings.root, "world", err)
+        return
+    health, said = _world(known.world)
+    yield Finding(settings.root, "world", health, said)
+    found = obstacles_of(known.jobs, known.judged)
+    for each in found.common:
+        yield Finding(settings.root, f"all {found.jobs} jobs", Health.WARNING, _never(each))
+    for job, each in found.own.items():
+        yield Finding(settings.root, f"job {job}", Health.WARNING, _never(each))
+    if found.jobs and not (found.common or found.own):
+        yield Finding(settings.root, f"all {found.jobs} jobs", Health.GOOD, "can be collected")
+
+
+def _never(obstacle: Obstacle) -> str:
+    return (
+        f"never collected with this configuration ({obstacle.code}): {obstacle.message}."
+        f" {obstacle.remedy}"
+    )
+
+
+def _world(world: World) -> tuple[Health, str]:
+    """Return what a closed world covers, and whether anything of it needs a person."""
+    waiting = [each for each in world.changed if not each.acknowledged]
+    asked = [each for each in world.places if each.kind is not PlaceKind.REPORTED]
+    uncovered = [each for each in asked if each.uri not in world.closed_world.covers]
+    is_fine = world.closed_world.stated and not (waiting or uncovered or world.outside)
+    parts = [statement(world)]
+    parts += [f"{each.uri} lies outside" for each in world.outside[:_SHOWN]]
+    parts += [f"{each.condition} {each.what}" for each in waiting[:_SHOWN]]
+    return Health.GOOD if is_fine else Health.WARNING, "; ".join(parts)
 
 
 def _checked(root: str, checks: Mapping[str, Check]) -> Iterator[Finding]:
@@ -143,13 +186,6 @@ def _state(settings: StorageRootSettings) -> tuple[Health, str]:
     if not is_first or is_second or content != b"1" or state.files.read(name) is not None:
         return Health.BAD, f"{state.files.location} cannot hold a lock"
     return Health.GOOD, f"{state.files.location} lists, reads, writes, creates and deletes"
-
-
-def _extra_roots(settings: StorageRootSettings) -> tuple[Health, str]:
-    found = [len(scan_roots(open_storage(uri)).metadata) for uri in settings.extra_roots]
-    if not settings.closed_world:
-        return Health.WARNING, "closed_world is not stated: nothing will be deleted"
-    return Health.GOOD, f"{len(found)} extra roots with {sum(found)} checkpoints; closed world"
 
 
 def _registry(settings: StorageRootSettings) -> tuple[Health, str]:

@@ -20,11 +20,12 @@ def with_memory(plan: Plan, comparison: Comparison, expected: Sequence[str] = ()
     """
     update: dict[str, object] = {"states": tuple(expected) or comparison.memory.states}
     if plan.world is not None:
-        update["world"] = _world(plan.world, comparison)
+        update["world"] = world_with_memory(plan.world, comparison)
     return plan.model_copy(update=update)
 
 
-def _world(world: World, comparison: Comparison) -> World:
+def world_with_memory(world: World, comparison: Comparison) -> World:
+    """Return the world with what earlier cycles saw of it and this one does not."""
     since = {each.uri: each.first_seen_at for each in comparison.memory.places}
     return world.model_copy(
         update={

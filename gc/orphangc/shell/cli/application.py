@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from orphangc import __version__
 from orphangc.shell.logs import configure_logs
@@ -33,9 +34,22 @@ config_commands = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(config_commands, name="config")
+
+
+class _WorldGroup(TyperGroup):
+    """``world ROOT`` is ``world show ROOT``: most people want to see it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Insert the name of the command that is meant where none is given."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
 world_commands = typer.Typer(
+    cls=_WorldGroup,
     help="What was searched and named, and what changed since earlier cycles.",
-    epilog="Example: orphangc world acknowledge s3://bucket/checkpoints place_lost s3://other",
+    epilog="Example: orphangc world --config orphangc.yaml",
     no_args_is_help=True,
 )
 app.add_typer(world_commands, name="world")

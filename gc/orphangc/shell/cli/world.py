@@ -10,16 +10,57 @@ import typer
 from orphangc.errors import SettingsError
 from orphangc.shell import options as o
 from orphangc.shell.cli.application import world_commands
-from orphangc.shell.cli.showing import is_json, print_json
+from orphangc.shell.cli.showing import is_json, print_json, show
 from orphangc.shell.lazily import lazily
 
 if TYPE_CHECKING:
-    from orphangc.shell.world import acknowledging
+    from orphangc.shell import given
+    from orphangc.shell.world import acknowledging, looking, world_tables
 else:  # each command loads what it needs alone
     acknowledging = lazily("orphangc.shell.world.acknowledging")
+    given = lazily("orphangc.shell.given")
+    looking = lazily("orphangc.shell.world.looking")
+    world_tables = lazily("orphangc.shell.world.world_tables")
 
+_NOT_SETTINGS = frozenset({"config", "output"})
 _FACT = 2
 """Names that state one fact: its condition, and what it is about."""
+
+
+@world_commands.command(
+    "show",
+    hidden=True,
+    epilog="Example: orphangc world s3://bucket/checkpoints --extra-roots s3://bucket/savepoints",
+)
+def world_show(  # noqa: PLR0913 - one parameter an option
+    *,
+    root: Annotated[str | None, typer.Argument(metavar="[ROOT]", help="Storage root.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Configuration file; shows each of its storage roots.")
+    ] = None,
+    extra_roots: o.ExtraRoots = None,
+    empty_roots: o.EmptyRoots = None,
+    closed_world: o.ClosedWorld = False,
+    registry: o.Registry = None,
+    flink_rest: o.FlinkRestOption = None,
+    kubernetes_ha: o.KubernetesHaOption = None,
+    zookeeper_ha: o.ZooKeeperHaOption = None,
+    alias: o.AliasOption = None,
+    pin: o.Pin = None,
+    state: o.State = None,
+    output: o.OutputOption = None,
+) -> None:
+    """Show every place that is searched or named, what is in it, and what changed since."""
+    values = dict(locals())
+    if (root is None) == (config is None):
+        raise SettingsError("give either a storage root or --config")
+    if config is not None:
+        worlds = looking.worlds_of(config)
+        show(output, looking.world_document(worlds), lambda: looking.worlds_shown(worlds))
+        return
+    settings = given.settings_from({k: v for k, v in values.items() if k not in _NOT_SETTINGS})
+    world = looking.unlisted_cycle_of(settings).world
+    show(output, world.model_dump(mode="json"), lambda: list(world_tables.world_tables(world)))
 
 
 @world_commands.command(
@@ -47,9 +88,9 @@ def world_acknowledge(
         raise SettingsError("give ROOT CONDITION WHAT, or --config FILE CONDITION WHAT")
     root = None if config is not None else names[0]
     condition, what = names[-_FACT:]
-    given = acknowledging.acknowledge(condition, what, root=root, config=config, state=state)
+    found = acknowledging.acknowledge(condition, what, root=root, config=config, state=state)
     if is_json(output):
-        print_json([each.model_dump(mode="json") for each in given])
+        print_json([each.model_dump(mode="json") for each in found])
     else:
-        for each in given:
+        for each in found:
             typer.echo(f"acknowledged: {each.condition} {each.what}, by {each.by}")

@@ -52,8 +52,8 @@ def acknowledge(
     given = [word for each in states for word in _acknowledged(each, condition, what)]
     if not given:
         standing = [f"{e.condition} {e.what}" for one in states for e in _standing(one)]
-        known = ": " + "; ".join(standing) if standing else " at all"
-        raise SettingsError(f"nothing blocks with {condition} {what}; the last plan knows{known}")
+        known = "; ".join(standing) or "no such fact"
+        raise SettingsError(f"nothing blocks with {condition} {what}; the last plan knows {known}")
     return given
 
 

@@ -1,0 +1,140 @@
+"""``world``: every place that is searched or named; and what ``doctor`` says of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from commands.helpers import contents, flink, run
+from commands.stories import Story, bed, story, tell, undeclared
+from rest_server import RestServer
+
+__all__ = ["bed", "story", "undeclared"]
+
+KEYS = {"places", "outside", "clusters", "changed", "closed_world"}
+
+
+def world(story: Story, *options: object) -> dict:
+    """Return the world of a story's storage root as JSON."""
+    ran = run("world", story.bed.root, "--state", story.bed.state, *options, "--output", "json")
+    assert ran.code == 0, ran.err
+    return ran.json
+
+
+def config_of(bed, *roots: Path, **settings: object) -> Path:
+    """Write a configuration of several storage roots."""
+    path = bed.folder / "orphangc.yaml"
+    places = [{"root": str(each), "state": str(bed.state), **settings} for each in roots]
+    path.write_text(yaml.safe_dump({"storage_roots": places}))
+    return path
+
+
+def test_every_place_is_shown_with_what_was_found_in_it(story) -> None:
+    """The storage root, and an extra root that holds nothing."""
+    empty = story.bed.folder / "savepoints"
+    empty.mkdir()
+    shown = world(story, "--extra-roots", empty, "--closed-world")
+    assert set(shown) == KEYS
+    places = {each["uri"]: each for each in shown["places"]}
+    own = places[str(story.bed.root)]
+    assert (own["kind"], own["job_directories"], own["checkpoints"]) == ("storage_root", 1, 2)
+    assert (places[str(empty)]["kind"], places[str(empty)]["checkpoints"]) == ("extra_root", 0)
+    assert shown["closed_world"] == {"stated": True, "covers": [str(story.bed.root)]}
+
+
+def test_a_cluster_is_shown_with_its_jobs(undeclared) -> None:
+    """And what of it lies outside."""
+    with RestServer(dict(flink(undeclared.job, completed=8))) as server:
+        (cluster,) = world(undeclared, "--flink-rest", server.url)["clusters"]
+    assert (cluster["jobs"], cluster["answers"]) == ([undeclared.job.id], True)
+
+
+def test_it_changes_nothing(story) -> None:
+    """Neither the storage, nor what a later cycle remembers."""
+    story.bed.plan()
+    before = contents(story.bed.root), contents(story.bed.state)
+    world(story)
+    assert (contents(story.bed.root), contents(story.bed.state)) == before
+
+
+def test_what_disappeared_is_shown_and_can_be_acknowledged(story) -> None:
+    """Exactly that one fact; then the plan says so, too."""
+    extra = story.bed.folder / "elsewhere"
+    story.bed.job(7, below=extra).checkpoint(3)
+    story.bed.plan("--extra-roots", extra)
+    (extra / f"{7:032x}").rename(story.bed.folder / "taken-away")
+    lost = world(story, "--extra-roots", extra)["changed"][0]
+    assert not lost["acknowledged"]
+    story.bed.plan("--extra-roots", extra)
+    ran = run(
+        *("world", "acknowledge", story.bed.root, lost["condition"], lost["what"]),
+        *("--state", story.bed.state),
+    )
+    assert ran.code == 0, ran.err
+    known = {each["what"]: each for each in world(story, "--extra-roots", extra)["changed"]}
+    assert known[lost["what"]]["acknowledged"]
+
+
+def test_storage_roots_of_one_file_are_one_world(bed) -> None:
+    """One document of the contract's form, and beside it that of each storage root."""
+    tell(bed)
+    other = bed.folder / "other"
+    bed.job(5, below=other).checkpoint(4)
+    ran = run("world", "--config", config_of(bed, bed.root, other), "--output", "json")
+    assert ran.code == 0, ran.err
+    assert set(ran.json) == {*KEYS, "storage_roots"}
+    kinds = {each["uri"]: each["kind"] for each in ran.json["places"]}
+    assert kinds == {str(bed.root): "storage_root", str(other): "storage_root"}
+    of_other = ran.json["storage_roots"][str(other)]["places"]
+    assert {each["kind"] for each in of_other} == {"storage_root", "sibling"}
+
+
+def test_the_table_says_what_a_closed_world_covers(story) -> None:
+    """An empty place stands out."""
+    empty = story.bed.folder / "savepoints"
+    empty.mkdir()
+    options = ("--state", story.bed.state, "--extra-roots", empty, "--output", "table")
+    said = " ".join(run("world", story.bed.root, *options).out.split())
+    assert "closed world not stated" in said
+    assert "(1 jobs, 2 checkpoints)" in said
+    assert "0 CHECKPOINTS" in said
+
+
+def test_without_a_storage_root_nothing_is_guessed(bed) -> None:
+    """Exit 2; the help is one word away."""
+    assert run("world", "--output", "json").code == 2
+    assert run("world", "--help").code == 0
+    assert run("world", bed.root / "absent").code == 10
+
+
+def findings(bed, *roots: Path, **settings: object) -> dict[str, str]:
+    """Return the doctor's message of each check of the first storage root."""
+    ran = run("doctor", "--config", config_of(bed, *roots, **settings), "--output", "json")
+    own = [each for each in ran.json if each["root"] == str(roots[0])]
+    return {each["check"]: each["message"] for each in own}
+
+
+def test_the_doctor_says_job_by_job_what_can_never_be_collected(bed) -> None:
+    """And the one setting that would change it."""
+    first, second = tell(bed), tell(bed, 2)
+    found = findings(bed, bed.root, closed_world=True, ended_job=[first.job.id])
+    assert f"job {first.job.id}" not in found
+    message = found[f"job {second.job.id}"]
+    assert "never collected with this configuration (job_state_unknown)" in message
+    assert "--flink-rest" in message
+
+
+def test_the_doctor_says_once_what_holds_for_all_jobs(bed) -> None:
+    """A fleet of hundreds is no reason for hundreds of lines."""
+    jobs = [tell(bed, number).job.id for number in (1, 2, 3)]
+    found = findings(bed, bed.root, ended_job=jobs)
+    assert "closed_world" in found["all 3 jobs"]
+    assert not [check for check in found if check.startswith("job ")]
+
+
+def test_the_doctor_is_content_with_what_can_be_collected(bed) -> None:
+    """One line says so."""
+    found = findings(bed, bed.root, closed_world=True, ended_job=[tell(bed).job.id])
+    assert found["all 1 jobs"] == "can be collected"
+    assert found["world"].startswith("closed world: ")
