@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from orphangc.adapters import local_storage
+from orphangc.adapters.files import mount_clock
 from orphangc.adapters.local_storage import LocalStorage
 from orphangc.core import bounds, columns, judge, kernel, settings, uris
 from orphangc.core.conditions import CONDITIONS, Condition
@@ -27,7 +28,7 @@ from orphangc.core.model import Layout
 from orphangc.core.names import Artifact, uuid_of
 from orphangc.core.uuid_set import UuidSet
 from orphangc.flink.references import read_references
-from orphangc.ports import DeletionStatus
+from orphangc.ports import DeletionStatus, StoreTime
 from orphangc.runs import cycle, lock, mark, observe, permission, recheck, roots, sweep
 from orphangc.runs.state import RootState
 from orphangc.runs.world.recalling import NOTHING_RECALLED
@@ -145,6 +146,16 @@ def _frozen_cutoff(patch: _Patch) -> None:
         return replace(seen, time=seen.time_after)
 
     patch.setattr(cycle, "observe", late)
+
+
+def _clock_of_a_mount(patch: _Patch) -> None:
+    """Take this host's time for that of every file system (R10)."""
+
+    def of_this_host(*_):
+        at = mount_clock.host_now()
+        return StoreTime(now=at, local=at, source="clock of this host")
+
+    patch.setattr(local_storage, "store_time", of_this_host)
 
 
 def _known_times(patch: _Patch) -> None:
@@ -305,6 +316,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _looking_again,
         _cutoff,
         _frozen_cutoff,
+        _clock_of_a_mount,
         _known_times,
         _checkpoint_ids,
         _grammar,

@@ -8,9 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from commands.helpers import DAY, ENDED, Bed, flink, now, run, write
+from commands.helpers import DAY, ENDED, Bed, contents, flink, now, run, write
 from commands.stories import bed, story, tell, undeclared
+from losses.essential import must_be_there
 from losses.hooks import after_the_cycle, during_the_listing
+from orphangc.adapters.files import mount_clock
 from orphangc.adapters.local_storage import LocalStorage
 from rest_server import RestServer
 
@@ -103,6 +105,39 @@ def test_datahike_885_a_store_that_tells_no_time_deletes_nothing(story, monkeypa
     assert plan.blocks(story.job) == ["store_clock_unknown"]
     plan, swept = story.bed.cycle()
     assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
+
+
+def mounted(monkeypatch, *, ahead: timedelta, is_near: bool = True) -> None:
+    """Let the storage root lie on NFS, and this host's clock be ahead of its server's."""
+    monkeypatch.setattr(mount_clock, "device_of", lambda _: "nfs4 server:/export")
+    monkeypatch.setattr(mount_clock, "is_on_same_device", lambda *_: is_near)
+    monkeypatch.setattr(mount_clock, "host_now", lambda: now() + ahead)
+
+
+@pytest.mark.answered_by("clock_of_a_mount")
+@pytest.mark.parametrize("is_near", [True, False])
+def test_a_mounted_file_system_has_a_clock_of_its_own(story, monkeypatch, is_near) -> None:
+    """Issue 13, point 9: the host's time was taken for the server's, and young files looked old."""
+    mounted(monkeypatch, ahead=30 * DAY, is_near=is_near)
+    young = story.job.shared(age=timedelta(hours=1))
+    before = set(contents(story.bed.root))
+    for _ in range(2):
+        plan = story.bed.plan()
+        story.bed.sweep(plan, "--delete")
+    assert plan.verdict(young)[0] == "keep"
+    must_be_there(young)
+    assert set(contents(story.bed.root)) == before
+    said = plan.refusal(story.job), plan.blocks(story.job)
+    assert (said[0] == "clock_skew") if is_near else ("store_clock_unknown" in said[1])
+
+
+def test_a_mounted_file_system_whose_clock_agrees_is_collected(story, monkeypatch) -> None:
+    """A new file in the state location shows it; the state holds no trace of that."""
+    mounted(monkeypatch, ahead=timedelta(0))
+    for _ in range(2):
+        story.bed.cycle()
+    assert not any(path.exists() for path in story.orphans)
+    assert not list(story.bed.state.rglob(".orphangc-probe-*"))
 
 
 @pytest.mark.answered_by("plan_identity")

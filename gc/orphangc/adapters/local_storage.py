@@ -7,6 +7,7 @@ import os
 import stat as st
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -14,9 +15,9 @@ from orphangc.adapters.boundary import (
     BatchBuilder,
     checked_parts,
     escaped,
-    host_now,
     unreachable,
 )
+from orphangc.adapters.files.mount_clock import store_time
 from orphangc.core.model import ObjectKey, StoredObject
 from orphangc.core.ranges import EVERYTHING, KeyRange
 from orphangc.core.times.instants import from_microseconds
@@ -59,8 +60,9 @@ class LocalStorage:
     batch_size = 1000
     at_once = 1
 
-    def __init__(self, location: Location) -> None:
+    def __init__(self, location: Location, *, clock_in: Path | None = None) -> None:
         self.location = location
+        self._clock_in = clock_in
         self.is_tested = True
         self.is_versioned = False
         self.is_ordered = False
@@ -162,9 +164,8 @@ class LocalStorage:
             return [self._delete(wanted) for wanted in objects]
 
     def now(self) -> StoreTime:
-        """Return the host's time: a local file system stamps files with it."""
-        now = host_now()
-        return StoreTime(now=now, local=now, source="clock of this host")
+        """Return the time by the clock that dates the files; see ``mount_clock``."""
+        return store_time(self.location, self._clock_in)
 
     def _delete(self, wanted: StoredObject) -> DeletionResult:
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from orphangc.adapters.fsspec_storage import FsspecStorage
 from orphangc.adapters.local_storage import LocalStorage
 from orphangc.adapters.s3_extras import S3Extras
@@ -15,8 +17,12 @@ from orphangc.ports import Extras, StateFiles, Storage
 __all__ = ["open_extras", "open_state_files", "open_storage"]
 
 
-def open_storage(where: str | Location) -> Storage:
+def open_storage(where: str | Location, *, state: Location | None = None) -> Storage:
     """Return the storage whose root is ``where``; credentials come from the environment only.
+
+    Args:
+        where: The place.
+        state: The state location, where a mounted file system shows its clock.
 
     Raises:
         SettingsError: No such scheme, or its package is not installed.
@@ -26,7 +32,8 @@ def open_storage(where: str | Location) -> Storage:
     location = _location(where)
     match location.scheme:
         case "file":
-            return LocalStorage(location)
+            is_near = state is not None and state.scheme == "file"
+            return LocalStorage(location, clock_in=Path(state.path) if is_near and state else None)
         case "s3":
             return S3Storage(location)
         case _:

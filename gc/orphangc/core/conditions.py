@@ -169,7 +169,12 @@ def _untested_storage(_: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 def _store_clock_unknown(_: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R10: without the store's clock no age is known."""
-    return None if cycle.is_store_time else "the storage does not tell its time"
+    if cycle.is_store_time:
+        return None
+    return (
+        "the storage does not tell its time; a mounted file system tells it where the state"
+        " location (--state) is on it too, beside the storage root"
+    )
 
 
 def _registry_order_unproven(job: JobEvidence, _: CycleEvidence) -> str | None:

@@ -61,6 +61,7 @@ __all__ = [
     "outside_elsewhere",
     "roots_now",
     "state_of",
+    "state_place",
 ]
 
 REST_TIMEOUT = timedelta(seconds=30)
@@ -75,6 +76,11 @@ def default_state(root: Location) -> Location:
     return canonical(str(user_state_path("orphangc") / digest))
 
 
+def state_place(settings: StorageRootSettings) -> Location:
+    """Return the state location of a storage root."""
+    return canonical(settings.state) if settings.state else default_state(canonical(settings.root))
+
+
 def state_of(settings: StorageRootSettings) -> RootState:
     """Return the state of a storage root.
 
@@ -83,7 +89,7 @@ def state_of(settings: StorageRootSettings) -> RootState:
 
     """
     root = canonical(settings.root)
-    place = canonical(settings.state) if settings.state else default_state(root)
+    place = state_place(settings)
     if overlap(root, place):
         raise SettingsError(f"state {place} and storage root {root} contain each other: --state")
     return RootState(open_state_files(place), root)
@@ -181,7 +187,7 @@ def opened(
 
     """
     root = canonical(settings.root)
-    storage = open_storage(root)
+    storage = open_storage(root, state=state_place(settings))
     if is_planning and settings.inventory is not None:
         if engine.is_spark:
             raise SettingsError("an inventory is read by engine local: leave out one of both")
@@ -232,7 +238,7 @@ def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
 def outside_elsewhere(settings: StorageRootSettings) -> Outside:
     """Return what a process asks that only deletes: it lists nothing, so it needs no engine."""
     return Outside(
-        storage=open_storage(settings.root),
+        storage=open_storage(settings.root, state=state_place(settings)),
         extra=[open_storage(uri) for uri in settings.extra_roots],
         siblings=_siblings_of(settings),
         remembered=_remembered_of(settings),

@@ -25,7 +25,7 @@ from orphangc.errors import ExitCode, OrphanGcError
 from orphangc.ports import HaMetadata, Storage
 from orphangc.runs.roots import MAX_METADATA_BYTES, scan_roots
 from orphangc.shell.clock import now
-from orphangc.shell.compose import REST_TIMEOUT, load_snapshots, open_exports, state_of
+from orphangc.shell.compose import REST_TIMEOUT, load_snapshots, open_exports, state_of, state_place
 from orphangc.shell.exporter_checks import exporter_checks
 from orphangc.shell.health import Check, Health
 from orphangc.shell.loading import load_configuration
@@ -70,7 +70,7 @@ def diagnose(config: Path) -> list[dict[str, Any]]:
 
 def _findings(settings: StorageRootSettings) -> Iterator[Finding]:
     try:
-        storage = open_storage(settings.root)
+        storage = open_storage(settings.root, state=state_place(settings))
     except OrphanGcError as err:
         yield _bad(settings.root, "open", err)
         return

@@ -150,7 +150,8 @@ SENTENCES = {
     ),
     Condition.UNTESTED_FLINK_VERSION: "Flink 2.9.0 is not in the tested list",
     Condition.UNTESTED_STORAGE: "this kind of storage is not in the tested list",
-    Condition.STORE_CLOCK_UNKNOWN: "the storage does not tell its time",
+    Condition.STORE_CLOCK_UNKNOWN: "the storage does not tell its time; a mounted file system tells"
+    " it where the state location (--state) is on it too, beside the storage root",
     Condition.REGISTRY_ORDER_UNPROVEN: (
         "a file alone does not prove that it is newer than the listing (R14)"
     ),

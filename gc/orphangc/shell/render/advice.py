@@ -133,7 +133,8 @@ CONDITION_ADVICE: Mapping[str, str] = {
         "Read the plan as a report only: deletion has not been tested on this kind of storage."
     ),
     Condition.STORE_CLOCK_UNKNOWN: (
-        "Reach the storage by an endpoint that tells its time (a Date header); without it no"
+        "Reach the storage by an endpoint that tells its time (a Date header), or put the state"
+        " location (--state) on the mounted file system, beside the storage root; without it no"
         " object has a known age."
     ),
     Condition.REGISTRY_ORDER_UNPROVEN: (

@@ -1,0 +1,1 @@
+"""Folders of this machine: what a file system tells beside its files."""
