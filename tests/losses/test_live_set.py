@@ -168,6 +168,8 @@ def test_loki_8359_tombstones_are_bound_to_their_storage_root(story) -> None:
     twin = Bed(story.bed.folder, story.bed.options)
     twin.root, twin.plans = story.bed.folder / "twin", 10
     shutil.copytree(story.bed.root, twin.root)
+    for bound in story.bed.state.glob("*/root.json"):
+        bound.unlink()  # else the twin's jobs would have two owners
     plan = twin.plan("--alias", f"{story.bed.root}={twin.root}")
     assert {row["action"] for row in plan.rows.values()} == {"keep", "tombstone"}
 

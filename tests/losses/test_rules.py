@@ -128,7 +128,7 @@ def test_r27_a_release_that_nobody_has_read_may_use_any_file_again(undeclared) -
     reused(undeclared)
 
 
-@pytest.mark.answered_by("guard:restarting")
+@pytest.mark.answered_by("guard:restarting + looking_again")
 def test_r2_a_job_that_restarts_may_use_any_file_in_place(undeclared) -> None:
     """REST shows no state backend yet: it is ForSt, which takes old files up again."""
     job, bed = undeclared.job, undeclared.bed

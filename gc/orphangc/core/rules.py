@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Condition", "Guard"]
+__all__ = ["WORLD_CONDITIONS", "Condition", "Guard"]
 
 
 class Guard(StrEnum):
@@ -59,3 +59,17 @@ class Condition(StrEnum):
     REVIVED = "revived"
     MAX_DELETE_SHARE = "max_delete_share"
     MAX_DELETES = "max_deletes"
+
+
+WORLD_CONDITIONS = frozenset(
+    {
+        Condition.PLACE_UNREACHABLE,
+        Condition.PLACE_WITHOUT_CHECKPOINTS,
+        Condition.OUTSIDE_PATH,
+    }
+)
+"""Conditions that say that not everything was searched: no tombstone is laid while one is unmet.
+
+An orphan of such a cycle may be in use elsewhere. A tombstone for it would halt all collection as
+soon as the missing place is searched, and its quarantine would have begun too early.
+"""

@@ -9,12 +9,13 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from orphangc.core.model import Action, Outcome
 from orphangc.core.tombstones import TOMBSTONE_SCHEMA, Tombstones
 from orphangc.ports import Pile
 from orphangc.runs.due import with_outcomes
-from orphangc.runs.permission import Agreement, Fresh
+from orphangc.runs.permission import Agreement, Fresh, mask_of
 
 __all__ = ["Minding"]
 
@@ -30,6 +31,7 @@ class Minding:
         plan_id: Stands in every new tombstone.
         since: End of the cycle: R17 counts checkpoints after the *whole* of it.
         laid: Takes the new ones, ``TOMBSTONE_SCHEMA``.
+        deferred: Ids of the jobs that get none yet: not all of their world was searched.
         is_revived: bool[len(known)], objects that plan or cycle refer to again.
 
     """
@@ -38,6 +40,7 @@ class Minding:
     plan_id: str
     since: datetime
     laid: Pile
+    deferred: frozenset[str] = frozenset()
     has_laid: bool = field(default=False, init=False)
     is_revived: npt.NDArray[np.bool_] = field(init=False)
 
@@ -61,7 +64,8 @@ class Minding:
         ]
 
     def _lay(self, part: Agreement) -> pa.RecordBatch:
-        is_laid = part.agrees & ~part.waits
+        is_deferred = mask_of(pc.is_in(part.rows["job_id"], value_set=self._deferred_ids()))
+        is_laid = part.agrees & ~part.waits & ~is_deferred
         rows = part.rows.filter(pa.array(is_laid))
         count = rows.num_rows
         since = pa.scalar(self.since, TOMBSTONE_SCHEMA.field("since").type)
@@ -72,7 +76,11 @@ class Minding:
             self.has_laid = True
         outcomes = np.where(part.is_absent, Outcome.GONE.value, Outcome.CHANGED.value)
         outcomes = np.where(part.agrees | part.waits, Outcome.DONE.value, outcomes)
+        outcomes = np.where(is_deferred & ~part.waits, Outcome.PLANNED.value, outcomes)
         return with_outcomes(part.rows, outcomes.tolist())
+
+    def _deferred_ids(self) -> pa.Array:
+        return pa.array(sorted(self.deferred), pa.string())
 
     def _drop(self, part: Agreement) -> pa.RecordBatch:
         had_one = part.tombstone >= 0

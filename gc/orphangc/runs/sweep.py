@@ -20,6 +20,7 @@ from orphangc.core.evidence import JobEvidence
 from orphangc.core.model import Action, Outcome
 from orphangc.core.pace import Pace
 from orphangc.core.plan import Plan
+from orphangc.core.rules import WORLD_CONDITIONS
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.tombstones import TOMBSTONE_SCHEMA, Tombstones
 from orphangc.core.world.known_states import known_state
@@ -154,7 +155,7 @@ class Sweep:
         """Mind the tombstones of all shards, and only then delete."""
         since = cycle.evidence.looked_until or cycle.evidence.now
         laid = self.scratch.pile(TOMBSTONE_SCHEMA)
-        minding = Minding(fresh, plan.plan_id, since, laid)
+        minding = Minding(fresh, plan.plan_id, since, laid, _deferred(cycle))
         judged = self.scratch.pile(OUTCOME_SCHEMA)
         dead = self._dead_runs(planned)
         for part in agreements(planned, fresh, self.outside.storage):
@@ -284,6 +285,15 @@ class Sweep:
         for run_id in interrupted:
             self.state.close_run(run_id)
         log.info("sweep.finished", **outcome)
+
+
+def _deferred(cycle: Cycle) -> frozenset[str]:
+    """Return the ids of the jobs that get no tombstone: not all of their world was searched."""
+    return frozenset(
+        view.evidence.job_id
+        for view in cycle.views.values()
+        if any(each.condition in WORLD_CONDITIONS for each in view.judgement.blocked)
+    )
 
 
 def _checking(progress: Progress, renewal: Renewal) -> Progress:
