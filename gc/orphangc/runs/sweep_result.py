@@ -90,5 +90,6 @@ def exit_code_of(cycle: Cycle, result: SweepResult, *, is_deleting: bool) -> Exi
         return ExitCode.FAILED if is_part_done else result.stopped_by.exit_code
     if cycle.plan.are_all_refused:
         return ExitCode.REFUSED
-    is_idle = not deletions[Outcome.DONE] and deletions[Outcome.PLANNED]
+    held_back = deletions[Outcome.PLANNED] + result.objects[Action.TOMBSTONE, Outcome.PLANNED]
+    is_idle = not deletions[Outcome.DONE] and held_back
     return ExitCode.REFUSED if is_deleting and is_idle and result.refused else ExitCode.DONE
