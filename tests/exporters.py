@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -63,6 +64,15 @@ class Exporter:
             (place / old).unlink(missing_ok=True)
         self.at += timedelta(seconds=1)
         return place / name
+
+    def mark_owner(self, *, began: datetime, alive: datetime) -> None:
+        """Write both of the JobManager's markers, as of these times."""
+        place = self.place / "owners"
+        place.mkdir(parents=True, exist_ok=True)
+        for ending, at in (("began", began), ("alive", alive)):
+            path = place / f"{self.template.jm_epoch}.{ending}"
+            path.write_text(self.template.jm_epoch)
+            os.utime(path, (at.timestamp(), at.timestamp()))
 
     def restart(self, epoch: str) -> None:
         """Begin another life: sequences start anew."""

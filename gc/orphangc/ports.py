@@ -7,7 +7,7 @@ error is ever turned into an empty answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -403,6 +403,10 @@ class Exports(Protocol):
 
     def read(self, job_id: JobId, name: str) -> bytes | None:
         """Return one snapshot's bytes, ``None`` if the exporter has removed it by now."""
+        ...
+
+    def owners(self, job_id: JobId) -> Mapping[str, datetime | None]:
+        """Return the markers of the JobManagers that export a job: store times by name."""
         ...
 
     def nonce(self, job_id: JobId) -> str | None:

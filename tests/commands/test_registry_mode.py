@@ -209,7 +209,7 @@ def test_ids_only_exclude_more_also_where_a_counter_began_anew(mode) -> None:
 VOIDS = {
     "nobody answers": "no registry snapshot repeated the nonce within 6 s",
     "killed between E1 and E2": "was started again between the snapshots",
-    "two at once": "two JobManagers write its registry snapshots in turn, epochs epoch-1 and 2nd",
+    "two at once": "two JobManagers export its registry at once, epochs epoch-1 and 2nd",
     "half written": "snapshot-9999999999999-x-1.jsonl: cannot read registry snapshot at line 1",
     "clock ahead": "is dated in the future: the JobManager's clock is ahead",
     "clock behind": "long before the nonce that it repeats: the JobManager's clock is behind",
@@ -258,9 +258,22 @@ def test_a_file_of_a_slow_second_jobmanager_is_kept(mode) -> None:
         each.at = exporter.at = exporter.at + timedelta(seconds=1)
         each.export()
     message = mode.refused()
-    assert (
-        "two JobManagers write its registry snapshots in turn, epochs epoch-1 and slow" in message
-    )
+    assert "two JobManagers export its registry at once, epochs epoch-1 and slow" in message
+
+
+@pytest.mark.parametrize("minutes", [10, 50, 70])
+def test_a_second_jobmanager_that_has_exported_nothing_yet_is_seen(mode, minutes) -> None:
+    """R15: its first snapshot takes long; its marker was there before. One that is dead is not."""
+    at = now()
+    mode.exporter.mark_owner(began=at - timedelta(minutes=90), alive=at)
+    beside = replace(mode.exporter.template, jm_epoch="slow")
+    slow = Exporter(mode.exporter.folder, beside, at)
+    slow.mark_owner(began=at - timedelta(minutes=80), alive=at - timedelta(minutes=minutes))
+    plan = mode.plan()
+    if minutes > 60:
+        assert plan.refusal(mode.story.job) is None
+    else:
+        assert "at once, epochs epoch-1 and slow" in mode.refused()
 
 
 def test_an_exporter_that_has_stopped_voids_without_waiting(mode, sleeping) -> None:

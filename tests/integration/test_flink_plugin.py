@@ -9,6 +9,7 @@ import uuid
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,22 @@ from integration.flinkbed.settings import ON_REQUEST, as_numbers
 from integration.flinkbed.snapshots import echo, snapshots
 from integration.flinkbed.truth import retained, shared_files
 from integration.flinkbed.waiting import FlinkbedError, wait_until
+from orphangc.adapters.exporter_folder import ExporterFolder
+from orphangc.adapters.storages import open_storage
+from orphangc.core.evidence import Root
+from orphangc.core.exported import Exported
+from orphangc.core.exporter.contradictions import contradiction
+from orphangc.core.exporter.owner_markers import living_rival
+from orphangc.core.model import JobId
 from orphangc.core.registry import (
     EntryKind,
     RegistrySnapshot,
     oldest_retained,
     resolve,
 )
+from orphangc.core.uris import canonical
+from orphangc.runs.roots import RootReader
+from orphangc.shell.clock import now
 
 pytestmark = pytest.mark.flink
 
@@ -209,6 +220,64 @@ def assert_header(snapshot: RegistrySnapshot, bed: Bed, job_dir: Path) -> None:
     assert bed.pending(job_dir.name) <= issued
     assert min(issued) > (oldest_retained(snapshot) or 0), "older ones cannot complete any more"
     assert not snapshot.restored
+
+
+@pytest.mark.nightly
+def test_what_a_snapshot_retains_is_registered_in_it(bed: Bed, tmp_path: Path) -> None:
+    """The collector refuses a snapshot that lacks shared state of a checkpoint it retains."""
+    several = {"execution.checkpointing.max-concurrent-checkpoints": "4"}
+    several |= {"execution.checkpointing.min-pause": "0 ms"}
+    several |= {"execution.checkpointing.num-retained": "3"}
+    job, _ = bed.submit(tmp_path, config=several, interval="200ms")
+    bed.cluster.wait_for_checkpoints(job, 4)
+    reader, storage = RootReader(), open_storage(canonical(str(tmp_path)))
+
+    def read() -> dict[int, Root]:
+        return {each.checkpoint_id: each for each in reader.collect(storage).roots}
+
+    checked = 0
+    for _ in range(15):
+        first, before = bed.echo(job), read()
+        second, after = bed.echo(job), read()
+        exported = Exported(job_id=JobId(job), first=first, second=second)
+        seen = (before | after).values()
+        assert contradiction(exported, seen, ids_before=before, ids_after=after) is None
+        empty = replace(exported, second=replace(second, entries=()))
+        found = contradiction(empty, seen, ids_before=before, ids_after=after)
+        checked += found is not None
+    assert checked, "some checkpoint stood until after a snapshot, with shared state"
+
+
+@pytest.mark.nightly
+def test_it_marks_its_life_and_gives_way_to_a_newer_one(bed: Bed, tmp_path: Path) -> None:
+    job, _ = bed.submit(tmp_path, interval="300ms")
+    bed.cluster.wait_for_checkpoints(job, 1)
+    epoch, owners = bed.echo(job).jm_epoch, bed.registry / job / "owners"
+    assert {path.name for path in owners.iterdir()} == {f"{epoch}.began", f"{epoch}.alive"}
+    folder = ExporterFolder(canonical(str(bed.registry)))
+
+    def rival_of(one: str) -> str | None:
+        return living_rival(folder.owners(JobId(job)), one, now=now())
+
+    assert rival_of(epoch) is None
+    (owners / "newer.began").touch()
+
+    def gives_way() -> bool:
+        (owners / "newer.alive").touch()
+        return f"Another JobManager exports job {job} too" in bed.cluster.jobmanager_log()
+
+    wait_until("the older one to say so", gives_way)
+    bed.cluster.wait_for_checkpoints(job, 1)
+    before = len(bed.snapshots(job))
+    bed.cluster.wait_for_checkpoints(job, 5)
+    assert len(bed.snapshots(job)) == before, "it exports no more"
+    assert bed.cluster.rest.is_running(job)
+    wait_until("its own marker", lambda: rival_of("newer") == epoch)
+    assert rival_of(epoch) == "newer"
+
+    bed.cluster.cancel(job)
+    left = {"newer.began", "newer.alive"}
+    wait_until("its end", lambda: {path.name for path in owners.iterdir()} == left)
 
 
 @pytest.mark.nightly

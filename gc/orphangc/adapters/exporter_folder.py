@@ -1,13 +1,15 @@
 """The folder that the exporters inside JobManagers write into (deploy/flink-plugin).
 
 ``<folder>/<job id>/snapshots/snapshot-<13 digits>-<epoch>-<sequence>.jsonl[.gz]`` and
-``<folder>/<job id>/nonce``. Names of another form are no finished snapshots, and not looked at.
+``<folder>/<job id>/nonce``; ``<folder>/<job id>/owners/<epoch>.began`` and ``.alive``. Names of
+another form are no finished snapshots, and not looked at.
 """
 
 from __future__ import annotations
 
 import re
 import uuid
+from datetime import datetime
 from functools import cached_property
 
 from orphangc.adapters.storages import open_state_files, open_storage
@@ -51,6 +53,11 @@ class ExporterFolder:
         """Return one snapshot's bytes; see ``Exports``."""
         key = ObjectKey(f"{job_id}/snapshots/{name}")
         return self._storage.read(key, max_bytes=MAX_SNAPSHOT_BYTES)
+
+    def owners(self, job_id: JobId) -> dict[str, datetime | None]:
+        """Return the store times of the JobManagers' markers; see ``Exports``."""
+        listed = self._storage.folder(f"{job_id}/owners").objects
+        return {each.key.rpartition("/")[2]: each.modified_at for each in listed}
 
     def nonce(self, job_id: JobId) -> str | None:
         """Return the nonce that stands there; see ``Exports``."""

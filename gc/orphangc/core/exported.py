@@ -30,7 +30,8 @@ class Exported:
         second: E2: the one that repeats the nonce; if none did, the newest that was seen, or
             the first that cannot follow E1.
         unread: Why the newest snapshot cannot be read, though it is there.
-        rival: The epoch of a JobManager that writes in turn with E1's, as no successor does.
+        rival: The epoch of a JobManager that exports at the same time as E1's, as no successor
+            does.
         nonce: What was written after the listing; "" if nothing was.
         unwritten: Why no nonce could be written.
         waited: How long somebody waited for the nonce.
@@ -139,7 +140,7 @@ def _rival_problem(exported: Exported, first: RegistrySnapshot) -> str | None:
     if exported.rival is None:
         return None
     return (
-        f"two JobManagers write its registry snapshots in turn, epochs {first.jm_epoch} and"
+        f"two JobManagers export its registry at once, epochs {first.jm_epoch} and"
         f" {exported.rival}: do two clusters run it, or is a JobManager that lost it not dead yet?"
     )
 

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 from orphangc.core.exported import REGISTRY_MAX_AGE, Exported
+from orphangc.core.exporter.owner_markers import living_rival
 from orphangc.core.guards import Guard
 from orphangc.core.model import JobId
 from orphangc.core.snapshot import (
@@ -52,6 +53,7 @@ class _Job:
         seen: Names that need not be read again.
         before: Names that were there with E1.
         lives: Epoch and time of what was read since.
+        neighbour: Epoch of a JobManager that lived beside E1's, by the markers of both.
         repeated: Nonces that some snapshot repeats.
         standing: Another collector's nonce, and how often it was found unrepeated.
 
@@ -68,6 +70,7 @@ class _Job:
     seen: set[str] = field(default_factory=set)
     before: frozenset[str] = frozenset()
     lives: list[tuple[str, datetime]] = field(default_factory=list)
+    neighbour: str | None = None
     repeated: set[str] = field(default_factory=set)
     standing: tuple[str, int] = ("", 0)
 
@@ -116,14 +119,22 @@ class _Job:
         self.lives.append((snapshot.jm_epoch, snapshot.taken_at))
         return snapshot
 
+    def look_at_owners(self, now: datetime) -> None:
+        """Note a JobManager that exported beside E1's."""
+        if self.first is not None:
+            markers = self.folder.owners(self.job_id)
+            self.neighbour = living_rival(markers, self.first.jm_epoch, now=now)
+
     @property
     def rival(self) -> str | None:
         """Return the epoch of a JobManager that writes in turn with E1's.
 
-        By their names they wrote in turn before E1; or it wrote before E1 and after; or E1's
-        wrote after it: more than a new start.
+        By their markers both lived at once; by their names they wrote in turn before E1; or it
+        wrote before E1 and after; or E1's wrote after it: more than a new start.
         """
         own = "" if self.first is None else self.first.jm_epoch
+        if self.neighbour is not None:
+            return self.neighbour
         if own and (alternating := rival_among(sorted(self.before), own)) is not None:
             return alternating
         last = max((at for epoch, at in self.lives if epoch == own), default=None)
@@ -217,6 +228,8 @@ class Asking:
             if each not in asked or each.unwritten is not None:
                 each.look_again("")
         heard_at = _instant(self.clock())
+        for each in asked:
+            each.look_at_owners(heard_at)
         found = [
             Exported(
                 job_id=each.job_id,

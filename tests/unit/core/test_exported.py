@@ -90,7 +90,7 @@ def second(**changes: object) -> Exported:
         (second(jm_epoch="epoch-2"), "was started again between the snapshots"),
         (
             replace(second(jm_epoch="epoch-2"), rival="epoch-2"),
-            f"in turn, epochs {E1.jm_epoch} and epoch-2: do two clusters run it",
+            f"at once, epochs {E1.jm_epoch} and epoch-2: do two clusters run it",
         ),
         (second(job_id=OTHER_JOB), "are of two jobs"),
         (second(checkpoint_dir="s3://b/else"), "checkpoint directory of job"),

@@ -32,6 +32,12 @@ final class JobExport implements AutoCloseable {
     /** Exporting may take this part of the time: one in so many. */
     private static final int SHARE = 20;
 
+    /** The longest time between two markers that the JobManager lives. */
+    private static final long BEAT_MILLIS = TimeUnit.SECONDS.toMillis(60);
+
+    /** So long a newer JobManager may give no sign before we export again. */
+    private static final long PATIENCE_MILLIS = 5 * BEAT_MILLIS;
+
     private static final long LONGEST_PAUSE_MILLIS = TimeUnit.MINUTES.toMillis(5);
 
     private final JobID job;
@@ -41,6 +47,7 @@ final class JobExport implements AutoCloseable {
     private final Supplier<List<IssuedIds>> counters;
     private final SnapshotFolder folder;
     private final String epoch = UUID.randomUUID().toString();
+    private final OwnerMarkers owners;
     private final List<Snapshot.Checkpoint> restored = new ArrayList<>();
 
     private volatile List<Snapshot.Checkpoint> retained = new ArrayList<>();
@@ -57,6 +64,9 @@ final class JobExport implements AutoCloseable {
     private String exportedNonce;
     private long sequence;
     private long failures;
+    private String newer;
+    private long lastSign;
+    private boolean isBeatBroken;
 
     JobExport(
             JobID job,
@@ -70,6 +80,7 @@ final class JobExport implements AutoCloseable {
         this.registry = registry;
         this.counters = counters;
         this.folder = new SnapshotFolder(settings.directory, job.toString());
+        this.owners = new OwnerMarkers(folder.owners(), epoch);
     }
 
     JobID job() {
@@ -164,11 +175,32 @@ final class JobExport implements AutoCloseable {
     // ------------------------------------------------------------------ on our thread
 
     private void run() {
+        exportUntilClosed();
+        try {
+            owners.remove();
+        } catch (Throwable error) {
+            LOG.debug("The owner's markers of job {} stay in {}", job, folder, error);
+        }
+    }
+
+    private void exportUntilClosed() {
         long nextLook = System.nanoTime();
+        long nextBeat = nextLook;
         long due = nextLook;
         long earliest = nextLook;
-        while (pause(Math.min(nextLook, Math.max(earliest, due)), earliest)) {
+        while (pause(Math.min(nextBeat, Math.min(nextLook, Math.max(earliest, due))), earliest)) {
             long now = System.nanoTime();
+            if (now - nextBeat >= 0) {
+                beat();
+                nextBeat = System.nanoTime() + millis(Math.min(BEAT_MILLIS, settings.intervalMillis));
+            }
+            if (newer != null) { // nothing is exported until we are alone again
+                takeNews();
+                earliest = nextBeat;
+                due = nextBeat;
+                nextLook = nextBeat;
+                continue;
+            }
             if (now - nextLook >= 0) {
                 look();
                 nextLook = System.nanoTime() + millis(settings.nonceMillis);
@@ -216,6 +248,33 @@ final class JobExport implements AutoCloseable {
         }
         long doubled = Math.max(settings.minPauseMillis, 100) << Math.min(failures, 12);
         return Math.max(settings.minPauseMillis, Math.min(doubled, LONGEST_PAUSE_MILLIS));
+    }
+
+    /** Marks that we live, and stops exporting while a newer JobManager does: two export one job. */
+    private void beat() {
+        try {
+            String found = owners.refresh();
+            isBeatBroken = false;
+            if (found != null && newer == null) {
+                LOG.error(
+                        "Another JobManager exports job {} too, epoch {}, and began later: do two clusters run it, or has"
+                                + " this one lost it? Its registry is exported no more while that one lives",
+                        job,
+                        found);
+            }
+            if (found != null) {
+                newer = found;
+                lastSign = System.nanoTime();
+            } else if (newer != null && System.nanoTime() - lastSign >= millis(PATIENCE_MILLIS)) {
+                LOG.warn("JobManager {} of job {} gives no sign any more: exporting again", newer, job);
+                newer = null;
+            }
+        } catch (Throwable error) {
+            if (!isBeatBroken) {
+                LOG.warn("No owner's marker can be written for job {} in {}", job, folder, error);
+            }
+            isBeatBroken = true;
+        }
     }
 
     private void look() {

@@ -20,7 +20,7 @@ import org.apache.flink.core.fs.Path;
 
 /**
  * One job's folder: {@code snapshots/}, which never shows a half written one; {@code nonce}, which the collector writes;
- * {@code partial/}, where snapshots are written before they are renamed.
+ * {@code partial/}, where snapshots are written before they are renamed; {@code owners/}, see {@link OwnerMarkers}.
  *
  * <p>On object stores an object appears, whole, when its stream is closed, and a rename would be a copy. So there a
  * snapshot is written under its final name at once. Everywhere else a file is visible while it is being written.
@@ -36,6 +36,7 @@ final class SnapshotFolder {
     private final Path snapshots;
     private final Path partial;
     private final Path nonce;
+    private final Path owners;
     private boolean isSwept;
 
     SnapshotFolder(Path directory, String job) {
@@ -43,11 +44,17 @@ final class SnapshotFolder {
         this.snapshots = new Path(folder, "snapshots");
         this.partial = new Path(folder, "partial");
         this.nonce = new Path(folder, "nonce");
+        this.owners = new Path(folder, "owners");
     }
 
     @Override
     public String toString() {
         return snapshots.toString();
+    }
+
+    /** Returns where JobManagers mark that they export the job. */
+    Path owners() {
+        return owners;
     }
 
     /** Returns the nonce, {@code null} if there is none or if it is none. */
