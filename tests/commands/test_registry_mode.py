@@ -96,6 +96,13 @@ def sleeping(monkeypatch) -> Callable[[Callable[[], object]], None]:
 
 
 @pytest.fixture
+def rest(mode) -> Iterator[RestServer]:
+    """The job's JobManager, which tells its backend."""
+    with RestServer(flink(mode.story.job, completed=8, max_concurrent=4)) as server:
+        yield server
+
+
+@pytest.fixture
 def mode(undeclared, sleeping) -> Mode4:
     registered = of_story(undeclared, *undeclared.live)
     exporter = Exporter(undeclared.bed.folder / "registry", registered, now())
@@ -118,6 +125,7 @@ def test_it_lifts_the_gate_and_nothing_else_and_deletes(mode) -> None:
         assert plan.verdict(mode.story.live[0]) == ("keep", "referenced")
         assert bed.sweep(plan, "--delete").code == 0
         job.checkpoint(9, *mode.story.live, age=timedelta(0))
+        server.routes.update(flink(job, completed=9, max_concurrent=4))
         plan = mode.plan(*options)
         assert bed.sweep(plan, "--delete").code == 0
     assert set(outcomes(plan).values()) == {"done"}
@@ -366,6 +374,7 @@ class Quick:
     """A job that retains one checkpoint, and completes more than one during each listing."""
 
     mode: Mode4
+    server: RestServer
     number: int = 8
 
     def complete(self, *lost: Path) -> None:
@@ -382,25 +391,24 @@ class Quick:
         retained = (RetainedCheckpoint(id=self.number, is_savepoint=False, path="x"),)
         exporter.template = replace(exporter.template, entries=entries, retained=retained)
         exporter.export()
+        self.server.routes.update(flink(story.job, completed=self.number, max_concurrent=4))
 
 
 @pytest.fixture
-def quick(mode) -> Quick:
+def quick(mode, rest) -> Quick:
     shutil.rmtree(mode.story.job.folder / "chk-7")
-    found = Quick(mode)
+    found = Quick(mode, rest)
     found.complete()
     return found
 
 
 def collects(quick: Quick) -> bool:
     """Lay tombstones and delete; return whether the orphans, and only they, have gone."""
-    story = quick.mode.story
-    with RestServer(flink(story.job, completed=8, max_concurrent=4)) as server:
-        options = (*AT_ONCE, "--flink-rest", server.url)
-        for _ in range(2):
-            plan = quick.mode.plan(*options)
-            assert (plan.refusal(story.job), plan.blocks(story.job)) == (None, [])
-            assert quick.mode.bed.sweep(plan, "--delete").code == 0
+    story, options = quick.mode.story, (*AT_ONCE, "--flink-rest", quick.server.url)
+    for _ in range(2):
+        plan = quick.mode.plan(*options)
+        assert (plan.refusal(story.job), plan.blocks(story.job)) == (None, [])
+        assert quick.mode.bed.sweep(plan, "--delete").code == 0
     assert all(path.exists() for path in story.live[1:])
     return not any(path.exists() for path in story.orphans)
 
@@ -485,18 +493,12 @@ def test_what_is_subsumed_while_the_cycle_looks_needs_no_entry(mode, sleeping) -
 # --------------------------------------------------------------------------- the sweep
 
 
-@pytest.fixture
-def rest(mode) -> Iterator[RestServer]:
-    """The job's JobManager, which tells its backend."""
-    with RestServer(flink(mode.story.job, completed=8, max_concurrent=4)) as server:
-        yield server
-
-
 def pressed(mode: Mode4, rest: RestServer) -> Planned:
     """Lay tombstones, complete a checkpoint, and plan what is due by then."""
     options = (*AT_ONCE, "--flink-rest", rest.url)
     mode.bed.sweep(mode.plan(*options))
     mode.story.job.checkpoint(9, *mode.story.live, age=timedelta(0))
+    rest.routes.update(flink(mode.story.job, completed=9, max_concurrent=4))
     plan = mode.plan(*options)
     assert {plan.verdict(each)[0] for each in mode.story.orphans} == {"delete"}
     assert plan.blocks(mode.story.job) == []
