@@ -119,3 +119,40 @@ def test_u5_leftovers_of_a_cancelled_job_go_by_two_options_about_that_job(fleet)
         assert (plan.refusal(job), plan.blocks(job)) == (None, [])
         fleet.bed.sweep(plan, "--delete")
     fleet.check()
+
+
+def with_entropy(fleet: Fleet) -> Job:
+    """Write a job each of whose files lies below random characters of its own."""
+    job = fleet.job()
+    for random in ("a1b2", "c3d4", "e5f6"):
+        below = Bed(fleet.bed.folder)
+        fleet.live.append(below.job(below=fleet.bed.root / random).shared())
+    job.checkpoint(7, *fleet.live, age=20 * DAY)
+    return job
+
+
+def test_u6_entropy_injection_is_refused_in_words_before_any_orphan_exists(tmp_path) -> None:
+    """Before, the first orphan made it "two owners", with no word of the cause."""
+    fleet = Fleet(Bed(tmp_path, ("--closed-world", "--ended-job", "all", *AT_ONCE)))
+    job = with_entropy(fleet)
+    plan = fleet.bed.plan()
+    assert plan.refusal(job) == "two_owners"
+    assert "entropy injection (s3.entropy.key)" in plan.job(job)["refused"]["message"]
+    fleet.check()
+
+
+def test_u6_the_directory_without_random_characters_is_collected(tmp_path) -> None:
+    """As the words say: entropy is off by now, and the narrower place is the storage root."""
+    fleet = Fleet(Bed(tmp_path, ("--closed-world", "--ended-job", "all", *AT_ONCE)))
+    outer = tmp_path / "bucket"
+    fleet.bed.root = outer / "checkpoints"
+    job = fleet.job()
+    for random in ("a1b2", "c3d4", "e5f6"):
+        below = Bed(fleet.bed.folder)
+        fleet.live.append(below.job(below=outer / random / "checkpoints").shared())
+    fleet.live += [job.shared() for _ in range(3)]
+    job.checkpoint(7, *fleet.live, age=20 * DAY)
+    fleet.orphans += [job.shared() for _ in range(3)]
+    plan = fleet.collect("--extra-roots", outer)
+    assert any("entropy injection" in each for each in plan.document["warnings"])
+    fleet.check()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from orphangc.core.cluster.known_checkpoints import is_anothers
+from orphangc.core.entropy import entropy_in_listing
 from orphangc.core.evidence import (
     Check,
     CycleEvidence,
@@ -140,6 +141,14 @@ def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
         return (
             f"{unknown.folder} was stored after the start of the JobManager that answers, which"
             " does not know it: another one writes here too"
+        )
+    entropy = entropy_in_listing(job, job.survey.shared_directories)
+    if entropy is not None:
+        return (
+            f"{entropy.words}: one that holds orphans alone looks like another job's, so none is"
+            f" collected; remove s3.entropy.key from Flink's configuration, which S3 needs no more,"
+            f" and give {entropy.directory.parent} as storage root, with --extra-roots"
+            f" {entropy.above}"
         )
     with_roots = job.directories_with_roots
     if len(with_roots) > 1:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orphangc import __version__
+from orphangc.core.entropy import entropy_in_listing, entropy_of
 from orphangc.core.evidence import CycleEvidence, JobEvidence
 from orphangc.core.model import Scope
 from orphangc.core.plan import (
@@ -186,6 +187,12 @@ def _warnings(found: Found) -> tuple[str, ...]:
         warnings.append(
             "roots were read, but nothing in the listing is referred to: an alias missing?"
         )
+    warnings += [
+        f"job {job.job_id}: {entropy.words}; what is orphaned there is neither listed nor collected"
+        for job in collected
+        if (entropy := entropy_of(job)) is not None
+        and entropy_in_listing(job, job.survey.shared_directories) is None
+    ]
     if found.seen.listed.is_resumed:
         warnings.append(
             "a part of the listing is that of an interrupted plan: what changed since then in"
