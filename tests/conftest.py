@@ -62,9 +62,11 @@ class _Groups(LoadScopeScheduling):
         return next((name for files, name in _GROUPS.items() if file.startswith(files)), file)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Let no test leave a secret anywhere; measure the machine before anything is started."""
-    speed.factor()
+    if config.option.timeout is None:  # pytest-timeout reads it afterwards
+        config.option.timeout = speed.scaled(float(config.getini("timeout")))
     config.pluginmanager.register(Leaks(config), "leaks")
     if settings.default.derandomize:
         config.pluginmanager.register(Budgets(), "budgets")

@@ -19,6 +19,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+import speed
 from leaks import secret_in
 from orphangc.shell.cli import main
 from rest_server import Reply, as_json
@@ -75,14 +76,14 @@ def run(*args: object) -> Ran:
     return Ran(code, out.getvalue(), err.getvalue())
 
 
-def run_process(*args: object, timeout: float = 120) -> Ran:
+def run_process(*args: object) -> Ran:
     """Run the command line as a process of its own."""
     command = [sys.executable, "-m", "orphangc", *map(str, args)]
     done = subprocess.run(
         command,
         capture_output=True,
         text=True,
-        timeout=timeout,
+        timeout=speed.command(),
         check=False,
         stdin=subprocess.DEVNULL,
     )

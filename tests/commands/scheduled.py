@@ -20,6 +20,7 @@ from typing import Any
 
 import yaml
 
+import speed
 from commands.helpers import Ran, now, run
 from commands.stories import Story
 
@@ -150,15 +151,15 @@ def fake_clock(monkeypatch: Any) -> Iterator[Clock]:
 # ---------------------------------------------------------------------- processes
 
 
-def until(what: Callable[[], Any], seconds: float = 60) -> Any:
+def until(what: Callable[[], Any]) -> Any:
     """Return what is true at last."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + speed.patience()
     while time.monotonic() < deadline:
         found = what()
         if found:
             return found
         time.sleep(0.05)
-    raise AssertionError(f"{what} is not true after {seconds} s")
+    raise AssertionError(f"{what} is not true after {speed.patience():.0f} s")
 
 
 @dataclass
@@ -187,7 +188,7 @@ class Started:
     def get(self, path: str) -> tuple[int, str]:
         """Return status and body of an answer."""
         try:
-            with urllib.request.urlopen(self.url + path, timeout=10) as answer:
+            with urllib.request.urlopen(self.url + path, timeout=speed.answer()) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as err:
             with err:
@@ -209,10 +210,10 @@ class Started:
         found = [each.read_text().split() for each in task.glob("*/children")]
         return [int(pid) for pids in found for pid in pids if _is_run(int(pid))]
 
-    def end(self, number: int = signal.SIGTERM, seconds: float = 60) -> int:
+    def end(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and return the exit code."""
         self.process.send_signal(number)
-        return self.process.wait(timeout=seconds)
+        return self.process.wait(timeout=speed.command())
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import speed
 from commands.helpers import DAY, ENDED, Bed, Ran, contents, metadata, run, run_process, write
 from commands.stories import bed, story, undeclared
 from commands.stories_on_s3 import s3_server, use_s3
@@ -263,7 +264,7 @@ def test_s3_without_credentials_is_told_at_once(tmp_path) -> None:
         [sys.executable, "-m", "orphangc", "plan", "s3://bucket/ck", "--out", str(tmp_path / "p")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=speed.command(),
         check=False,
         env=environment,
     )

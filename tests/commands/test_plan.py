@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import speed
 from commands.helpers import DAY, UUID_1, UUID_2, Bed, contents, run, run_process, write
 from commands.stories import bed, story, tell, undeclared
 from orphangc import __version__
@@ -428,6 +429,10 @@ def test_a_closed_pipe_shows_no_traceback(story) -> None:
     """``orphangc plan … | head`` is what people type."""
     command = f"{sys.executable} -m orphangc plan {story.bed.root} | true"
     done = subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False
+        ["bash", "-c", command],
+        capture_output=True,
+        text=True,
+        timeout=speed.command(),
+        check=False,
     )
     assert "Traceback" not in done.stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import speed
 from commands.helpers import DAY, Bed, contents, flink, run
 from commands.scheduled import (
     Clock,
@@ -393,7 +394,7 @@ def test_a_second_run_says_who_holds_the_lock(story, tmp_path) -> None:
             True,
         )
         stall.unlink()
-        assert first.process.wait(timeout=60) == 0
+        assert first.process.wait(timeout=speed.command()) == 0
     assert not any(path.exists() for path in story.orphans)
     assert len(config.records()) == 3
 
@@ -409,7 +410,7 @@ def test_sigterm_ends_a_run_in_order(story, tmp_path) -> None:
         until(stall.exists)
         process.process.terminate()
         stall.unlink()
-        assert process.process.wait(timeout=60) == 143
+        assert process.process.wait(timeout=speed.command()) == 143
         assert process.process.stdout is not None
         (printed,) = json.load(process.process.stdout)
         log = process.log

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import speed
 from commands.helpers import Bed
 from commands.scheduled import (
     Configured,
@@ -98,7 +99,7 @@ def test_sigterm_ends_the_daemon_and_its_run_in_order(story, tmp_path) -> None:
         until(lambda: "daemon.ending" in daemon.log)
         assert daemon.get("/readyz")[0] == 503
         stall.unlink()
-        assert daemon.process.wait(timeout=60) == 0
+        assert daemon.process.wait(timeout=speed.command()) == 0
         assert not is_running(child)
         log = daemon.log
     assert not is_locked(story)
@@ -216,7 +217,7 @@ def test_a_second_signal_ends_the_daemon_at_once(story, tmp_path) -> None:
             assert copy.parent.stat().st_mode & 0o777 == 0o700
             daemon.process.send_signal(signal.SIGINT)
             until(lambda: "daemon.ending" in daemon.log)
-            assert daemon.end(signal.SIGINT, seconds=10) == 130
+            assert daemon.end(signal.SIGINT) == 130
             assert not copy.parent.exists()
             stall.unlink()
             until(lambda: not is_running(child))
@@ -245,7 +246,7 @@ def test_an_address_in_use_is_said_at_once(story) -> None:
     with socket.create_server(("127.0.0.1", 0)) as used:
         wrong = Configured.of(story, http={"port": used.getsockname()[1]})
         with serving(wrong) as daemon:
-            assert daemon.process.wait(timeout=60) == 2
+            assert daemon.process.wait(timeout=speed.command()) == 2
             assert [line for line in daemon.log.splitlines() if "cannot listen" in line]
     assert not story.bed.state.exists()
 

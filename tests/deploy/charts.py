@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+import speed
+
 REPOSITORY = Path(__file__).parents[2]
 CHART = REPOSITORY / "helm" / "orphangc"
 CASES = tuple(sorted(path.name.removesuffix("-values.yaml") for path in CHART.glob("ci/*.yaml")))
@@ -29,7 +31,7 @@ def helm_run(helm: Path, *arguments: str, stdin: str | None = None) -> subproces
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=speed.command(),
         input=stdin,
         env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "HELM_NO_PLUGINS": "1"},
     )

@@ -11,6 +11,7 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import speed
 from deploy.cache import ToolMissingError, cache_folder, cached
 
 REPOSITORY = Path(__file__).parents[2]
@@ -74,7 +75,7 @@ class ContainerEngine:
             yield f"--volume={folder}:{folder}:ro"
 
     def _run(self, command: Sequence[str], **options) -> subprocess.CompletedProcess:
-        defaults = {"check": True, "capture_output": True, "text": True, "timeout": 120}
+        defaults = {"check": True, "capture_output": True, "text": True, "timeout": speed.command()}
         try:
             return subprocess.run(command, env=self._environment, **{**defaults, **options})  # noqa: PLW1510
         except subprocess.CalledProcessError as err:
@@ -94,7 +95,7 @@ def container_engine() -> ContainerEngine:
     if missing:
         raise ToolMissingError(f"not installed: {' '.join(missing)}")
     probe = ["unshare", "--mount", "--pid", "--net", "--fork", "true"]
-    if subprocess.run(probe, check=False, capture_output=True, timeout=60).returncode:
+    if subprocess.run(probe, check=False, capture_output=True, timeout=speed.command()).returncode:
         raise ToolMissingError("this machine lets nobody make namespaces")
     if os.geteuid() != 0:
         raise ToolMissingError("making the base image needs root")

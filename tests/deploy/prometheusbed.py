@@ -10,11 +10,10 @@ from typing import Any, Self
 import httpx
 import yaml
 
+import speed
 from deploy.fixtures import MONITORING
 from integration.flinkbed.ports import free_ports
 from integration.flinkbed.waiting import wait_until
-
-SECONDS_TO_END = 20
 
 
 def hurried_rules(jsonnet: Path, file: Path, config: Mapping[str, Any] | None = None) -> Path:
@@ -33,7 +32,11 @@ def hurried_rules(jsonnet: Path, file: Path, config: Mapping[str, Any] | None = 
         ".prometheusAlerts"
     )
     done = subprocess.run(
-        [jsonnet, "-e", program], check=True, capture_output=True, text=True, timeout=60
+        [jsonnet, "-e", program],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=speed.command(),
     )
     file.write_text(done.stdout)
     return file
@@ -118,14 +121,14 @@ class Prometheus:
         return float(result[0]["value"][1]) if result else None
 
     def _get(self, path: str, **parameters: str) -> Any:
-        answer = httpx.get(f"{self.url}{path}", params=parameters, timeout=10)
+        answer = httpx.get(f"{self.url}{path}", params=parameters, timeout=speed.answer())
         assert answer.status_code == 200, answer.text
         return answer.json()["data"]
 
     def _is_ready(self) -> bool:
         assert self._process is not None
         assert self._process.poll() is None, self._log.read_text()
-        return httpx.get(f"{self.url}/-/ready", timeout=2).status_code == 200
+        return httpx.get(f"{self.url}/-/ready", timeout=speed.answer()).status_code == 200
 
     def _stop(self) -> None:
         process, self._process = self._process, None
@@ -133,7 +136,7 @@ class Prometheus:
             return
         process.terminate()
         try:
-            process.wait(SECONDS_TO_END)
+            process.wait(speed.command())
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import speed
 from deploy.fixtures import MONITORING
 from deploy.stories import CASES
 
@@ -19,7 +20,11 @@ ALERTS = {
 
 def run(*command: object) -> None:
     done = subprocess.run(
-        [str(part) for part in command], check=False, capture_output=True, text=True, timeout=120
+        [str(part) for part in command],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=speed.command(),
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 import orphangc
+import speed
 from deploy.charts import CHART, NAMESPACE, RELEASE, ROOTS, daemon, helm_run
 
 
@@ -19,7 +20,9 @@ def test_the_table_of_values_is_what_the_comments_say(node_modules, tmp_path):
     readme = shutil.copy(CHART / "README.md", tmp_path / "README.md")
     command = [str(node_modules / ".bin" / "readme-generator")]
     command += ["--values", str(CHART / "values.yaml"), "--readme", str(readme)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=speed.command()
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert readme.read_text() == (CHART / "README.md").read_text(), "run readme-generator"
 

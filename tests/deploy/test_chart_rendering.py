@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import speed
 from deploy.charts import CASES, CHART, RELEASE, case_text, helm_run, manifests, rendered
 
 OLDEST, NEWEST = "1.25", "1.37"
@@ -56,7 +57,9 @@ def test_kubernetes_knows_every_field(helm4, tmp_path, version):
         objects = rendered(helm4, case, f"--kube-version={version}")
         known = [each for each in objects if each["kind"] not in OPERATOR_KINDS]
         Path(command[-1]).write_text(yaml.safe_dump_all(known))
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=speed.command()
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "find schema" not in done.stdout + done.stderr
 
@@ -80,7 +83,7 @@ def _verdicts(node_modules: Path, resources: list) -> list[str]:
         check=True,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=speed.command(),
     )
     return done.stdout.splitlines()
 
@@ -92,7 +95,9 @@ def test_yaml_is_tidy(helm4, tmp_path):
         (tmp_path / f"{case}.yaml").write_text(case_text(helm4, case))
     shipped = [CHART / "Chart.yaml", CHART / "values.yaml", CHART / "ci"]
     command = [str(BIN / "yamllint"), "--strict", "-d", tidy, str(tmp_path), *map(str, shipped)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=speed.command()
+    )
     assert done.returncode == 0, done.stdout
 
 

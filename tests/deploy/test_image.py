@@ -14,12 +14,13 @@ import pytest
 import yaml
 
 import orphangc
+import speed
 from deploy.charts import CHART, Manifest, collector, daemon, of_kind, rendered
 from deploy.fixtures import required
 from deploy.images import REPOSITORY, ContainerEngine, container_engine
 from orphangc.shell import demonstrating
 
-pytestmark = [pytest.mark.image, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.image, pytest.mark.ci, pytest.mark.timeout(1500)]
 
 IMAGE = "localhost/orphangc:test"
 RESTRICTED = (
@@ -109,13 +110,13 @@ def daemon_container(engine, storage) -> Iterator[str]:
 
 def wait_until_ready(engine: ContainerEngine, container: str) -> None:
     """Wait until the daemon in a container answers that it is ready."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + speed.patience()
     while time.monotonic() < deadline:
         if ask(engine, container, "/readyz").returncode == 0:
             return
         time.sleep(0.5)
     said = engine.podman("logs", container, check=False)
-    raise AssertionError(f"not ready within 60 s:\n{said.stdout[-3000:]}{said.stderr[-3000:]}")
+    raise AssertionError(f"not ready in time:\n{said.stdout[-3000:]}{said.stderr[-3000:]}")
 
 
 def ask(engine: ContainerEngine, container: str, path: str) -> subprocess.CompletedProcess:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import speed
 from deploy.fixtures import MONITORING
 from deploy.program_metrics import exposition, known_series
 from deploy.promql import grouping_labels, selectors
@@ -41,7 +42,7 @@ def output_of(*command: object, given: str | None = None) -> str:
         input=given,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=speed.command(),
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+import speed
 from deploy.fixtures import MONITORING
 from deploy.records import SICK, a_run
 from integration.flinkbed.ports import free_ports
@@ -81,7 +82,7 @@ def test_the_documented_command_deletes_the_group(gateway):
         ["bash", "-euc", commands[0]],
         check=True,
         env={**os.environ, "ROOT": ROOT, "PUSHGATEWAY": gateway},
-        timeout=60,
+        timeout=speed.command(),
     )
     assert not pushed_to(gateway)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import speed
 from deploy.charts import CHART, collector, helm_run, manifests
 from deploy.images import REPOSITORY
 from deploy.pod_security import problems_of
@@ -26,7 +27,9 @@ def test_yaml_is_tidy():
     """Every example, strictly."""
     tidy = "{extends: relaxed, rules: {line-length: {max: 120}}}"
     command = [str(BIN / "yamllint"), "--strict", "-d", tidy, str(SPARK)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=speed.command()
+    )
     assert done.returncode == 0, done.stdout
 
 

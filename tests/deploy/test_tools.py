@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+import speed
 from deploy import cache, tools
 
 
 def first_line(*command: str) -> str:
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=speed.command()
+    )
     return (done.stdout or done.stderr).splitlines()[0]
 
 

@@ -18,7 +18,8 @@ from typing import Any
 
 import pytest
 
-_SECONDS = 60
+import speed
+
 _FLAGS = (
     "--headless=new",
     "--no-sandbox",  # the tests may run as root, and look at pages of their own only
@@ -182,7 +183,7 @@ class Browser:
                 return answer["result"]
 
     def _next(self) -> dict[str, Any]:
-        deadline = time.monotonic() + _SECONDS
+        deadline = time.monotonic() + speed.patience()
         while b"\0" not in self._buffer:
             left = deadline - time.monotonic()
             is_heard = left > 0 and select.select([self._in], [], [], left)[0]

@@ -13,6 +13,7 @@ import pytest
 import uvicorn
 from prometheus_client import CollectorRegistry
 
+import speed
 from integration.chromium import Browser, require_chromium
 from orphangc.shell.web import create_app
 from unit.shell.web.plans import a_kept_plan
@@ -52,7 +53,7 @@ def served(source: Source) -> Iterator[str]:
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + speed.patience()
         while not server.started:
             assert time.monotonic() < deadline, "the server does not start"
             time.sleep(0.02)
@@ -60,7 +61,7 @@ def served(source: Source) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(speed.command())
 
 
 @pytest.fixture(scope="module")
@@ -220,5 +221,5 @@ def test_a_large_platform_is_shown_while_somebody_waits(browser, source, base):
     source.now = replace(crowded(20, 20))
     started = time.monotonic()
     browser.open(base + "/", width=PHONE)
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < speed.scaled(30)
     assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE

@@ -127,7 +127,7 @@ class Exports:
             restored=(),
             entries=entries,
         )
-        name = f"{known.count:012}-e{job.epoch}-x.jsonl"
+        name = f"snapshot-{known.count:013}-e{job.epoch}-{known.count}.jsonl"
         known.snapshots[name] = write_snapshot(snapshot)
         for old in sorted(known.snapshots)[:-_KEPT]:
             del known.snapshots[old]

@@ -19,6 +19,7 @@ from typing import Any
 
 import yaml
 
+import speed
 from integration.command import NO_MARGINS
 from soak.places import Places
 
@@ -91,7 +92,7 @@ class Collectors:
         finally:
             self._stop.set()
             for thread in threads:
-                thread.join(2 * _SECONDS)
+                thread.join(2 * speed.scaled(_SECONDS))
 
     def wait_for(self, cycles: int, seconds: float) -> None:
         """Wait until so many more cycles are over, but not for ever."""
@@ -127,7 +128,7 @@ class Collectors:
                 text=True,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
             )
-            end: float = _SECONDS
+            end = speed.scaled(_SECONDS)
             is_victim = not self.is_sparing and chance.random() < _KILLED_SHARE
             if is_victim:
                 end = chance.uniform(*_KILLED_AFTER)
@@ -139,7 +140,7 @@ class Collectors:
                 with self._lock:
                     self.told.killed += is_victim
                     if not is_victim:
-                        self.told.errors.append(f"{command[1]} did not end within {_SECONDS} s")
+                        self.told.errors.append(f"{command[1]} did not end in time")
                 return None
         self._note(command[1], process.returncode, out, folder)
         return process.returncode

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import speed
 from integration.flinkbed.cluster import Cluster
 from integration.flinkbed.exporting import FOUR_AT_ONCE, QUICK_EXPORTS
 from integration.flinkbed.plugin import plugin_jar
@@ -131,7 +132,7 @@ def soak(
             cluster,
             places,
             random.Random(seed),
-            calm=lambda cycles: collectors.wait_for(cycles, cycles * _CYCLE_SECONDS),
+            calm=lambda cycles: collectors.wait_for(cycles, cycles * speed.scaled(_CYCLE_SECONDS)),
             config=FOUR_AT_ONCE if has_registry else {},
         )
         with _watched(places):
@@ -185,7 +186,7 @@ def _watched(places: Places) -> Iterator[None]:
         assert watcher.is_alive(), "the watcher has ended: nothing is proven"
     finally:
         stop.set()
-        watcher.join(30)
+        watcher.join(speed.command())
         watcher.kill()
 
 
@@ -194,7 +195,7 @@ def _cleaned(places: Places, told: Told) -> set[Path]:
 
     And until the collectors have met at their lock, which takes them long on a busy machine.
     """
-    end = time.monotonic() + _CLEAN_SECONDS
+    end = time.monotonic() + speed.scaled(_CLEAN_SECONDS)
     while (left := _unnamed(places)) or not told.lock_refusals:
         if time.monotonic() > end:
             break

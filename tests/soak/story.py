@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 
+import speed
 from integration.flinkbed.cluster import ClaimMode, Cluster, SavepointFormat
 from integration.flinkbed.settings import as_numbers
 from integration.flinkbed.truth import gone_from, retained
@@ -18,7 +19,8 @@ from integration.flinkbed.waiting import FlinkbedError, wait_until
 from soak.deeds import Deeds, Line
 from soak.places import Places
 
-INTERVAL = "1s"
+INTERVAL = f"{round(speed.scaled(1000))}ms"
+"""Checkpoints come as fast as collectors can follow."""
 PARALLELISMS = (1, 2, 3)
 _HOLD_SECONDS = (0.1, 2.5)
 _HELD_PATIENCE_SECONDS = 15.0

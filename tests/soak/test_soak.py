@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import speed
 from integration.flinkbed.fixtures import VERSIONS, require_flink
 from soak.collectors import Commands, careless, scheduled
 from soak.places import Places
@@ -16,9 +17,7 @@ pytestmark = pytest.mark.flink
 
 _PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "dev")
 _IS_NIGHTLY = _PROFILE == "nightly"
-SECONDS = int(
-    os.environ.get("ORPHANGC_SOAK_SECONDS", {"ci": 180, "nightly": 1800}.get(_PROFILE, 60))
-)
+SECONDS = int(os.environ.get("ORPHANGC_SOAK_SECONDS", {"nightly": 1800}.get(_PROFILE, 30)))
 SEED = int(os.environ.get("ORPHANGC_SOAK_SEED", "7"))
 CONTROL_SECONDS = 20
 UNGUARDED_SECONDS = 300
@@ -27,10 +26,11 @@ _VERSIONS = VERSIONS if _IS_NIGHTLY else VERSIONS[:1]
 
 
 class LostError(Exception):
-    """Something live was lost: no second try makes that good (``tests/conftest.py``)."""
+    """Something live was lost."""
 
 
-@pytest.mark.timeout(3 * SECONDS + 900)
+@pytest.mark.ci
+@pytest.mark.timeout(speed.scaled(3 * SECONDS + 900))
 @pytest.mark.parametrize("version", _VERSIONS)
 def test_collectors_delete_all_the_time_and_nothing_live_is_lost(
     version: str, tmp_path: Path, record_property: Callable[[str, object], None]
@@ -44,8 +44,8 @@ def test_collectors_delete_all_the_time_and_nothing_live_is_lost(
     assert_much_was_done(report)
 
 
-@pytest.mark.skipif(not _IS_NIGHTLY, reason="builds the plugin: HYPOTHESIS_PROFILE=nightly")
-@pytest.mark.timeout(3 * SECONDS + 900)
+@pytest.mark.nightly
+@pytest.mark.timeout(speed.scaled(3 * SECONDS + 900))
 def test_registries_let_collectors_delete_with_four_checkpoints_at_once(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
@@ -93,6 +93,7 @@ def assert_much_was_done(report: Report) -> None:
     assert report.records
 
 
+@pytest.mark.ci
 def test_a_careless_collector_is_caught(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
@@ -112,8 +113,8 @@ def test_a_careless_collector_is_caught(
     assert report.failed
 
 
-@pytest.mark.skipif(not _IS_NIGHTLY, reason="minutes of Flink: HYPOTHESIS_PROFILE=nightly")
-@pytest.mark.timeout(1200)
+@pytest.mark.nightly
+@pytest.mark.timeout(speed.scaled(1200))
 def test_collectors_without_one_of_their_rules_are_caught(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import speed
 from integration.flinkbed.distribution import cache_folder, compiled, jars
 
 PLUGIN = Path(__file__).parents[3] / "deploy" / "flink-plugin"
@@ -28,7 +29,9 @@ def build_plugin(version: str, folder: Path) -> Path:
     """Build the plugin against this version, as its README says."""
     command = [sys.executable, str(PLUGIN / "build.py")]
     command += ["--flink-lib", str(jars(version)[0].parent), "--out", str(folder)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, timeout=speed.command()
+    )
     return Path(done.stdout.strip())
 
 

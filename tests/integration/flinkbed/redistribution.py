@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import speed
 from integration.flinkbed.distribution import compiled, jars, java_tool
 from orphangc.flink.handles import (
     BytesHandle,
@@ -40,7 +41,6 @@ UNREADABLE = ("1.11.4/unaligned", "1.14.6/changelog")
 """What their own releases alone can read."""
 FULLY_FINISHED = 7
 """Which of the made checkpoints holds an operator that has fully finished."""
-_SECONDS = 300
 
 Answers = dict[str, Any]
 """By parallelism, then by operator: its new subtasks, or why Flink refuses."""
@@ -56,7 +56,7 @@ def assigned(version: str, folders: Iterable[Path]) -> list[Answers]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=_SECONDS,
+        timeout=2 * speed.command(),
     )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -5,10 +5,10 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+import speed
 from integration.flinkbed.distribution import compiled, jars, java_tool
 
 SOURCE = Path(__file__).parent / "java" / "FileReferences.java"
-SECONDS = 120
 
 
 def read_by_flink(version: str, checkpoints: Iterable[Path]) -> dict[Path, set[Path]]:
@@ -16,7 +16,9 @@ def read_by_flink(version: str, checkpoints: Iterable[Path]) -> dict[Path, set[P
     folders = list(checkpoints)
     classpath = os.pathsep.join(map(str, (compiled(version, SOURCE), *jars(version))))
     command = [java_tool("java"), "-Xmx200m", "-cp", classpath, SOURCE.stem, *map(str, folders)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=speed.command(), check=False
+    )
     assert done.returncode == 0, done.stderr
     found: dict[Path, set[Path]] = {folder: set() for folder in folders}
     for line in done.stdout.splitlines():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from leaks import S3_KEYS
 __all__ = ["own_surroundings"]
 
 FIXTURES = ("1.15.4/changelog", "2.3.0/restore-claim")
+IN_A_FOLDER = "odd names in a folder"
+IN_S3 = "odd names in S3"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -50,38 +53,49 @@ def s3_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def all_places(s3_url, tmp_path_factory) -> dict[str, Place]:
-    """Storages by name; those with odd names have tombstones already."""
-    folder = tmp_path_factory.mktemp("places")
-    found = [places.fixture(name, folder / name.replace("/", "-")) for name in FIXTURES]
-    odd = [
-        places.odd_folder(folder / "odd", seed=7),
-        places.odd_bucket(s3_url, S3_KEYS, seed=11),
+def made(s3_url, tmp_path_factory) -> Callable[[str], tuple[Place, Planned]]:
+    """Makes a storage by its name, once, and what the local engine says of it."""
+
+    @cache
+    def make(name: str) -> tuple[Place, Planned]:
+        folder = tmp_path_factory.mktemp("place")
+        place = made_place(name, folder, s3_url)
+        return place, places.plan(run, place, folder / "local", "--engine", "local")
+
+    return make
+
+
+def made_place(name: str, folder: Path, s3_url: str) -> Place:
+    """Return a storage that real Flink left, or one with odd names, which has tombstones."""
+    if name in FIXTURES:
+        return places.fixture(name, folder / "fixture")
+    is_bucket = name == IN_S3
+    place = (
+        places.odd_bucket(s3_url, S3_KEYS, seed=11)
+        if is_bucket
+        else places.odd_folder(folder / "odd", seed=7)
+    )
+    places.plan(run, place, folder / "first")
+    assert run("sweep", folder / "first").code == 0
+    return place
+
+
+@pytest.fixture(
+    params=[
+        IN_A_FOLDER,
+        pytest.param(IN_S3, marks=pytest.mark.ci),
+        *(pytest.param(each, marks=pytest.mark.ci) for each in FIXTURES),
     ]
-    for number, place in enumerate(odd):
-        out = folder / f"first-{number}"
-        places.plan(run, place, out)
-        assert run("sweep", out).code == 0
-    return {place.name: place for place in (*found, *odd)}
-
-
-@pytest.fixture(scope="session")
-def local_plans(all_places, tmp_path_factory) -> dict[str, Planned]:
-    """What the local engine says of each."""
-    folder = tmp_path_factory.mktemp("local")
-    return {
-        name: places.plan(run, place, folder / str(number), "--engine", "local")
-        for number, (name, place) in enumerate(all_places.items())
-    }
-
-
-@pytest.fixture(params=(*FIXTURES, "odd names in a folder", "odd names in S3"))
-def place_and_plan(request, all_places, local_plans) -> tuple[Place, Planned]:
+)
+def place_and_plan(request, made) -> tuple[Place, Planned]:
     """A storage, and what the local engine says of it."""
-    return all_places[request.param], local_plans[request.param]
+    return made(request.param)
 
 
-@pytest.fixture(scope="session", params=modes.MODES)
+@pytest.fixture(
+    scope="session",
+    params=["local", *(pytest.param(each, marks=pytest.mark.ci) for each in modes.ELSEWHERE)],
+)
 def spark_mode(request, s3_url, tmp_path_factory) -> Iterator[modes.Runner]:  # noqa: ARG001 - see below
     """What runs a command with Spark; the storages are there, and S3 is in the environment."""
     folder = tmp_path_factory.mktemp(request.param)

@@ -8,6 +8,7 @@ import pytest
 
 from integration.sparkbed import modes, places
 
+pytestmark = pytest.mark.ci
 ENGINE = ("--engine", "spark")
 
 

@@ -28,6 +28,7 @@ def swept(runner, place: Place, folder: Path, *options: object) -> tuple[Ran, di
     return ran, {row["key"]: (row["action"], row["outcome"], row["error"]) for row in rows}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("spark_mode", ["cluster"], indirect=True)
 def test_executors_delete_what_this_process_deletes(spark_mode, tmp_path):
     """Each looks again before and after every batch, and writes down what it does."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import speed
 from commands.helpers import Ran
 from contracts.servers.processes import free_port, start
 from integration.sparkbed.pythons import (
@@ -19,10 +20,9 @@ from integration.sparkbed.pythons import (
     spark_home,
 )
 
-MODES = ("local", "cluster", "connect")
-"""In this Python; on executors of their own, and through a folder; behind a server."""
+ELSEWHERE = ("cluster", "connect")
+"""Beside ``local``, in this Python: on executors that share a folder, and behind a server."""
 REPOSITORY = Path(__file__).parents[3]
-SUBMIT_SECONDS = 240
 
 Runner = Callable[..., Ran]
 
@@ -106,7 +106,7 @@ def _talking(own: Mapping[str, str]) -> Iterator[Runner]:
         finally:
             asking.close()
             try:
-                child.wait(60)
+                child.wait(speed.command())
             except subprocess.TimeoutExpired:
                 child.kill()
 
@@ -160,7 +160,7 @@ def submit(
         text=True,
         env=own,
         cwd=folder,
-        timeout=SUBMIT_SECONDS,
+        timeout=2 * speed.command(),
         stdin=subprocess.DEVNULL,
     )
     return Ran(done.returncode, done.stdout, done.stderr)
