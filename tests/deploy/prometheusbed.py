@@ -43,7 +43,7 @@ def hurried_rules(jsonnet: Path, file: Path, config: Mapping[str, Any] | None = 
 
 
 class Prometheus:
-    """A server that scrapes and evaluates every second; a context manager.
+    """A server that scrapes and evaluates every second of the reference machine; a context manager.
 
     Attributes:
         url: Of its API.
@@ -74,7 +74,9 @@ class Prometheus:
             }
             for job, targets in jobs.items()
         ]
-        every = {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
+        second = f"{round(speed.scaled(1000))}ms"
+        names = ("scrape_interval", "scrape_timeout", "evaluation_interval")
+        every = dict.fromkeys(names, second)
         content = {"global": every, "rule_files": [str(rules)], "scrape_configs": scrapes}
         config.write_text(yaml.safe_dump(content))
         self._command = [

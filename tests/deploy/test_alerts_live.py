@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import start_http_server
 
+import speed
 from deploy.prometheusbed import Prometheus, hurried_rules
 from deploy.records import ROOT, SICK, a_run
 from integration.flinkbed.waiting import wait_until
@@ -14,7 +15,7 @@ from orphangc.shell.metrics import Metrics
 
 pytestmark = pytest.mark.prometheus
 
-INTERVAL_SECONDS = 10  # a busy machine must not look like a missing run
+INTERVAL_SECONDS = round(speed.scaled(6))  # a busy machine must not look like a missing run
 
 
 @pytest.fixture

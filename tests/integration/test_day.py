@@ -40,10 +40,10 @@ pytestmark = [
 
 __all__ = ["jsonnet", "prometheus", "radosgw_url"]
 
-EVERY = "10s"
+EVERY = f"{round(speed.scaled(10))}s"
 # what would take hours takes seconds; a run without need of it takes three to six of them here
 HURRY = {
-    "slackSeconds": 40,
+    "slackSeconds": round(speed.scaled(40)),
     "registryAgeSeconds": 25,
     "firstSeenWindow": "10m",
     "firstSeenStep": "1s",

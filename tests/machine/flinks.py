@@ -257,8 +257,9 @@ class Job:
         lost = sorted(root.files & self.flinks.cloud.collected.keys())
         if lost:
             raise LossError(f"checkpoint {root.folder} completes, and {lost} was deleted")
-        paths = [f"{self.spelled}{file}" for file in sorted(root.files)]
-        self.flinks.cloud.put(root.key, metadata(number, paths))
+        shared = [f"{self.spelled}{file}" for file in sorted(root.files - {one.private})]
+        private = [f"{self.spelled}{one.private}"]
+        self.flinks.cloud.put(root.key, metadata(number, shared, private=private))
         self.flinks.roots[root.folder] = root
         self.flinks.completed += 1
         self._retain(root)
