@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 from pathlib import Path
@@ -44,7 +45,21 @@ def late(column: str) -> bytes:
     return sink.getvalue()
 
 
+def odd_integers() -> bytes:
+    """Return outcomes whose schema says that an integer has no width that Arrow knows."""
+    table = pa.table([pa.array([1])], pa.schema([pa.field("size", pa.int64())]))
+    sink = io.BytesIO()
+    pq.write_table(table, sink)
+    schema = base64.b64encode(table.schema.serialize().to_pybytes())
+    data = sink.getvalue()
+    assert schema in data
+    odd = base64.b64decode(schema).replace(b"\x40\x00\x00\x00", b"\x3c\x00\x00\x00", 1)
+    return data.replace(schema, base64.b64encode(odd))
+
+
 FOUND = {
+    "a journal that a crash has torn": ("journal", b' null, "version_id": "v1"}'),
+    "outcomes with integers of an odd width": ("outcome rows", odd_integers()),
     "a tombstone laid after the last day of Python": ("forged tombstones", late("since")),
     "a tombstone of an object stored after it": ("forged tombstones", late("modified_at")),
     "a time without a zone in a record": ("record", record(last_success_at={"plan": "2026-01-01"})),

@@ -124,5 +124,5 @@ def outcome_rows(folder: Path) -> Iterator[pa.RecordBatch]:
                 for batch in file.iter_batches():
                     batch.validate(full=True)  # a damaged text may be no UTF-8
                     yield check_times(batch)
-        except (OSError, ValueError) as err:
+        except (OSError, ValueError, pa.ArrowException) as err:
             raise SettingsError(f"{path} cannot be read: {err}") from err

@@ -6,7 +6,6 @@ without its ``-done`` file was under way when its run died: what it names may be
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +14,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
-from pyarrow import json as pa_json
 
 from orphangc.core.model import Outcome
 from orphangc.runs.state import RootState
@@ -32,7 +30,7 @@ MARKER_SCHEMA = pa.schema(
 
 _DONE = "-done"
 _TOLD = ("key", "outcome", "error", "version_id")
-_TOLD_SCHEMA = pa.schema([pa.field(name, pa.string()) for name in _TOLD])
+_TORN = (ValueError, TypeError, RecursionError)
 _NEEDS_NO_ESCAPE = r"^[ !#-\[\]-~]*$"
 _READERS = 16
 
@@ -73,20 +71,42 @@ def markers_of(state: RootState, run_id: str) -> Iterator[pa.RecordBatch]:
             for data in pool.map(lambda name: state.read_lines(run_id, name), some):
                 try:
                     yield from _markers(data)
-                except pa.ArrowInvalid as err:  # torn by the crash: those markers are not known
+                except (
+                    ValueError,
+                    RecursionError,
+                ) as err:  # torn by the crash: those markers are not known
                     log.warning("journal.torn", run_id=run_id, reason=str(err))
 
 
 def _markers(data: bytes) -> Iterator[pa.RecordBatch]:
-    if not data:
-        return
-    options = pa_json.ParseOptions(explicit_schema=_TOLD_SCHEMA, unexpected_field_behavior="ignore")
-    table = pa_json.read_json(io.BytesIO(data), parse_options=options)
-    is_known = pc.and_(pc.is_valid(table["key"]), pc.is_valid(table["version_id"]))
-    is_made = pc.and_(pc.equal(table["outcome"], Outcome.DONE), is_known)
-    made = table.filter(is_made).select(MARKER_SCHEMA.names).cast(MARKER_SCHEMA)
-    made.validate(full=True)  # the parser takes what is no UTF-8, and keys are texts
-    yield from made.to_batches()
+    """Yield the delete markers of one part.
+
+    Python's parser reads it: a part that a crash has torn ends the process in Arrow's.
+
+    Raises:
+        ValueError: A line is not as it was written.
+        TypeError: The same.
+
+    """
+    lines = (_told(line) for line in data.decode().split("\n") if line)
+    made = [
+        {"key": line["key"], "version_id": line["version_id"]}
+        for line in lines
+        if line["outcome"] == Outcome.DONE and None not in (line["key"], line["version_id"])
+    ]
+    if made:
+        yield pa.RecordBatch.from_pylist(made, schema=MARKER_SCHEMA)
+
+
+def _told(line: str) -> dict[str, str | None]:
+    """Return the texts of one line."""
+    content = json.loads(line)
+    if not isinstance(content, dict):
+        raise TypeError("a line is no object")
+    told = {name: content.get(name) for name in _TOLD}
+    if any(not isinstance(each, str | None) for each in told.values()):
+        raise TypeError("a line has what is no text")
+    return told
 
 
 def json_lines(rows: pa.RecordBatch) -> bytes:
