@@ -12,9 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from fuzz import own_files
+from fuzz.answers import check_page
 from fuzz.own_files import AT, IDENTITY, LISTING, RECORDS, SOME
 from orphangc.core.tombstones import TOMBSTONE_SCHEMA
 from orphangc.ports import OUTCOME_SCHEMA
+from unit.adapters.test_s3_pages import PAGES
 
 AT_TYPE = TOMBSTONE_SCHEMA.field("since").type
 
@@ -96,3 +98,10 @@ def test_each_is_what_it_says() -> None:
     """Nothing was left as it was because a text to be replaced is not there."""
     assert IDENTITY.root.encode() in LISTING
     assert {data for _, data in FOUND.values()}.isdisjoint({*RECORDS, LISTING})
+
+
+def test_a_key_in_an_instruction_is_no_object(tmp_path: Path) -> None:
+    """It was the check that was wrong: of a page, and so of the first objects in it."""
+    page = PAGES["aws"].replace(b"<?xml ", b"<?yml <Contents><Key>cp/x</Key></Contents>", 1)
+    assert page != PAGES["aws"]
+    check_page(page, tmp_path)

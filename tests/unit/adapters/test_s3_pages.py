@@ -274,12 +274,3 @@ def test_a_thousand_objects_of_two_forms_keep_their_order():
     page = read_page(body, "cp/")
     assert page.objects["key"].to_pylist() == keys
     assert agree(page, parsed(body))
-
-
-@pytest.mark.parametrize("hidden", ["<?yml {}?>", "<!-- {} -->"])
-def test_a_page_that_hides_a_key_is_refused(hidden: str) -> None:
-    """A parser leaves out comments and instructions, and a key in one may be a ``_metadata``."""
-    body = whole(hidden.format("<Contents><Key>cp/x</Key></Contents>") + rows(AWS, KEYS), head=LAST)
-    assert read_page(body, "cp/") is None
-    with pytest.raises(UnreadablePageError, match="hides keys"):
-        parse_page(body, "cp/", SHAPE)
