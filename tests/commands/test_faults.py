@@ -18,6 +18,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+import speed
 from bench.synth.running import Synth, synth_server
 from commands.helpers import AT_ONCE, ENDED, Planned, Ran, run
 
@@ -175,13 +176,13 @@ def test_a_sweep_that_is_killed_is_finished_by_the_next(bucket, deleted) -> None
         stderr=subprocess.DEVNULL,
         env=environment,
     )
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + speed.patience()
     while time.monotonic() < deadline and process.poll() is None:
         if int(bucket.synth.stats().get("keys_gone", 0)) >= deleted:
             break
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
-    assert process.wait(30) == -signal.SIGKILL
+    assert process.wait(speed.command()) == -signal.SIGKILL
     time.sleep(0.3)
     before = int(bucket.synth.stats()["keys_gone"])
     swept = run("sweep", plan.path, "--delete")

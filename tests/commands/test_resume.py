@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+import speed
 from bench.synth.running import Synth, synth_server
 from commands.helpers import Ran, run_process
 
@@ -49,14 +50,14 @@ def interrupted(s3: Synth, arguments: tuple[object, ...], out: Path, number: int
     command = [sys.executable, "-m", "orphangc", *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     manifest = out / ".listing" / "parts.jsonl"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + speed.patience()
     while time.monotonic() < deadline and process.poll() is None:
         if manifest.exists() and manifest.read_bytes().count(b"\n") > 20:
             break
         time.sleep(0.01)
     process.send_signal(number)
     s3.control(latency_ms=0)
-    return process.wait(30)
+    return process.wait(speed.command())
 
 
 def events(ran: Ran) -> dict[str, dict]:

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import speed
 from commands.helpers import contents, outcomes, run
 from commands.stories import bed, story
 from commands.stories_on_s3 import S3Story, on_s3, s3_server
@@ -75,7 +76,12 @@ def test_what_a_run_deleted_before_it_died_is_gone_and_comes_back_too(on_s3: S3S
     on_s3.sweep(on_s3.plan(), "--delete")
     plan = on_s3.plan()
     command = [sys.executable, "-c", CRASH, "sweep", str(plan.path), "--delete"]
-    assert subprocess.run(command, capture_output=True, timeout=120, check=False).returncode == 9
+    assert (
+        subprocess.run(
+            command, capture_output=True, timeout=speed.command(), check=False
+        ).returncode
+        == 9
+    )
     assert set(before) - set(on_s3.contents()) == on_s3.orphans
     swept = on_s3.sweep(plan, "--delete")
     assert (swept.code, outcomes(plan)) == (0, dict.fromkeys(on_s3.orphans, "gone"))
