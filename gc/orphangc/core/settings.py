@@ -349,9 +349,8 @@ class StorageRootSettings(BaseModel):
 
     @model_validator(mode="after")
     def _check_empty_roots(self) -> StorageRootSettings:
-        root = canonical(self.root)
         for uri in self.empty_roots:
-            if canonical(uri).contains(root):
+            if canonical(uri).contains(canonical(self.root)):
                 raise ValueError(f"empty_roots: {uri} holds the storage root, so it is not empty")
         return self
 

@@ -622,3 +622,26 @@ def test_a_place_may_name_a_user() -> None:
 def test_a_refusal_says_what_would_be_right(options: dict, problem: str) -> None:
     """It is all that an operator sees of a mistyped option."""
     assert problem_of(**options) == f"Value error, {problem}"
+
+
+def test_a_place_that_holds_the_storage_root_is_never_stated_empty() -> None:
+    """Not even as a part of a larger one; a neighbour and a place below may be."""
+    for uri in (ROOT, canonical(ROOT).parent, canonical(ROOT).top):
+        with pytest.raises(ValidationError, match="holds the storage root"):
+            said(empty_roots=(str(uri),))
+    below = said(empty_roots=(f"{ROOT}/savepoints", f"{ROOT}2"))
+    assert below.is_empty(canonical(f"{ROOT}2"))
+    assert not below.is_empty(canonical(f"{ROOT}2/deeper"))
+    assert below.is_empty_around(canonical(f"{ROOT}2/deeper"))
+    assert not below.is_empty_around(canonical(f"{ROOT}3"))
+
+
+def test_the_other_roots_of_a_job_directory_are_those_around_it_too() -> None:
+    """Each once."""
+    job = f"{ROOT}/{'a' * 32}"
+    assert said().other_roots == ()
+    assert said(root=job).other_roots == (canonical(ROOT),)
+    assert said(root=job, siblings=("s3://x/y", ROOT)).other_roots == (
+        canonical("s3://x/y"),
+        canonical(ROOT),
+    )

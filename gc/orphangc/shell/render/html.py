@@ -18,6 +18,7 @@ from orphangc.shell.render.extras import EXTRAS_ADVICE, extra_rows, inventory_se
 from orphangc.shell.render.kinds import BOUND_WORDS, KINDS, kind_order
 from orphangc.shell.render.summary import Fate, headline, stops, summarise
 from orphangc.shell.render.views import Row, job_views, rows_by_age, rows_by_job, settings_rows
+from orphangc.shell.world.world_tables import statement
 
 __all__ = ["JOBS_IN_PICTURE", "render_html"]
 
@@ -82,6 +83,7 @@ def _context(plan: Plan, breakdown: Breakdown) -> dict[str, Any]:
         "extras": () if plan.extras is None else extra_rows(plan.extras),
         "extras_advice": EXTRAS_ADVICE,
         "source": inventory_sentence(plan),
+        "statement": None if plan.world is None else statement(plan.world),
         "settings": settings_rows(plan.settings),
         "sections": _sections(plan, has_stops=bool(stopped)),
         **_pictures(cells),

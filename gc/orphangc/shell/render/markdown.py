@@ -12,6 +12,7 @@ from orphangc.shell.render.kinds import KINDS
 from orphangc.shell.render.summary import Stop, headline, stops, summarise
 from orphangc.shell.render.views import JobView, job_views
 from orphangc.shell.render.words import human_bytes, instant, share, visible
+from orphangc.shell.world.world_tables import statement
 
 __all__ = ["code", "render_markdown"]
 
@@ -35,6 +36,7 @@ def render_markdown(plan: Plan, breakdown: Breakdown) -> str:
     parts = [
         [f"### orphangc plan of {instant(plan.created_at)}"],
         [f"{code(plan.root)}: {_sentence(headline(plan, summary))}"],
+        *([[code(statement(plan.world))]] if plan.world is not None else []),
         *([[source]] if (source := inventory_sentence(plan)) is not None else []),
         _table(
             ("What", "Objects", "Bytes", "Exactly", "Share"),

@@ -38,6 +38,7 @@ from orphangc.shell.render.words import (
     share,
     visible,
 )
+from orphangc.shell.world.world_tables import statement
 
 __all__ = ["outcome_tables", "plan_tables"]
 
@@ -68,6 +69,8 @@ def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[Renderab
         parts.append(_jobs_table(plan.jobs))
     if len(plan.jobs) > _JOBS:
         parts.append(Text(f"{len(plan.jobs) - _JOBS:,} more jobs stand in plan.json."))
+    if plan.world is not None:
+        parts.append(_text(statement(plan.world)))
     parts += [_stop_block(stop) for stop in stops(plan.jobs)]
     if plan.extras is not None and is_worth_a_look(plan.extras):
         parts.append(_extras_table(plan.extras))
