@@ -21,6 +21,7 @@ from orphangc.core.times.instants import shifted
 from orphangc.core.tombstones import Tombstones
 from orphangc.core.uris import Location
 from orphangc.core.world import World
+from orphangc.core.world.flink_traces import with_remembered_traces
 from orphangc.core.world.outside_naming import Naming
 from orphangc.core.world.remembered import WorldMemory
 from orphangc.core.world.remembering import Comparison, compared
@@ -231,7 +232,7 @@ def judged_cycle(
     )
     held, surveys = ({}, {}) if surveyed is None else (surveyed.held, surveyed.jobs)
     jobs = with_surveys(with_feeds(marked, settings, held), surveys)
-    jobs = with_outside_paths(jobs, paths)
+    jobs = with_remembered_traces(with_outside_paths(jobs, paths), before.memory)
     sighting = sighting_of(seen, marked, settings, jobs=jobs, outside=outside, before=before.memory)
     comparison = compared(before.memory, sighting, before.given)
     evidence = replace(

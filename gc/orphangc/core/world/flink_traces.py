@@ -7,9 +7,12 @@ files leaves no trace, and needs its own id in ``--ended-job``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sized
+from collections.abc import Collection, Mapping, Sized
+from dataclasses import replace
 
+from orphangc.core.evidence import JobEvidence
 from orphangc.core.model import Scope
+from orphangc.core.world.remembered import WorldMemory
 
 _AREAS_OF_FLINK = frozenset({Scope.TASKOWNED, Scope.EXCLUSIVE})
 """``taskowned/`` and ``chk-<n>/``: no other product gives these names to directories.
@@ -30,3 +33,21 @@ def has_trace_of_flink(areas: Collection[Scope], *known: Sized) -> bool:
 
     """
     return not _AREAS_OF_FLINK.isdisjoint(areas) or any(len(each) > 0 for each in known)
+
+
+def with_remembered_traces(
+    jobs: Mapping[str, JobEvidence], memory: WorldMemory
+) -> dict[str, JobEvidence]:
+    """Return the evidence, ``--ended-job all`` covering directories that held checkpoints before.
+
+    A job whose checkpoints Flink deleted at its end leaves no other trace in an object store.
+    """
+    held = {each.uri for each in memory.directories if each.checkpoints}
+    return {
+        key: replace(job, is_declared_ended=True, is_not_in_all=False)
+        if job.is_not_in_all
+        and job.is_collected
+        and any(str(directory) in held for directory in job.directories)
+        else job
+        for key, job in jobs.items()
+    }

@@ -2,8 +2,14 @@
 
 import pytest
 
+from builders import JOB, OTHER_JOB, T0, a_job, job_directory
 from orphangc.core.model import Scope
-from orphangc.core.world.flink_traces import has_trace_of_flink
+from orphangc.core.world.flink_traces import has_trace_of_flink, with_remembered_traces
+from orphangc.core.world.remembered import (
+    RememberedCheckpoint,
+    RememberedDirectory,
+    WorldMemory,
+)
 
 
 @pytest.mark.parametrize("area", Scope)
@@ -19,3 +25,32 @@ def test_anything_that_knows_the_job_is_a_trace(place) -> None:
     assert not has_trace_of_flink({Scope.SHARED}, *known)
     known[place] = ["something"]
     assert has_trace_of_flink({Scope.SHARED}, *known)
+
+
+def memory_of(job: str, *, checkpoints: int = 1) -> WorldMemory:
+    """Return what is left of a cycle that found checkpoints in a job's directory."""
+    place = job_directory(job)
+    found = RememberedCheckpoint(uri=str(place.child("chk-7")), checkpoint_id=7, seen_at=T0)
+    directory = RememberedDirectory(
+        uri=str(place), place=str(place.parent), checkpoints=(found,) * checkpoints
+    )
+    return WorldMemory(directories=(directory,))
+
+
+@pytest.mark.parametrize(
+    ("memory", "changes", "is_covered"),
+    [
+        (memory_of(JOB), {}, True),
+        (memory_of(JOB, checkpoints=0), {}, False),
+        (memory_of(OTHER_JOB), {}, False),
+        (WorldMemory(), {}, False),
+        (memory_of(JOB), {"is_not_in_all": False}, False),
+        (memory_of(JOB), {"is_collected": False}, False),
+    ],
+)
+def test_a_checkpoint_that_an_earlier_cycle_saw_is_a_trace(memory, changes, is_covered) -> None:
+    """Of the directory that it lay in, and only where all jobs were stated to be over."""
+    job = a_job(**{"before": (), "after": (), "own_roots": (), "is_not_in_all": True, **changes})
+    after = with_remembered_traces({JOB: job}, memory)[JOB]
+    assert after.is_declared_ended is is_covered
+    assert (after != job) is is_covered
