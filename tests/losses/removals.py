@@ -22,6 +22,7 @@ from orphangc.adapters import local_storage
 from orphangc.adapters.files import mount_clock
 from orphangc.adapters.local_storage import LocalStorage
 from orphangc.core import bounds, columns, judge, kernel, settings, uris
+from orphangc.core.cluster.placement import Home
 from orphangc.core.conditions import CONDITIONS, Condition
 from orphangc.core.guards import GUARDS, Guard
 from orphangc.core.model import Layout
@@ -30,6 +31,7 @@ from orphangc.core.uuid_set import UuidSet
 from orphangc.flink.references import read_references
 from orphangc.ports import DeletionStatus, StoreTime
 from orphangc.runs import cycle, lock, mark, observe, permission, recheck, roots, sweep
+from orphangc.runs.identity import job_reports
 from orphangc.runs.state import RootState
 from orphangc.runs.world.recalling import NOTHING_RECALLED
 from orphangc.shell import compose, planning, sweeping
@@ -207,6 +209,15 @@ def _dependents(patch: _Patch) -> None:
     patch.setattr(judge, "_pass_on", lambda *_, **__: None)
 
 
+def _placement(patch: _Patch) -> None:
+    """Believe an answer for whatever directory bears the job id that it is about (R3)."""
+    patch.setattr(
+        job_reports,
+        "home_of",
+        lambda _, directories, *__: Home(keys=frozenset(directories), is_proven=True),
+    )
+
+
 def _lock(patch: _Patch) -> None:
     """Take any lock over (R21)."""
     patch.setattr(lock, "_check_is_free", lambda *_, **__: None)
@@ -325,6 +336,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _traces_of_flink,
         _share_of_artifacts,
         _dependents,
+        _placement,
         _lock,
         _lock_check,
         _halt_of_a_sweep,

@@ -2,12 +2,58 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
-from commands.helpers import DAY
-from commands.stories import bed, story
+from commands.helpers import DAY, flink, now
+from commands.stories import bed, story, undeclared
+from rest_server import RestServer
 
-__all__ = ["bed", "story"]
+__all__ = ["bed", "story", "undeclared"]
+
+HOUR = timedelta(hours=1)
+
+
+# --------------------------------------------------------------------------- one id, two clusters
+
+
+@pytest.mark.parametrize("status", ["CANCELED", "RUNNING"])
+@pytest.mark.answered_by("placement")
+def test_l6_prod_is_not_judged_by_what_staging_says_of_the_same_job_id(undeclared, status) -> None:
+    """Two application clusters with one fixed id: staging is over, or runs by other settings."""
+    prod = undeclared.job
+    staging = undeclared.bed.job(below=undeclared.bed.folder / "staging")
+    staging.checkpoint(8)
+    asked = ("--closed-world", "--flink-rest")
+    with RestServer(flink(staging, completed=8, status=status)) as server:
+        undeclared.bed.cycle(*asked, server.url)
+        plan, _ = undeclared.bed.cycle(*asked, server.url)
+    assert "job_state_unknown" in plan.blocks(prod)
+    assert all(path.exists() for path in undeclared.orphans)
+
+
+@pytest.mark.answered_by("placement")
+def test_l6_a_declared_end_is_none_while_a_cluster_runs_the_id_elsewhere(story) -> None:
+    """The id alone does not tell which of them has ended; the directory may be its former one."""
+    moved = story.bed.job(below=story.bed.folder / "elsewhere")
+    with RestServer(flink(moved, completed=9)) as server:
+        plan = story.bed.plan("--flink-rest", server.url)
+    assert "job_state_unknown" in plan.blocks(story.job)
+    assert plan.refusal(story.job) is None
+
+
+@pytest.mark.answered_by("guard:two_owners")
+def test_l6_a_checkpoint_that_the_answering_jobmanager_does_not_know_refuses(undeclared) -> None:
+    """A split brain: the other JobManager completes checkpoints, and has some pending."""
+    job = undeclared.job
+    started_ms = round((now() - 2 * HOUR).timestamp() * 1000)
+    asked = ("--closed-world", "--flink-rest")
+    with RestServer(flink(job, completed=8, started_ms=started_ms)) as server:
+        assert undeclared.bed.plan(*asked, server.url).refusal(job) is None
+        job.checkpoint(9, *undeclared.live, age=HOUR)
+        plan = undeclared.bed.plan(*asked, server.url)
+    assert plan.refusal(job) == "two_owners"
 
 
 # --------------------------------------------------------------------------- declared, and writing

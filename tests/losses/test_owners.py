@@ -72,14 +72,18 @@ def test_pinot_16107_a_job_that_two_clusters_run_is_refused(undeclared) -> None:
     assert not plan.removals()
 
 
-@pytest.mark.answered_by("guard:two_owners")
-def test_nessie_12765_a_job_whose_roots_lie_in_two_places_is_refused(story) -> None:
-    """A shared write path: nobody knows which of the two the job owns (also #10817)."""
-    elsewhere = story.bed.folder / "elsewhere"
-    story.bed.job(below=elsewhere).checkpoint(9, *story.live)
-    assert story.bed.plan().refusal(story.job) is None
-    plan = story.bed.plan("--extra-roots", elsewhere)
-    assert plan.refusal(story.job) == "two_owners"
+@pytest.mark.answered_by("dependents")
+def test_nessie_12765_a_job_of_the_same_id_elsewhere_that_names_files_here_stops_it(
+    undeclared,
+) -> None:
+    """A shared write path (also #10817): the other directory's job may be alive, unseen."""
+    elsewhere = undeclared.bed.folder / "elsewhere"
+    undeclared.bed.job(below=elsewhere).checkpoint(9, *undeclared.live)
+    with RestServer(flink(undeclared.job, completed=8)) as server:
+        asked = ("--closed-world", "--flink-rest", server.url)
+        assert undeclared.bed.plan(*asked).blocks(undeclared.job) == []
+        plan = undeclared.bed.plan(*asked, "--extra-roots", elsewhere)
+    assert plan.blocks(undeclared.job) == ["dependent_job"]
 
 
 @pytest.mark.answered_by("other_jobs_roots")

@@ -161,7 +161,9 @@ def _why_stopped(world: World, index: int, conduct: Conduct) -> str | None:
 def _watched(number: int, before: Rest | None, conduct: Conduct) -> Watched:
     facts = () if before is None else (real_facts(number, before, conduct.rules.concurrent),)
     epoch = "epoch" if number in conduct.exporting else None
-    return Watched(job_id=job_id(number), key=job_id(number), after=facts, stable=None, epoch=epoch)
+    clusters = ("http://flink:8081",) * len(facts)
+    own = job_id(number)
+    return Watched(job_id=own, key=own, after=facts, clusters=clusters, stable=None, epoch=epoch)
 
 
 def _clusters(number: int, rest: Rest | None, conduct: Conduct) -> list[ClusterFacts]:

@@ -120,6 +120,8 @@ class FlinkRest:
             jobs=jobs,
             cache_seconds=settings.cache_seconds,
             taken_at=taken_at,
+            cluster_ids=settings.cluster_ids,
+            checkpoint_directories=settings.checkpoint_directories,
         )
 
     def _job(self, client: httpx.Client, job_id: JobId, status: str, version: str) -> JobFacts:

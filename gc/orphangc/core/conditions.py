@@ -101,6 +101,12 @@ def _job_state_unknown(job: JobEvidence, _: CycleEvidence) -> str | None:
     """R13: a job that nobody has seen may be suspended, and alive."""
     if job.state is not JobState.UNKNOWN or mode_of(job) is Mode.REGISTRY:
         return None
+    if job.unplaced:
+        return (
+            f"{some(job.unplaced)} runs a job of this id, and reports no checkpoint in this"
+            " directory: name the directory that it writes into with --extra-roots, or say with"
+            " --alias what its paths mean"
+        )
     return "the job is neither seen running (--flink-rest) nor declared ended (--ended-job)"
 
 

@@ -133,10 +133,10 @@ class Survey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEvidence:
-    """Everything known of one job: all directories named by its id.
+    """Everything known of one job: a directory and a job id (decision 20).
 
     Attributes:
-        key: The job id, or the place of a directory whose owner is unknown.
+        key: The job id where one job bears it, else the directory, or the cluster that shows it.
         job_id: "" if unknown.
         directories: Where its files lie; several with entropy injection or a changelog.
         is_collected: One of them lies below the storage root that is being collected.
@@ -158,6 +158,12 @@ class JobEvidence:
         is_origin_unread: Flink says that it was restored from a checkpoint that nobody could read,
             so ``feeds`` may lack some.
         strangers: Ids of living jobs that report checkpoints of theirs in its directories.
+        clusters: Who gave the answers in ``after``, in their order.
+        unplaced: Clusters that run a job of this id, and whose answers fit no directory.
+        holders: Clusters that may write into its directories by their HA metadata; ``None``: all
+            that hold it.
+        clusters_of_id: Clusters that run any job of its id.
+        holds_of_id: What holds any job of its id.
         survey: What the listing shows; empty for a job that is not collected.
         outside_paths: Paths outside every searched place that concern the job.
 
@@ -183,6 +189,11 @@ class JobEvidence:
     feeds: frozenset[str] = frozenset()
     is_origin_unread: bool = False
     strangers: frozenset[str] = frozenset()
+    clusters: tuple[str, ...] = ()
+    unplaced: tuple[str, ...] = ()
+    holders: frozenset[str] | None = None
+    clusters_of_id: frozenset[str] = frozenset()
+    holds_of_id: frozenset[str] = frozenset()
     survey: Survey = field(default_factory=Survey)
     outside_paths: tuple[OutsidePath, ...] = ()
 
@@ -204,6 +215,7 @@ class JobEvidence:
             after=self.after,
             is_held=bool(self.holds),
             is_declared_ended=self.is_declared_ended,
+            may_be_running=bool(self.unplaced),
         )
 
     @property

@@ -185,6 +185,9 @@ class ClusterFacts:
             alive: suspended, or on another cluster.
         cache_seconds: Answers may be this old; a second look must come later than that.
         taken_at: Before the first request, by the caller's clock.
+        cluster_ids: Names under which its configuration keeps HA metadata.
+        checkpoint_directories: Where its configuration puts checkpoints; a job's code may say
+            otherwise.
 
     """
 
@@ -193,6 +196,8 @@ class ClusterFacts:
     jobs: Mapping[JobId, JobFacts]
     cache_seconds: float
     taken_at: datetime
+    cluster_ids: frozenset[str] = frozenset()
+    checkpoint_directories: frozenset[str] = frozenset()
 
 
 def is_tested_version(version: str) -> bool:

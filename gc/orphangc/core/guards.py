@@ -131,7 +131,7 @@ def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     running = [facts for facts in job.after if not facts.is_globally_terminal]
     if len(running) > 1:
         return f"{len(running)} clusters say that they run the job"
-    holders = holders_of(job.holds)
+    holders = holders_of(job.holds) if job.holders is None else job.holders
     if len(holders) > 1:
         return f"HA metadata of {some(sorted(holders))} holds the job: two clusters may run it"
     if job.strangers:

@@ -16,6 +16,7 @@ from orphangc.core.looks import LookPart
 from orphangc.core.model import Action, EvidenceSource, JobState, Mode, Reason, Scope
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.times.instants import Instant
+from orphangc.core.uris import Location
 from orphangc.core.world import World
 
 __all__ = [
@@ -272,6 +273,14 @@ class Plan(FrozenPart):
     def bytes_with(self, *reasons: Reason) -> int:
         """Return how many bytes have one of the reasons."""
         return sum(tally.bytes for tally in self.tallies if tally.reason in reasons)
+
+    def job_of(self, job_id: str, folder: Location) -> JobPart | None:
+        """Return the job that a folder lies in; several may bear one id (decision 20)."""
+        jobs = [job for job in self.jobs if job.job_id == job_id]
+        above = {str(place) for place in folder.upwards()}
+        return next((job for job in jobs if above.intersection(job.directories)), None) or (
+            jobs[0] if len(jobs) == 1 else None
+        )
 
     @property
     def are_all_refused(self) -> bool:

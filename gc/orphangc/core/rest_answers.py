@@ -45,6 +45,8 @@ JOBS_PATH = "/jobs"
 
 _STATISTICS_CACHE = "rest.cache.checkpoint-statistics.timeout"
 _LONGEST_CACHE_SECONDS = 86_400.0
+_CLUSTER_IDS = frozenset({"kubernetes.cluster-id", "high-availability.cluster-id"})
+_CHECKPOINT_DIRECTORIES = frozenset({"execution.checkpointing.dir", "state.checkpoints.dir"})
 _NO_CHECKPOINTING = re.compile(rb"Checkpointing (?:is not|has not been) enabled")
 _DURATION = re.compile(r"(\d{1,15}) *([a-zµ]*)")
 _SECONDS = {
@@ -148,10 +150,20 @@ _OPTIONS = TypeAdapter(list[_Option])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
-    """What a cluster says of itself: its version, and how old its answers may be."""
+    """What a cluster says of itself: its version, and how old its answers may be.
+
+    Attributes:
+        flink_version: As it calls itself.
+        cache_seconds: How old its answers may be.
+        cluster_ids: Names under which it keeps HA metadata.
+        checkpoint_directories: Where it puts checkpoints, unless a job's code says otherwise.
+
+    """
 
     flink_version: str
     cache_seconds: float
+    cluster_ids: frozenset[str] = frozenset()
+    checkpoint_directories: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

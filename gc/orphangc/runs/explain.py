@@ -60,7 +60,7 @@ def explain(
     folder, _, name = key.rpartition("/")
     place = place_of_folder(folder, base.name)
     artifact = recognise(name, place)
-    job = next((each for each in plan.jobs if each.job_id == row["job_id"]), None)
+    job = plan.job_of(row["job_id"], base.child(folder))
     return {
         "key": key,
         "uri": str(base.child(key)),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from orphangc.core.cluster.placement import configured_directories, job_answers
 from orphangc.core.evidence import CycleEvidence, JobEvidence, Root, Survey
 from orphangc.core.exported import Exported
 from orphangc.core.exporter.contradictions import contradiction
-from orphangc.core.gate import ClusterFacts, JobFacts
 from orphangc.core.live import LiveSet
 from orphangc.core.model import JobId, Mode, Scope
 from orphangc.core.names import place_of_folder, uuid_of
@@ -19,7 +19,9 @@ from orphangc.core.snapshot import EntryKind, RegistrySnapshot, resolve
 from orphangc.core.uris import Location, canonical, place_of
 from orphangc.core.world.flink_traces import has_trace_of_flink
 from orphangc.errors import RefusedError
-from orphangc.runs.holding import holds_by_job, reported_ids
+from orphangc.runs.holding import reported_ids
+from orphangc.runs.identity.job_directories import JobDirectories, job_directories
+from orphangc.runs.identity.job_reports import JobReport, job_reports
 from orphangc.runs.observe import Observation
 from orphangc.runs.roots import RootScan
 
@@ -64,13 +66,13 @@ def mark(
     """
     pins = [canonical(pin, settings.aliases) for pin in settings.pin]
     entries = [entry for each in observation.snapshots for entry in _entry_places(each, settings)]
-    owners = _owners(observation, settings, bases)
+    known = _directories(observation, settings, bases)
     return Mark(
         live=_live_set(observation, [*pins, *(place for _, place in entries)]),
         pinned=(*pins, *(place for kind, place in entries if kind is EntryKind.DIRECTORY)),
         roots=observation.roots,
-        jobs=_jobs(observation, settings, bases, owners, siblings=siblings),
-        owners=Owners(bases[0], owners),
+        jobs=_jobs(observation, settings, bases, known, siblings=siblings),
+        owners=Owners(bases[0], known.keys),
     )
 
 
@@ -117,23 +119,36 @@ def _scans(observation: Observation) -> list[tuple[RootScan, RootScan, RootScan]
     ]
 
 
-def _owners(
+def _directories(
     observation: Observation, settings: StorageRootSettings, bases: Sequence[Location]
-) -> dict[Location, str]:
-    """Return the job key of each job directory; a directory seen from two bases counts once.
+) -> JobDirectories:
+    """Return the job of each job directory; a directory seen from two bases counts once.
 
     ``owner`` names the one job of the one directory whose name is no job id (R3).
     """
     owners: dict[Location, str] = {}
+    holding = {each.directory for each in observation.roots}
+    holding |= {each.directory for each in observation.unreadable}
     for base, scans in zip(bases, _scans(observation), strict=True):
         for directory in sorted({each for scan in scans for each in scan.directories}):
-            place = base.child(directory)
             job_id = place_of_folder(f"{directory}/shared".lstrip("/"), base.name).job_id
-            owners.setdefault(place, job_id or str(place))
-    unknown = [place for place, key in owners.items() if key == str(place)]
+            owners.setdefault(base.child(directory), job_id)
+        holding |= {base.child(each) for scan in scans for each in scan.ids}
+    unknown = [place for place, job_id in owners.items() if not job_id]
     if settings.owner is not None and len(unknown) == 1:
         owners[unknown[0]] = settings.owner
-    return owners
+    answers = job_answers(observation.before, observation.after)
+    return job_directories(
+        owners,
+        holding={place for place in holding if place is not None},
+        configured={
+            place
+            for some in answers.values()
+            for answer in some
+            for place in configured_directories(answer, settings.aliases)
+        },
+        roots=observation.roots,
+    )
 
 
 def _ids(
@@ -169,36 +184,36 @@ def _jobs(
     observation: Observation,
     settings: StorageRootSettings,
     bases: Sequence[Location],
-    owners: Mapping[Location, str],
+    known: JobDirectories,
     *,
     siblings: Sequence[Location],
 ) -> dict[str, JobEvidence]:
-    """Return the evidence of every job that has a directory, or that somebody says is alive."""
-    before, after = _facts_by_job(observation.before), _facts_by_job(observation.after)
-    held_before, held_after = (
-        holds_by_job(observation.ha_before),
-        holds_by_job(observation.ha_after),
-    )
+    """Return the evidence of every job that has a directory, or that may be alive."""
     by_folder = {root.folder: root for root in observation.roots}
-    alive = {
-        job_id
-        for facts in (before, after)
-        for job_id, each in facts.items()
-        if any(not one.is_globally_terminal for one in each)
-    }
+    reports = job_reports(observation, settings, known)
     jobs: dict[str, JobEvidence] = {}
-    exported = observation.exported
-    needed = {owner_of(folder, owners) for root in observation.roots for folder in root.files}
-    for key in sorted({*owners.values(), *alive, *held_before, *held_after, *exported}):
-        directories = tuple(sorted((d for d, owner in owners.items() if owner == key), key=str))
-        job_id = JobId("" if key in {str(directory) for directory in directories} else key)
-        start, first, second = _ids(observation, bases, directories)
-        own_roots = _own_roots(observation.roots, directories, job_id)
+    exported = _exported_by_key(observation.exported, known)
+    needed = {owner_of(folder, known.keys) for root in observation.roots for folder in root.files}
+    seen = {key: _ids(observation, bases, known.directories_of(key)) for key in known.job_ids}
+    for key in sorted({*reports.jobs, *exported}):
+        job_id = known.job_ids.get(key, JobId(key.partition("@")[0]))
+        report = reports.jobs.get(key) or JobReport(job_id=job_id)
+        directories = known.directories_of(key)
+        start, first, second = seen.get(key, (frozenset(), frozenset(), frozenset()))
+        own_roots = _own_roots(
+            observation.roots,
+            directories,
+            "" if "@" in key else job_id,
+            _reported_by(report, settings),
+        )
+        snapshots = _snapshots_of(
+            observation.snapshots, job_id, key, known=known, settings=settings
+        )
         has_trace = has_trace_of_flink(
             _areas(observation, bases, directories),
-            *(own_roots, before.get(job_id, ()), after.get(job_id, ())),
-            *(held_before.get(job_id, ()), held_after.get(job_id, ())),
-            *(_snapshots_of(observation.snapshots, job_id), {job_id} & exported.keys()),
+            *(own_roots, report.before, report.after),
+            *(report.held_before, report.held_after),
+            *(snapshots, {key} & exported.keys()),
             {key} & needed,
         )
         jobs[key] = JobEvidence(
@@ -214,18 +229,51 @@ def _jobs(
             ids_at_start=start,
             ids_before=first,
             ids_after=second,
-            before=before.get(job_id, ()),
-            after=after.get(job_id, ()),
-            held_before=held_before.get(job_id, ()),
-            held_after=held_after.get(job_id, ()),
-            reported_ids=reported_ids(
-                (*before.get(job_id, ()), *after.get(job_id, ())), settings, by_folder
-            ),
-            snapshots=_snapshots_of(observation.snapshots, job_id),
-            exported=_checked(exported.get(job_id), own_roots, first, second),
-            strangers=_strangers(key, observation, settings, owners),
+            before=report.before,
+            after=report.after,
+            held_before=report.held_before,
+            held_after=report.held_after,
+            reported_ids=reported_ids((*report.before, *report.after), settings, by_folder)
+            | _retained_by_others(key, report, known, seen),
+            snapshots=snapshots,
+            exported=_checked(exported.get(key), own_roots, first, second),
+            strangers=_strangers(key, job_id, observation, settings=settings, owners=known.keys),
+            clusters=report.clusters,
+            unplaced=report.unplaced,
+            holders=report.holders,
+            clusters_of_id=reports.clusters.get(job_id, frozenset()),
+            holds_of_id=reports.holds.get(job_id, frozenset()),
         )
     return jobs
+
+
+def _retained_by_others(
+    key: str,
+    report: JobReport,
+    known: JobDirectories,
+    seen: Mapping[str, tuple[frozenset[int], frozenset[int], frozenset[int]]],
+) -> frozenset[int]:
+    """Return the ids that stand in directories of the same job id, where a hold may be of these."""
+    if not report.may_be_retained_elsewhere:
+        return frozenset()
+    others = known.of_id(report.job_id).keys() - {key}
+    return frozenset[int]().union(*(seen[each][1] & seen[each][2] for each in others))
+
+
+def _exported_by_key(
+    exported: Mapping[JobId, Exported], known: JobDirectories
+) -> dict[str, Exported]:
+    """Return each exporter's answer by the jobs in whose directories it says that it writes.
+
+    One that fits no directory of its job id counts for all of them.
+    """
+    found: dict[str, Exported] = {}
+    for job_id, answer in exported.items():
+        own = known.of_id(job_id)
+        fitting = [key for key, places in own.items() if answer.directories & set(places)]
+        for key in fitting or own or [job_id]:
+            found[key] = answer
+    return found
 
 
 def _checked(
@@ -252,36 +300,70 @@ def _lies_in(
 
 
 def _own_roots(
-    roots: Iterable[Root], directories: Sequence[Location], job_id: JobId
+    roots: Iterable[Root],
+    directories: Sequence[Location],
+    job_id: str,
+    reported: Collection[Location],
 ) -> tuple[Root, ...]:
-    """Return the job's roots, oldest first; those read elsewhere only if it has no directory."""
+    """Return the job's roots, oldest first; those read elsewhere only if it has no directory.
+
+    These are what its clusters report, and what bears its id if no other job bears it.
+    """
     own = [
         root
         for root in roots
-        if root.directory in directories or (not directories and root.job_id == job_id)
+        if root.directory in directories
+        or (not directories and (root.folder in reported or (job_id and root.job_id == job_id)))
     ]
     unique = {(str(root.folder), root.sha256): root for root in own}
     return tuple(sorted(unique.values(), key=lambda root: (root.checkpoint_id, str(root.folder))))
 
 
-def _facts_by_job(clusters: Iterable[ClusterFacts]) -> dict[str, tuple[JobFacts, ...]]:
-    found: dict[str, tuple[JobFacts, ...]] = {}
-    for cluster in clusters:
-        for job_id, facts in cluster.jobs.items():
-            found[job_id] = (*found.get(job_id, ()), facts)
-    return found
+def _reported_by(report: JobReport, settings: StorageRootSettings) -> frozenset[Location]:
+    """Return the places of the checkpoints that a job is said to have completed."""
+    paths = (
+        shown.external_path
+        for facts in (*report.before, *report.after)
+        for shown in facts.checkpoints
+        if not shown.is_savepoint
+    )
+    return frozenset(
+        place for path in paths if (place := place_of(path, settings.aliases)) is not None
+    )
 
 
 def _snapshots_of(
-    snapshots: Iterable[RegistrySnapshot], job_id: JobId
+    snapshots: Iterable[RegistrySnapshot],
+    job_id: JobId,
+    key: str,
+    *,
+    known: JobDirectories,
+    settings: StorageRootSettings,
 ) -> tuple[RegistrySnapshot, ...]:
-    own = [snapshot for snapshot in snapshots if snapshot.job_id == job_id]
-    return tuple(sorted(own, key=lambda each: (each.taken_at, each.sequence)))
+    """Return the snapshots of a job; one that fits no directory of its id counts for all."""
+    own = known.of_id(job_id)
+    mine = [
+        snapshot
+        for snapshot in snapshots
+        if snapshot.job_id == job_id and key in (_written_for(snapshot, own, settings) or {key})
+    ]
+    return tuple(sorted(mine, key=lambda each: (each.taken_at, each.sequence)))
+
+
+def _written_for(
+    snapshot: RegistrySnapshot,
+    own: Mapping[str, Sequence[Location]],
+    settings: StorageRootSettings,
+) -> set[str]:
+    place = place_of(snapshot.checkpoint_dir, settings.aliases)
+    return {key for key, places in own.items() if place in places}
 
 
 def _strangers(
     key: str,
+    own_id: JobId,
     observation: Observation,
+    *,
     settings: StorageRootSettings,
     owners: Mapping[Location, str],
 ) -> frozenset[str]:
@@ -289,7 +371,7 @@ def _strangers(
     found: set[str] = set()
     for cluster in observation.after:
         for job_id, facts in cluster.jobs.items():
-            if job_id == key or facts.is_globally_terminal:
+            if job_id == own_id or facts.is_globally_terminal:
                 continue
             own = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
             places = (

@@ -102,7 +102,6 @@ def _bounds_part(evidence: CycleEvidence) -> BoundsPart:
 
 
 def _job_part(view: JobView, found: Found) -> JobPart:
-    clusters = _clusters_of(found.seen, view.evidence)
     part = job_part(
         view.evidence,
         view.judgement,
@@ -110,7 +109,7 @@ def _job_part(view: JobView, found: Found) -> JobPart:
         cutoff=view.bounds.cutoff,
         oldest_retained_checkpoint_id=view.bounds.oldest_retained_checkpoint_id,
         missing=found.missing[view.evidence.key],
-        evidence=evidence_of(view.evidence, found.evidence, clusters),
+        evidence=evidence_of(view.evidence, found.evidence, view.evidence.clusters),
         looks=found.sustaining.look_at(view.evidence.key),
     )
     return part.model_copy(update={"held_back": _held_back_part(view, found)})
@@ -150,10 +149,6 @@ def _passing(seen: Observation) -> set[Location]:
 
 def _seconds(start: datetime, end: datetime) -> float:
     return round((end - start).total_seconds(), 3)
-
-
-def _clusters_of(seen: Observation, job: JobEvidence) -> list[str]:
-    return [cluster.uri for cluster in seen.after if job.job_id in cluster.jobs]
 
 
 def _reported_part(key: tuple[Scope, str], shown: Reported) -> ReportedPart:

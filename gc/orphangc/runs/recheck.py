@@ -52,7 +52,9 @@ class Watched:
     Attributes:
         job_id: Of the job, "" if unknown.
         key: Names it in messages.
-        after: What REST said of it at the end of the cycle, by each cluster that knows it.
+        after: What REST said of it at the end of the cycle, by each cluster that runs it.
+        clusters: Who said so, in the same order.
+        others: Other clusters that run a job of its id.
         stable: Newest root folder of a living job, which must still be there.
         held_by: What said that the job is not over, which nothing else may say by now.
         epoch: Of the JobManager that exports its registry, if the deletion rests on that.
@@ -64,6 +66,8 @@ class Watched:
     key: str
     after: tuple[JobFacts, ...]
     stable: Location | None
+    clusters: tuple[str, ...] = ()
+    others: frozenset[str] = frozenset()
     held_by: frozenset[str] = frozenset()
     epoch: str | None = None
     snapshot_names: frozenset[str] = frozenset()
@@ -82,7 +86,9 @@ def watched(jobs: Iterable[JobEvidence]) -> tuple[Watched, ...]:
             key=job.key,
             after=job.after,
             stable=_stable_of(job),
-            held_by=frozenset(hold.uri for hold in job.holds),
+            clusters=job.clusters,
+            others=job.clusters_of_id - set(job.clusters),
+            held_by=job.holds_of_id | {hold.uri for hold in job.holds},
             epoch=_epoch_of(job),
             snapshot_names=frozenset() if job.exported is None else job.exported.names,
         )
@@ -326,8 +332,13 @@ def _told(check: Callable[[], None]) -> OrphanGcError | None:
 
 def _check_job(job: Watched, clusters: Sequence[ClusterFacts]) -> None:
     job_id = job.job_id
-    now = [each.jobs[job_id] for each in clusters if job_id in each.jobs]
-    if len(now) != len(job.after):
+    shown = {each.uri: each.jobs[job_id] for each in clusters if job_id in each.jobs}
+    known = {*job.clusters, *job.others}
+    new = {
+        uri for uri, facts in shown.items() if uri not in known and not facts.is_globally_terminal
+    }
+    now = [shown[uri] for uri in job.clusters if uri in shown]
+    if new or len(now) != len(job.after):
         raise RefusedError(
             f"job {job_id} appeared or vanished during the sweep; stopped", guard=Guard.GATE
         )

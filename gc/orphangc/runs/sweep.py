@@ -18,6 +18,7 @@ import structlog
 
 from orphangc.core.evidence import JobEvidence
 from orphangc.core.model import Action, Outcome
+from orphangc.core.names import place_of_folder
 from orphangc.core.pace import Pace
 from orphangc.core.plan import Plan
 from orphangc.core.rules import WORLD_CONDITIONS
@@ -190,13 +191,11 @@ class Sweep:
         """Return what both plans hold to be due, of the jobs that nothing stops, and how much."""
         due, total = self.scratch.pile(OUTCOME_SCHEMA), 0
         is_halted = self.state.halted() is not None
-        free = [
-            view.evidence.job_id
-            for key, view in cycle.views.items()
-            if key not in self.result.refused and not is_halted
-        ]
+        free = frozenset(
+            key for key in cycle.views if key not in self.result.refused and not is_halted
+        )
         for rows in judged.batches():
-            is_free = pc.is_in(rows["job_id"], value_set=pa.array(free, pa.string()))
+            is_free = _is_of_jobs(free, rows, cycle)
             is_due = pc.and_(is_free, pc.equal(rows["outcome"], Outcome.PLANNED))
             self._tell(with_outcomes(rows.filter(pc.invert(is_free)), Outcome.PLANNED))
             self._tell(rows.filter(pc.and_not(is_free, is_due)))
@@ -294,6 +293,20 @@ def _deferred(cycle: Cycle) -> frozenset[str]:
         for view in cycle.views.values()
         if any(each.condition in WORLD_CONDITIONS for each in view.judgement.blocked)
     )
+
+
+def _is_of_jobs(keys: frozenset[str], rows: pa.RecordBatch, cycle: Cycle) -> pa.BooleanArray:
+    """Return bool[n]: whether each row lies in a directory of one of some jobs.
+
+    The id alone does not tell: several jobs may bear one (decision 20).
+    """
+    folders = pc.replace_substring_regex(rows["key"], r"/[^/]*$", "").dictionary_encode()
+    owners, base = cycle.mark.owners, cycle.mark.owners.base.name
+    is_free = [
+        owners.job_key(place_of_folder(folder, base)) in keys
+        for folder in folders.dictionary.to_pylist()
+    ]
+    return pa.array(is_free, pa.bool_()).take(folders.indices)
 
 
 def _checking(progress: Progress, renewal: Renewal) -> Progress:

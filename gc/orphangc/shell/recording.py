@@ -211,8 +211,9 @@ def _jobs(
 def _looks(
     job: JobPart, plan: Plan, before: Mapping[str, Sequence[RememberedLook]]
 ) -> tuple[RememberedLook, ...]:
+    is_alone = sum(each.job_id == job.job_id for each in plan.jobs) == 1
     return remembered(
-        before.get(job.job_id, ()) if job.job_id else (),
+        before.get(job.job_id, ()) if job.job_id and is_alone else (),
         job.looks,
         at=plan.created_at,
         newest_checkpoint_id=max(job.retained_checkpoint_ids, default=None),

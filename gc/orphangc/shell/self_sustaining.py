@@ -96,14 +96,21 @@ def _look(
     """Return what one cycle shows, as a document and as what is to be remembered."""
     with shown_progress() as progress:
         cycle = cycle_of(settings, _NoSink, progress)
-    if job not in cycle.jobs:
+    keys = [key for key, each in cycle.jobs.items() if each.job_id == job and each.directories]
+    key = keys[0] if len(keys) == 1 else job
+    if len(keys) > 1:
+        raise RefusedError(
+            f"{len(keys)} directories below {settings.root} are of jobs of the id {job}: name the"
+            f" storage root of one, such as {keys[0]}"
+        )
+    if key not in cycle.jobs:
         raise RefusedError(
             f"job {job} has no directory below {settings.root}, and nobody says that it runs:"
             " whether it needs a snapshot cannot be known"
         )
-    evidence = cycle.jobs[job]
+    evidence = cycle.jobs[key]
     _check_foreign(asked, evidence.directories)
-    seen = cycle.sustaining.look_at(job, asked, Weighing(open_storage).weigh)
+    seen = cycle.sustaining.look_at(key, asked, Weighing(open_storage).weigh)
     for each in asked:
         _check_known(each, seen, before)
     newest = max(evidence.retained_ids, default=None)

@@ -137,6 +137,7 @@ class Scene:
             job_id=self.job.id,
             key=self.job.id,
             after=(self.facts,),
+            clusters=("http://flink",),
             stable=stable,
             held_by=frozenset({a_hold(job=self.job.id).uri}),
         )

@@ -24,6 +24,7 @@ class JobStatus:
         after: Answers after them.
         is_held: HA metadata, or a resource of the operator, says that the job is not over.
         is_declared_ended: The operator's statement.
+        may_be_running: A cluster runs a job of this id and does not say in which directory.
 
     """
 
@@ -31,6 +32,7 @@ class JobStatus:
     after: Sequence[JobFacts]
     is_held: bool
     is_declared_ended: bool
+    may_be_running: bool = False
 
     @property
     def is_running(self) -> bool:
@@ -41,7 +43,8 @@ class JobStatus:
     def is_proven_ended(self) -> bool:
         """Return whether Flink itself says so, before and after, and nothing holds the job."""
         is_told = bool(self.before) and bool(self.after)
-        return is_told and not self.is_running and not self.is_held
+        is_doubted = self.is_running or self.is_held or self.may_be_running
+        return is_told and not is_doubted
 
     @property
     def state(self) -> JobState:
@@ -50,6 +53,8 @@ class JobStatus:
             return JobState.RUNNING
         if self.is_held:
             return JobState.SUSPENDED
+        if self.may_be_running:
+            return JobState.UNKNOWN
         is_over = self.is_declared_ended or self.is_proven_ended
         return JobState.ENDED if is_over else JobState.UNKNOWN
 

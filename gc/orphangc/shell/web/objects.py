@@ -166,7 +166,7 @@ def _problem(err: OrphanGcError) -> str:
 
 def _explained(key: str, row: Mapping[str, Any], plan: Plan, command: str | None) -> Explanation:
     action, reason = Action(row["action"]), Reason(row["reason"])
-    job = next((job for job in plan.jobs if job.job_id == row["job_id"]), None)
+    job = plan.job_of(row["job_id"], canonical(plan.root).child(key.rpartition("/")[0]))
     return Explanation(
         key=key,
         row=row,

@@ -1,0 +1,199 @@
+"""Of which job directory each answer of a cluster, and each hold of HA metadata, speaks.
+
+Many clusters may run one job id: application clusters with a fixed id, or copies of one deployment.
+So an answer counts for a directory only if what it reports lies there (issue 13, point 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from orphangc.core.gate import ClusterFacts, JobFacts
+from orphangc.core.ha import FolderNamed, Hold
+from orphangc.core.model import JobId
+from orphangc.core.uris import Alias, Location, place_of
+
+_CHECKPOINT_OPTIONS = frozenset({"state.checkpoints.dir", "execution.checkpointing.dir"})
+
+Directories = Mapping[str, Sequence[Location]]
+"""Job directories by job key, all of one job id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobAnswer:
+    """What one cluster says of one job id.
+
+    Attributes:
+        uri: The cluster.
+        job_id: The job id.
+        before: The answer before the checkpoints were read, if there is one.
+        after: The answer after them.
+        cluster_ids: Names under which the cluster keeps HA metadata.
+        checkpoint_directories: Where its configuration puts checkpoints.
+
+    """
+
+    uri: str
+    job_id: JobId
+    before: JobFacts | None
+    after: JobFacts | None
+    cluster_ids: frozenset[str] = frozenset()
+    checkpoint_directories: frozenset[str] = frozenset()
+
+    @property
+    def facts(self) -> tuple[JobFacts, ...]:
+        """Return both answers, as far as there are any."""
+        return tuple(each for each in (self.before, self.after) if each is not None)
+
+    @property
+    def is_living(self) -> bool:
+        """Return whether one of them says that the job is not over."""
+        return any(not facts.is_globally_terminal for facts in self.facts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """Where an answer belongs.
+
+    Attributes:
+        keys: Keys of the jobs that it speaks of; empty if it fits none.
+        is_proven: It reports checkpoints of its own there, or is configured to write there. One
+            that was merely restored from there, or reports nothing, proves no end.
+        is_elsewhere: It reports checkpoints of its own, or a configuration, that fit no directory.
+
+    """
+
+    keys: frozenset[str] = frozenset()
+    is_proven: bool = False
+    is_elsewhere: bool = False
+
+
+def job_answers(
+    before: Iterable[ClusterFacts], after: Iterable[ClusterFacts]
+) -> dict[JobId, list[JobAnswer]]:
+    """Return the answers about each job id, one a cluster."""
+    first = {each.uri: each for each in before}
+    last = {each.uri: each for each in after}
+    found: dict[JobId, list[JobAnswer]] = {}
+    for uri in dict.fromkeys((*first, *last)):
+        some = [each[uri] for each in (first, last) if uri in each]
+        for job_id in dict.fromkeys(job_id for each in some for job_id in each.jobs):
+            answer = JobAnswer(
+                uri=uri,
+                job_id=job_id,
+                before=first[uri].jobs.get(job_id) if uri in first else None,
+                after=last[uri].jobs.get(job_id) if uri in last else None,
+                cluster_ids=frozenset().union(*(each.cluster_ids for each in some)),
+                checkpoint_directories=frozenset().union(
+                    *(each.checkpoint_directories for each in some)
+                ),
+            )
+            found.setdefault(job_id, []).append(answer)
+    return found
+
+
+def home_of(answer: JobAnswer, directories: Directories, aliases: Sequence[Alias]) -> Home:
+    """Return of which directories an answer speaks.
+
+    First count the checkpoints that it reports as its own, then its configuration, which a job's
+    code may override, then what it was restored from. An answer that reports none of them may
+    speak of the only directory there is.
+    """
+    own = _places((each for facts in answer.facts for each in _own_paths(facts)), aliases)
+    if own:
+        keys = _lying_in(own, directories)
+        return Home(keys=keys, is_proven=bool(keys), is_elsewhere=not keys)
+    configured = configured_directories(answer, aliases)
+    if configured:
+        keys = _lying_in(configured, directories)
+        return Home(keys=keys, is_proven=bool(keys), is_elsewhere=not keys)
+    restored = _places(
+        (facts.restored.external_path for facts in answer.facts if facts.restored), aliases
+    )
+    keys = _lying_in(restored, directories)
+    if keys or len(directories) != 1:
+        return Home(keys=keys)
+    return Home(keys=frozenset(directories))
+
+
+def configured_directories(answer: JobAnswer, aliases: Sequence[Alias]) -> set[Location]:
+    """Return the job directories that an answer's cluster is configured to write into.
+
+    Source: Flink 1.13-2.3, ``AbstractFsCheckpointStorageAccess``: a folder of the job id below the
+    configured one.
+    """
+    bases = _places(answer.checkpoint_directories, aliases)
+    return {base.child(answer.job_id) for base in bases}
+
+
+def _own_paths(facts: JobFacts) -> Iterable[str | None]:
+    return (each.external_path for each in facts.checkpoints if not each.is_savepoint)
+
+
+def _places(paths: Iterable[str | None], aliases: Sequence[Alias]) -> set[Location]:
+    return {place for path in paths if (place := place_of(path, aliases)) is not None}
+
+
+def _lying_in(places: Collection[Location], directories: Directories) -> frozenset[str]:
+    return frozenset(
+        key
+        for key, own in directories.items()
+        if any(directory.contains(place) for directory in own for place in places)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holders:
+    """Which jobs a hold may be of.
+
+    Attributes:
+        keys: Keys of the jobs; all of the job id where nothing tells them apart.
+        is_matched: Something told them apart.
+        is_elsewhere: Something says that it is of a job in none of the directories.
+
+    """
+
+    keys: frozenset[str]
+    is_matched: bool
+    is_elsewhere: bool = False
+
+
+def holders_for(
+    hold: Hold,
+    answers: Iterable[tuple[JobAnswer, Home]],
+    folders: Iterable[FolderNamed],
+    *,
+    directories: Directories,
+    aliases: Sequence[Alias],
+) -> Holders:
+    """Return of which jobs HA metadata, or a resource, speaks.
+
+    By a cluster that keeps HA metadata under that name and whose answer is placed, or by the
+    folder that the resource of that name gives to checkpoints. What nothing can place holds every
+    directory of its job id.
+    """
+    name = hold.cluster.rpartition("/")[2]
+    homes = [home for answer, home in answers if name and name in answer.cluster_ids]
+    keys = frozenset().union(*(home.keys for home in homes if home.is_proven))
+    named = _places(
+        (
+            f"{each.path.rstrip('/')}/{hold.job_id}"
+            for each in folders
+            if each.option in _CHECKPOINT_OPTIONS and _is_of(each, hold)
+        ),
+        aliases,
+    )
+    keys |= _lying_in(named, directories)
+    if keys:
+        return Holders(keys=keys, is_matched=True)
+    is_elsewhere = bool(named) or (bool(homes) and all(home.is_elsewhere for home in homes))
+    return Holders(keys=frozenset(directories), is_matched=False, is_elsewhere=is_elsewhere)
+
+
+def _is_of(folder: FolderNamed, hold: Hold) -> bool:
+    """Return whether a resource's configuration is that of the cluster that holds a job."""
+    if folder.by == hold.uri:
+        return True
+    namespace, _, rest = folder.by.partition("/")
+    return bool(hold.cluster) and hold.cluster == f"{namespace}/{rest.rpartition('/')[2]}"
