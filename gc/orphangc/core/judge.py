@@ -145,7 +145,9 @@ def _is_unread(job: JobEvidence, cycle: CycleEvidence) -> bool:
     if _is_seen_running(job):
         return job.is_origin_unread
     seen = job.ids_at_start | job.ids_before | job.ids_after
-    return bool(seen) or any(hold.retained_ids for hold in job.holds)
+    if seen or any(hold.retained_ids for hold in job.holds):
+        return True
+    return _is_shown(job) and job.is_origin_unread
 
 
 def _doubt_about(job: JobEvidence, cycle: CycleEvidence) -> str | None:
@@ -156,7 +158,7 @@ def _doubt_about(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     newest = job.survey.newest_modified_at
     if is_quiet(newest, cycle.now, cycle.margins.quiet_period) or newest is None:
         return None
-    is_known = job.own_roots or _is_told(job, cycle) or _is_seen_running(job)
+    is_known = job.own_roots or _is_told(job, cycle) or _is_shown(job)
     if is_known or has_ended(job, cycle):
         return None
     advice = "" if job.is_declared_ended else ", declare it ended with --ended-job"
@@ -172,6 +174,14 @@ def _is_seen_running(job: JobEvidence) -> bool:
     return all(
         any(not facts.is_globally_terminal for facts in side) for side in (job.before, job.after)
     )
+
+
+def _is_shown(job: JobEvidence) -> bool:
+    """Return whether REST showed the job before and after: what it was restored from is known.
+
+    A job without any checkpoint needs files of nothing else, suspended or not.
+    """
+    return bool(job.before and job.after) and not job.unplaced
 
 
 def _is_told(job: JobEvidence, cycle: CycleEvidence) -> bool:

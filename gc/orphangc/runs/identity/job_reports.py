@@ -102,8 +102,8 @@ def job_reports(
             _report_without_directory(found, job_id, mine, (before, after))
             continue
         placed = [(each, home_of(each, directories, settings.aliases)) for each in mine]
-        proves_end = is_ha_known and not holds
-        _add_answers(found, known, placed, directories, proves_end=proves_end)
+        is_decided = (is_ha_known and not holds) or (bool(holds) and len(directories) == 1)
+        _add_answers(found, known, placed, directories, is_decided=is_decided)
         matched = {
             uri: holders_for(
                 hold, placed, folders, directories=directories, aliases=settings.aliases
@@ -137,18 +137,18 @@ def _add_answers(
     placed: Sequence[tuple[JobAnswer, Home]],
     directories: Mapping[str, Sequence[Location]],
     *,
-    proves_end: bool,
+    is_decided: bool,
 ) -> None:
     """Count each answer for the jobs that it speaks of; one that fits none protects what it names.
 
     What was merely restored, or reports nothing, shows a job alive, and never that it has ended,
-    unless HA metadata agrees and no checkpoint contradicts it.
+    unless HA metadata decides that (``is_decided``) and no checkpoint contradicts it.
     """
     unplaced: list[str] = []
     for answer, home in placed:
         for key in home.keys:
             is_empty = key not in known.with_checkpoints
-            if home.is_proven or answer.is_living or (proves_end and is_empty):
+            if home.is_proven or answer.is_living or (is_decided and is_empty):
                 found.jobs[key].add(answer, is_proven=home.is_proven)
         if not home.keys and answer.is_living:
             unplaced.append(answer.uri)
