@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from orphangc.core.cluster.job_status import JobStatus
+from orphangc.core.cluster.placement import home_of, job_answers
 from orphangc.core.evidence import Root
 from orphangc.core.gate import ClusterFacts, JobFacts
+from orphangc.core.model import JobId
 from orphangc.core.uris import Alias, Location, place_of
 
 __all__ = ["Lives", "has_nothing_since", "unread_of"]
@@ -24,6 +26,8 @@ class Lives:
         is_declared_ended: Tells whether the operator says that a job is over.
         held: Ids of jobs that HA metadata or a resource holds, or held.
         changed_at: Newest store time of a checkpoint, by job id.
+        directories: The job directories that were seen, by job id.
+        aliases: The operator's.
         now: This moment.
         quiet_period: How long the directory of an ended job must have been still.
 
@@ -36,6 +40,8 @@ class Lives:
     quiet_period: timedelta
     held: Collection[str] = ()
     changed_at: Mapping[str, datetime] = field(default_factory=dict)
+    directories: Mapping[str, Sequence[Location]] = field(default_factory=dict)
+    aliases: Sequence[Alias] = ()
 
     @property
     def living(self) -> tuple[str, ...]:
@@ -45,15 +51,24 @@ class Lives:
 
     def is_ended(self, job_id: str) -> bool:
         """Return whether a job is known to be over, by the rule that evidence uses too."""
+        before, after = _of(job_id, self.before), _of(job_id, self.after)
+        is_placed = self._are_answers_placed(job_id)
         status = JobStatus(
-            before=_of(job_id, self.before),
-            after=_of(job_id, self.after),
+            before=[each for each in before if is_placed or not each.is_globally_terminal],
+            after=[each for each in after if is_placed or not each.is_globally_terminal],
             is_held=job_id in self.held,
             is_declared_ended=self.is_declared_ended(job_id),
         )
         return status.has_ended(
             changed_at=self.changed_at.get(job_id), now=self.now, quiet_period=self.quiet_period
         )
+
+    def _are_answers_placed(self, job_id: str) -> bool:
+        """Return whether some answer surely speaks of each directory of a job id (decision 20)."""
+        own = {str(place): (place,) for place in self.directories.get(job_id, ())}
+        answers = job_answers(self.before, self.after).get(JobId(job_id), ())
+        homes = [home_of(answer, own, self.aliases) for answer in answers]
+        return own.keys() <= {key for home in homes if home.is_proven for key in home.keys}
 
     def told_of(self, job_id: str) -> tuple[JobFacts, ...]:
         """Return everything that Flink says of a living job, the oldest answer first."""

@@ -74,6 +74,7 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
         roots_read.values(),
         ha=(*held_before, *held_after),
     )
+    directories = _directories(read, [base.location for base in bases])
     found = users_of(
         own,
         (*roots_read.values(), *elsewhere),
@@ -86,9 +87,11 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
             changed_at=_changed_at(roots_read.values()),
             now=now(),
             quiet_period=settings.quiet_period,
+            directories=directories,
+            aliases=settings.aliases,
         ),
         aliases=settings.aliases,
-        job_ids=_job_ids(read, [base.location for base in bases]),
+        job_ids=directories.keys(),
         weighing=Weighing(open_storage),
     )
     return _document(own, found, settings, [base.location for base in bases])
@@ -171,13 +174,14 @@ def _unacknowledged(read: Sequence[RootsRead]) -> list[UnreadableRoot]:
     return [each for part in read for each in part.unreadable if not each.is_acknowledged]
 
 
-def _job_ids(read: Sequence[RootsRead], bases: Sequence[Location]) -> set[str]:
-    """Return the owner of each job directory, "" where it is unknown."""
-    return {
-        place_of_folder(f"{directory}/shared".lstrip("/"), base.name).job_id
-        for base, each in zip(bases, read, strict=True)
-        for directory in each.scan.directories
-    }
+def _directories(read: Sequence[RootsRead], bases: Sequence[Location]) -> dict[str, list[Location]]:
+    """Return the job directories by their owner's id, "" where it is unknown."""
+    found: dict[str, list[Location]] = {}
+    for base, each in zip(bases, read, strict=True):
+        for directory in sorted(each.scan.directories):
+            job_id = place_of_folder(f"{directory}/shared".lstrip("/"), base.name).job_id
+            found.setdefault(job_id, []).append(base.child(directory))
+    return found
 
 
 def _document(
