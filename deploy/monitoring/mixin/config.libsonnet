@@ -46,7 +46,7 @@
       'gate',
       'registry',
     ],
-    quietGuards: ['acknowledged_root', 'unproven_layout', 'dependent_job'],
+    quietGuards: ['acknowledged_root', 'unproven_layout', 'dependent_job', 'restarting'],
     // Conditions that wait for a person's decision; the others are settings, or pass.
     conditions: ['revived', 'nothing_protected', 'max_delete_share', 'max_deletes'],
 
