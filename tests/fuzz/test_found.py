@@ -61,6 +61,10 @@ def odd_integers() -> bytes:
 
 FOUND = {
     "a journal that a crash has torn": ("journal", b' null, "version_id": "v1"}'),
+    "a marker whose key is a list": (
+        "journal",
+        b'{"key": ["a"], "outcome": "done", "error": null, "version_id": "v1"}\n',
+    ),
     "outcomes with integers of an odd width": ("outcome rows", odd_integers()),
     "a tombstone laid after the last day of Python": ("forged tombstones", late("since")),
     "a tombstone of an object stored after it": ("forged tombstones", late("modified_at")),

@@ -31,6 +31,7 @@ from fuzz.own_files import IDENTITY, SOME
 from inventory_reports import CSV, PARQUET, a_report, a_row
 from orphangc.adapters import local_storage, s3_client, s3_extras, s3_facts
 from orphangc.adapters.boundary import BatchBuilder
+from orphangc.adapters.files import mount_clock
 from orphangc.adapters.inventory_files import current_objects
 from orphangc.adapters.kept_listing import KeptListing, _sealed
 from orphangc.adapters.outcome_files import outcome_rows
@@ -361,6 +362,13 @@ def _local_state(us: int, folder: Path) -> datetime | None:
         return LocalStateFiles(canonical(str(folder))).modified_at("x")
 
 
+def _mounted_clock(us: int, folder: Path) -> datetime | None:
+    """Return what a new file of a mounted file system shows."""
+    shown = os.stat_result((0o040755, 1, 1, 1, 0, 0, 1, 0, 0, 0), {"st_mtime_ns": us * 1000})
+    with patch.object(Path, "stat", lambda *_, **__: shown):
+        return mount_clock._time_of_new_file(folder)
+
+
 def _generic_state(us: int, _: Path) -> datetime | None:
     file_system = SimpleNamespace(invalidate_cache=lambda: None, modified=lambda _: us / 1_000_000)
     files = FsspecStateFiles(canonical("tell://h/r"), file_system=(file_system, "/r"))
@@ -475,6 +483,7 @@ READERS = {
         module="adapters.boundary", read=partial(_generic, told=lambda us: {"updated": spelled(us)})
     ),
     "local file": Reader(module="adapters.local_storage", read=_local),
+    "clock of a mount": Reader(module="adapters.files.mount_clock", read=_mounted_clock),
     "local state": Reader(module="adapters.state_files", read=_local_state),
     "fsspec state": Reader(
         module="adapters.state_files", read=lambda us, _: _generic_state(us // SECOND * SECOND, _),

@@ -71,10 +71,7 @@ def markers_of(state: RootState, run_id: str) -> Iterator[pa.RecordBatch]:
             for data in pool.map(lambda name: state.read_lines(run_id, name), some):
                 try:
                     yield from _markers(data)
-                except (
-                    ValueError,
-                    RecursionError,
-                ) as err:  # torn by the crash: those markers are not known
+                except _TORN as err:  # by the crash: those markers are not known
                     log.warning("journal.torn", run_id=run_id, reason=str(err))
 
 
