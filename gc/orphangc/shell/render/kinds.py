@@ -99,7 +99,7 @@ STATE_WORDS: Mapping[JobState, str] = {
 
 BOUND_WORDS: Mapping[BoundName, str] = {
     BoundName.GRACE_PERIOD: "start of the cycle less the grace period",
-    BoundName.OLDEST_OWN_ROOT: "oldest retained checkpoint less the clock slack",
+    BoundName.OLDEST_OWN_ROOT: "oldest checkpoint that bounds the job, less the clock slack",
     BoundName.QUIET_PERIOD: "start of the cycle less the quiet period (the job has ended)",
     BoundName.FIRST_SNAPSHOT: "first registry snapshot less twice the clock slack",
     BoundName.OLDEST_ISSUED: "oldest unfinished checkpoint less twice the clock slack",
