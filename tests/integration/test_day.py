@@ -198,7 +198,9 @@ class Day:
         lost_of_ended: What it uploaded in vain.
         last: Its only checkpoint.
         good: The ended job's storage in S3.
-        torn: The same, with a checkpoint that cannot be read until it is mended.
+        torn: Another ended job's storage in S3; its checkpoint cannot be read until it is mended.
+        torn_last: That checkpoint.
+        lost_of_torn: What that job uploaded in vain.
 
     """
 
@@ -213,6 +215,8 @@ class Day:
     last: Path
     good: Bucket
     torn: Bucket
+    torn_last: Path
+    lost_of_torn: set[Path]
 
     @property
     def kept(self) -> Path:
@@ -248,7 +252,7 @@ class Day:
                 "root": bucket.root,
                 "state": "s3://day-state/orphangc",
                 "ended_job": ["all"],
-                "alias": [f"{self.ended_base}={bucket.root}"],
+                "alias": [f"{bucket.folder}={bucket.root}"],
             }
             for bucket in (self.good, self.torn)
         ]
@@ -292,9 +296,11 @@ class Day:
 
 @pytest.fixture
 def day(flink_cluster: Cluster, client: Any, tmp_path: Path) -> Day:
-    """A running job with orphans, and an ended one, which lies in S3 twice."""
+    """A running job with orphans, and two ended ones, which lie in S3."""
     ended_base, base = tmp_path / "ended", tmp_path / "ckpt"
     ended, lost_of_ended, last = crashed(flink_cluster, ended_base)
+    torn_base = tmp_path / "torn"
+    _, lost_of_torn, torn_last = crashed(flink_cluster, torn_base)
     job, lost = haunted(flink_cluster, base)
     made = Day(
         cluster=flink_cluster,
@@ -307,12 +313,14 @@ def day(flink_cluster: Cluster, client: Any, tmp_path: Path) -> Day:
         lost_of_ended=lost_of_ended,
         last=last,
         good=Bucket(client, "day-good", ended_base),
-        torn=Bucket(client, "day-torn", ended_base),
+        torn=Bucket(client, "day-torn", torn_base),
+        torn_last=torn_last,
+        lost_of_torn=lost_of_torn,
     )
     for bucket in (made.good, made.torn):
         bucket.fill()
     made.good.forbid_deletion(made.kept)
-    metadata = last / "_metadata"
+    metadata = torn_last / "_metadata"
     made.torn.put(metadata, metadata.read_bytes()[:-1])
     client.create_bucket(Bucket="day-state")
     return made
@@ -340,7 +348,7 @@ def test_a_day_in_the_life(day: Day, daemon: Daemon, watching: Prometheus) -> No
     what_cannot_be_read_stops_all(day, watching)
     wait_until("the running job's orphans to go", day.goes_on, pause=1)
     wait_until("the ended job's orphans to go", lambda: not good.files() & day.wanted)
-    wait_until("those of its copy to go", lambda: not torn.files() & day.lost_of_ended)
+    wait_until("those of the mended one to go", lambda: not torn.files() & day.lost_of_torn)
     victim = day.break_a_live_file()
     expected = day.alerts()
     wait_until(f"{expected}", lambda: expected <= watching.firing(), pause=1)
@@ -373,9 +381,11 @@ def what_cannot_be_read_stops_all(day: Day, watching: Prometheus) -> None:
     roots = (str(day.base), day.good.root, day.torn.root)
     unreadable = {("OrphangcUnreadableRoot", root) for root in roots}
     wait_until(f"{unreadable}", lambda: unreadable <= watching.firing(), pause=1)
-    assert day.torn.files() == day.good.files() == files_below(day.ended_base)
+    for bucket in (day.torn, day.good):
+        assert bucket.files() == files_below(bucket.folder)
     assert all(path.exists() for path in day.lost)
-    day.torn.put(day.last / "_metadata", (day.last / "_metadata").read_bytes())
+    metadata = day.torn_last / "_metadata"
+    day.torn.put(metadata, metadata.read_bytes())
 
 
 def is_metadata(path: Path) -> bool:
