@@ -147,8 +147,8 @@ def test_r27_a_storage_that_nobody_has_tried_may_hide_a_checkpoint(story, monkey
     """Its listing shows every time the same, and not all of it."""
     create = LocalStorage.__init__
 
-    def untested(self, location) -> None:
-        create(self, location)
+    def untested(self, location, **others) -> None:
+        create(self, location, **others)
         self.is_tested = False
 
     monkeypatch.setattr(LocalStorage, "__init__", untested)
