@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +27,7 @@ from orphangc.core.conditions import CONDITIONS, Condition
 from orphangc.core.guards import GUARDS, Guard
 from orphangc.core.model import Layout
 from orphangc.core.names import Artifact, uuid_of
+from orphangc.core.times.instants import LATEST
 from orphangc.core.uuid_set import UuidSet
 from orphangc.flink.references import read_references
 from orphangc.ports import DeletionStatus, StoreTime
@@ -136,7 +137,7 @@ def _looking_again(patch: _Patch) -> None:
 
 def _cutoff(patch: _Patch) -> None:
     """Ask for no age (R10)."""
-    patch.setattr(bounds, "cutoff", lambda _: datetime.max.replace(tzinfo=UTC))
+    patch.setattr(bounds, "cutoff", lambda _: LATEST)
 
 
 def _frozen_cutoff(patch: _Patch) -> None:

@@ -200,7 +200,7 @@ def test_restic_2452_a_run_whose_lock_was_taken_over_deletes_nothing_more(
     assert json.loads((state / "lock" / "999999999999.json").read_text()) == holder
 
 
-@pytest.mark.answered_by("plan_identity + siblings")
+@pytest.mark.answered_by("plan_identity + siblings + condition:state_lost")
 def test_trino_29249_the_place_of_a_sweep_is_the_plans_and_no_argument(story) -> None:
     """A caller-supplied location is the most dangerous input (also Gravitino#11700)."""
     story.bed.cycle()
