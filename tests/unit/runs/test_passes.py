@@ -186,7 +186,7 @@ def test_a_moved_file_is_found_by_its_uuid(listed: str, lacking: int) -> None:
     class Here:
         location = BASE
 
-    wanted = wanted_of([job], [Here()])
+    wanted = wanted_of([root.files])
     engine = FakeEngine([a_batch([f"{JOB}/shared/{listed}"])])
     surveyed = engine.run(a_survey_pass(wanted=wanted.uuids, wanted_names=wanted.names))
     assert len(missing_outside(job, surveyed, [Here()])) == lacking
