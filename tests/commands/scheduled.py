@@ -23,6 +23,7 @@ import yaml
 import speed
 from commands.helpers import Ran, now, run
 from commands.stories import Story
+from orphangc.ports import StoreTime
 
 STALLING = """\
 import os, sys, time
@@ -132,6 +133,11 @@ class Clock:
         """Let time pass."""
         self.at += timedelta(**much)
 
+    @property
+    def store_time(self) -> StoreTime:
+        """Return the time of a storage whose clock is this machine's."""
+        return StoreTime(now=self.at, local=self.at, source="clock of this host")
+
     def stamp(self, path: Path) -> Path:
         """Give a file this moment's store time."""
         os.utime(path, (self.at.timestamp(), self.at.timestamp()))
@@ -142,7 +148,7 @@ class Clock:
 def fake_clock(monkeypatch: Any) -> Iterator[Clock]:
     """Let everything that reads a clock read this one."""
     clock = Clock(now())
-    monkeypatch.setattr("orphangc.adapters.local_storage.host_now", clock)
+    monkeypatch.setattr("orphangc.adapters.local_storage.store_time", lambda *_: clock.store_time)
     for module in ("running", "planning", "sweeping", "compose"):
         monkeypatch.setattr(f"orphangc.shell.{module}.now", clock)
     yield clock
