@@ -28,7 +28,8 @@ def is_anothers(
 
     It was stored after that JobManager began to count, and its answer, which is newer, lacks the
     id. An id may be missing because the history is bounded; it is not where an older id is in it,
-    or where no known id is as new.
+    or where no known id is as new. A JobManager that has completed nothing has not shown that it
+    writes here at all, so there the slack of clocks is a doubt against it.
 
     Args:
         checkpoint_id: Of a checkpoint in the job's directory.
@@ -41,7 +42,8 @@ def is_anothers(
     """
     known = {shown.id for shown in facts.checkpoints} | retained_by((facts,))
     began = max(facts.started_at, facts.graph_built_at or facts.started_at)
-    if checkpoint_id in known or stored_at is None or stored_at <= began + slack:
+    margin = -slack if facts.latest_completed_id is None else slack
+    if checkpoint_id in known or stored_at is None or stored_at <= began + margin:
         return False
     listed = (shown.id for shown in facts.checkpoints if not shown.is_savepoint)
     return checkpoint_id > max(known, default=-1) or checkpoint_id > min(listed, default=2**63)

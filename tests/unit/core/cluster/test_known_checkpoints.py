@@ -71,6 +71,14 @@ def test_a_jobmanager_that_leads_again_counts_from_then_on() -> None:
     assert is_anothers(41, ago("10m"), answer, SLACK)
 
 
+@pytest.mark.parametrize(("age", "expected"), [("2h14m", True), ("2h15m", False)])
+def test_a_run_that_was_only_restored_from_here_may_write_elsewhere(
+    age: str, *, expected: bool
+) -> None:
+    """Staging that was restored from production's checkpoint reports no other path."""
+    assert is_anothers(41, ago(age), facts(restored=RESTORED), SLACK) is expected
+
+
 def test_a_run_that_has_shown_nothing_yet_knows_nothing() -> None:
     """Its first checkpoint is pending, so what others complete meanwhile is theirs."""
     assert is_anothers(1, ago("1m"), facts(), SLACK)

@@ -1,0 +1,65 @@
+"""Has a job ended: one rule for evidence, guards and ``users-of``."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import T0, ago, some_facts, span
+from orphangc.core.cluster.job_status import JobStatus
+from orphangc.core.model import JobState
+
+LIVING, OVER = (some_facts(),), (some_facts(status="CANCELED"),)
+NOTHING = {"before": (), "after": (), "is_held": False, "is_declared_ended": False}
+PROVEN = {"before": OVER, "after": OVER}
+
+
+def status(**changes: object) -> JobStatus:
+    return JobStatus(**(NOTHING | changes))
+
+
+@pytest.mark.parametrize(
+    ("said", "state"),
+    [
+        ({}, JobState.UNKNOWN),
+        (PROVEN, JobState.ENDED),
+        ({"before": OVER}, JobState.UNKNOWN),
+        ({"after": OVER}, JobState.UNKNOWN),
+        ({"before": LIVING, "after": OVER}, JobState.RUNNING),
+        ({"is_declared_ended": True}, JobState.ENDED),
+        ({"is_declared_ended": True, "after": LIVING}, JobState.RUNNING),
+        ({"is_declared_ended": True, "is_held": True}, JobState.SUSPENDED),
+        ({**PROVEN, "is_held": True}, JobState.SUSPENDED),
+        ({"is_declared_ended": True, "may_be_running": True}, JobState.UNKNOWN),
+        ({**PROVEN, "may_be_running": True}, JobState.UNKNOWN),
+        ({"is_held": True, "may_be_running": True}, JobState.SUSPENDED),
+    ],
+)
+def test_the_least_over_that_anything_says_counts(said: dict, state: JobState) -> None:
+    """R13: absence proves nothing, and what is held is suspended."""
+    assert status(**said).state is state
+
+
+@pytest.mark.parametrize(
+    ("said", "age", "expected"),
+    [
+        (PROVEN, "1m", True),
+        ({"is_declared_ended": True}, "1m", False),
+        ({"is_declared_ended": True}, "7d", False),
+        ({"is_declared_ended": True}, "7d1s", True),
+        ({"is_declared_ended": True, "is_held": True}, "30d", False),
+        ({**PROVEN, "is_held": True}, "30d", False),
+        ({}, "30d", False),
+    ],
+)
+def test_a_statement_is_not_believed_while_the_directory_changes(
+    said: dict, age: str, *, expected: bool
+) -> None:
+    """L7: a tie is not quiet; what Flink itself says needs no quiet."""
+    quiet = {"now": T0, "quiet_period": span("7d")}
+    assert status(**said).has_ended(changed_at=ago(age), **quiet) is expected
+
+
+def test_a_job_that_left_nothing_is_quiet() -> None:
+    """There is nothing that could have changed."""
+    quiet = {"now": T0, "quiet_period": span("7d")}
+    assert status(is_declared_ended=True).has_ended(changed_at=None, **quiet)
