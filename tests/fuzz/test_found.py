@@ -37,6 +37,16 @@ def no_utf8(schema: pa.Schema) -> bytes:
     return sink.getvalue().replace(b"QQQQ", b"\xff\xfe\xff\xfe")
 
 
+def no_text(column: str) -> bytes:
+    """Return tombstones of which one column holds a text that is no UTF-8."""
+    table = SOME.to_table()
+    at = table.schema.get_field_index(column)
+    texts = pa.array(["QQQQ"] * len(table), pa.string())
+    sink = io.BytesIO()
+    pq.write_table(table.set_column(at, table.schema.field(at), texts), sink, compression="none")
+    return sink.getvalue().replace(b"QQQQ", b"\xd0\xd0\xd0\xd0")
+
+
 def late(column: str) -> bytes:
     """Return tombstones of which one time is the last that 64 bits hold: the year 294247."""
     table = SOME.to_table()
@@ -60,6 +70,8 @@ def odd_integers() -> bytes:
 
 
 FOUND = {
+    "tombstones whose plan is no text": ("forged tombstones", no_text("plan_id")),
+    "tombstones whose ETag is no text": ("forged tombstones", no_text("etag")),
     "a journal that a crash has torn": ("journal", b' null, "version_id": "v1"}'),
     "a marker whose key is a list": (
         "journal",

@@ -174,7 +174,7 @@ def test_a_header_is_a_time_or_none(text: str) -> None:
 
 PACKAGE = Path(orphangc.__file__).parent
 HELPERS = ("orphangc.core.times.instants", "orphangc.core.times.instant_columns")
-CHECKS = {"LATEST_US", "Instant", "check_times", "from_http", "from_iso", "from_microseconds",
+CHECKS = {"LATEST_US", "Instant", "check_rows", "from_http", "from_iso", "from_microseconds",
           "from_milliseconds", "from_pattern", "known", "known_microseconds", "known_times",
           "with_known_times"}  # fmt: skip
 """Names of the helpers that make an instant of what is stored."""

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from orphangc.adapters.kept_listing import LISTING_FOLDER, remove_listing
 from orphangc.core.plan import Plan
-from orphangc.core.times.instant_columns import check_times
+from orphangc.core.times.instant_columns import check_rows
 from orphangc.errors import PlanMismatchError, SettingsError
 
 __all__ = [
@@ -181,6 +181,6 @@ class PlanDirectory:
             path = self.verdicts / name
             try:
                 with pq.ParquetFile(path) as file:
-                    yield from map(check_times, file.iter_batches(columns=chosen))
+                    yield from map(check_rows, file.iter_batches(columns=chosen))
             except (OSError, ValueError, pa.ArrowException) as err:
                 raise PlanMismatchError(f"{path} cannot be read: {err}") from err

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from orphangc.adapters.plan_files import PlanDirectory
 from orphangc.core.plan import Plan
-from orphangc.core.times.instant_columns import check_times
+from orphangc.core.times.instant_columns import check_rows
 from orphangc.errors import OrphanGcError, PlanMismatchError
 
 __all__ = ["MAX_PLAN_BYTES", "TooLargeError", "VerdictLookup"]
@@ -105,7 +105,7 @@ class VerdictLookup:
 
     def _batches(self, plan: Plan) -> Iterator[pa.RecordBatch]:
         for file, group in self._groups(plan):
-            yield from map(check_times, file.iter_batches(row_groups=[group], use_threads=False))
+            yield from map(check_rows, file.iter_batches(row_groups=[group], use_threads=False))
 
     def _groups(self, plan: Plan) -> Iterator[tuple[pq.ParquetFile, int]]:
         """Yield the row groups of the files that the plan names, which lie in its own folder."""
@@ -133,7 +133,7 @@ def _bytes(value: str | bytes) -> bytes:
 
 def _row(table: pa.Table, place: int) -> dict[str, Any]:
     (rows,) = table.slice(place, 1).to_batches()
-    row: dict[str, Any] = check_times(rows).to_pylist()[0]
+    row: dict[str, Any] = check_rows(rows).to_pylist()[0]
     return row
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from orphangc.core.times.instant_columns import check_times
+from orphangc.core.times.instant_columns import check_rows
 from orphangc.core.tombstones import TOMBSTONE_SCHEMA, Tombstones
 from orphangc.core.uris import Location
 from orphangc.errors import OrphanGcError, RefusedError
@@ -72,7 +72,7 @@ class RootState:
             raise OrphanGcError(f"tombstones in {self.files.location}/{name} are damaged")
         try:
             with pq.ParquetFile(pa.BufferReader(data)) as file:
-                return Tombstones.from_batches(map(check_times, file.iter_batches()))
+                return Tombstones.from_batches(map(check_rows, file.iter_batches()))
         except (pa.ArrowException, ValueError, OSError) as err:
             raise OrphanGcError(f"{self.files.location}/{name} has no tombstones: {err}") from err
 

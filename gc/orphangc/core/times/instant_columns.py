@@ -34,13 +34,17 @@ def with_known_times(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
-def check_times(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch as it is, every time of which Python can show and compute with.
+def check_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch of a file as it is: every text is UTF-8, and every time is known.
+
+    Arrow reads both without a look, and stumbles when Python asks for them.
 
     Raises:
-        ValueError: A column holds times of another unit or zone, or one that is out of range.
+        ValueError: A text is no UTF-8, or a column holds times of another unit or zone, or one that
+            is out of range.
 
     """
+    batch.validate(full=True)
     for field, column in zip(batch.schema, batch.columns, strict=True):
         if not pa.types.is_temporal(field.type):
             continue
