@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from orphangc.core.uris import Location
 from orphangc.core.world.known_world import ClosedWorld, PlaceKind, SearchedPlace
 
 _ASKED = frozenset({PlaceKind.EXTRA_ROOT, PlaceKind.SIBLING})
@@ -36,8 +35,3 @@ def closed_world_of(
         and not lacks_checkpoints(each, is_stated_empty=is_empty(each.uri))
     )
     return ClosedWorld(stated=is_stated, covers=tuple(covered))
-
-
-def suggested_root(outside: Location, *, is_job_directory: bool) -> Location:
-    """Return the place to search for the sake of an outside path: the folder of all its jobs."""
-    return outside.parent if is_job_directory else outside
