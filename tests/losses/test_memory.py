@@ -15,6 +15,12 @@ from orphangc.adapters.state_files import LocalStateFiles
 from orphangc.errors import StorageUnreachableError
 from orphangc.shell import compose
 from rest_server import Reply, RestServer, as_json
+from storages.unpacked import unpack
+
+NO_MARGINS = (
+    *("--grace-period", "0", "--clock-skew", "0", "--quiet-period", "0"),
+    "--allow-short-margins",
+)
 
 
 @pytest.fixture
@@ -279,3 +285,36 @@ def test_a_plan_that_cannot_remember_says_so(story, monkeypatch) -> None:
     assert plan.ran.code == 0
     assert any("is not remembered" in each for each in plan.document["warnings"])
     assert plan.document["states"] == []
+
+
+# --------------------------------------------------------------------------- storages of real Flink
+
+
+@pytest.mark.parametrize("name", ["1.15.4/restore-claim", "2.3.0/restore-claim"])
+@pytest.mark.answered_by("condition:job_directory_emptied + condition:place_lost")
+def test_l3_a_claiming_job_of_real_flink_that_disappears_keeps_its_files(name, tmp_path) -> None:
+    """Its directory is hidden after one plan; all jobs are declared ended by their ids."""
+    storage = unpack(name, tmp_path)
+    root = storage.tree / "checkpoints"
+    newest = max(storage.references["other_jobs"], key=lambda each: int(each.split("-")[-1]))
+    claiming = newest.split("/")[1]  # the last job of the chain
+    for folder in root.glob("*/chk-*"):
+        if folder.parent.name != claiming:  # Flink removes a claimed checkpoint once subsumed
+            shutil.rmtree(folder)
+    claimed = [path for path in root.glob("*/shared/*") if is_named(path, root / claiming)]
+    assert claimed
+    bed = Bed(tmp_path, ("--alias", f"{storage.truth['run_path']}={storage.tree}"))
+    bed.root = root
+    by_id = tuple(part for job in storage.ended_jobs for part in ("--ended-job", job))
+    bed.options += ("--closed-world", *by_id, *NO_MARGINS, *AT_ONCE, "--max-delete-share", "1")
+    bed.plan()
+    (root / claiming).rename(tmp_path / "not-mounted")
+    for _ in range(2):
+        bed.sweep(bed.plan(), "--delete")
+    must_be_there(*claimed)
+
+
+def is_named(path: Path, by: Path) -> bool:
+    """Return whether a checkpoint of a job names a file of another one."""
+    named = (each.read_bytes() for each in by.glob("chk-*/_metadata"))
+    return by not in path.parents and any(path.name.encode() in each for each in named)
