@@ -599,7 +599,7 @@ def test_nothing_of_the_sweep_is_written_below_the_root(story) -> None:
     """State, journal and lock live elsewhere."""
     story.bed.cycle()
     story.bed.cycle()
-    expected = {"chk-7", "chk-8", "shared"}
+    expected = {"chk-7", "chk-8", "shared", "taskowned"}
     assert {path.name for path in story.job.folder.iterdir()} == expected
     assert [path.name for path in story.bed.root.iterdir()] == [story.job.id]
 
