@@ -120,7 +120,6 @@ def prepared(folder: Path, mode: str) -> Case:
     """Return the case of a mode: ``plan``, ``tombstone`` or ``delete``."""
     bed = Bed(folder / "work", (*ENDED, *AT_ONCE, "--max-delete-share", "0.9"))
     story = tell(bed, orphans=4)
-    (bed.root / story.job.id / "taskowned").mkdir()
 
     def make() -> list[str]:
         if mode == "delete":

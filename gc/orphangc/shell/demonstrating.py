@@ -104,6 +104,7 @@ def _settings(root: Path, state: Path) -> StorageRootSettings:
         root=str(root),
         state=str(state),
         quarantine_period=timedelta(0),
+        allow_short_margins=True,
         closed_world=True,
         ended_job=("all",),
         alias=tuple(f"{written}={root}" for written in dict.fromkeys(_WRITTEN_BELOW.values())),
