@@ -14,6 +14,7 @@ from orphangc.core.world.remembered import (
     RememberedDirectory,
     RememberedJob,
     WorldMemory,
+    is_within,
 )
 from orphangc.core.world.sighting import Sighting
 
@@ -42,7 +43,7 @@ class Explanations:
         claimers: By checkpoint, the ids of the jobs that were restored from it.
         newest: Newest checkpoint id by directory, of those that are there now.
         searched: Ids of jobs of which some checkpoint is there now, or was explained away.
-        users: By directory, the directories whose checkpoints name files in it.
+        users: By directory, the job directories of others whose checkpoints name files in it.
         directories: How many directories each job id has.
         declared_ended: Job ids that the operator declared ended.
         are_all_declared_ended: Whether the operator declared all jobs ended.
@@ -54,7 +55,7 @@ class Explanations:
     claimers: Mapping[str, frozenset[str]]
     newest: Mapping[str, int]
     searched: frozenset[str]
-    users: Mapping[str, frozenset[str]]
+    users: Mapping[str, tuple[RememberedDirectory, ...]]
     directories: Mapping[str, int]
     declared_ended: frozenset[str]
     are_all_declared_ended: bool
@@ -72,17 +73,17 @@ class Explanations:
                 claimers.setdefault(restored, set()).add(record.job_id)
         resolved = [each for each in memory.directories if each.resolved_at is not None]
         known = {each.uri: each.job_id for each in (*memory.directories, *sighting.directories)}
-        users: dict[str, set[str]] = {}
+        users: dict[str, list[RememberedDirectory]] = {}
         for each in (*sighting.directories, *resolved):
-            for used in each.depends_on:
-                users.setdefault(used, set()).add(each.uri)
+            for used in {*each.depends_on} - {each.uri}:
+                users.setdefault(used, []).append(each)
         return cls(
             at=sighting.at,
             claimers={uri: frozenset(ids) for uri, ids in claimers.items()},
             jobs={job_id: tuple(records) for job_id, records in by_job.items()},
             newest={each.uri: each.newest_id for each in sighting.directories},
             searched=frozenset(e.job_id for e in (*sighting.directories, *resolved) if e.job_id),
-            users={uri: frozenset(each) for uri, each in users.items()},
+            users={uri: tuple(each) for uri, each in users.items()},
             directories=Counter(known.values()),
             declared_ended=sighting.declared_ended,
             are_all_declared_ended=sighting.are_all_declared_ended,
@@ -133,7 +134,7 @@ class Explanations:
         return bool(self.claimers.get(uri, frozenset()) & self.searched - {job_id})
 
     def _is_claimed(self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory) -> bool:
-        """Return whether a job that is searched was restored from it, or names its files.
+        """Return whether a job that is searched was restored from it, or must have been.
 
         A claim takes one checkpoint: the one that is known, else the newest.
         """
@@ -141,7 +142,26 @@ class Explanations:
             return True
         if checkpoint.checkpoint_id != directory.newest_id:
             return False
-        return bool(self.users.get(directory.uri, frozenset()) - {directory.uri})
+        users = self.users.get(directory.uri, ())
+        return any(self._may_have_claimed(each, checkpoint, directory) for each in users)
+
+    def _may_have_claimed(
+        self,
+        user: RememberedDirectory,
+        checkpoint: RememberedCheckpoint,
+        directory: RememberedDirectory,
+    ) -> bool:
+        """Return whether a job that names files of a directory may have claimed a checkpoint there.
+
+        Its ids go on after the id that it was restored from, whatever job that was; a copy of a
+        checkpoint claims nothing, nor does a job that is known to come from another one.
+
+        Source: Flink 1.15-2.3, ``CheckpointCoordinator.restoreSavepoint``.
+        """
+        if user.job_id in {"", directory.job_id} or user.newest_id <= checkpoint.checkpoint_id:
+            return False
+        known = (each for record in self.jobs.get(user.job_id, ()) for each in record.restored)
+        return not any(not is_within(each, (user.uri,)) for each in known)
 
 
 def _was_before_the_end(checkpoint: RememberedCheckpoint, record: RememberedJob) -> bool:

@@ -22,6 +22,7 @@ from orphangc.core.world.remembered import (
     RememberedPlace,
     RememberedReport,
     WorldMemory,
+    is_within,
 )
 from orphangc.core.world.sighting import SeenPlace, Sighting
 
@@ -131,11 +132,6 @@ def is_place_unreachable(place: str, sighting: Sighting) -> bool:
 
 def _place_of(uri: str, sighting: Sighting) -> SeenPlace | None:
     return next((each for each in sighting.places if each.uri == uri), None)
-
-
-def is_within(uri: str, places: Iterable[str]) -> bool:
-    """Return whether a location is one of some places, or lies below one."""
-    return any(uri == each or uri.startswith(each.rstrip("/") + "/") for each in places)
 
 
 # --- places

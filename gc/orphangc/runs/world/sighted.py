@@ -12,8 +12,13 @@ from orphangc.core.names import METADATA_NAME
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Alias, Location, place_of
 from orphangc.core.world import SearchedPlace
-from orphangc.core.world.lost_facts import REPORTED, is_within
-from orphangc.core.world.remembered import RememberedCheckpoint, RememberedDirectory, WorldMemory
+from orphangc.core.world.lost_facts import REPORTED
+from orphangc.core.world.remembered import (
+    RememberedCheckpoint,
+    RememberedDirectory,
+    WorldMemory,
+    is_within,
+)
 from orphangc.core.world.sighting import SeenJob, SeenPlace, SeenReport, Sighting
 from orphangc.runs.mark import Mark
 from orphangc.runs.observe import Observation, Outside
