@@ -166,7 +166,7 @@ def test_what_nothing_refers_to_goes_where_nothing_is_hidden() -> None:
         assert all(path.exists() for path in fleet.live)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
     st.lists(st.sampled_from(sorted(HIDINGS)), min_size=1, max_size=3, unique=True), st.booleans()
 )
