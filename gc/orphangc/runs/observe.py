@@ -228,7 +228,9 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
 
 def search_of(outside: Outside) -> BaseSearch:
     """Return what asks all bases, of which the siblings may be out of reach."""
-    return BaseSearch([outside.storage, *outside.extra], outside.siblings)
+    siblings = [base for base in outside.bases if base in outside.siblings]
+    own = [base for base in outside.bases if base not in outside.siblings]
+    return BaseSearch(own, siblings)
 
 
 @dataclass(frozen=True, slots=True)
