@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import yaml
@@ -74,6 +75,21 @@ def test_what_disappeared_is_shown_and_can_be_acknowledged(story) -> None:
     assert ran.code == 0, ran.err
     known = {each["what"]: each for each in world(story, "--extra-roots", extra)["changed"]}
     assert known[lost["what"]]["acknowledged"]
+
+
+def test_the_command_that_a_blocked_plan_names_is_the_one_that_lifts_it(story) -> None:
+    """Word by word as it stands there, the state location included."""
+    extra = story.bed.folder / "the savepoints"
+    story.bed.job(7, below=extra).checkpoint(3)
+    story.bed.plan("--extra-roots", extra)
+    (extra / f"{7:032x}").rename(story.bed.folder / "taken-away")
+    planned = story.bed.plan("--extra-roots", extra)
+    blocked = {e["condition"]: e["message"] for e in planned.job(story.job)["blocked"]}
+    command = shlex.split(blocked["place_lost"].partition("run: ")[2])
+    assert command[:3] == ["orphangc", "world", "acknowledge"]
+    ran = run(*command[1:])
+    assert ran.code == 0, ran.err
+    assert "place_lost" not in story.bed.plan("--extra-roots", extra).blocks(story.job)
 
 
 def test_storage_roots_of_one_file_are_one_world(bed) -> None:

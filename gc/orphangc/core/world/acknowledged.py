@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -38,3 +39,17 @@ def is_acknowledged(
     return any(
         each.condition == condition and each.what == what and since <= each.since for each in given
     )
+
+
+def acknowledging_command(root: str, condition: str, what: str, *, state: str | None) -> str:
+    """Return the command line by which a person acknowledges one fact, to be copied to a shell.
+
+    Args:
+        root: Storage root that the fact blocks.
+        condition: Name of the condition.
+        what: Thing that is lost.
+        state: State location; ``None`` for the default one.
+
+    """
+    words = ["orphangc", "world", "acknowledge", root, str(condition), what]
+    return shlex.join([*words, *(() if state is None else ("--state", state))])

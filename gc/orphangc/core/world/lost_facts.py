@@ -11,7 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orphangc.core.rules import Condition
-from orphangc.core.world.acknowledged import Acknowledgement, is_acknowledged
+from orphangc.core.world.acknowledged import (
+    Acknowledgement,
+    acknowledging_command,
+    is_acknowledged,
+)
 from orphangc.core.world.explanations import Explanations
 from orphangc.core.world.job_lives import is_over
 from orphangc.core.world.remembered import (
@@ -394,7 +398,8 @@ def _cluster_silent(
 
 def _word(sighting: Sighting, condition: Condition, what: str) -> str:
     """Return the command that acknowledges one fact."""
-    return f"run: orphangc world acknowledge {sighting.root} {condition} {what}"
+    command = acknowledging_command(sighting.root, condition, what, state=sighting.state)
+    return f"run: {command}"
 
 
 def _instant(at: datetime) -> str:

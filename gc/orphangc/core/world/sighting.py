@@ -84,6 +84,7 @@ class Sighting:
     Attributes:
         at: Start of the cycle, by the storage's clock.
         root: Storage root.
+        state: State location, as it was given; ``None`` for the default one.
         places: Everything that was searched.
         directories: Folders that hold checkpoints now.
         present: Folders of all checkpoints that are there now, readable or not.
@@ -97,6 +98,7 @@ class Sighting:
 
     at: datetime
     root: str
+    state: str | None = None
     places: tuple[SeenPlace, ...] = ()
     directories: tuple[RememberedDirectory, ...] = ()
     present: frozenset[str] = frozenset()

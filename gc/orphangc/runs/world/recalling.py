@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from orphangc.core.rules import Condition
 from orphangc.core.uris import Location, place_of
-from orphangc.core.world.acknowledged import Acknowledgement
+from orphangc.core.world.acknowledged import Acknowledgement, acknowledging_command
 from orphangc.core.world.known_states import KnownState, other_state
 from orphangc.core.world.remembered import StandingFact, WorldMemory
 from orphangc.errors import StorageUnreachableError
@@ -85,7 +85,7 @@ def _with_other_state(found: Recalled, other: KnownState, state: RootState) -> R
     problem = (
         f"{other.source} used state {what}, and {state.files.location} holds another one, which"
         " knows neither its tombstones nor its memory: give that one with --state or restore it,"
-        f" or run: orphangc world acknowledge {state.root} {condition} {what}"
+        f" or run: {_command(state, condition, what)}"
     )
     fact = StandingFact(condition=condition, what=what, since=other.at)
     expected = tuple(sorted(other.states))
@@ -94,9 +94,14 @@ def _with_other_state(found: Recalled, other: KnownState, state: RootState) -> R
 
 def _damage_message(state: RootState, err: DamagedMemoryError) -> str:
     return (
-        f"{err}, so what earlier cycles saw is unknown: restore that file, or run: orphangc world"
-        f" acknowledge {state.root} {Condition.MEMORY_UNREADABLE} {err.name}"
+        f"{err}, so what earlier cycles saw is unknown: restore that file, or run:"
+        f" {_command(state, Condition.MEMORY_UNREADABLE, err.name)}"
     )
+
+
+def _command(state: RootState, condition: Condition, what: str) -> str:
+    place = str(state.files.location)
+    return acknowledging_command(str(state.root), condition, what, state=place)
 
 
 def not_kept(state: RootState, before: Recalled, after: WorldMemory | None) -> str | None:

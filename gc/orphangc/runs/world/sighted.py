@@ -57,6 +57,7 @@ def sighting_of(
     return Sighting(
         at=at,
         root=str(bases[0]),
+        state=settings.state,
         places=(
             *_with_others(places, marked.roots, recorded),
             *_reported_places(directories, before, places),

@@ -35,8 +35,21 @@ _WAITING_GUARDS = frozenset(
 _WAITING_CONDITIONS = frozenset({Condition.NOT_QUIET})
 """Time resolves these, or nothing does: nobody has to do anything."""
 
-_ALARMS = frozenset({Condition.HALTED, Condition.REVIVED})
-"""Blocks that matter in every mode: something that was in use had been taken for an orphan."""
+_ALARMS = frozenset(
+    {
+        Condition.HALTED,
+        Condition.REVIVED,
+        Condition.PLACE_LOST,
+        Condition.PLACE_REPLACED,
+        Condition.JOB_DIRECTORY_EMPTIED,
+        Condition.CHECKPOINT_NOT_FOUND,
+        Condition.CLUSTER_SILENT,
+        Condition.STATE_LOST,
+        Condition.MEMORY_UNREADABLE,
+    }
+)
+"""Blocks that matter in every mode: something that was in use had been taken for an orphan, or
+something that earlier cycles saw has disappeared. The message of the latter gives the command."""
 
 _ORDER = (
     "not_ready",

@@ -117,6 +117,18 @@ def test_every_trouble_is_listed_with_what_to_do_the_worst_first():
     assert all(len(todo) > len("What to do: Nothing.") for todo in todos)
 
 
+@pytest.mark.parametrize("mode", [RunMode.REPORT, RunMode.DELETE])
+def test_what_has_disappeared_stands_first_with_the_command_that_lifts_it(mode):
+    """In every mode: what only blocks a deletion nobody asked for yet, stands further down."""
+    command = f"orphangc world acknowledge {ROOT} place_lost s3://old --state s3://ops/orphangc"
+    lost = BlockedPart(condition=Condition.PLACE_LOST, message=f"s3://old held 3: run: {command}")
+    page = seen(a_status(a_root(a_record(jobs=[a_job(blocked=(lost,))]), settings={"mode": mode})))
+    (needs,) = page.all("ol", **{"class": "needs"})
+    assert "A place that held checkpoints holds none any more" in words(needs)
+    assert command in words(needs)
+    assert "What to do: Mount the place" in words(needs)
+
+
 def test_a_first_run_in_delete_mode_says_why_it_only_reported():
     """Configured and done differ on purpose."""
     reason = "the first run on a storage root only reports"
