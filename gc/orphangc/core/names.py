@@ -20,6 +20,7 @@ __all__ = [
     "Artifact",
     "Place",
     "artifact_name",
+    "checkpoint_id_of",
     "parse_artifact_name",
     "place_of_folder",
     "recognise",
@@ -101,12 +102,18 @@ def uuid_of(name: str) -> bytes | None:
     return None if match is None else bytes.fromhex(match[1].replace("-", ""))
 
 
+def checkpoint_id_of(folder_name: str) -> int | None:
+    """Return the id in the name of a ``chk-<n>`` folder, ``None`` if it is none."""
+    match = _EXCLUSIVE_FOLDER.fullmatch(folder_name)
+    return None if match is None else int(match[1])
+
+
 def _area_of(part: str) -> tuple[Scope, int | None] | None:
     """Return the area that a folder name opens inside a job directory."""
     if part in _AREAS:
         return _AREAS[part], None
-    match = _EXCLUSIVE_FOLDER.fullmatch(part)
-    return None if match is None else (Scope.EXCLUSIVE, int(match[1]))
+    checkpoint_id = checkpoint_id_of(part)
+    return None if checkpoint_id is None else (Scope.EXCLUSIVE, checkpoint_id)
 
 
 def _place_in(parts: list[str], position: int, job_id: str) -> Place | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from orphangc.core.names import checkpoint_id_of
 from orphangc.core.world.job_lives import ON_PURPOSE, fitting, is_over
 from orphangc.core.world.remembered import (
     RememberedCheckpoint,
@@ -41,8 +42,11 @@ class Explanations:
         at: Time of this cycle.
         jobs: By job id, every record of it, with what this cycle learned.
         claimers: By checkpoint, the ids of the jobs that were restored from it.
+        claimed: By directory, the ids of the checkpoints in it that a searched job other than its
+            own was restored from.
         newest: Newest checkpoint id by directory, of those that are there now.
-        searched: Ids of jobs of which some checkpoint is there now, or was explained away.
+        searched: Ids of jobs of which some checkpoint is there now, or was explained away; and of
+            those before them, which are over and whose job directory lies in a searched place.
         users: By directory, the job directories of others whose checkpoints name files in it.
         directories: How many directories each job id has.
         declared_ended: Job ids that the operator declared ended.
@@ -53,6 +57,7 @@ class Explanations:
     at: datetime
     jobs: Mapping[str, tuple[RememberedJob, ...]]
     claimers: Mapping[str, frozenset[str]]
+    claimed: Mapping[str, frozenset[int]]
     newest: Mapping[str, int]
     searched: frozenset[str]
     users: Mapping[str, tuple[RememberedDirectory, ...]]
@@ -77,12 +82,15 @@ class Explanations:
         for each in (*sighting.directories, *resolved):
             for used in {*each.depends_on} - {each.uri}:
                 users.setdefault(used, []).append(each)
+        found = frozenset(e.job_id for e in (*sighting.directories, *resolved) if e.job_id)
+        searched = _with_predecessors(found, claimers, sighting, by_job)
         return cls(
             at=sighting.at,
+            claimed=_claimed(claimers, searched, known),
             claimers={uri: frozenset(ids) for uri, ids in claimers.items()},
             jobs={job_id: tuple(records) for job_id, records in by_job.items()},
             newest={each.uri: each.newest_id for each in sighting.directories},
-            searched=frozenset(e.job_id for e in (*sighting.directories, *resolved) if e.job_id),
+            searched=searched,
             users={uri: tuple(each) for uri, each in users.items()},
             directories=Counter(known.values()),
             declared_ended=sighting.declared_ended,
@@ -136,9 +144,12 @@ class Explanations:
     def _is_claimed(self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory) -> bool:
         """Return whether a job that is searched was restored from it, or must have been.
 
-        A claim takes one checkpoint: the one that is known, else the newest.
+        A claim takes one checkpoint: the one that is known, else the newest. One that is newer
+        than what a cycle saw had subsumed that before it was claimed.
         """
         if self.is_claimed_by_another(checkpoint.uri, directory.job_id):
+            return True
+        if self._is_older_than_a_claim(checkpoint, directory):
             return True
         if checkpoint.checkpoint_id != directory.newest_id:
             return False
@@ -162,6 +173,56 @@ class Explanations:
             return False
         known = (each for record in self.jobs.get(user.job_id, ()) for each in record.restored)
         return not any(not is_within(each, (user.uri,)) for each in known)
+
+    def _is_older_than_a_claim(
+        self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory
+    ) -> bool:
+        """Return whether a searched job was restored from a newer one, completed since then."""
+        newest = max(self.claimed.get(directory.uri, ()), default=-1)
+        return newest > directory.newest_id and _is_deleted_on(checkpoint, SUBSUMED)
+
+
+def _with_predecessors(
+    searched: frozenset[str],
+    claimers: Mapping[str, Iterable[str]],
+    sighting: Sighting,
+    jobs: Mapping[str, Iterable[RememberedJob]],
+) -> frozenset[str]:
+    """Return the searched jobs, and those whose checkpoints they were restored from in turn.
+
+    No cycle has seen a checkpoint of such a job: it was deployed just before one, and replaced
+    before the next one. Whatever it retained would be found where its last checkpoint was.
+    """
+    places = [each.uri for each in sighting.places if each.checkpoints]
+    alive = {each.job_id for each in sighting.jobs if each.is_alive}
+    silent = {uri for uri, answers in sighting.clusters.items() if not answers}
+    before: dict[str, set[str]] = {}
+    for uri, job_ids in claimers.items():
+        directory, _, name = uri.rpartition("/")
+        job_id = directory.rpartition("/")[2]
+        is_heard = silent.isdisjoint(each.by for each in jobs.get(job_id, ()))
+        is_found = checkpoint_id_of(name) is not None and is_within(directory, places)
+        if is_found and is_heard and job_id not in alive:
+            for each in job_ids:
+                before.setdefault(each, set()).add(job_id)
+    known, more = set(searched), set(searched)
+    while more:
+        more = {job_id for each in more for job_id in before.get(each, ())} - known
+        known |= more
+    return frozenset(known)
+
+
+def _claimed(
+    claimers: Mapping[str, Iterable[str]], searched: frozenset[str], known: Mapping[str, str]
+) -> dict[str, frozenset[int]]:
+    """Return what searched jobs were restored from, by the directory of another job."""
+    found: dict[str, set[int]] = {}
+    for uri, job_ids in claimers.items():
+        directory, _, name = uri.rpartition("/")
+        claimed = checkpoint_id_of(name)
+        if claimed is not None and searched.intersection(job_ids) - {known.get(directory)}:
+            found.setdefault(directory, set()).add(claimed)
+    return {directory: frozenset(ids) for directory, ids in found.items()}
 
 
 def _was_before_the_end(checkpoint: RememberedCheckpoint, record: RememberedJob) -> bool:

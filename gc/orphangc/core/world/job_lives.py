@@ -29,6 +29,12 @@ Source: Flink 1.15-2.3, ``StopWithSavepointTerminationManager``.
 ON_PURPOSE = ("FINISHED", "CANCELED")
 """Ends of a job that somebody ended."""
 
+ALL_ENDS = ("FINISHED", "CANCELED", "FAILED")
+"""Every end of a job; a suspended one goes on.
+
+Source: Flink 1.14-2.3, ``JobStatus.isGloballyTerminalState``.
+"""
+
 _RUNNING = "RUNNING"
 _SAVEPOINT = re.compile(r"savepoint-([0-9a-f]{6})-[0-9a-f]{12}", re.ASCII)
 """Name of a savepoint's folder: it starts with the job id.
@@ -153,11 +159,14 @@ class _Successors:
         )
 
     def ends_of(self, record: RememberedJob) -> Iterator[tuple[str, ...]]:
-        """Yield the ends that each successor of a job implies."""
-        for seen in (*self._in_its_place(record), *self._from_its_savepoint(record)):
+        """Yield the ends that each successor of a job implies, the vaguest ones last."""
+        in_its_place = self._in_its_place(record)
+        for seen in (*in_its_place, *self._from_its_savepoint(record)):
             ends = _ends_before(seen)
             if ends is not None:
                 yield ends
+        if any(_hides_its_origin(seen) for seen in in_its_place):
+            yield ALL_ENDS
 
     def _in_its_place(self, record: RememberedJob) -> list[SeenJob]:
         """Return the running jobs that the same resource, or the same application cluster, shows.
@@ -175,6 +184,15 @@ class _Successors:
         if not self.clusters.get(record.by):
             return ()
         return self.by_savepoint.get(record.job_id[:6], ())
+
+
+def _hides_its_origin(seen: SeenJob) -> bool:
+    """Return whether a successor has gone on from a checkpoint of its own since it took over.
+
+    Its REST history began anew then, and how the job before it ended is unknown: in any way.
+    """
+    directory, _, _ = (seen.restored or "").rpartition("/")
+    return directory.rpartition("/")[2] == seen.job_id
 
 
 def _savepoint_of(seen: SeenJob) -> str:

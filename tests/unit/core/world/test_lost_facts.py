@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from orphangc.core.world.acknowledged import Acknowledgement
 from orphangc.core.world.remembered import merged_memory
 from orphangc.core.world.remembering import compared
-from orphangc.core.world.sighting import SeenPlace, SeenReport
+from orphangc.core.world.sighting import SeenJob, SeenPlace, SeenReport, Sighting
 from unit.core.world.memory_builders import (
     DELETED,
     EXTRA,
     JOB,
     NEXT,
     REST,
+    RETAINED,
     ROOT,
     THIRD,
     a_directory,
@@ -117,6 +120,88 @@ def test_a_claim_by_reference_explains_one_checkpoint_only() -> None:
     assert missed(seen(0, OTHER, a_directory(1, 2, was_over=True)), seen(1, OTHER, user)) == [
         EMPTIED
     ]
+
+
+CLAIMS_NEWER = a_job(NEXT, restored=f"{DIRECTORY}/chk-9")
+
+
+def test_a_claim_of_a_newer_checkpoint_than_a_cycle_saw_asks_nothing() -> None:
+    """Chk-9 had subsumed chk-1 when it was claimed."""
+    before = seen(0, OTHER, a_directory(1), jobs=(a_job(),))
+    after = seen(1, OTHER, a_directory(10, job=NEXT), jobs=(CLAIMS_NEWER,))
+    assert missed(before, after) == []
+
+
+def test_such_a_claim_by_a_job_that_is_not_searched_asks() -> None:
+    """Nothing shows what it needs."""
+    before = seen(0, OTHER, a_directory(1), jobs=(a_job(),))
+    assert missed(before, seen(1, OTHER, jobs=(CLAIMS_NEWER,))) == [EMPTIED]
+
+
+def test_a_job_that_goes_on_from_a_newer_checkpoint_of_its_own_claims_nothing() -> None:
+    """Though another directory of the same fixed id is searched."""
+    twin = a_directory(1, place=EXTRA)
+    after = a_job(restored=f"{DIRECTORY}/chk-9")
+    before = seen(0, OTHER, twin, a_directory(1), jobs=(a_job(),))
+    assert missed(before, seen(1, OTHER, twin, jobs=(after,))) == [EMPTIED]
+
+
+def test_a_claim_of_the_newest_does_not_explain_what_was_beside_it() -> None:
+    """A job retains three, and a claim takes one of them."""
+    before = seen(0, OTHER, a_directory(7, 8, 9), jobs=(a_job(),))
+    after = seen(1, OTHER, a_directory(10, job=NEXT), jobs=(CLAIMS_NEWER,))
+    assert missed(before, after) == [EMPTIED]
+
+
+def a_chain(*, place: str = ROOT, more: tuple[SeenJob, ...] = ()) -> list[Sighting]:
+    """Return a claim by a job that is replaced before a cycle sees any checkpoint of it."""
+    first, second = a_job(restored=None), a_job(NEXT, restored=f"{DIRECTORY}/chk-1")
+    third = a_job("d" * 32, restored=f"{place}/{NEXT}/chk-5")
+    return [
+        seen(0, OTHER, a_directory(1), jobs=(first,)),
+        seen(1, OTHER, a_directory(1), jobs=(second,)),
+        seen(2, OTHER, a_directory(6, job="d" * 32), jobs=(third, *more)),
+    ]
+
+
+def test_a_claimer_that_was_claimed_from_in_turn_asks_nothing() -> None:
+    """It is over, and what it retained would be found where its last checkpoint was."""
+    assert missed(*a_chain()) == []
+
+
+def test_a_claimer_in_a_place_that_is_not_searched_asks() -> None:
+    """It may have retained another checkpoint there."""
+    assert missed(*a_chain(place="s3://elsewhere/checkpoints")) == [EMPTIED]
+
+
+def test_a_claimer_that_still_runs_somewhere_asks() -> None:
+    """It has completed nothing that is searched."""
+    assert missed(*a_chain(more=(a_job(NEXT, by="http://other:8081"),))) == [EMPTIED]
+
+
+def test_a_claimer_whose_cluster_is_silent_asks() -> None:
+    """It may run on there."""
+    *before, last = a_chain()
+    silent = replace(last, clusters={REST: False})
+    assert EMPTIED in missed(*before, silent)
+
+
+@pytest.mark.parametrize(
+    ("flags", "asked"), [((*DELETED, "FAILED"), []), (DELETED, [EMPTIED]), (RETAINED, [EMPTIED])]
+)
+def test_a_successor_that_goes_on_from_its_own_checkpoint_tells_no_end(flags, asked) -> None:
+    """Its REST history began anew: only a policy that deletes upon every end explains."""
+    after = a_job(NEXT, restored=f"{ROOT}/{NEXT}/chk-3")
+    before = seen(0, OTHER, a_directory(1, flags=flags), jobs=(a_job(),))
+    assert missed(before, seen(1, OTHER, a_directory(4, job=NEXT), jobs=(after,))) == asked
+
+
+def test_a_job_that_goes_on_from_its_own_checkpoint_has_not_ended() -> None:
+    """It is no successor of itself."""
+    after = a_job(started_at=day(1), restored=f"{DIRECTORY}/chk-1")
+    flags = (*DELETED, "FAILED")
+    before = seen(0, OTHER, a_directory(1, flags=flags), jobs=(a_job(started_at=day(0)),))
+    assert missed(before, seen(1, OTHER, jobs=(after,))) == [EMPTIED]
 
 
 def test_another_job_of_a_session_cluster_is_no_successor() -> None:
