@@ -43,7 +43,7 @@ def explain_key(
     relative = _relative(key, settings)
     found = OneVerdict(relative)
     with shown_progress() as progress:
-        cycle = cycle_of(settings, lambda: found, progress)
+        cycle = cycle_of(settings, lambda: found, progress, is_remembered=False)
     if found.row is None:
         raise SettingsError(f"{key} is not stored below {settings.root}")
     tombstone = state_of(settings).tombstones().get(ObjectKey(relative))

@@ -88,8 +88,9 @@ def cycle_of(
     listing: Path | None = None,
     engine: EngineChoice = LOCAL,
     known: Sequence[KnownState] = (),
+    is_remembered: bool = True,
 ) -> Cycle:
-    """Return one dry cycle of a storage root, which later ones remember.
+    """Return one dry cycle of a storage root.
 
     Args:
         settings: Settings of the storage root.
@@ -98,6 +99,7 @@ def cycle_of(
         listing: Folder that keeps a listing which is interrupted.
         engine: Engine: local or Spark.
         known: What earlier plans know of their state location.
+        is_remembered: Whether later cycles are to know what this one saw.
 
     """
     state = state_of(settings)
@@ -113,7 +115,8 @@ def cycle_of(
             open_sink=open_sink,
             before=before,
         )
-    cycle.plan = _remembered(cycle, state, before)
+    if is_remembered:
+        cycle.plan = _remembered(cycle, state, before)
     return cycle
 
 
