@@ -411,24 +411,3 @@ def test_what_one_writer_explained_away_does_not_come_back_from_another() -> Non
     explained = compared(start, over).memory
     both = merged_memory([start, explained])
     assert compared(both, seen(2, OTHER, clusters={REST: True})).facts == ()
-
-
-# --------------------------------------------------------------------------- how much is kept
-
-
-def test_two_hundred_jobs_redeployed_each_day_ask_nothing_in_a_month_and_stay_small() -> None:
-    """And what went a week ago is forgotten."""
-    memory = merged_memory([])
-    for number in range(31):
-        jobs, directories = [], []
-        for each in range(200):
-            by, job = f"http://job-{each}:8081", f"{each:04x}{number:028x}"
-            origin = f"{EXTRA}/savepoint-{each:04x}00-{number:012x}"
-            jobs.append(a_job(job, by=by, restored=origin, is_restored_from_savepoint=True))
-            directories.append(a_directory(number, number + 1, job=job))
-        done = compared(memory, seen(number, *directories, jobs=tuple(jobs)))
-        assert done.facts == ()
-        memory = done.memory
-    assert len(memory.directories) <= 9 * 200
-    assert len(memory.jobs) <= 9 * 200
-    assert len(memory.model_dump_json()) < 2_000_000
