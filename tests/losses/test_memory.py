@@ -141,6 +141,20 @@ def test_a_person_can_say_that_a_directory_is_gone_for_good(story) -> None:
     assert story.bed.plan(*by_id).blocks(story.job) == ["job_directory_emptied"]
 
 
+def test_what_is_back_after_a_day_halts_nothing(story) -> None:
+    """While it was missing, no tombstone was laid on what it needs."""
+    other = claimer(story, story.bed.root)
+    by_id = ("--ended-job", other.id)
+    story.bed.plan(*by_id)
+    aside = story.bed.folder / "not-mounted"
+    other.folder.rename(aside)
+    story.bed.cycle(*by_id, delete=False)
+    aside.rename(other.folder)
+    plan, ran = story.bed.cycle(*by_id)
+    assert (plan.blocks(story.job), ran.code) == ([], 0)
+    assert not list(story.bed.state.glob("*/halted.json"))
+
+
 # --------------------------------------------------------------------------- places and clusters
 
 

@@ -66,6 +66,13 @@ WORLD_CONDITIONS = frozenset(
         Condition.PLACE_UNREACHABLE,
         Condition.PLACE_WITHOUT_CHECKPOINTS,
         Condition.OUTSIDE_PATH,
+        Condition.PLACE_LOST,
+        Condition.PLACE_REPLACED,
+        Condition.JOB_DIRECTORY_EMPTIED,
+        Condition.CHECKPOINT_NOT_FOUND,
+        Condition.CLUSTER_SILENT,
+        Condition.STATE_LOST,
+        Condition.MEMORY_UNREADABLE,
     }
 )
 """Conditions that say that not everything was searched: no tombstone is laid while one is unmet.
