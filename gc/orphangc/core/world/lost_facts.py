@@ -273,9 +273,15 @@ def _checkpoints_lost(
 def _reports_missed(
     memory: WorldMemory, sighting: Sighting, jobs: Sequence[RememberedJob]
 ) -> Iterator[LostFact]:
-    """Yield what Flink reports, or reported, completed and not discarded, and is not found."""
+    """Yield what Flink reports, or reported, completed and not discarded, and is not found.
+
+    Where other checkpoints of the directory are there, the one that is reported first in this
+    cycle completed after they were listed: the next cycle finds it, or a newer one (R12).
+    """
+    shown = {each.uri for each in sighting.directories if each.checkpoints}
     for report in reports_after(memory, sighting, jobs):
-        if report.resolved_at is not None:
+        is_fresh = report.first_reported_at == sighting.at and report.uri in shown
+        if report.resolved_at is not None or is_fresh:
             continue
         condition = Condition.CHECKPOINT_NOT_FOUND
         yield LostFact(
@@ -302,7 +308,11 @@ def reports_after(
         if seen.path in sighting.present or newest.get(uri, -1) > seen.checkpoint_id:
             continue
         known = records.get(uri)
-        is_known = known is not None and known.resolved_at is None
+        is_known = (
+            known is not None
+            and known.resolved_at is None
+            and newest.get(uri, -1) <= known.checkpoint_id  # else it was found, or subsumed
+        )
         records[uri] = RememberedReport(
             uri=uri,
             job_id=seen.job_id,

@@ -357,6 +357,38 @@ def test_a_reported_checkpoint_that_a_newer_one_subsumed_asks_nothing() -> None:
     assert missed(seen(0, a_directory(8, job=NEXT), reports=(report,))) == []
 
 
+def reported(checkpoint_id: int) -> SeenReport:
+    """Return a completed checkpoint of a directory that is searched."""
+    folder = f"{ROOT}/{NEXT}"
+    path = f"{folder}/chk-{checkpoint_id}"
+    return SeenReport(
+        job_id=NEXT, by=REST, path=path, directory=folder, checkpoint_id=checkpoint_id
+    )
+
+
+def test_a_job_faster_than_the_listing_asks_nothing() -> None:
+    """What REST reports last completed after the listing, in every cycle (U8)."""
+    job = (a_job(NEXT),)
+    story = [
+        seen(
+            day,
+            a_directory(1000 * day + 7, job=NEXT),
+            jobs=job,
+            reports=(reported(1000 * day + 9),),
+        )
+        for day in range(4)
+    ]
+    for last in range(1, 5):
+        assert missed(*story[:last]) == []
+
+
+def test_a_reported_checkpoint_that_the_next_cycle_does_not_find_either_asks() -> None:
+    """No newer one came, and it is not there."""
+    shown = a_directory(7, job=NEXT)
+    story = [seen(day, shown, jobs=(a_job(NEXT),), reports=(reported(9),)) for day in range(2)]
+    assert missed(*story) == [("checkpoint_not_found", f"{ROOT}/{NEXT}")]
+
+
 # --------------------------------------------------------------------------- a person's word
 
 
