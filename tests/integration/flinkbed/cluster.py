@@ -86,6 +86,7 @@ class Cluster:
         self.rest = Rest(f"http://127.0.0.1:{rest_port}")
         self._uploaded = (0, "")  # to which start of the JobManager, as which jar
         self._on_request: set[str] = set()
+        self._scratch: list[Path] = []
 
     def running(self, job: Path, *parts: Path, workload: Workload) -> Self:
         """Return the same two processes, to which another job is submitted.
@@ -132,7 +133,8 @@ class Cluster:
         for process in both:
             process.end(signal.SIGTERM)
         self.rest.close()
-        shutil.rmtree(self._tmp, ignore_errors=True)
+        for folder in (self._tmp, *self._scratch):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def start_jobmanager(self) -> None:
         """Start a JobManager, which knows of no job, and wait until it answers."""
@@ -471,7 +473,7 @@ class Cluster:
             progress = self._restore(scratch, path, parallelism)
         finally:
             self._end_jobs(set(self.rest.unfinished_jobs()) - others)
-            shutil.rmtree(scratch, ignore_errors=True)
+            self._scratch.append(scratch)  # REST goes on reporting its checkpoints as kept
         if not 0 < progress["restored"] == progress["verified"]:
             raise self._error(f"{path} lost state: {progress}")
 

@@ -95,7 +95,7 @@ def _reported(
     seen: Observation, outside: Outside, bases: Sequence[Location]
 ) -> Iterable[SearchedPlace]:
     """Yield the checkpoints that were read at reported places outside all others."""
-    for root in seen.elsewhere:
+    for root in {each.folder: each for each in seen.elsewhere}.values():
         if not any(base.contains(root.folder) for base in bases):
             yield SearchedPlace(
                 uri=str(root.folder),
