@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from orphangc.core.cluster.job_status import is_quiet
+from orphangc.core.cluster.known_checkpoints import completed_by
 from orphangc.core.conditions import CONDITIONS, Condition
 from orphangc.core.evidence import Check, CycleEvidence, JobEvidence, has_ended
 from orphangc.core.exported import REGISTRY_MAX_AGE, exported_problem
@@ -138,16 +139,28 @@ def _is_unread(job: JobEvidence, cycle: CycleEvidence) -> bool:
 
     They can come and go faster than every look at them, or lie where nobody looks. REST tells only
     what a running job was restored from, which says nothing if that has gone unread; an exporter
-    that answers tells all.
+    that answers tells all. A leftover of an earlier run says nothing of the present one.
     """
-    if job.own_roots or _is_told(job, cycle):
+    if _is_told(job, cycle):
         return False
+    if job.own_roots:
+        return job.is_origin_unread and not _is_present_run_read(job)
     if _is_seen_running(job):
         return job.is_origin_unread
     seen = job.ids_at_start | job.ids_before | job.ids_after
     if seen or any(hold.retained_ids for hold in job.holds):
         return True
     return _is_shown(job) and job.is_origin_unread
+
+
+def _is_present_run_read(job: JobEvidence) -> bool:
+    """Return whether a checkpoint was read of each run that Flink shows alive last.
+
+    A run that completed nothing needs what it was restored from, whatever else lies here.
+    """
+    living = [each for each in job.after or job.before if not each.is_globally_terminal]
+    read = {root.checkpoint_id for root in job.own_roots}
+    return all(read & completed_by((each,)) for each in living)
 
 
 def _doubt_about(job: JobEvidence, cycle: CycleEvidence) -> str | None:

@@ -11,6 +11,7 @@ from builders import (
     a_broken_root,
     a_cycle,
     a_job,
+    a_root,
     a_snapshot,
     a_survey,
     ago,
@@ -20,6 +21,7 @@ from builders import (
 )
 from orphangc.core.conditions import Condition
 from orphangc.core.exported import Exported
+from orphangc.core.gate import RestoredFacts
 from orphangc.core.guards import GUARDS, Guard
 from orphangc.core.ha import Hold
 from orphangc.core.judge import GLOBAL_GUARDS, Judgement, Refusal, judge, judge_all
@@ -356,6 +358,25 @@ def test_a_job_that_no_look_showed_may_need_the_files_of_any(seen: dict) -> None
     found = refusals(jobs)
     assert found.pop(B) in {Guard.NO_ROOTS, Guard.RETAINED_ROOT_MISSING, Guard.REGISTRY}
     assert found == {A: Guard.DEPENDENT_JOB, C: Guard.DEPENDENT_JOB}
+
+
+@pytest.mark.parametrize("restored_id", [9, 4711])
+def test_a_leftover_of_an_earlier_run_does_not_stand_for_an_origin_that_was_not_read(
+    restored_id: int,
+) -> None:
+    """R12: the run completed nothing, so it needs what it was restored from, which is unknown."""
+    origin = RestoredFacts(id=restored_id, external_path="file:/away/chk-9", is_savepoint=False)
+    fresh = some_facts(B, checkpoints=(), latest_completed_id=None, restored=origin)
+    leftover = {"own_roots": (a_root(4711, job=B),), "before": (fresh,), "after": (fresh,)}
+    jobs = [a_job(B, **leftover, is_origin_unread=True), an_ended_job(A)]
+    assert refusals(jobs)[A] is Guard.DEPENDENT_JOB or blocks(jobs)[A] == [Condition.DEPENDENT_JOB]
+
+
+def test_a_checkpoint_of_the_present_run_tells_what_it_needs_of_its_origin() -> None:
+    """R12: what the first checkpoint after a restore does not name, no later one does."""
+    job = a_job(B, is_origin_unread=True)
+    assert refusals([job, an_ended_job(A)])[A] is None
+    assert blocks([job, an_ended_job(A)])[A] == []
 
 
 @pytest.mark.parametrize("which", sorted(NO_IDS))

@@ -14,10 +14,17 @@ from orphangc.core.gate import JobFacts
 
 def retained_by(facts: Iterable[JobFacts]) -> frozenset[int]:
     """Return the ids that a run may retain: those it completed, and those it was restored from."""
+    known = tuple(facts)
+    restored = (each.restored.id for each in known if each.restored is not None)
+    return completed_by(known).union(restored)
+
+
+def completed_by(facts: Iterable[JobFacts]) -> frozenset[int]:
+    """Return the ids that a run is shown to have completed itself."""
     ids: set[int | None] = set()
     for each in facts:
         ids |= {shown.id for shown in each.checkpoints if shown.is_completed}
-        ids |= {each.latest_completed_id, None if each.restored is None else each.restored.id}
+        ids.add(each.latest_completed_id)
     return frozenset(each for each in ids if each is not None)
 
 
