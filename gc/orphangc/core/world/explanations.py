@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from orphangc.core.names import checkpoint_id_of
-from orphangc.core.world.job_lives import ON_PURPOSE, fitting, is_over
+from orphangc.core.world.job_lives import ALL_ENDS, fitting, is_over
 from orphangc.core.world.remembered import (
     RememberedCheckpoint,
     RememberedDirectory,
@@ -32,6 +32,10 @@ class Explanation(StrEnum):
     """Its job ended, and Flink deletes it upon that end."""
     CLAIMED = "claimed"
     """A job whose checkpoints are searched was restored from it, and owned it since."""
+    DECLARED = "declared"
+    """The operator declares its job ended, and Flink deletes it upon every end.
+
+    It counts for the cycle in which it is declared; the memory keeps the checkpoint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +109,9 @@ class Explanations:
             return Explanation.SUBSUMED
         if self._has_ended(checkpoint, directory):
             return Explanation.ENDED
-        return Explanation.CLAIMED if self._is_claimed(checkpoint, directory) else None
+        if self._is_claimed(checkpoint, directory):
+            return Explanation.CLAIMED
+        return Explanation.DECLARED if self._is_declared(checkpoint, directory) else None
 
     def _is_subsumed(
         self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory
@@ -121,21 +127,28 @@ class Explanations:
         is_unique = self.directories.get(directory.job_id, 0) <= 1
         own = self.jobs.get(directory.job_id, ())
         records = fitting(own, directory.job_id, directory.uri, is_unique=is_unique)
-        is_alive = any(record.alive_at == self.at for record in records)
+        is_alive = self._is_alive(records)
         ends = [
             record.ended_as
             for record in records
             if (is_over(record) and not is_alive) or _was_before_the_end(checkpoint, record)
         ]
-        if not is_alive and self._is_declared_ended(directory.job_id):
-            ends.append(ON_PURPOSE)
         return any(
             ended_as and all(_is_deleted_on(checkpoint, end) for end in ended_as)
             for ended_as in ends
         )
 
-    def _is_declared_ended(self, job_id: str) -> bool:
-        return self.are_all_declared_ended or job_id in self.declared_ended
+    def _is_alive(self, records: Iterable[RememberedJob]) -> bool:
+        return any(record.alive_at == self.at for record in records)
+
+    def _is_declared(
+        self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory
+    ) -> bool:
+        """Return whether its job is declared ended; in which state is unknown."""
+        if not self.are_all_declared_ended and directory.job_id not in self.declared_ended:
+            return False
+        is_alive = self._is_alive(self.jobs.get(directory.job_id, ()))
+        return not is_alive and all(_is_deleted_on(checkpoint, end) for end in ALL_ENDS)
 
     def is_claimed_by_another(self, uri: str, job_id: str = "") -> bool:
         """Return whether a job that is searched, and is not ``job_id``, was restored from it."""
@@ -177,7 +190,13 @@ class Explanations:
     def _is_older_than_a_claim(
         self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory
     ) -> bool:
-        """Return whether a searched job was restored from a newer one, completed since then."""
+        """Return whether a searched job was restored from a newer one, completed since then.
+
+        That one is sure to have subsumed a single checkpoint; of several, all but the oldest may
+        have stayed beside it.
+        """
+        if len(directory.checkpoints) > 1:
+            return False
         newest = max(self.claimed.get(directory.uri, ()), default=-1)
         return newest > directory.newest_id and _is_deleted_on(checkpoint, SUBSUMED)
 

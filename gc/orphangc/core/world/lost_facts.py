@@ -16,7 +16,7 @@ from orphangc.core.world.acknowledged import (
     acknowledging_command,
     is_acknowledged,
 )
-from orphangc.core.world.explanations import Explanations
+from orphangc.core.world.explanations import Explanation, Explanations
 from orphangc.core.world.job_lives import is_over
 from orphangc.core.world.remembered import (
     RememberedCheckpoint,
@@ -71,11 +71,13 @@ class Lost:
 
     Attributes:
         checkpoints: By directory, the checkpoints that nothing explains.
+        kept: By directory, those that the memory keeps though something explains them.
         facts: One for each thing that blocks.
 
     """
 
     checkpoints: Mapping[str, tuple[RememberedCheckpoint, ...]]
+    kept: Mapping[str, tuple[RememberedCheckpoint, ...]]
     facts: tuple[LostFact, ...]
 
 
@@ -96,10 +98,15 @@ def lost_of(
     """
     known = tuple(given)
     why = Explanations.of(memory, sighting, jobs)
-    checkpoints = {
-        each.uri: lost
+    gone = {
+        each.uri: _gone(each, sighting, why)
         for each in memory.directories
-        if each.resolved_at is None and (lost := _unexplained(each, sighting, why))
+        if each.resolved_at is None
+    }
+    checkpoints = {
+        uri: lost
+        for uri, each in gone.items()
+        if (lost := tuple(one for one, reason in each if reason is None))
     }
     facts = [
         *_places_lost(memory, sighting, why, checkpoints),
@@ -111,21 +118,35 @@ def lost_of(
     facts += _directories_lost(memory, sighting, checkpoints, lost_places)
     return Lost(
         checkpoints=checkpoints,
+        kept={uri: _kept(each, is_whole=uri in checkpoints) for uri, each in gone.items()},
         facts=tuple(_with_word(each, known, memory) for each in facts),
     )
 
 
-def _unexplained(
-    directory: RememberedDirectory, sighting: Sighting, why: Explanations
-) -> tuple[RememberedCheckpoint, ...]:
-    """Return the checkpoints of a directory that are gone and should not be."""
+_Gone = tuple[tuple[RememberedCheckpoint, Explanation | None], ...]
+
+
+def _gone(directory: RememberedDirectory, sighting: Sighting, why: Explanations) -> _Gone:
+    """Return the checkpoints of a directory that are gone, each with what explains it."""
     if is_place_unreachable(directory.place, sighting):
         return ()
     return tuple(
-        each
+        (each, why.why_gone(each, directory))
         for each in directory.checkpoints
-        if each.uri not in sighting.present and why.why_gone(each, directory) is None
+        if each.uri not in sighting.present
     )
+
+
+def _kept(gone: _Gone, *, is_whole: bool) -> tuple[RememberedCheckpoint, ...]:
+    """Return the explained checkpoints that the next cycle has to know.
+
+    While another one of the directory is missed, the record stays as it was last seen whole: what
+    explains one may not explain the others a cycle later. A statement explains within its cycle.
+    """
+    reasons = {Explanation.DECLARED}
+    if is_whole:
+        reasons |= {Explanation.CLAIMED, Explanation.ENDED}
+    return tuple(each for each, reason in gone if reason in reasons)
 
 
 def is_place_unreachable(place: str, sighting: Sighting) -> bool:

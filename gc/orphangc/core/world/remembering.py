@@ -122,6 +122,8 @@ class _After:
         self, known: RememberedDirectory, now: RememberedDirectory | None
     ) -> RememberedDirectory:
         missed = self._missed(known)
+        if missed or known.uri not in self.lost.checkpoints:  # else all of it is acknowledged
+            missed = (*missed, *self.lost.kept.get(known.uri, ()))
         if now is None and not missed:
             return known.model_copy(update={"checkpoints": (), "resolved_at": self.sighting.at})
         if now is None:
@@ -130,6 +132,7 @@ class _After:
         update = {
             "checkpoints": (*now.checkpoints, *missed),
             "depends_on": tuple(sorted(depends_on)),
+            "was_over": now.was_over or (bool(missed) and known.was_over),
         }
         return now.model_copy(update=update)
 
@@ -189,7 +192,7 @@ class _After:
                 yield each
 
     def clusters(self) -> Iterator[RememberedCluster]:
-        """Yield the clusters that answer, and the silent ones that are missed."""
+        """Yield the clusters that answer, and the silent ones that are missed or declared away."""
         for uri, answers in sorted(self.sighting.clusters.items()):
             if answers:
                 own = {e.job_id for e in self.sighting.jobs if e.by == uri and e.is_alive}
@@ -197,5 +200,9 @@ class _After:
                     uri=uri, answered_at=self.sighting.at, alive=tuple(sorted(own))
                 )
         for known in self.memory.clusters:
-            if (Condition.CLUSTER_SILENT, known.uri) in self.standing:
+            is_declared = not self.sighting.declared_ended.isdisjoint(known.alive)
+            is_silent = not self.sighting.clusters.get(known.uri)
+            if (Condition.CLUSTER_SILENT, known.uri) in self.standing or (
+                is_declared and is_silent  # a statement counts for its cycle
+            ):
                 yield known
