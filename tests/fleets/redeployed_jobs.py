@@ -1,7 +1,8 @@
 """A fleet that is redeployed each day, as Flink and the collector's cycles see it; no I/O.
 
 Time is in days. Every job completes a checkpoint each interval and retains the newest ones; a
-redeploy ends its run in one of several ways, each of which Flink's users know.
+redeploy ends its run in one of several ways, each of which Flink's users know. A job that claims a
+checkpoint has incremental ones, whose files show the claim: REST does not tell the restore mode.
 
 Source: Flink 1.15-2.3, ``CheckpointProperties``, ``StandaloneCompletedCheckpointStore``.
 """
@@ -26,6 +27,8 @@ NEVER_RETAINED = ("CANCELED", "FAILED", "FINISHED", "SUBSUMED", "SUSPENDED")
 """Flags of a checkpoint without retention, as is Flink's default."""
 UNSEARCHED = frozenset({"s3://elsewhere/checkpoints"})
 """Places that no cycle searches."""
+FILES_NAMED = 3
+"""Directories of earlier runs in which an incremental checkpoint names files, at most."""
 HA_PLACE = "s3://bucket/ha"
 FIXED_ID = "0" * 32
 
@@ -202,8 +205,7 @@ class Slot:
         self.run.restored, self.run.first = newest, own[-1] + 1
         if self.course is Course.CLAIM:
             self.run.claimed = newest
-            is_incremental = self.number % 2 == 0
-            self.run.depends_on = (old.directory,) if is_incremental else ()
+            self.run.depends_on = (old.directory, *old.depends_on)[:FILES_NAMED]
 
     # --- what a cycle sees
 

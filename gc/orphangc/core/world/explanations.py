@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from orphangc.core.names import checkpoint_id_of
-from orphangc.core.world.job_lives import ALL_ENDS, fitting, is_over
+from orphangc.core.world.job_lives import ALL_ENDS, fitting, is_flink_rest, is_over
 from orphangc.core.world.remembered import (
     RememberedCheckpoint,
     RememberedDirectory,
@@ -31,7 +31,11 @@ class Explanation(StrEnum):
     ENDED = "ended"
     """Its job ended, and Flink deletes it upon that end."""
     CLAIMED = "claimed"
-    """A job whose checkpoints are searched was restored from it, and owned it since."""
+    """A job whose checkpoints are searched was restored from it, and names files beside it.
+
+    REST does not say whether a restore claims. A job that claims nothing begins with a full
+    checkpoint, so one that names files of the directory shows that it owns them.
+    Source: Flink 1.15-2.3, ``RestoreMode.NO_CLAIM``."""
     DECLARED = "declared"
     """The operator declares its job ended, and Flink deletes it upon every end.
 
@@ -45,13 +49,11 @@ class Explanations:
     Attributes:
         at: Time of this cycle.
         jobs: By job id, every record of it, with what this cycle learned.
-        claimers: By checkpoint, the ids of the jobs that were restored from it.
-        claimed: By directory, the ids of the checkpoints in it that a searched job other than its
-            own was restored from.
+        claimers: By checkpoint, the directories of the jobs that were restored from it.
         newest: Newest checkpoint id by directory, of those that are there now.
-        searched: Ids of jobs of which some checkpoint is there now, or was explained away; and of
-            those before them, which are over and whose job directory lies in a searched place.
-        users: By directory, the job directories of others whose checkpoints name files in it.
+        searched: Directories of which some checkpoint is there now, or was explained away; and of
+            the jobs before them, which are over and whose directory lies in a searched place.
+        users: By directory, the others whose checkpoints name, or named, files in it.
         directories: How many directories each job id has.
         declared_ended: Job ids that the operator declared ended.
         are_all_declared_ended: Whether the operator declared all jobs ended.
@@ -61,10 +63,9 @@ class Explanations:
     at: datetime
     jobs: Mapping[str, tuple[RememberedJob, ...]]
     claimers: Mapping[str, frozenset[str]]
-    claimed: Mapping[str, frozenset[int]]
     newest: Mapping[str, int]
     searched: frozenset[str]
-    users: Mapping[str, tuple[RememberedDirectory, ...]]
+    users: Mapping[str, frozenset[str]]
     directories: Mapping[str, int]
     declared_ended: frozenset[str]
     are_all_declared_ended: bool
@@ -75,27 +76,24 @@ class Explanations:
     ) -> Explanations:
         """Return what memory and cycle know together."""
         by_job: dict[str, list[RememberedJob]] = {}
-        claimers: dict[str, set[str]] = {}
         for record in jobs:
             by_job.setdefault(record.job_id, []).append(record)
-            for restored in record.restored:
-                claimers.setdefault(restored, set()).add(record.job_id)
-        resolved = [each for each in memory.directories if each.resolved_at is not None]
-        known = {each.uri: each.job_id for each in (*memory.directories, *sighting.directories)}
-        users: dict[str, list[RememberedDirectory]] = {}
-        for each in (*sighting.directories, *resolved):
+        all_seen = (*memory.directories, *sighting.directories)
+        known = {each.uri: each.job_id for each in all_seen}
+        claimers = _claimers(by_job, known)
+        users: dict[str, set[str]] = {}
+        for each in all_seen:
             for used in {*each.depends_on} - {each.uri}:
-                users.setdefault(used, []).append(each)
-        found = frozenset(e.job_id for e in (*sighting.directories, *resolved) if e.job_id)
-        searched = _with_predecessors(found, claimers, sighting, by_job)
+                users.setdefault(used, set()).add(each.uri)
+        resolved = (each for each in memory.directories if each.resolved_at is not None)
+        found = frozenset(each.uri for each in (*sighting.directories, *resolved))
         return cls(
             at=sighting.at,
-            claimed=_claimed(claimers, searched, known),
-            claimers={uri: frozenset(ids) for uri, ids in claimers.items()},
+            claimers={uri: frozenset(each) for uri, each in claimers.items()},
             jobs={job_id: tuple(records) for job_id, records in by_job.items()},
             newest={each.uri: each.newest_id for each in sighting.directories},
-            searched=searched,
-            users={uri: tuple(each) for uri, each in users.items()},
+            searched=_with_predecessors(found, claimers, sighting, by_job),
+            users={uri: frozenset(each) for uri, each in users.items()},
             directories=Counter(known.values()),
             declared_ended=sighting.declared_ended,
             are_all_declared_ended=sighting.are_all_declared_ended,
@@ -150,55 +148,70 @@ class Explanations:
         is_alive = self._is_alive(self.jobs.get(directory.job_id, ()))
         return not is_alive and all(_is_deleted_on(checkpoint, end) for end in ALL_ENDS)
 
-    def is_claimed_by_another(self, uri: str, job_id: str = "") -> bool:
-        """Return whether a job that is searched, and is not ``job_id``, was restored from it."""
-        return bool(self.claimers.get(uri, frozenset()) & self.searched - {job_id})
-
     def _is_claimed(self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory) -> bool:
-        """Return whether a job that is searched was restored from it, or must have been.
+        """Return whether a searched job was restored from it, or from one that subsumed it.
 
-        A claim takes one checkpoint: the one that is known, else the newest. One that is newer
-        than what a cycle saw had subsumed that before it was claimed.
+        A newer one than a cycle saw is sure to have subsumed a single checkpoint; of several, all
+        but the oldest may have stayed beside it.
         """
-        if self.is_claimed_by_another(checkpoint.uri, directory.job_id):
+        if self._is_taken(checkpoint.uri, directory.uri):
             return True
-        if self._is_older_than_a_claim(checkpoint, directory):
-            return True
-        if checkpoint.checkpoint_id != directory.newest_id:
+        if len(directory.checkpoints) > 1 or not _is_deleted_on(checkpoint, SUBSUMED):
             return False
-        users = self.users.get(directory.uri, ())
-        return any(self._may_have_claimed(each, checkpoint, directory) for each in users)
+        newer = (
+            uri
+            for uri in self.claimers
+            if uri.rpartition("/")[0] == directory.uri
+            and (checkpoint_id_of(uri.rpartition("/")[2]) or -1) > directory.newest_id
+        )
+        return any(self._is_taken(uri, directory.uri) for uri in newer)
 
-    def _may_have_claimed(
-        self,
-        user: RememberedDirectory,
-        checkpoint: RememberedCheckpoint,
-        directory: RememberedDirectory,
-    ) -> bool:
-        """Return whether a job that names files of a directory may have claimed a checkpoint there.
+    def _is_taken(self, uri: str, directory: str) -> bool:
+        """Return whether a job that is searched, of another directory, has claimed a checkpoint.
 
-        Its ids go on after the id that it was restored from, whatever job that was; a copy of a
-        checkpoint claims nothing, nor does a job that is known to come from another one.
-
-        Source: Flink 1.15-2.3, ``CheckpointCoordinator.restoreSavepoint``.
+        It names files beside it, or a job that claimed from that one in turn does.
         """
-        if user.job_id in {"", directory.job_id} or user.newest_id <= checkpoint.checkpoint_id:
-            return False
-        known = (each for record in self.jobs.get(user.job_id, ()) for each in record.restored)
-        return not any(not is_within(each, (user.uri,)) for each in known)
+        todo = (self.claimers.get(uri, frozenset()) & self.searched) - {directory}
+        known = set(todo)
+        users = self.users.get(directory, frozenset())
+        while todo and users.isdisjoint(known):
+            heirs = {e for origin, each in self.claimers.items() for e in each if _in(origin, todo)}
+            todo = frozenset(heirs & self.searched) - known - {directory}
+            known |= todo
+        return not users.isdisjoint(known)
 
-    def _is_older_than_a_claim(
-        self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory
-    ) -> bool:
-        """Return whether a searched job was restored from a newer one, completed since then.
 
-        That one is sure to have subsumed a single checkpoint; of several, all but the oldest may
-        have stayed beside it.
-        """
-        if len(directory.checkpoints) > 1:
-            return False
-        newest = max(self.claimed.get(directory.uri, ()), default=-1)
-        return newest > directory.newest_id and _is_deleted_on(checkpoint, SUBSUMED)
+def _is_checkpoint(uri: str) -> bool:
+    return checkpoint_id_of(uri.rpartition("/")[2]) is not None
+
+
+def _in(uri: str, directories: Collection[str]) -> bool:
+    return uri.rpartition("/")[0] in directories
+
+
+def _claimers(
+    jobs: Mapping[str, Sequence[RememberedJob]], known: Mapping[str, str]
+) -> dict[str, set[str]]:
+    """Return the directories of the jobs that were restored from each checkpoint.
+
+    A job id alone names no job: two clusters may run jobs of one id. Where the answer places no
+    checkpoint of the job, its directory is the only one of that id, and no other answer is known.
+    """
+    restored = {uri for records in jobs.values() for each in records for uri in each.restored}
+    named = {uri.rpartition("/")[0] for uri in restored if _is_checkpoint(uri)}
+    by_id: dict[str, list[str]] = {}
+    for uri, job_id in ({each: each.rpartition("/")[2] for each in named} | {**known}).items():
+        by_id.setdefault(job_id, []).append(uri)
+    claimers: dict[str, set[str]] = {}
+    for job_id, records in jobs.items():
+        answers = sum(bool(each.directories or is_flink_rest(each.by)) for each in records)
+        only = by_id.get(job_id, []) if answers <= 1 else []
+        for record in records:
+            own = record.directories or (only if len(only) == 1 else ())
+            for uri in record.restored:
+                if uri.rpartition("/")[0].rpartition("/")[2] != job_id:
+                    claimers.setdefault(uri, set()).update(own)
+    return claimers
 
 
 def _with_predecessors(
@@ -207,7 +220,7 @@ def _with_predecessors(
     sighting: Sighting,
     jobs: Mapping[str, Iterable[RememberedJob]],
 ) -> frozenset[str]:
-    """Return the searched jobs, and those whose checkpoints they were restored from in turn.
+    """Return the searched directories, and those that their jobs were restored from in turn.
 
     No cycle has seen a checkpoint of such a job: it was deployed just before one, and replaced
     before the next one. Whatever it retained would be found where its last checkpoint was.
@@ -216,32 +229,19 @@ def _with_predecessors(
     alive = {each.job_id for each in sighting.jobs if each.is_alive}
     silent = {uri for uri, answers in sighting.clusters.items() if not answers}
     before: dict[str, set[str]] = {}
-    for uri, job_ids in claimers.items():
+    for uri, claimed_by in claimers.items():
         directory, _, name = uri.rpartition("/")
         job_id = directory.rpartition("/")[2]
         is_heard = silent.isdisjoint(each.by for each in jobs.get(job_id, ()))
         is_found = checkpoint_id_of(name) is not None and is_within(directory, places)
         if is_found and is_heard and job_id not in alive:
-            for each in job_ids:
-                before.setdefault(each, set()).add(job_id)
+            for each in claimed_by:
+                before.setdefault(each, set()).add(directory)
     known, more = set(searched), set(searched)
     while more:
-        more = {job_id for each in more for job_id in before.get(each, ())} - known
+        more = {uri for each in more for uri in before.get(each, ())} - known
         known |= more
     return frozenset(known)
-
-
-def _claimed(
-    claimers: Mapping[str, Iterable[str]], searched: frozenset[str], known: Mapping[str, str]
-) -> dict[str, frozenset[int]]:
-    """Return what searched jobs were restored from, by the directory of another job."""
-    found: dict[str, set[int]] = {}
-    for uri, job_ids in claimers.items():
-        directory, _, name = uri.rpartition("/")
-        claimed = checkpoint_id_of(name)
-        if claimed is not None and searched.intersection(job_ids) - {known.get(directory)}:
-            found.setdefault(directory, set()).add(claimed)
-    return {directory: frozenset(ids) for directory, ids in found.items()}
 
 
 def _was_before_the_end(checkpoint: RememberedCheckpoint, record: RememberedJob) -> bool:

@@ -66,6 +66,11 @@ def is_over(record: RememberedJob) -> bool:
     return record.alive_at is None or record.alive_at <= record.ended_at
 
 
+def is_flink_rest(by: str) -> bool:
+    """Return whether a witness is a Flink cluster; HA stores and resources have other schemes."""
+    return by.startswith(("http://", "https://"))
+
+
 def _with_sighting(
     known: RememberedJob | None, seen: SeenJob, memory: WorldMemory, at: datetime
 ) -> RememberedJob:

@@ -17,7 +17,7 @@ from orphangc.core.world.acknowledged import (
     is_acknowledged,
 )
 from orphangc.core.world.explanations import Explanation, Explanations
-from orphangc.core.world.job_lives import is_over
+from orphangc.core.world.job_lives import is_flink_rest, is_over
 from orphangc.core.world.remembered import (
     RememberedCheckpoint,
     RememberedCluster,
@@ -109,7 +109,7 @@ def lost_of(
         if (lost := tuple(one for one, reason in each if reason is None))
     }
     facts = [
-        *_places_lost(memory, sighting, why, checkpoints),
+        *_places_lost(memory, sighting, checkpoints),
         *_places_replaced(memory, sighting),
         *_clusters_silent(memory, sighting, jobs),
         *_reports_missed(memory, sighting, jobs),
@@ -165,7 +165,6 @@ def _place_of(uri: str, sighting: Sighting) -> SeenPlace | None:
 def _places_lost(
     memory: WorldMemory,
     sighting: Sighting,
-    why: Explanations,
     lost: Mapping[str, Sequence[RememberedCheckpoint]],
 ) -> Iterator[LostFact]:
     searched = {each.uri for each in sighting.places}
@@ -177,7 +176,7 @@ def _places_lost(
             continue
         if seen is None and is_within(place.uri, searched):
             continue
-        if seen is not None and not _is_place_missed(place, memory, why, lost):
+        if seen is not None and not _is_place_missed(place, memory, lost):
             continue
         yield _place_lost(place, sighting, is_searched=seen is not None)
 
@@ -185,14 +184,11 @@ def _places_lost(
 def _is_place_missed(
     place: RememberedPlace,
     memory: WorldMemory,
-    why: Explanations,
     lost: Mapping[str, Sequence[RememberedCheckpoint]],
 ) -> bool:
     """Return whether a place that holds nothing now held anything that nothing explains."""
     own = (each.uri for each in memory.directories if each.place == place.uri)
-    if place.has_more_others or any(uri in lost for uri in own):
-        return True
-    return any(not why.is_claimed_by_another(each) for each in place.others)
+    return place.has_more_others or bool(place.others) or any(uri in lost for uri in own)
 
 
 def _place_lost(place: RememberedPlace, sighting: Sighting, *, is_searched: bool) -> LostFact:
@@ -390,8 +386,8 @@ class _Witnesses:
     def account_for(self, job_id: str, silent: str) -> bool:
         """Return whether the job is known of in another way.
 
-        Another cluster shows it that did not before; or does at all, where one directory alone
-        has its id; or it is over.
+        Another witness shows it that did not before; or does at all, where one directory alone
+        has its id and no other cluster showed a job of that id; or it is over.
         """
         if job_id in self.sighting.declared_ended:
             return True
@@ -402,7 +398,8 @@ class _Witnesses:
         before = {each.uri for each in self.memory.clusters if job_id in each.alive}
         shown = {e.by for e in self.sighting.jobs if e.job_id == job_id and e.by in asked}
         directories = {each.uri for each in self.memory.directories if each.job_id == job_id}
-        return bool(shown - before) or (bool(shown) and len(directories) <= 1)
+        is_one_job = len(directories) <= 1 and not any(map(is_flink_rest, before - {silent}))
+        return bool(shown - before) or (bool(shown) and is_one_job)
 
 
 def _cluster_silent(

@@ -95,10 +95,37 @@ def test_a_redeploy_from_a_savepoint_asks_nothing() -> None:
 
 
 def test_a_redeploy_from_a_retained_checkpoint_asks_nothing() -> None:
-    """It claimed the checkpoint, and its own are searched."""
+    """It claimed the checkpoint, and its own are searched and name files beside it."""
     after = a_job(NEXT, restored=f"{DIRECTORY}/chk-1")
     before = seen(0, OTHER, a_directory(1), jobs=(a_job(),))
-    assert missed(before, seen(1, OTHER, a_directory(2, job=NEXT), jobs=(after,))) == []
+    own = a_directory(2, job=NEXT, depends_on=(DIRECTORY,))
+    assert missed(before, seen(1, OTHER, own, jobs=(after,))) == []
+
+
+def test_a_redeploy_that_may_have_claimed_nothing_asks() -> None:
+    """NO_CLAIM is Flink's default, and REST does not tell it (A4)."""
+    after = a_job(NEXT, restored=f"{DIRECTORY}/chk-1")
+    before = seen(0, OTHER, a_directory(1), jobs=(a_job(),))
+    assert missed(before, seen(1, OTHER, a_directory(2, job=NEXT), jobs=(after,))) == [EMPTIED]
+
+
+@pytest.mark.parametrize("directories", [(), (f"s3://elsewhere/{NEXT}",)])
+def test_a_claim_by_another_job_of_a_searched_id_asks(directories) -> None:
+    """Two clusters run jobs of one id, and only the other one's directory is searched (A3)."""
+    claims = a_job(NEXT, restored=f"{DIRECTORY}/chk-1", directories=directories)
+    twin = a_job(NEXT, by="http://twin:8081", directories=(f"{ROOT}/{NEXT}",))
+    own = a_directory(2, job=NEXT, depends_on=(DIRECTORY,))
+    before = seen(0, OTHER, a_directory(1), own, jobs=(claims, twin))
+    assert missed(before, seen(1, OTHER, own, jobs=(claims, twin))) == [EMPTIED]
+
+
+def test_another_cluster_of_the_same_id_stands_for_none_that_is_silent() -> None:
+    """Both showed it before, though one directory alone is searched (A3)."""
+    twin = a_job(NEXT, by="http://twin:8081")
+    own = a_directory(2, job=NEXT)
+    assert missed(seen(0, own, jobs=(a_job(NEXT), twin)), seen(1, own, jobs=(twin,))) == [
+        ("cluster_silent", REST)
+    ]
 
 
 def test_a_claim_by_a_job_that_is_not_searched_asks() -> None:
@@ -108,10 +135,10 @@ def test_a_claim_by_a_job_that_is_not_searched_asks() -> None:
     assert missed(before, seen(1, OTHER, jobs=(after,))) == [EMPTIED]
 
 
-def test_a_checkpoint_whose_files_a_searched_job_names_asks_nothing() -> None:
-    """A reference shows the claim where REST says nothing."""
+def test_a_checkpoint_whose_files_a_searched_job_names_asks() -> None:
+    """Where REST says nothing, that job may have claimed another one (A5)."""
     user = a_directory(2, job=NEXT, depends_on=(DIRECTORY,))
-    assert missed(seen(0, OTHER, a_directory(1)), seen(1, OTHER, user)) == []
+    assert missed(seen(0, OTHER, a_directory(1)), seen(1, OTHER, user)) == [EMPTIED]
 
 
 def test_a_claim_by_reference_explains_one_checkpoint_only() -> None:
@@ -128,8 +155,8 @@ CLAIMS_NEWER = a_job(NEXT, restored=f"{DIRECTORY}/chk-9")
 def test_a_claim_of_a_newer_checkpoint_than_a_cycle_saw_asks_nothing() -> None:
     """Chk-9 had subsumed chk-1 when it was claimed."""
     before = seen(0, OTHER, a_directory(1), jobs=(a_job(),))
-    after = seen(1, OTHER, a_directory(10, job=NEXT), jobs=(CLAIMS_NEWER,))
-    assert missed(before, after) == []
+    own = a_directory(10, job=NEXT, depends_on=(DIRECTORY,))
+    assert missed(before, seen(1, OTHER, own, jobs=(CLAIMS_NEWER,))) == []
 
 
 def test_such_a_claim_by_a_job_that_is_not_searched_asks() -> None:
@@ -160,7 +187,7 @@ def a_chain(*, place: str = ROOT, more: tuple[SeenJob, ...] = ()) -> list[Sighti
     return [
         seen(0, OTHER, a_directory(1), jobs=(first,)),
         seen(1, OTHER, a_directory(1), jobs=(second,)),
-        seen(2, OTHER, a_directory(6, job="d" * 32), jobs=(third, *more)),
+        seen(2, OTHER, a_directory(6, job="d" * 32, depends_on=(DIRECTORY,)), jobs=(third, *more)),
     ]
 
 
