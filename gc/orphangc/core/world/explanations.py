@@ -83,7 +83,7 @@ class Explanations:
         claimers = _claimers(by_job, known)
         users: dict[str, set[str]] = {}
         for each in all_seen:
-            for used in {*each.depends_on} - {each.uri}:
+            for used in {*each.names} - {each.uri}:
                 users.setdefault(used, set()).add(each.uri)
         resolved = (each for each in memory.directories if each.resolved_at is not None)
         found = frozenset(each.uri for each in (*sighting.directories, *resolved))

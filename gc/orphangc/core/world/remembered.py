@@ -49,7 +49,9 @@ class RememberedDirectory(FrozenPart):
         job_id: Job id of the directory, "" if unknown.
         place: Searched place that it was found in.
         checkpoints: Those of the last cycle that found any, and those that were lost before.
-        depends_on: Directories in which these checkpoints name files.
+        depends_on: Directories in which these checkpoints name files, and those of jobs that its
+            job may have been restored from.
+        names: Directories in which these checkpoints name files.
         was_over: Whether the job was known to be over then.
         resolved_at: Time at which all of them were explained away; ``None`` while they are there.
 
@@ -60,6 +62,7 @@ class RememberedDirectory(FrozenPart):
     place: str
     checkpoints: tuple[RememberedCheckpoint, ...] = ()
     depends_on: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     was_over: bool = False
     resolved_at: Instant | None = None
 
@@ -310,6 +313,7 @@ def merged_directories(
     update = {
         "checkpoints": checkpoints,
         "depends_on": tuple(sorted({*left.depends_on, *right.depends_on})),
+        "names": tuple(sorted({*left.names, *right.names})),
         "resolved_at": _resolved(left, right, seen_at),
     }
     return later.model_copy(update=update)

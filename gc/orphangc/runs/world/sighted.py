@@ -84,9 +84,9 @@ def _directories(
     found = []
     for folder in sorted(by_folder, key=str):
         roots, job = by_folder[folder], jobs.get(owners.get(folder, ""))
-        depends_on = {each for root in roots for each in _depends_on(root, owners)}
+        names = {each for root in roots for each in _depends_on(root, owners)}
         fed = () if job is None else [jobs[key] for key in job.feeds if key in jobs]
-        depends_on |= {each for other in fed for each in other.directories}
+        depends_on = names | {each for other in fed for each in other.directories}
         place = next((each for each in bases if each.contains(folder)), folder)
         found.append(
             RememberedDirectory(
@@ -94,6 +94,7 @@ def _directories(
                 job_id=roots[0].job_id if job is None else job.job_id,
                 place=str(place),
                 depends_on=tuple(sorted({str(each) for each in depends_on} - {str(folder)})),
+                names=tuple(sorted({str(each) for each in names} - {str(folder)})),
                 was_over=job is not None and job.state is JobState.ENDED,
                 checkpoints=_checkpoints(roots, at),
             )

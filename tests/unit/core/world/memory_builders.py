@@ -44,6 +44,7 @@ def a_directory(
         job_id=job,
         place=place,
         depends_on=depends_on,
+        names=depends_on,
         was_over=was_over,
         checkpoints=tuple(
             RememberedCheckpoint(

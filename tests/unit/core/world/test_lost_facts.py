@@ -109,6 +109,14 @@ def test_a_redeploy_that_may_have_claimed_nothing_asks() -> None:
     assert missed(before, seen(1, OTHER, a_directory(2, job=NEXT), jobs=(after,))) == [EMPTIED]
 
 
+def test_a_restore_that_rest_shows_is_no_claim() -> None:
+    """A job depends on what it was restored from, whether or not it names files there (A4)."""
+    after = a_job(NEXT, restored=f"{DIRECTORY}/chk-1")
+    own = a_directory(2, job=NEXT, depends_on=(DIRECTORY,)).model_copy(update={"names": ()})
+    before = seen(0, OTHER, a_directory(1), jobs=(a_job(),))
+    assert missed(before, seen(1, OTHER, own, jobs=(after,))) == [EMPTIED]
+
+
 @pytest.mark.parametrize("directories", [(), (f"s3://elsewhere/{NEXT}",)])
 def test_a_claim_by_another_job_of_a_searched_id_asks(directories) -> None:
     """Two clusters run jobs of one id, and only the other one's directory is searched (A3)."""
