@@ -97,6 +97,27 @@ def test_l4_a_job_directory_as_storage_root_is_as_safe_as_the_folder_around_it(s
     assert not story.orphans[1].exists()
 
 
+@pytest.mark.answered_by("siblings")
+def test_l4_a_job_directory_of_any_name_as_storage_root_is_as_safe_as_that(story) -> None:
+    """With ``create-subdir=false`` its name is no job id, and what it holds tells what it is."""
+    claiming = story.bed.job(2)
+    ended_ones = ("--ended-job", story.job.id, "--ended-job", claiming.id)
+    named = story.bed.root / "orders"
+    story.job.folder.rename(named)
+    mine = Job(story.job.id, named)
+    moved = {each: named / "shared" / each.name for each in (*story.live, *story.orphans)}
+    mine.checkpoint(7, *(moved[each] for each in story.live[:2]))
+    mine.checkpoint(8, *(moved[each] for each in story.live[1:]), age=19 * DAY)
+    claiming.checkpoint(9, *[moved[each] for each in (*story.live, story.orphans[0])], age=10 * DAY)
+    options = ("--closed-world", "--owner", mine.id, *ended_ones, *AT_ONCE)
+    narrow = Bed(story.bed.folder, options)
+    narrow.root = named
+    narrow.cycle()
+    narrow.cycle()
+    must_be_there(moved[story.orphans[0]])
+    assert not moved[story.orphans[1]].exists()
+
+
 @pytest.mark.answered_by("condition:outside_path")
 def test_a_checkpoint_that_names_a_directory_nobody_searches_shows_a_larger_world(story) -> None:
     """Another job there claimed a checkpoint from here, though a closed world is stated."""

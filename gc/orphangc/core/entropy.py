@@ -70,6 +70,23 @@ def entropy_of(job: JobEvidence) -> Entropy | None:
     return None
 
 
+def is_spread_over(directory: Location, folders: Iterable[Location], other: Location) -> bool:
+    """Return whether entropy injection surely made a folder for the job of a directory.
+
+    Args:
+        directory: Job directory that holds the checkpoints.
+        folders: Folders that these name files in; several must have random parts of one length.
+        other: Directory of the same job id, perhaps one that no checkpoint names.
+
+    """
+    named = {place for folder in folders if (place := job_directory_of(folder)) is not None}
+    parts = {part for each in named if (part := random_part(directory, each)) is not None}
+    own = random_part(directory, other)
+    return (
+        own is not None and len(parts) >= _SEVERAL and {len(each) for each in parts} == {len(own)}
+    )
+
+
 def random_part(directory: Location, other: Location) -> str | None:
     """Return the letters and digits that one path has more than the other, ``None`` if others."""
     if directory.top != other.top or len(other.path) <= len(directory.path):

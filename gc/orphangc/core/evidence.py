@@ -270,6 +270,15 @@ class JobEvidence:
         return retained_by(living) if living else None
 
     @property
+    def leftover_ids(self) -> frozenset[int]:
+        """Return the ids that some listing showed and the run that Flink shows does not know.
+
+        A checkpoint that completes after the last listing is not among them.
+        """
+        seen = self.ids_at_start | self.ids_before | self.ids_after
+        return seen - self._of_present_run(seen)
+
+    @property
     def stable_id(self) -> int | None:
         """Return the newest checkpoint of the present run that stood when the cycle began (R12)."""
         return max(self._of_present_run(self.ids_at_start), default=None)

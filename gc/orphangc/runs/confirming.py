@@ -161,8 +161,12 @@ def _newest_checkpoint(
     storage: Storage,
     read: ReadsCheckpoint,
 ) -> Root | None:
-    """Return a job's newest checkpoint as it is now, ``None`` if none can be read."""
-    base = storage.location
+    """Return a job's newest checkpoint as it is now, ``None`` if none can be read.
+
+    What the listings showed and the present run does not know is a leftover of an earlier run,
+    whatever its id: it says nothing of what the present run needs.
+    """
+    base, leftovers = storage.location, job.leftover_ids
     folders = [key for each in job.directories if (key := base.key_of(each)) is not None]
     for _ in range(_TRIES):
         chosen = [
@@ -171,6 +175,7 @@ def _newest_checkpoint(
             for name in storage.folder(folder).folders
             if (place := place_of_folder(f"{folder}/{name}".lstrip("/"), base.name)).checkpoint_id
             is not None
+            and place.checkpoint_id not in leftovers
         ]
         for _, folder in sorted(chosen, reverse=True):
             listed = storage.stat([ObjectKey(f"{folder}/{METADATA_NAME}")])[0]

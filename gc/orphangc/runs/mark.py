@@ -124,7 +124,8 @@ def _directories(
 ) -> JobDirectories:
     """Return the job of each job directory; a directory seen from two bases counts once.
 
-    ``owner`` names the one job of the one directory whose name is no job id (R3).
+    ``owner`` names the one job of the one directory whose name is no job id (R3), in the storage
+    root if it has such directories: those around it are read, and their owners stay unknown.
     """
     owners: dict[Location, str] = {}
     holding = {each.directory for each in observation.roots}
@@ -135,6 +136,7 @@ def _directories(
             owners.setdefault(base.child(directory), job_id)
         holding |= {base.child(each) for scan in scans for each in scan.ids}
     unknown = [place for place, job_id in owners.items() if not job_id]
+    unknown = [place for place in unknown if bases[0].contains(place)] or unknown
     if settings.owner is not None and len(unknown) == 1:
         owners[unknown[0]] = settings.owner
     answers = job_answers(observation.before, observation.after)

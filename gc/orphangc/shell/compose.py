@@ -26,7 +26,8 @@ from orphangc.adapters.spool import ArrowSpool
 from orphangc.adapters.storages import open_extras, open_state_files, open_storage
 from orphangc.adapters.zookeeper_ha import ZooKeeperHa
 from orphangc.core.evidence import Root as Checkpoint
-from orphangc.core.model import ObjectKey
+from orphangc.core.model import ObjectKey, Scope
+from orphangc.core.names import checkpoint_id_of
 from orphangc.core.registry import MAX_SNAPSHOT_BYTES, read_snapshot
 from orphangc.core.rules import Guard
 from orphangc.core.settings import StorageRootSettings
@@ -264,7 +265,7 @@ def _siblings_of(settings: StorageRootSettings) -> list[Storage]:
     """
     known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
     chosen: list[Storage] = []
-    for place in settings.other_roots:
+    for place in (*settings.other_roots, *_around_job_directory(known[0])):
         _add_sibling(place, known, chosen)
     for bound in bound_roots(state_of(settings).files):
         if bound.root is None:
@@ -273,6 +274,21 @@ def _siblings_of(settings: StorageRootSettings) -> list[Storage]:
         else:
             _add_sibling(bound.root, known, chosen)
     return chosen
+
+
+def _around_job_directory(root: Location) -> list[Location]:
+    """Return the folder around a storage root that is itself a job directory by what it holds.
+
+    With ``create-subdir=false`` its name is no job id; jobs beside it may have claimed its
+    checkpoints. The root folder of a machine is none that holds jobs.
+    """
+    if root.path == "/" or (root.scheme == "file" and root.parent.path == "/"):
+        return []
+    folders = open_storage(root).folder("").folders
+    is_job_directory = any(
+        name == Scope.SHARED or checkpoint_id_of(name) is not None for name in folders
+    )
+    return [root.parent] if is_job_directory else []
 
 
 def _remembered_of(settings: StorageRootSettings) -> list[Storage]:

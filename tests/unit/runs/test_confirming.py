@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from builders import BASE, JOB, a_root
+from builders import BASE, JOB, a_job, a_root, some_facts
 from orphangc.core.evidence import Root
 from orphangc.core.inventory import Inventory
 from orphangc.core.live import UuidSet
@@ -16,7 +16,8 @@ from orphangc.core.model import ObjectKey, StoredObject
 from orphangc.core.names import artifact_name
 from orphangc.core.uris import Location
 from orphangc.errors import RefusedError
-from orphangc.runs.confirming import confirmed, inventory_of, missing_of_lasting
+from orphangc.ports import Folder
+from orphangc.runs.confirming import confirmed, inventory_of, lacked_by_newest, missing_of_lasting
 from orphangc.runs.missing import Missing
 
 BEGUN = datetime(2026, 11, 20, 1, tzinfo=UTC)
@@ -168,3 +169,26 @@ def test_where_nothing_is_missing_nothing_is_asked():
 
     assert missing_of_lasting(Missing(), [named_by(42, 1)], storage, passing=()) == []
     assert storage.asked == []
+
+
+@dataclass
+class Foldered(Rooted):
+    """A storage that shows the folders of one job directory."""
+
+    def folder(self, _: str) -> Folder:
+        names = sorted({each.split("/")[1] for each in self.ages})
+        return Folder(folders=tuple(names), objects=(), closed=())
+
+
+@pytest.mark.parametrize("newest", [43, 44])
+@pytest.mark.parametrize("others", [(), (4711,)])
+def test_a_leftover_of_an_earlier_run_hides_no_damage(newest, others):
+    """R8: ids begin anew, so the highest one may be of an earlier run (2.7)."""
+    storage = Foldered({f"{JOB}/chk-{each}/_metadata": 1 for each in (newest, *others)})
+    roots = {f"{JOB}/chk-{newest}": named_by(newest, 1), f"{JOB}/chk-4711": named_by(4711, 2)}
+    ids = frozenset({42, *others})
+    job = a_job(before=(some_facts(),), after=(some_facts(),), ids_before=ids, ids_after=ids)
+
+    missing = lacked_by_newest([key(1)], job, storage, lambda key, _: roots[key], began=BEGUN)
+
+    assert missing == [key(1)]

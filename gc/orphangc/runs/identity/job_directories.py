@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from orphangc.core.entropy import is_spread_over
 from orphangc.core.evidence import Root
 from orphangc.core.model import JobId
 from orphangc.core.uris import Location
@@ -15,7 +16,8 @@ class JobDirectories:
     """The job directories that were seen, and the job of each.
 
     Attributes:
-        keys: Job key by directory: the job id where one job bears it, else the directory.
+        keys: Job key by directory: the job id where one job alone surely bears it, else the
+            directory.
         job_ids: Job id by job key, "" where it is unknown.
         unclaimed: Keys of directories without a checkpoint that several jobs of one id may own.
         with_checkpoints: Keys of the jobs of which a checkpoint was seen.
@@ -64,9 +66,15 @@ def job_directories(
     unclaimed: set[str] = set()
     for job_id, places in by_id.items():
         own = [place for place in places if place in holding or place in configured]
-        is_one = bool(job_id) and len(own) <= 1
+        found = {
+            place: [each for each in own if _is_attached(place, each, named.get(each, ()))]
+            for place in places
+        }
+        is_one = bool(job_id) and (
+            not own or (len(own) == 1 and all(found[each] for each in places if each not in own))
+        )
         for place in places:
-            claimers = [each for each in own if _names_into(named.get(each, ()), place)]
+            claimers = found[place]
             if is_one:
                 keys[place] = job_id
             elif place in own or not job_id or len(claimers) != 1:
@@ -90,6 +98,15 @@ def _named_from(roots: Iterable[Root]) -> dict[Location, set[Location]]:
         if root.directory is not None:
             named.setdefault(root.directory, set()).update(root.files)
     return named
+
+
+def _is_attached(place: Location, owner: Location, folders: Iterable[Location]) -> bool:
+    """Return whether a directory surely holds files of the job of another one.
+
+    Without that it may be another job's of the same id, whose first checkpoint is pending (R9).
+    """
+    known = tuple(folders)
+    return _names_into(known, place) or is_spread_over(owner, known, place)
 
 
 def _names_into(folders: Iterable[Location], place: Location) -> bool:

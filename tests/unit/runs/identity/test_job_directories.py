@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from builders import JOB, OTHER_JOB, a_root
 from orphangc.core.file_names import FileNames
 from orphangc.core.uris import Location, canonical
@@ -18,11 +20,34 @@ def known(holding: set[Location], *, roots=(), configured=frozenset(), **owners)
 
 
 def test_directories_of_one_id_are_one_job_if_one_of_them_holds_checkpoints() -> None:
-    """The others hold prefixes of entropy, or a changelog."""
-    found = known({B, OTHER})
+    """The others hold prefixes of entropy, or a changelog, which its checkpoints name."""
+    names = FileNames.from_names(["x"])
+    named = a_root(42, directory=B, files={each.child("shared"): names for each in (A, C)})
+    found = known({B, OTHER}, roots=(named,))
     assert set(found.keys.values()) == {JOB, OTHER_JOB}
     assert found.of_id(JOB) == {JOB: (A, B, C)}
     assert (found.with_checkpoints, found.unclaimed) == ({JOB, OTHER_JOB}, frozenset())
+
+
+def test_a_directory_of_one_id_that_no_checkpoint_names_may_be_another_jobs() -> None:
+    """R9: the first checkpoint of a job with the same fixed id may be pending there."""
+    found = known({A})
+    assert found.of_id(JOB) == {str(A): (A,), str(B): (B,), str(C): (C,)}
+    assert found.unclaimed == {str(B), str(C)}
+
+
+@pytest.mark.parametrize(("part", "is_one"), [("wxyz", True), ("staging", False)])
+def test_a_folder_of_entropy_belongs_to_its_job_though_no_checkpoint_names_it(part, is_one) -> None:
+    """What an aborted checkpoint left lies in random folders of its own (U6)."""
+    base = canonical("s3://e/base")
+    own, other = base.child(JOB), base.child(part).child(JOB)
+    random = [base.child(each).child(JOB) for each in ("a1b2", "c3d4")]
+    names = FileNames.from_names(["x"])
+    root = a_root(42, directory=own, files={each.child("shared"): names for each in random})
+    ids = dict.fromkeys((own, other, *random), JOB)
+    found = job_directories(ids, holding={own}, configured=(), roots=(root,))
+    assert (found.keys[other] == found.keys[own]) is is_one
+    assert {found.keys[each] for each in random} == {found.keys[own]}
 
 
 def test_directories_of_one_id_that_hold_checkpoints_are_jobs_of_their_own() -> None:
