@@ -10,6 +10,7 @@ import pytest
 from commands.helpers import AT_ONCE, DAY, Bed, Job, Planned, Ran, flink, run
 from commands.scheduled import Configured, settings_of
 from commands.stories import Story, tell
+from kubernetes_server import KubernetesServer, a_config_map, retained
 from losses.essential import must_be_there
 from orphangc.adapters.state_files import LocalStateFiles
 from orphangc.errors import StorageUnreachableError
@@ -212,6 +213,24 @@ def test_a_cluster_that_is_not_asked_any_more_blocks(story) -> None:
             story.job.checkpoint(number, *story.live, age=0 * DAY)
             own.routes |= flink(story.job, completed=number)
             story.bed.cycle("--flink-rest", own.url)
+    must_be_there(story.orphans[0])
+
+
+@pytest.mark.answered_by("condition:cluster_silent")
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_namespace_that_shows_nothing_any_more_does_not_end_its_jobs(
+    story, monkeypatch, is_asked
+) -> None:
+    """It retained a checkpoint that no searched place holds; another context shows nothing."""
+    story.bed.options = ("--closed-world", "--ended-job", story.job.id, *AT_ONCE)
+    ha = ("--kubernetes-ha", "flink")
+    with KubernetesServer(page=100) as server:
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(story.bed.folder)))
+        name = f"orders-{story.job.id}-config-map"
+        server.add(a_config_map(name, *retained(7, 8, 9), "counter"))
+        assert "held_by_ha" in story.bed.plan(*ha).blocks(story.job)
+        server.objects.clear()
+        cycles(story, *(ha if is_asked else ()))
     must_be_there(story.orphans[0])
 
 

@@ -370,7 +370,7 @@ def _clusters_silent(
     for cluster in memory.clusters:
         if sighting.clusters.get(cluster.uri):
             continue
-        missed = [each for each in cluster.alive if not witnesses.account_for(each, cluster.uri)]
+        missed = [each for each in cluster.alive if not witnesses.account_for(each, cluster)]
         if missed:
             yield _cluster_silent(cluster, missed, sighting)
 
@@ -383,13 +383,16 @@ class _Witnesses:
     sighting: Sighting
     jobs: Sequence[RememberedJob]
 
-    def account_for(self, job_id: str, silent: str) -> bool:
+    def account_for(self, job_id: str, cluster: RememberedCluster) -> bool:
         """Return whether the job is known of in another way.
 
         Another witness shows it that did not before; or does at all, where one directory alone
-        has its id and no other cluster showed a job of that id; or it is over.
+        has its id and no other cluster showed a job of that id; or it is over. A
+        statement that the cluster contradicted proves no end.
         """
-        if job_id in self.sighting.declared_ended:
+        silent = cluster.uri
+        is_stated = job_id in self.sighting.declared_ended
+        if is_stated and job_id not in cluster.contradicted:
             return True
         records = [each for each in self.jobs if each.job_id == job_id]
         if any(is_over(each) and each.by == silent for each in records):
@@ -405,9 +408,15 @@ class _Witnesses:
 def _cluster_silent(
     cluster: RememberedCluster, missed: Sequence[str], sighting: Sighting
 ) -> LostFact:
-    now = "does not answer" if cluster.uri in sighting.clusters else "is not asked any more"
+    now = (
+        "does not answer, or shows nothing"
+        if cluster.uri in sighting.clusters
+        else "is not asked any more"
+    )
     more = len(missed) - _FEW
     shown = ", ".join(missed[:_FEW]) + (f" and {more} more" if more > 0 else "")
+    is_new = not set(missed) <= set(cluster.contradicted)
+    stated = " declare the job ended by its id," if is_new else ""
     condition = Condition.CLUSTER_SILENT
     return LostFact(
         condition=condition,
@@ -415,7 +424,7 @@ def _cluster_silent(
         since=cluster.answered_at,
         message=(
             f"{cluster.uri} showed job {shown} alive at {_instant(cluster.answered_at)} and {now}:"
-            f" ask it again, declare the job ended by its id, or"
+            f" ask it again,{stated} or"
             f" {_word(sighting, condition, cluster.uri)}"
         ),
     )

@@ -138,12 +138,15 @@ class RememberedCluster(FrozenPart):
         uri: Address, without credentials.
         answered_at: Time of its last answer.
         alive: Ids of the jobs that it showed alive then.
+        contradicted: Those of them that were declared ended all the same: that statement does not
+            account for them when the cluster is silent.
 
     """
 
     uri: str = Field(min_length=1)
     answered_at: Instant
     alive: tuple[str, ...] = ()
+    contradicted: tuple[str, ...] = ()
 
 
 class RememberedJob(FrozenPart):

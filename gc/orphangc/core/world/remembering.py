@@ -197,7 +197,10 @@ class _After:
             if answers:
                 own = {e.job_id for e in self.sighting.jobs if e.by == uri and e.is_alive}
                 yield RememberedCluster(
-                    uri=uri, answered_at=self.sighting.at, alive=tuple(sorted(own))
+                    uri=uri,
+                    answered_at=self.sighting.at,
+                    alive=tuple(sorted(own)),
+                    contradicted=tuple(sorted(own & self.sighting.declared_ended)),
                 )
         for known in self.memory.clusters:
             is_declared = not self.sighting.declared_ended.isdisjoint(known.alive)

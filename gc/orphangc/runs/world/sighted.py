@@ -8,6 +8,7 @@ from datetime import datetime
 
 from orphangc.core.evidence import JobEvidence, JobState, Root
 from orphangc.core.gate import ClusterFacts, JobFacts
+from orphangc.core.ha import HaFacts
 from orphangc.core.names import METADATA_NAME
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.uris import Alias, Location, place_of
@@ -164,11 +165,19 @@ def _reported_places(
 
 
 def _clusters(seen: Observation, outside: Outside) -> dict[str, bool]:
-    """Return whether each cluster, namespace and ZooKeeper answered both times."""
+    """Return whether each cluster, namespace and ZooKeeper answered both times.
+
+    A namespace or ZooKeeper without a single thing of Flink may be the wrong one, or one whose
+    things this account may not see: it says nothing of the jobs that it held.
+    """
     asked = [*(each.uri for each in outside.registries), *(each.uri for each in outside.ha)]
-    before = {*(each.uri for each in seen.before), *(each.uri for each in seen.ha_before)}
-    after = {*(each.uri for each in seen.after), *(each.uri for each in seen.ha_after)}
+    before = {*(each.uri for each in seen.before), *_showing(seen.ha_before)}
+    after = {*(each.uri for each in seen.after), *_showing(seen.ha_after)}
     return {uri: uri in before and uri in after for uri in (*asked, *before, *after)}
+
+
+def _showing(answers: Iterable[HaFacts]) -> Iterator[str]:
+    return (each.uri for each in answers if each.things)
 
 
 def _jobs(seen: Observation, marked: Mark, settings: StorageRootSettings) -> Iterator[SeenJob]:

@@ -348,6 +348,15 @@ def test_a_cluster_without_living_jobs_may_go() -> None:
     assert missed(before, seen(1, OTHER, ended=(NEXT,))) == []
 
 
+def test_a_statement_that_the_cluster_contradicted_does_not_account_for_its_job() -> None:
+    """It was wrong when it was made; a statement that is made since does."""
+    declared = frozenset({NEXT})
+    before = seen(0, OTHER, jobs=(a_job(NEXT),))
+    later = replace(seen(1, OTHER), declared_ended=declared)
+    assert missed(before, later) == []
+    assert missed(replace(before, declared_ended=declared), later) == [("cluster_silent", REST)]
+
+
 def test_a_cluster_of_the_same_fixed_id_does_not_stand_for_another() -> None:
     """Both showed it before, and two directories have that id."""
     staging = "http://staging:8081"
