@@ -26,9 +26,6 @@ FINISHED = ("FINISHED",)
 Source: Flink 1.15-2.3, ``StopWithSavepointTerminationManager``.
 """
 
-ON_PURPOSE = ("FINISHED", "CANCELED")
-"""Ends of a job that somebody ended."""
-
 ALL_ENDS = ("FINISHED", "CANCELED", "FAILED")
 """Every end of a job; a suspended one goes on.
 
@@ -36,6 +33,8 @@ Source: Flink 1.14-2.3, ``JobStatus.isGloballyTerminalState``.
 """
 
 _RUNNING = "RUNNING"
+_FIXED = "000000"
+"""Start of ids that an operator or a person chose: they differ in their last digits alone."""
 _SAVEPOINT = re.compile(r"savepoint-([0-9a-f]{6})-[0-9a-f]{12}", re.ASCII)
 """Name of a savepoint's folder: it starts with the job id.
 
@@ -107,10 +106,11 @@ def _is_another_start(known: RememberedJob, seen: SeenJob) -> bool:
 def _ends_before(seen: SeenJob) -> tuple[str, ...] | None:
     """Return the ends that the run before this one may have had, ``None`` if it goes on in it.
 
-    A failover goes on from a checkpoint; so does a job that a claimed checkpoint started again.
+    One that starts empty says nothing of the end before it. A failover goes on from a checkpoint;
+    so does a job that a claimed checkpoint started again.
     """
     if seen.restored is None:
-        return ON_PURPOSE
+        return ALL_ENDS
     return FINISHED if seen.is_restored_from_savepoint else None
 
 
@@ -186,7 +186,8 @@ class _Successors:
 
     def _from_its_savepoint(self, record: RememberedJob) -> tuple[SeenJob, ...]:
         """Return the running jobs that started from a savepoint of one its cluster forgot."""
-        if not self.clusters.get(record.by):
+        is_fixed = record.job_id.startswith(_FIXED)
+        if is_fixed or not self.clusters.get(record.by):
             return ()
         return self.by_savepoint.get(record.job_id[:6], ())
 

@@ -65,6 +65,25 @@ def test_a_statement_explains_nothing_in_a_later_cycle_that_is_without_it() -> N
     assert missed(before, stated, *again) == [EMPTIED]
 
 
+@pytest.mark.parametrize(("flags", "asked"), [(EVERY_END, []), (DELETED, [EMPTIED])])
+def test_a_job_that_starts_empty_tells_no_end_of_the_one_before(flags, asked) -> None:
+    """That one may have failed, and left its checkpoints (A2)."""
+    before = seen(0, OTHER, a_directory(1, flags=flags), jobs=(a_job(),))
+    assert missed(before, seen(1, OTHER, jobs=(a_job(NEXT),))) == asked
+
+
+def test_a_savepoint_of_another_fixed_id_tells_no_end() -> None:
+    """Its name starts with the six digits that all fixed ids share (A14)."""
+    fixed = a_directory(1, job=f"{2:032x}")
+    old, beside = a_job(fixed.job_id), a_job(THIRD)
+    start = f"{ROOT}/savepoint-000000-0123456789ab"
+    after = a_job(NEXT, restored=start, is_restored_from_savepoint=True)
+    before = seen(0, OTHER, fixed, jobs=(old, beside))
+    assert missed(before, seen(1, OTHER, jobs=(after, beside))) == [
+        ("job_directory_emptied", fixed.uri)
+    ]
+
+
 def test_a_statement_about_the_job_of_a_silent_cluster_is_not_remembered_either() -> None:
     """The cluster is missed again by a cycle that is without it."""
     before = seen(0, OTHER, jobs=(a_job(NEXT),))
