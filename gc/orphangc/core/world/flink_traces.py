@@ -42,7 +42,11 @@ def with_remembered_traces(
 
     A job whose checkpoints Flink deleted at its end leaves no other trace in an object store.
     """
-    held = {each.uri for each in memory.directories if each.checkpoints}
+    held = {
+        each.uri
+        for each in memory.directories
+        if each.checkpoints or each.resolved_at is not None  # they were there, and were explained
+    }
     return {
         key: replace(job, is_declared_ended=True, is_not_in_all=False)
         if job.is_not_in_all

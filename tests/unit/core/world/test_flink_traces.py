@@ -27,12 +27,15 @@ def test_anything_that_knows_the_job_is_a_trace(place) -> None:
     assert has_trace_of_flink({Scope.SHARED}, *known)
 
 
-def memory_of(job: str, *, checkpoints: int = 1) -> WorldMemory:
+def memory_of(job: str, *, checkpoints: int = 1, resolved: bool = False) -> WorldMemory:
     """Return what is left of a cycle that found checkpoints in a job's directory."""
     place = job_directory(job)
     found = RememberedCheckpoint(uri=str(place.child("chk-7")), checkpoint_id=7, seen_at=T0)
     directory = RememberedDirectory(
-        uri=str(place), place=str(place.parent), checkpoints=(found,) * checkpoints
+        uri=str(place),
+        place=str(place.parent),
+        checkpoints=(found,) * checkpoints,
+        resolved_at=T0 if resolved else None,
     )
     return WorldMemory(directories=(directory,))
 
@@ -42,6 +45,7 @@ def memory_of(job: str, *, checkpoints: int = 1) -> WorldMemory:
     [
         (memory_of(JOB), {}, True),
         (memory_of(JOB, checkpoints=0), {}, False),
+        (memory_of(JOB, checkpoints=0, resolved=True), {}, True),
         (memory_of(OTHER_JOB), {}, False),
         (WorldMemory(), {}, False),
         (memory_of(JOB), {"is_not_in_all": False}, False),
