@@ -104,7 +104,7 @@ def test_l3_a_reported_checkpoint_that_this_machine_cannot_resolve_is_not_gone(
         must_be_there(story.orphans[0])
         assert plan.blocks(story.job) == ["checkpoint_not_found"]
         assert ran.code == 4
-        acknowledged(story, "checkpoint_not_found", inside.folder)
+        acknowledged(story, "checkpoint_not_found", inside.folder / "chk-9")
         server.routes = nothing()
         cycles(story, "--flink-rest", server.url)
     assert not story.orphans[1].exists()

@@ -9,6 +9,7 @@ from orphangc.core.cluster.placement import configured_directories, job_answers
 from orphangc.core.evidence import CycleEvidence, JobEvidence, Root, Survey
 from orphangc.core.exported import Exported
 from orphangc.core.exporter.contradictions import contradiction
+from orphangc.core.gate import JobFacts
 from orphangc.core.live import LiveSet
 from orphangc.core.model import JobId, Mode, Scope
 from orphangc.core.names import place_of_folder, uuid_of
@@ -238,7 +239,7 @@ def _jobs(
             reported_ids=reported_ids((*report.before, *report.after), settings, by_folder)
             | _retained_by_others(key, report, known, seen),
             snapshots=snapshots,
-            exported=_checked(exported.get(key), own_roots, first, second),
+            exported=_checked(exported.get(key), own_roots, first, second, before=report.before),
             strangers=_strangers(key, job_id, observation, settings=settings, owners=known.keys),
             clusters=report.clusters,
             unplaced=report.unplaced,
@@ -283,11 +284,20 @@ def _checked(
     own_roots: Sequence[Root],
     ids_before: frozenset[int],
     ids_after: frozenset[int],
+    *,
+    before: Sequence[JobFacts],
 ) -> Exported | None:
     """Return what an exporter answered, with what contradicts it."""
     if exported is None:
         return None
-    why = contradiction(exported, own_roots, ids_before=ids_before, ids_after=ids_after)
+    completed = [each.latest_completed_id for each in before]
+    why = contradiction(
+        exported,
+        own_roots,
+        ids_before=ids_before,
+        ids_after=ids_after,
+        completed_id=next((each for each in completed if each is not None), None),
+    )
     return replace(exported, contradiction=why)
 
 

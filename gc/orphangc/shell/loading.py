@@ -154,11 +154,25 @@ def _with_defaults(configuration: Configuration, path: Path) -> Configuration:
 
 
 def _with_siblings(roots: Sequence[ScheduledRoot]) -> tuple[ScheduledRoot, ...]:
-    """Return the storage roots, each with all the others, whose jobs may need its files."""
-    return tuple(
-        each.model_copy(update={"siblings": tuple(o.root for o in roots if o.root != each.root)})
-        for each in roots
-    )
+    """Return the storage roots, each with the world of all the others.
+
+    Their jobs may need its files, and so may whatever their extra roots hold and their clusters
+    report.
+    """
+    return tuple(_with_world_of(each, [o for o in roots if o.root != each.root]) for each in roots)
+
+
+def _with_world_of(root: ScheduledRoot, others: Sequence[ScheduledRoot]) -> ScheduledRoot:
+    """Return a storage root that searches what others name, and asks whom they ask."""
+    places = dict.fromkeys(place for o in others for place in (o.root, *o.extra_roots))
+    searched = {root.root, *root.extra_roots}
+    shared = ("empty_roots", "flink_rest", "kubernetes_ha", "zookeeper_ha")
+    together = {
+        name: tuple(dict.fromkeys(each for one in (root, *others) for each in getattr(one, name)))
+        for name in shared
+    }
+    siblings = tuple(place for place in places if place not in searched)
+    return root.model_copy(update={"siblings": siblings, **together})
 
 
 def _scheduled(root: ScheduledRoot, configuration: Configuration) -> ScheduledRoot:

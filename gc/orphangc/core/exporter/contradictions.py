@@ -19,6 +19,7 @@ def contradiction(
     *,
     ids_before: Collection[int],
     ids_after: Collection[int],
+    completed_id: int | None = None,
 ) -> str | None:
     """Return why an exporter cannot have exported the job's registry, ``None`` if it may have.
 
@@ -36,8 +37,16 @@ def contradiction(
         checkpoints: The job's own ones.
         ids_before: Ids of those that were read between E1 and the listing (S1).
         ids_after: Ids of those that were read after E2 (S2).
+        completed_id: Newest checkpoint that Flink reported complete before E2; ``None`` if none.
 
     """
+    second = exported.second
+    retains_none = second is not None and all(each.is_savepoint for each in second.retained)
+    if second is not None and retains_none and completed_id is not None:
+        return (
+            f"registry snapshot {second.sequence} retains no checkpoint, and Flink completed"
+            f" {completed_id} before it: it does not show the job's registry"
+        )
     own = [each for each in checkpoints if not each.is_savepoint]
     for snapshot, read in ((exported.first, ids_before), (exported.second, ids_after)):
         if snapshot is None:

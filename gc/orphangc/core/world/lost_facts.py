@@ -303,13 +303,13 @@ def _reports_missed(
         condition = Condition.CHECKPOINT_NOT_FOUND
         yield LostFact(
             condition=condition,
-            what=report.uri,
+            what=report.path,
             since=report.first_reported_at,
             message=(
                 f"{report.named_by} reported that job {report.job_id} completed {report.path} and"
                 " did not discard it, and it is not found from this machine: add its place with"
                 " --extra-roots, say with --alias what its path means, or"
-                f" {_word(sighting, condition, report.uri)}"
+                f" {_word(sighting, condition, report.path)}"
             ),
         )
 

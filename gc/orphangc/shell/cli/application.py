@@ -48,7 +48,8 @@ class _WorldGroup(TyperGroup):
 
 world_commands = typer.Typer(
     cls=_WorldGroup,
-    help="What was searched and named, and what changed since earlier cycles.",
+    help="What is searched and named, and what changed since earlier cycles: give ROOT or --config"
+    " FILE (all options: orphangc world show --help), or a command.",
     epilog="Example: orphangc world --config orphangc.yaml",
     no_args_is_help=True,
 )
