@@ -16,6 +16,7 @@ ENGINE = ("--engine", "spark")
 def test_a_submitted_plan_is_the_one_made_here(packing, tmp_path):
     """Only the archive brings orphangc to the executors: their Python has none."""
     place = places.odd_folder(tmp_path / "odd", seed=3)
+    places.plan(places.here, place, tmp_path / "first")  # both find the memory that it leaves
     expected = places.plan(places.here, place, tmp_path / "local", "--engine", "local")
     folder = tmp_path / "submitted"
     folder.mkdir()
