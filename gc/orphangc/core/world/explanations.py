@@ -154,7 +154,7 @@ class Explanations:
         A newer one than a cycle saw is sure to have subsumed a single checkpoint; of several, all
         but the oldest may have stayed beside it.
         """
-        if self._is_taken(checkpoint.uri, directory.uri):
+        if self.is_taken(checkpoint.uri, directory.uri):
             return True
         if len(directory.checkpoints) > 1 or not _is_deleted_on(checkpoint, SUBSUMED):
             return False
@@ -164,9 +164,9 @@ class Explanations:
             if uri.rpartition("/")[0] == directory.uri
             and (checkpoint_id_of(uri.rpartition("/")[2]) or -1) > directory.newest_id
         )
-        return any(self._is_taken(uri, directory.uri) for uri in newer)
+        return any(self.is_taken(uri, directory.uri) for uri in newer)
 
-    def _is_taken(self, uri: str, directory: str) -> bool:
+    def is_taken(self, uri: str, directory: str) -> bool:
         """Return whether a job that is searched, of another directory, has claimed a checkpoint.
 
         It names files beside it, or a job that claimed from that one in turn does.

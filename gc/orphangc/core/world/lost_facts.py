@@ -112,7 +112,7 @@ def lost_of(
         *_places_lost(memory, sighting, checkpoints),
         *_places_replaced(memory, sighting),
         *_clusters_silent(memory, sighting, jobs),
-        *_reports_missed(memory, sighting, jobs),
+        *_reports_missed(memory, sighting, jobs, why),
     ]
     lost_places = {each.what for each in facts if each.condition is Condition.PLACE_LOST}
     facts += _directories_lost(memory, sighting, checkpoints, lost_places)
@@ -288,17 +288,22 @@ def _checkpoints_lost(
 
 
 def _reports_missed(
-    memory: WorldMemory, sighting: Sighting, jobs: Sequence[RememberedJob]
+    memory: WorldMemory,
+    sighting: Sighting,
+    jobs: Sequence[RememberedJob],
+    why: Explanations,
 ) -> Iterator[LostFact]:
     """Yield what Flink reports, or reported, completed and not discarded, and is not found.
 
     Where other checkpoints of the directory are there, the one that is reported first in this
-    cycle completed after they were listed: the next cycle finds it, or a newer one (R12).
+    cycle completed after they were listed: the next cycle finds it, or a newer one (R12). What a
+    searched job claimed, that job has removed, and REST goes on showing it as kept.
     """
     shown = {each.uri for each in sighting.directories if each.checkpoints}
     for report in reports_after(memory, sighting, jobs):
         is_fresh = report.first_reported_at == sighting.at and report.uri in shown
-        if report.resolved_at is not None or is_fresh:
+        is_claimed = why.is_taken(report.path, report.uri)
+        if report.resolved_at is not None or is_fresh or is_claimed:
             continue
         condition = Condition.CHECKPOINT_NOT_FOUND
         yield LostFact(
