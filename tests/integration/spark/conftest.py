@@ -10,13 +10,10 @@ from pathlib import Path
 import pytest
 
 from commands.helpers import run
-from commands.surroundings import own_surroundings
 from contracts.servers.moto import moto_server
 from integration.sparkbed import modes, places, pythons
 from integration.sparkbed.places import Place, Planned
 from leaks import S3_KEYS
-
-__all__ = ["own_surroundings"]
 
 FIXTURES = ("1.15.4/changelog", "2.3.0/restore-claim")
 IN_A_FOLDER = "odd names in a folder"
