@@ -226,7 +226,8 @@ def test_an_ended_jobs_shared_folder_keeps_only_what_its_checkpoints_name(
     """One cancelled, one killed, both with a checkpoint pending; their youngest orphans go too."""
     base = tmp_path / "ckpt"
     jobs = [flink_cluster.submit(base, interval=INTERVAL) for _ in range(2)]
-    flink_cluster.wait_for_checkpoints(jobs[1], 1)
+    for job in jobs:
+        flink_cluster.wait_for_checkpoints(job, 1)
     flink_cluster.hold()
     flink_cluster.wait_until_held(4)
     flink_cluster.cancel(jobs[0])
