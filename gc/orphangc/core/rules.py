@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["WORLD_CONDITIONS", "Condition", "Guard"]
+__all__ = ["MEMORY_CONDITIONS", "WORLD_CONDITIONS", "Condition", "Guard"]
 
 
 class Guard(StrEnum):
@@ -61,11 +61,8 @@ class Condition(StrEnum):
     MAX_DELETES = "max_deletes"
 
 
-WORLD_CONDITIONS = frozenset(
+MEMORY_CONDITIONS = frozenset(
     {
-        Condition.PLACE_UNREACHABLE,
-        Condition.PLACE_WITHOUT_CHECKPOINTS,
-        Condition.OUTSIDE_PATH,
         Condition.PLACE_LOST,
         Condition.PLACE_REPLACED,
         Condition.JOB_DIRECTORY_EMPTIED,
@@ -75,6 +72,13 @@ WORLD_CONDITIONS = frozenset(
         Condition.MEMORY_UNREADABLE,
     }
 )
+"""Conditions that say that something which earlier cycles saw has disappeared."""
+
+WORLD_CONDITIONS = MEMORY_CONDITIONS | {
+    Condition.PLACE_UNREACHABLE,
+    Condition.PLACE_WITHOUT_CHECKPOINTS,
+    Condition.OUTSIDE_PATH,
+}
 """Conditions that say that not everything was searched: no tombstone is laid while one is unmet.
 
 An orphan of such a cycle may be in use elsewhere. A tombstone for it would halt all collection as

@@ -7,7 +7,7 @@ else stays in the memory, cycle after cycle, until it is back or a person acknow
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from orphangc.core.rules import Condition
@@ -460,17 +460,8 @@ def _with_word(fact: LostFact, given: Sequence[Acknowledgement], memory: WorldMe
             Condition.CHECKPOINT_NOT_FOUND,
         }
     ):
-        places = [each.place for each in memory.directories if fact.what.startswith(each.uri)]
+        places = [each.place for each in memory.directories if is_within(fact.what, (each.uri,))]
         is_known = any(
             is_acknowledged(given, Condition.PLACE_LOST, place, fact.since) for place in places
         )
-    if not is_known:
-        return fact
-    return LostFact(
-        condition=fact.condition,
-        what=fact.what,
-        since=fact.since,
-        message=fact.message,
-        reach=fact.reach,
-        is_acknowledged=True,
-    )
+    return replace(fact, is_acknowledged=True) if is_known else fact

@@ -8,7 +8,7 @@ from enum import IntEnum
 from itertools import takewhile
 
 from orphangc.core.model import Action, Outcome
-from orphangc.core.rules import Condition, Guard
+from orphangc.core.rules import MEMORY_CONDITIONS, Condition, Guard
 from orphangc.core.run_record import RunMode, RunRecord, RunResult
 from orphangc.shell.render.summary import Fate, Stop, counted, stops
 from orphangc.shell.status import RootStatus, Status
@@ -35,19 +35,7 @@ _WAITING_GUARDS = frozenset(
 _WAITING_CONDITIONS = frozenset({Condition.NOT_QUIET})
 """Time resolves these, or nothing does: nobody has to do anything."""
 
-_ALARMS = frozenset(
-    {
-        Condition.HALTED,
-        Condition.REVIVED,
-        Condition.PLACE_LOST,
-        Condition.PLACE_REPLACED,
-        Condition.JOB_DIRECTORY_EMPTIED,
-        Condition.CHECKPOINT_NOT_FOUND,
-        Condition.CLUSTER_SILENT,
-        Condition.STATE_LOST,
-        Condition.MEMORY_UNREADABLE,
-    }
-)
+_ALARMS = MEMORY_CONDITIONS | {Condition.HALTED, Condition.REVIVED}
 """Blocks that matter in every mode: something that was in use had been taken for an orphan, or
 something that earlier cycles saw has disappeared. The message of the latter gives the command."""
 
