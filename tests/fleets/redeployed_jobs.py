@@ -120,6 +120,8 @@ class Slot:
         resource: Resource of the operator that deploys it, "" without one.
         interval: Between two checkpoints, in days.
         kept: Checkpoints that Flink retains.
+        left: Checkpoints that earlier runs left behind, by directory.
+        named: Directories in which those name files, by directory.
 
     """
 
@@ -133,6 +135,7 @@ class Slot:
     kept: int = 1
     run: Run = field(init=False)
     left: dict[str, list[int]] = field(default_factory=dict)
+    named: dict[str, tuple[str, ...]] = field(default_factory=dict)
     savepoints: list[str] = field(default_factory=list)
     ended: list[tuple[Run, float, str]] = field(default_factory=list)
 
@@ -189,6 +192,7 @@ class Slot:
             self._start_from_savepoint(old, own)
         elif self.course not in DELETING:
             self.left.setdefault(old.directory, []).extend(own)
+            self.named[old.directory] = old.depends_on
             self._start_from_checkpoint(old, own)
 
     def _start_from_savepoint(self, old: Run, own: list[int]) -> None:
@@ -211,7 +215,9 @@ class Slot:
 
     def directories(self, at: float) -> Iterator[RememberedDirectory]:
         """Yield the job directories that hold checkpoints."""
-        found = {folder: (ids, ()) for folder, ids in self.left.items() if ids}
+        found = {
+            folder: (ids, self.named.get(folder, ())) for folder, ids in self.left.items() if ids
+        }
         own = self.own_ids(at)
         if own:
             found[self.run.directory] = (own, self.run.depends_on)
