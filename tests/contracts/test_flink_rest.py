@@ -18,6 +18,7 @@ from integration.flinkbed.fixtures import flink_cluster, started_flink_cluster
 from integration.flinkbed.settings import DEFAULT_RETAINED, ON_REQUEST
 from orphangc.adapters import flink_rest
 from orphangc.adapters.flink_rest import FlinkRest
+from orphangc.core.flink_versions import is_tested_version
 from orphangc.core.gate import (
     ClusterFacts,
     JobFacts,
@@ -25,7 +26,6 @@ from orphangc.core.gate import (
     gate_problem,
     is_not_subsumed,
     is_same_incarnation,
-    is_tested_version,
 )
 from orphangc.core.model import JobId
 from orphangc.errors import RegistryUnavailableError, SettingsError

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from orphangc.core.cluster.job_status import is_quiet
 from orphangc.core.evidence import Check, CycleEvidence, JobEvidence, JobState, mode_of, some
 from orphangc.core.exported import order_unproven
-from orphangc.core.gate import is_build_of_tested_line, is_tested_version
+from orphangc.core.flink_versions import is_build_of_tested_line, is_tested_version
 from orphangc.core.model import Mode
 from orphangc.core.rules import Condition
 from orphangc.core.uris import canonical

@@ -15,17 +15,14 @@ from orphangc.core.model import JobId
 
 __all__ = [
     "GLOBALLY_TERMINAL",
-    "TESTED_FLINK_VERSIONS",
     "CheckpointFacts",
     "ClusterFacts",
     "JobFacts",
     "RestoredFacts",
     "external_paths",
     "gate_problem",
-    "is_build_of_tested_line",
     "is_not_subsumed",
     "is_same_incarnation",
-    "is_tested_version",
     "latest_known_id",
     "layout_problem",
     "restarting_problem",
@@ -37,14 +34,6 @@ GLOBALLY_TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED"})
 Source: Flink 1.14-2.3, ``JobStatus.isGloballyTerminalState``.
 """
 
-TESTED_FLINK_VERSIONS = (
-    *(f"1.{minor}" for minor in range(14, 21)),
-    *(f"2.{minor}" for minor in range(4)),
-)
-"""The release lines whose code was read or run; any other version is planned for, never swept."""
-
-_RELEASE = re.compile(r"(\d{1,4}\.\d{1,4})\.\d{1,4}")
-_BUILD = re.compile(r"(\d{1,4}\.\d{1,4})(?:[.+_-][A-Za-z0-9.+_-]{1,100})?", re.ASCII)
 _LINE = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\D.*)?", re.DOTALL)
 _FIRST_LINE_THAT_SAYS_CHANGELOG = (1, 16)
 _NOT_ADDRESSABLE = "<checkpoint-not-externally-addressable>"
@@ -198,25 +187,6 @@ class ClusterFacts:
     taken_at: datetime
     cluster_ids: frozenset[str] = frozenset()
     checkpoint_directories: frozenset[str] = frozenset()
-
-
-def is_tested_version(version: str) -> bool:
-    """Return whether ``version`` is a release of a tested line (R27).
-
-    Snapshots and vendor builds (``1.17.1-amzn-1``) are not: nobody read their code.
-    """
-    match = _RELEASE.fullmatch(version)
-    return match is not None and match[1] in TESTED_FLINK_VERSIONS
-
-
-def is_build_of_tested_line(version: str) -> bool:
-    """Return whether ``version`` may be somebody's build of a tested line (``1.18.1-amzn-0``).
-
-    An operator may vouch for such a build, and for no line that is unknown here: its formats may
-    be new.
-    """
-    match = _BUILD.fullmatch(version)
-    return match is not None and match[1] in TESTED_FLINK_VERSIONS
 
 
 def is_same_incarnation(before: JobFacts, after: JobFacts) -> bool:

@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from orphangc.core.bounds import SafetyMargins
-from orphangc.core.gate import is_build_of_tested_line
+from orphangc.core.flink_versions import is_build_of_tested_line
 from orphangc.core.model import Scope, is_job_id
 from orphangc.core.uris import Alias, Location, canonical, parse_alias
 

@@ -16,7 +16,8 @@ from orphangc.adapters.flink_rest import FlinkRest
 from orphangc.adapters.kubernetes_ha import KubernetesHa
 from orphangc.adapters.storages import open_storage
 from orphangc.adapters.zookeeper_ha import ZooKeeperHa
-from orphangc.core.gate import gate_problem, is_tested_version
+from orphangc.core.flink_versions import is_tested_version
+from orphangc.core.gate import gate_problem
 from orphangc.core.model import ObjectKey
 from orphangc.core.redaction import redacted
 from orphangc.core.settings import StorageRootSettings

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orphangc.core.flink_versions import TESTED_FLINK_VERSIONS, is_tested_version
 from orphangc.core.gate import (
     GLOBALLY_TERMINAL,
-    TESTED_FLINK_VERSIONS,
     CheckpointFacts,
     ClusterFacts,
     JobFacts,
@@ -20,7 +20,6 @@ from orphangc.core.gate import (
     gate_problem,
     is_not_subsumed,
     is_same_incarnation,
-    is_tested_version,
     latest_known_id,
     layout_problem,
     restarting_problem,
