@@ -20,6 +20,7 @@ from fuzz.target import Target
 from orphangc.adapters.kept_listing import FinishedPart, KeptListing, ListingIdentity, _sealed
 from orphangc.adapters.outcome_files import outcome_rows, read_outcome
 from orphangc.core.tombstones import Tombstones
+from orphangc.core.world.known_states import MemoryMarker
 from orphangc.core.world.remembered import WorldMemory
 from orphangc.core.world.remembering import compared
 from orphangc.errors import LockHeldError, OrphanGcError, SettingsError
@@ -161,6 +162,17 @@ def check_acknowledgement(data: bytes, _: Path) -> None:
     assert (before.memory_problem is None) == (len(before.given) == 1)
 
 
+MARKER = (MemoryMarker(root=str(BASE), state="s", since=AT).model_dump_json().encode(),)
+
+
+def check_marker(data: bytes, _: Path) -> None:
+    """Make sure that the marker of a memory that is gone blocks, whatever is left of it."""
+    state = _state()
+    state.files.write(f"{state.folder}/remembers.json", data)
+    before = recalled(state)
+    assert (before.memory_problem or before.state_problem) is not None
+
+
 # --- what stands beside a plan
 
 OUTCOME = b'{"run_id": "r1", "counts": {"delete/done": {"objects": 2, "bytes": 9}}}'
@@ -258,6 +270,7 @@ TARGETS = (
     Target("record", mutated_json(RECORDS), check_record, ()),
     Target("memory", mutated([MEMORIES[0]]), check_memory, (OrphanGcError,)),
     Target("forged memory", mutated_json(list(MEMORIES)), check_forged_memory, ()),
+    Target("marker of a memory", mutated_json(list(MARKER)), check_marker, ()),
     Target("acknowledgement", mutated_json([WORD]), check_acknowledgement, ()),
     Target("halt", mutated_json([b'{"reason": "halted at 1: x"}']), check_halt, ()),
     Target(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 
@@ -298,6 +299,23 @@ def test_a_plan_is_not_swept_with_another_state_than_it_was_made_with(story) -> 
     shutil.rmtree(root / "world")
     ran = story.bed.sweep(plan, "--delete")
     assert ran.code == 4
+
+
+@pytest.mark.answered_by("condition:state_lost")
+def test_a_memory_that_was_removed_beside_its_tombstones_is_lost(story) -> None:
+    """No saved plan knows of it; a marker beside it does, until a person has said so."""
+    other = claimer(story, story.bed.root)
+    by_id = ("--ended-job", other.id)
+    story.bed.plan(*by_id)
+    (memory,) = story.bed.state.glob("*/world")
+    shutil.rmtree(memory)
+    other.folder.rename(story.bed.folder / "not-mounted")
+    plan, ran = cycles(story, *by_id, times=3)
+    must_be_there(story.orphans[0])
+    assert (plan.blocks(story.job), ran.code) == (["state_lost"], 4)
+    (message,) = (each["message"] for each in plan.job(story.job)["blocked"])
+    assert run(*shlex.split(message.partition("run: ")[2])[1:]).code == 0
+    assert story.bed.plan(*by_id).blocks(story.job) == []
 
 
 def test_a_new_state_location_says_so(story) -> None:

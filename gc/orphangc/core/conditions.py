@@ -93,7 +93,7 @@ def _memory_unreadable(_: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 
 def _state_lost(_: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """R4: an earlier plan used another state, which remembers what this one does not."""
+    """R4: earlier cycles left tombstones and a memory that this state location does not hold."""
     return cycle.state_problem
 
 

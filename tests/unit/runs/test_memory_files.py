@@ -146,3 +146,89 @@ def test_a_state_that_is_not_the_one_of_an_earlier_plan_is_lost() -> None:
     assert recalled(state, known_state(("t",), T0, "plan 1")).state_problem is None
     assert recalled(state, known_state(("t",), day(9), "plan 9")).state_problem is None
     assert recalled(state, known_state(("u",), day(2), "plan 2")).state_problem is not None
+
+
+def lost_memory(state: RootState) -> None:
+    """Remove the folder of the memory, and leave everything else of the storage root."""
+    for name in names(state):
+        state.files.remove(f"{state.folder}/world/{name}")
+
+
+def acknowledge_the_loss(state: RootState, problem) -> None:
+    """Keep a person's word on the one fact that a lost memory is."""
+    (fact,) = problem.standing
+    word = Acknowledgement(
+        condition=fact.condition, what=fact.what, since=fact.since, at=day(1), by="me@here"
+    )
+    keep_acknowledgement(state, word)
+
+
+def kept(state: RootState, *directories, at: float = 0) -> None:
+    """Run a cycle's recalling and remembering."""
+    before = recalled(state)
+    left = a_memory(*directories, at=at).model_copy(update={"states": before.memory.states})
+    assert not_kept(state, before, left) is None
+
+
+def test_a_memory_that_was_removed_is_lost_until_a_person_says_so() -> None:
+    """Tombstones and history stay; cycles that follow make it no known memory again."""
+    state = a_state()
+    kept(state, a_directory(1))
+    for at in (1, 2):
+        lost_memory(state)
+        found = recalled(state)
+        assert f"{state.folder}/world" in found.state_problem
+        assert "world acknowledge" in found.state_problem
+        kept(state, at=at)
+        assert recalled(state).state_problem == found.state_problem
+    acknowledge_the_loss(state, found)
+    kept(state, at=3)
+    assert recalled(state).state_problem is None
+    lost_memory(state)
+    again = recalled(state)
+    assert again.state_problem is not None, "a later loss is another fact"
+    assert again.standing[0].what != found.standing[0].what
+
+
+def test_a_state_of_a_version_without_a_memory_has_lost_none() -> None:
+    """It holds tombstones and a bound root; its next cycle is the first one that remembers."""
+    state = a_state()
+    state.bind()
+    state.files.write(f"{state.folder}/tombstones/000000000001-x.parquet", b"")
+    assert (recalled(state).state_problem, recalled(state).memory_problem) == (None, None)
+    kept(state, a_directory(1))
+    assert recalled(state).state_problem is None
+
+
+def test_a_first_cycle_that_two_runs_begin_at_once_loses_nothing() -> None:
+    """Both leave a memory, and the marker of either is borne out by the union."""
+    state = a_state()
+    one, two = recalled(state), recalled(state)
+    for before in (one, two):
+        left = a_memory().model_copy(update={"states": before.memory.states})
+        assert not_kept(state, before, left) is None
+    assert recalled(state).state_problem is None
+    assert len(names(state)) == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[" * 9999, b'{"root": "x", "state": "s"}'])
+def test_a_damaged_marker_blocks_until_a_person_sets_it_aside(content) -> None:
+    """It may have been the one of a memory that is gone."""
+    state = a_state()
+    kept(state)
+    name = f"{state.folder}/remembers.json"
+    state.files.write(name, content)
+    assert name in recalled(state).memory_problem
+    set_aside(state, name)
+    assert recalled(state).memory_problem is None
+
+
+def test_a_damaged_memory_that_was_set_aside_is_not_lost_a_second_time() -> None:
+    """A person has said so once."""
+    state = a_state()
+    kept(state, a_directory(1))
+    name = f"{state.folder}/world/{names(state)[0]}"
+    state.files.write(name, b"")
+    set_aside(state, name)
+    found = recalled(state)
+    assert (found.memory_problem, found.state_problem) == (None, None)

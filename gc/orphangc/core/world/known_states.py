@@ -1,10 +1,15 @@
-"""What plans know of the state location that they used: an emptied one is not a new one."""
+"""What shows that a state location was used before: an emptied one is not a new one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+
+from pydantic import Field
+
+from orphangc.core.frozen_part import FrozenPart
+from orphangc.core.times.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +26,23 @@ class KnownState:
     states: frozenset[str]
     at: datetime
     source: str
+
+
+class MemoryMarker(FrozenPart):
+    """The marker beside the memory, which a state of a version without a memory does not have.
+
+    Attributes:
+        schema_version: Version of the document.
+        root: Storage root that the memory belongs to.
+        state: Identifier of the state location; the memory bears it too.
+        since: Time of the first cycle that left this memory.
+
+    """
+
+    schema_version: int = Field(default=1, ge=1, le=1)
+    root: str
+    state: str = Field(min_length=1)
+    since: Instant
 
 
 def known_state(states: Sequence[str], at: datetime, source: str) -> tuple[KnownState, ...]:

@@ -2,6 +2,7 @@
 
 A writer adds a file that holds all that it read and saw, and then removes those that it read. Two
 writers at once leave two files, and the next reader unites them: nothing is lost, no lock needed.
+A marker beside the folder shows that there was a memory, should a person remove the folder alone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from orphangc.core.rules import Condition
 from orphangc.core.world.acknowledged import Acknowledgement
+from orphangc.core.world.known_states import MemoryMarker
 from orphangc.core.world.remembered import WorldMemory, merged_memory
 from orphangc.errors import OrphanGcError
 from orphangc.runs.state import RootState
@@ -39,14 +42,24 @@ class DamagedMemoryError(OrphanGcError):
 
 @dataclass(frozen=True, slots=True)
 class MemoryRead:
-    """What the state location remembers, and the files that it stands in."""
+    """What the state location remembers.
+
+    Attributes:
+        memory: Everything that all writers remember.
+        names: Files that it stands in.
+        marker: What shows that there was a memory; ``None`` if there was none.
+
+    """
 
     memory: WorldMemory
     names: tuple[str, ...]
+    marker: MemoryMarker | None = None
 
 
 def read_memory(state: RootState) -> MemoryRead:
     """Return what all writers remember.
+
+    The marker is read first: it is written after the memory that it belongs to.
 
     Raises:
         DamagedMemoryError: A file is not, byte for byte, what was written, or of another version
@@ -54,7 +67,7 @@ def read_memory(state: RootState) -> MemoryRead:
         StorageUnreachableError: The state location cannot be listed or read.
 
     """
-    folder = _folder(state)
+    marker, folder = _read_marker(state), memory_folder(state)
     for _ in range(_ATTEMPTS):
         names = tuple(state.files.names(folder))
         found = [(name, state.files.read(f"{folder}/{name}")) for name in names]
@@ -63,7 +76,7 @@ def read_memory(state: RootState) -> MemoryRead:
     else:
         raise DamagedMemoryError(f"{folder} changes all the time", name=folder)
     memories = [_memory(state, name, data or b"") for name, data in found]
-    return MemoryRead(merged_memory(memories), names)
+    return MemoryRead(merged_memory(memories), names, marker)
 
 
 def write_memory(state: RootState, memory: WorldMemory, read: MemoryRead, token: str) -> None:
@@ -84,14 +97,47 @@ def write_memory(state: RootState, memory: WorldMemory, read: MemoryRead, token:
     data = (memory.model_dump_json(exclude_defaults=True) + "\n").encode()
     digest = hashlib.sha256(data).hexdigest()
     name = f"{memory.written_at:%Y%m%dT%H%M%S%fZ}-{token}-{digest}.json"
-    state.files.write(f"{_folder(state)}/{name}", data)
+    state.files.write(f"{memory_folder(state)}/{name}", data)
     for old in read.names:
         if old != name:
-            state.files.remove(f"{_folder(state)}/{old}")
+            state.files.remove(f"{memory_folder(state)}/{old}")
+    _write_marker(state, memory, read.marker)
+
+
+def _write_marker(state: RootState, memory: WorldMemory, known: MemoryMarker | None) -> None:
+    """Write the marker of a new memory; while the loss of an old one stands, its marker stays."""
+    if known is not None and known.state in memory.states:
+        return
+    lost = {each.what for each in memory.standing if each.condition == Condition.STATE_LOST}
+    if memory.written_at is None or not memory.states or (known and known.state in lost):
+        return
+    marker = MemoryMarker(root=memory.root, state=memory.states[0], since=memory.written_at)
+    data = (marker.model_dump_json() + "\n").encode()
+    state.files.write(_marker_name(state), data)
+
+
+def _read_marker(state: RootState) -> MemoryMarker | None:
+    name = _marker_name(state)
+    data = state.files.read(name)
+    if data is None:
+        return None
+    marker = _document(MemoryMarker, data, state, name)
+    if marker.root != str(state.root):
+        raise DamagedMemoryError(
+            f"{state.files.location}/{name} belongs to another storage root", name=name
+        )
+    return marker
+
+
+def _marker_name(state: RootState) -> str:
+    return f"{state.folder}/remembers.json"
 
 
 def set_aside(state: RootState, name: str) -> None:
     """Move a damaged file out of the memory, where people can still look at it.
+
+    With a part of the memory the marker goes too, which the rest may not bear out: the next writer
+    makes a new one.
 
     Raises:
         StorageUnreachableError: The state location cannot be read or written.
@@ -101,14 +147,17 @@ def set_aside(state: RootState, name: str) -> None:
     if data is not None:
         state.files.write(f"{state.folder}/damaged/{name.rpartition('/')[2]}", data)
         state.files.remove(name)
+        if name.startswith(f"{memory_folder(state)}/"):
+            state.files.remove(_marker_name(state))
 
 
-def _folder(state: RootState) -> str:
+def memory_folder(state: RootState) -> str:
+    """Return the folder of the memory in the state location."""
     return f"{state.folder}/world"
 
 
 def _memory(state: RootState, name: str, data: bytes) -> WorldMemory:
-    path = f"{_folder(state)}/{name}"
+    path = f"{memory_folder(state)}/{name}"
     match = _NAME.fullmatch(name)
     if match is None or hashlib.sha256(data).hexdigest() != match[1]:
         raise DamagedMemoryError(

@@ -5,17 +5,19 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from orphangc.core.rules import Condition
 from orphangc.core.uris import Location, place_of
 from orphangc.core.world.acknowledged import Acknowledgement, acknowledging_command
-from orphangc.core.world.known_states import KnownState, other_state
+from orphangc.core.world.known_states import KnownState, MemoryMarker, other_state
 from orphangc.core.world.remembered import StandingFact, WorldMemory
 from orphangc.errors import StorageUnreachableError
 from orphangc.runs.state import RootState
 from orphangc.runs.world.memory_files import (
     DamagedMemoryError,
     MemoryRead,
+    memory_folder,
     read_acknowledgements,
     read_memory,
     write_memory,
@@ -35,6 +37,7 @@ class Recalled:
         expected: Identifiers of the state location that is lost; none if it is not.
         is_new: Whether the state location knows nothing at all of the storage root.
         names: Files that the memory stands in.
+        marker: What shows that there was a memory; ``None`` if there was none.
 
     """
 
@@ -46,6 +49,7 @@ class Recalled:
     expected: tuple[str, ...] = ()
     is_new: bool = False
     names: tuple[str, ...] = ()
+    marker: MemoryMarker | None = None
 
 
 NOTHING_RECALLED = Recalled()
@@ -73,23 +77,49 @@ def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
     if not memory.states:
         memory = memory.model_copy(update={"states": (uuid.uuid4().hex,)})
     is_new = not read.names and not given and not state.files.names(f"{state.folder}/tombstones")
-    found = Recalled(memory=memory, given=given, is_new=is_new, names=read.names)
+    found = Recalled(
+        memory=memory, given=given, is_new=is_new, names=read.names, marker=read.marker
+    )
+    if read.marker is not None and read.marker.state not in memory.states:
+        found = _without_memory(found, read.marker, state)
     other = other_state(read.memory.states, known)
-    return found if other is None else _with_other_state(found, other, state)
+    return found if other is None or found.standing else _with_other_state(found, other, state)
+
+
+def _without_memory(found: Recalled, marker: MemoryMarker, state: RootState) -> Recalled:
+    """Return what is left where only the folder of the memory was removed."""
+    problem = (
+        f"{state.files.location}/{memory_folder(state)} does not hold what cycles since"
+        f" {marker.since:%Y-%m-%dT%H:%M:%SZ} saw, so nothing shows what is missing now: restore"
+        " that folder, or run: "
+    )
+    return _with_loss(found, marker.state, problem, state=state, since=marker.since)
 
 
 def _with_other_state(found: Recalled, other: KnownState, state: RootState) -> Recalled:
-    condition, what = Condition.STATE_LOST, min(other.states)
-    if any(each.condition == condition and each.what == what for each in found.given):
-        return found  # a state has one identifier, so its loss is one fact whenever it is noticed
+    what = min(other.states)
     problem = (
         f"{other.source} used state {what}, and {state.files.location} holds another one, which"
         " knows neither its tombstones nor its memory: give that one with --state or restore it,"
-        f" or run: {_command(state, condition, what)}"
+        " or run: "
     )
-    fact = StandingFact(condition=condition, what=what, since=other.at)
-    expected = tuple(sorted(other.states))
-    return replace(found, state_problem=problem, standing=(fact,), expected=expected)
+    lost = _with_loss(found, what, problem, state=state, since=other.at)
+    return replace(lost, expected=tuple(sorted(other.states)) if lost.standing else ())
+
+
+def _with_loss(
+    found: Recalled, what: str, problem: str, *, state: RootState, since: datetime
+) -> Recalled:
+    """Return what is left with the loss of a state, unless a person has acknowledged it.
+
+    A state has one identifier, so its loss is one fact whenever it is noticed.
+    """
+    condition = Condition.STATE_LOST
+    if any(each.condition == condition and each.what == what for each in found.given):
+        return found
+    fact = StandingFact(condition=condition, what=what, since=since)
+    problem += _command(state, condition, what)
+    return replace(found, state_problem=problem, standing=(fact,))
 
 
 def _damage_message(state: RootState, err: DamagedMemoryError) -> str:
@@ -116,7 +146,7 @@ def not_kept(state: RootState, before: Recalled, after: WorldMemory | None) -> s
     if after is None or before.memory_problem is not None:
         return before.memory_problem
     memory = after.model_copy(update={"standing": (*after.standing, *before.standing)})
-    read = MemoryRead(before.memory, before.names)
+    read = MemoryRead(before.memory, before.names, before.marker)
     try:
         write_memory(state, memory, read, uuid.uuid4().hex[:16])
     except StorageUnreachableError as err:

@@ -171,8 +171,8 @@ CONDITION_ADVICE: Mapping[str, str] = {
         " are over, declare each with --ended-job and its id."
     ),
     Condition.STATE_LOST: (
-        "Give the state location of the earlier plans with --state, or restore it; if it is lost"
-        " for good, say so with orphangc world acknowledge."
+        "Give the state location of the earlier cycles with --state, or restore what is missing in"
+        " it; if that is lost for good, say so with orphangc world acknowledge."
     ),
     Condition.MEMORY_UNREADABLE: (
         "Restore the file of the state location that the message names; if it is lost for good,"

@@ -46,7 +46,7 @@ STOP_TITLES: Mapping[str, str] = {
     Condition.JOB_DIRECTORY_EMPTIED: "A job's checkpoints have disappeared",
     Condition.CHECKPOINT_NOT_FOUND: "A checkpoint that was reported or seen is not to be found",
     Condition.CLUSTER_SILENT: "A cluster with living jobs is not heard any more",
-    Condition.STATE_LOST: "The state location is not the one of earlier plans",
+    Condition.STATE_LOST: "The state location does not hold what earlier cycles left",
     Condition.MEMORY_UNREADABLE: "The memory of earlier cycles cannot be read",
     Condition.HALTED: "Deletion was halted: something in use had been judged an orphan",
     Condition.REVIVED: "Something that had a tombstone is in use again",
