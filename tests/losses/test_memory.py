@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from commands.helpers import AT_ONCE, DAY, Bed, Job, Planned, Ran, flink, run
+from commands.helpers import AT_ONCE, DAY, Bed, Job, Planned, Ran, flink, now, run
 from commands.scheduled import Configured, settings_of
 from commands.stories import Story, tell
+from exporters import Exporter
 from kubernetes_server import KubernetesServer, a_config_map, retained
 from losses.essential import must_be_there
 from orphangc.adapters.state_files import LocalStateFiles
+from orphangc.core.model import JobId, Mode
+from orphangc.core.snapshot import EntryKind, RegistryEntry, RegistrySnapshot
 from orphangc.errors import StorageUnreachableError
 from orphangc.shell import compose
 from rest_server import Reply, RestServer, as_json
@@ -233,6 +236,57 @@ def test_a_namespace_that_shows_nothing_any_more_does_not_end_its_jobs(
         server.objects.clear()
         cycles(story, *(ha if is_asked else ()))
     must_be_there(story.orphans[0])
+
+
+def exporting(other: Job, folder: Path, *entries: Path) -> Exporter:
+    """Return a job's exporter, which has written one snapshot."""
+    snapshot = RegistrySnapshot(
+        source=Mode.REGISTRY,
+        flink_version="2.3.0",
+        job_id=JobId(other.id),
+        jm_epoch="epoch-1",
+        sequence=1,
+        nonce=None,
+        taken_at=now(),
+        checkpoint_dir=str(other.folder),
+        max_concurrent=4,
+        retained=(),
+        issued=(),
+        restored=(),
+        entries=tuple(RegistryEntry(f"file:{e}", EntryKind.FILE, 1, 1, 1) for e in entries),
+    )
+    exporter = Exporter(folder, snapshot, now())
+    exporter.export()
+    return exporter
+
+
+@pytest.mark.parametrize("how", ["removed by hand", "another folder", "left out of the options"])
+@pytest.mark.answered_by("condition:place_lost")
+def test_registry_snapshots_that_are_gone_keep_what_they_named(story, how) -> None:
+    """A claimer on another machine: its checkpoints are not searched, its registry was read."""
+    other = Job("b" * 32, story.bed.folder / "elsewhere" / ("b" * 32))
+    exporter = exporting(other, story.bed.folder / "registry", story.orphans[0])
+    third = Job("c" * 32, story.bed.folder / "elsewhere" / ("c" * 32))
+    exporting(third, story.bed.folder / "registry")
+    exporting(third, story.bed.folder / "another")
+    asked = ["--registry-wait", "1s", "--registry", exporter.folder]
+    story.bed.plan(*asked)
+    if how == "removed by hand":
+        shutil.rmtree(exporter.place)
+    elif how == "another folder":
+        asked[-1] = story.bed.folder / "another"
+    else:
+        asked = []
+    plan, ran = cycles(story, *asked)
+    must_be_there(story.orphans[0])
+    assert (plan.blocks(story.job), ran.code) == (["place_lost"], 4)
+    ended = ("--ended-job", other.id)
+    assert story.bed.plan(*asked, *ended).blocks(story.job) == []
+    plan = story.bed.plan(*asked)
+    (message,) = (each["message"] for each in plan.job(story.job)["blocked"])
+    assert run(*shlex.split(message.partition("run: ")[2])[1:]).code == 0
+    cycles(story, *asked)
+    assert not story.orphans[1].exists()
 
 
 def _restored_only(job: Job, origin: Path) -> dict[str, Reply]:

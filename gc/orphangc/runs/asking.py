@@ -174,6 +174,22 @@ class _Job:
         return self.standing[1] < patience
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenExports:
+    """What lies in one registry folder for one job.
+
+    Attributes:
+        location: The registry folder.
+        job_id: Id of the job.
+        snapshots: What was read of it, oldest first; none if nothing can be read.
+
+    """
+
+    location: Location
+    job_id: JobId
+    snapshots: tuple[RegistrySnapshot, ...]
+
+
 @dataclass(slots=True)
 class Asking:
     """The exporters of one cycle, between the first look and the second.
@@ -195,6 +211,19 @@ class Asking:
     def snapshots(self) -> list[RegistrySnapshot]:
         """Return the first snapshots."""
         return [each.first for each in self.jobs if each.first is not None]
+
+    @property
+    def seen(self) -> tuple[SeenExports, ...]:
+        """Return each job that has any snapshot in a registry folder."""
+        return tuple(
+            SeenExports(
+                location=each.folder.location,
+                job_id=each.job_id,
+                snapshots=tuple(s for s in (each.first, each.second) if s is not None),
+            )
+            for each in self.jobs
+            if each.seen or each.unread_name
+        )
 
     def second_look(
         self,

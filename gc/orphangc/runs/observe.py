@@ -40,7 +40,7 @@ from orphangc.ports import (
     StoreTime,
     Waiter,
 )
-from orphangc.runs.asking import Asking, first_look
+from orphangc.runs.asking import Asking, SeenExports, first_look
 from orphangc.runs.reported import reported_places
 from orphangc.runs.roots import RootReader, RootScan, RootsRead, scan_roots
 from orphangc.runs.world.searching import NO_SCAN, NOTHING_READ, BaseSearch
@@ -124,6 +124,7 @@ class Observation:
         elsewhere_unreadable: The same, unreadable.
         snapshots: All registry snapshots that were read, those before the listing first.
         exported: What each exporter answered.
+        exports: Jobs that have registry snapshots, by registry folder.
         listed: How the listing between S1 and S2 went.
         unreached: Reason by location of the siblings that could not be searched.
 
@@ -145,6 +146,7 @@ class Observation:
     exported: Mapping[JobId, Exported]
     listed: Listed
     unreached: Mapping[Location, str] = field(default_factory=dict)
+    exports: tuple[SeenExports, ...] = ()
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -221,6 +223,7 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
         elsewhere_unreadable=tuple(e for e in elsewhere if isinstance(e, UnreadableRoot)),
         snapshots=tuple(snapshots),
         exported=exported,
+        exports=asking.seen,
         listed=listed,
         unreached=search.unreached,
     )

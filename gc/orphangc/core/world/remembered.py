@@ -179,6 +179,33 @@ class RememberedJob(FrozenPart):
         return max((at for at in (self.alive_at, self.ended_at) if at is not None), default=None)
 
 
+class RememberedRegistry(FrozenPart):
+    """The registry snapshots of one job in one registry folder.
+
+    Attributes:
+        uri: Folder of the job in the registry folder.
+        location: The registry folder.
+        job_id: Id of the job.
+        home: Job directory that its newest snapshot states, "" if unknown.
+        directories: Directories below the storage root that its entries lie in, and its own.
+        is_all_known: Whether each path of it names a place; else it may need files anywhere.
+        taken_at: Time of its newest snapshot, by the JobManager's clock.
+        seen_at: Time of the last cycle that found any.
+        resolved_at: Time at which its loss was explained or acknowledged; ``None`` without a loss.
+
+    """
+
+    uri: str = Field(min_length=1)
+    location: str
+    job_id: str
+    home: str = ""
+    directories: tuple[str, ...] = ()
+    is_all_known: bool = True
+    taken_at: Instant | None = None
+    seen_at: Instant
+    resolved_at: Instant | None = None
+
+
 class StandingFact(FrozenPart):
     """What the last cycle missed, and no person has acknowledged.
 
@@ -207,6 +234,7 @@ class WorldMemory(FrozenPart):
         reports: Checkpoints that Flink reported and that were not found.
         clusters: Clusters that answered.
         jobs: Lives of jobs.
+        registries: Registry snapshots that concern the storage root.
         standing: What the newest cycle missed.
 
     """
@@ -220,6 +248,7 @@ class WorldMemory(FrozenPart):
     reports: tuple[RememberedReport, ...] = ()
     clusters: tuple[RememberedCluster, ...] = ()
     jobs: tuple[RememberedJob, ...] = ()
+    registries: tuple[RememberedRegistry, ...] = ()
     standing: tuple[StandingFact, ...] = ()
 
     @property
@@ -235,6 +264,7 @@ _Record = TypeVar(
     RememberedReport,
     RememberedCluster,
     RememberedJob,
+    RememberedRegistry,
 )
 
 
@@ -257,6 +287,9 @@ def merged_memory(memories: Sequence[WorldMemory]) -> WorldMemory:
         reports=_united((r for m in memories for r in m.reports), _uri_of, _merged_reports),
         clusters=_united((r for m in memories for r in m.clusters), _uri_of, _merged_clusters),
         jobs=_united((r for m in memories for r in m.jobs), job_key, merged_jobs),
+        registries=_united(
+            (r for m in memories for r in m.registries), _uri_of, _merged_registries
+        ),
         standing=_newest_standing(memories),
     )
 
@@ -273,7 +306,11 @@ def job_key(record: RememberedJob) -> str:
 
 
 def _uri_of(
-    record: RememberedPlace | RememberedDirectory | RememberedReport | RememberedCluster,
+    record: RememberedPlace
+    | RememberedDirectory
+    | RememberedReport
+    | RememberedCluster
+    | RememberedRegistry,
 ) -> str:
     return record.uri
 
@@ -335,6 +372,11 @@ def _merged_clusters(left: RememberedCluster, right: RememberedCluster) -> Remem
     return max(left, right, key=lambda each: (each.answered_at, each.model_dump_json()))
 
 
+def _merged_registries(left: RememberedRegistry, right: RememberedRegistry) -> RememberedRegistry:
+    later = max(left, right, key=lambda each: (each.seen_at, each.model_dump_json()))
+    return later.model_copy(update={"resolved_at": _resolved(left, right, later.seen_at)})
+
+
 def merged_jobs(left: RememberedJob, right: RememberedJob) -> RememberedJob:
     """Return what both sightings of one job say; the later end counts."""
     ended = max(left, right, key=lambda each: (_when(each.ended_at), each.model_dump_json()))
@@ -352,8 +394,8 @@ def merged_jobs(left: RememberedJob, right: RememberedJob) -> RememberedJob:
 
 
 def _resolved(
-    left: RememberedPlace | RememberedDirectory | RememberedReport,
-    right: RememberedPlace | RememberedDirectory | RememberedReport,
+    left: RememberedPlace | RememberedDirectory | RememberedReport | RememberedRegistry,
+    right: RememberedPlace | RememberedDirectory | RememberedReport | RememberedRegistry,
     seen_at: datetime | None,
 ) -> datetime | None:
     """Return when either was explained away, unless it was seen again since."""

@@ -16,6 +16,7 @@ from orphangc.core.world.lost_facts import (
     lost_of,
     reports_after,
 )
+from orphangc.core.world.lost_registries import registries_after, registries_lost
 from orphangc.core.world.remembered import (
     KEPT_AFTER_END,
     RememberedCluster,
@@ -60,6 +61,8 @@ def compared(
     known = tuple(given)
     jobs = jobs_after(memory, sighting)
     lost = lost_of(memory, sighting, jobs, known)
+    registries = registries_lost(memory, sighting, jobs, known)
+    facts = (*lost.facts, *registries)
     standing = {(e.condition, e.what) for e in lost.facts if not e.is_acknowledged}
     acknowledged = {(e.condition, e.what) for e in lost.facts if e.is_acknowledged}
     after = _After(memory, sighting, lost, standing, acknowledged)
@@ -68,8 +71,10 @@ def compared(
     clusters = tuple(after.clusters())
     needed = {each.job_id for each in directories if each.resolved_at is None}
     needed |= {each.job_id for each in reports} | {id_ for each in clusters for id_ in each.alive}
+    known_registries = tuple(registries_after(memory, sighting, jobs, registries))
+    needed |= {each.job_id for each in known_registries}
     return Comparison(
-        facts=lost.facts,
+        facts=facts,
         memory=WorldMemory(
             root=sighting.root,
             states=memory.states,
@@ -79,9 +84,10 @@ def compared(
             reports=reports,
             clusters=clusters,
             jobs=tuple(e for e in jobs if e.job_id in needed or after.is_young(e.known_at)),
+            registries=known_registries,
             standing=tuple(
                 StandingFact(condition=each.condition, what=each.what, since=each.since)
-                for each in lost.facts
+                for each in facts
                 if not each.is_acknowledged
             ),
         ),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from orphangc.core.world.remembered import RememberedDirectory
+from orphangc.core.world.remembered import RememberedDirectory, RememberedRegistry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +90,8 @@ class Sighting:
         present: Folders of all checkpoints that are there now, readable or not.
         jobs: What clusters, HA stores and resources say.
         reports: Checkpoints that Flink reports completed and not discarded.
+        registries: Registry snapshots of jobs that concern the storage root.
+        registry_jobs: Job folders with any snapshot, whatever it concerns, in registry folders.
         clusters: Whether each configured cluster answered, by address.
         declared_ended: Job ids that the operator declared ended, one by one.
         are_all_declared_ended: Whether the operator declared all jobs ended.
@@ -104,6 +106,8 @@ class Sighting:
     present: frozenset[str] = frozenset()
     jobs: tuple[SeenJob, ...] = ()
     reports: tuple[SeenReport, ...] = ()
+    registries: tuple[RememberedRegistry, ...] = ()
+    registry_jobs: frozenset[str] = frozenset()
     clusters: Mapping[str, bool] = field(default_factory=dict)
     declared_ended: frozenset[str] = frozenset()
     are_all_declared_ended: bool = False

@@ -24,6 +24,7 @@ from orphangc.core.world.sighting import SeenJob, SeenPlace, SeenReport, Sightin
 from orphangc.runs.mark import Mark
 from orphangc.runs.observe import Observation, Outside
 from orphangc.runs.world.gathered import searched_places
+from orphangc.runs.world.sighted_registries import job_folder, registries_in
 
 _CHECKPOINT_FOLDER = "chk-"
 
@@ -67,6 +68,16 @@ def sighting_of(
         present=frozenset(present),
         jobs=tuple(_jobs(seen, marked, settings)),
         reports=tuple(_reports(seen.after, settings)),
+        registries=tuple(
+            registries_in(
+                seen.exports,
+                settings.aliases,
+                root=bases[0],
+                owners=marked.owners.keys.keys(),
+                at=at,
+            )
+        ),
+        registry_jobs=frozenset(map(job_folder, seen.exports)),
         clusters=_clusters(seen, outside),
         declared_ended=frozenset(settings.ended_job) - {"all"},
         are_all_declared_ended="all" in settings.ended_job,
