@@ -642,3 +642,11 @@ def test_the_location_of_a_root_has_one_spelling(story) -> None:
         ran = run("plan", spelling, "--state", f"{story.bed.state}/", *ENDED, *AT_ONCE)
         reasons = {each["reason"] for each in ran.json["tallies"]}
         assert "quarantine_over" in reasons
+
+
+def test_its_table_names_the_run(story) -> None:
+    """By the name under which the state location keeps its journal, and what it did."""
+    plan = story.bed.plan()
+    ran = run("sweep", plan.path, "--output", "table")
+    (run_id,) = (each.stem for each in story.bed.state.glob("*/history/*.json"))
+    assert f"sweep {run_id}, laying tombstones only" in ran.out

@@ -84,7 +84,8 @@ class Sweep:
     _has_gone: npt.NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Start with a reader that knows no root."""
+        """Start with a reader that knows no root, and a result that bears the run's name."""
+        self.result.run_id = self.run_id
         self.reader = RootReader(self.settings.aliases, self.settings.acknowledged)
 
     def carry_out(self, plan: Plan, planned_rows: Iterable[pa.RecordBatch]) -> SweepResult:

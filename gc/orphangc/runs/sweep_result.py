@@ -20,6 +20,7 @@ class SweepResult:
     """What a sweep did.
 
     Attributes:
+        run_id: Identifier of the run.
         objects: How many, by action and outcome.
         bytes: The same in bytes.
         stopped_by: What ended it early, ``None`` if nothing did.
@@ -29,6 +30,7 @@ class SweepResult:
 
     """
 
+    run_id: str = ""
     objects: Counter[tuple[str, str]] = field(default_factory=Counter)
     bytes: Counter[tuple[str, str]] = field(default_factory=Counter)
     stopped_by: BaseException | None = None

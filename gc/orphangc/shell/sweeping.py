@@ -204,6 +204,7 @@ def _outcome(plan: Plan, sweep: Sweep) -> dict[str, Any]:
     return {
         "schema_version": 1,
         "run_id": sweep.run_id,
+        "deleting": sweep.is_deleting,
         "plan_id": plan.plan_id,
         "root": plan.root,
         "counts": result.counts(),

@@ -13,7 +13,7 @@ from rich.console import Console
 from orphangc.core.conditions import Condition
 from orphangc.core.guards import Guard
 from orphangc.core.model import Action, Reason, Scope
-from orphangc.core.plan import Tally
+from orphangc.core.plan import BlockedPart, Tally
 from orphangc.core.settings import parse_duration
 from orphangc.runs.breakdown import Breakdown
 from orphangc.shell.render.advice import (
@@ -184,6 +184,24 @@ def test_without_a_breakdown_the_sentence_promises_no_more_than_it_knows():
     sentence = headline(plan, summarise(plan))
     assert "at most 430 objects" in sentence
     assert "What lies in blocked jobs stays" in sentence
+
+
+def test_no_tombstone_is_promised_where_a_condition_of_the_world_is_unmet():
+    """A sweep lays none there; of other jobs it does, and says how many wait."""
+    lost = BlockedPart(condition=Condition.PLACE_LOST, message="s3://x is not searched any more")
+    jobs = tuple(
+        job.model_copy(update={"blocked": (lost,)}) if job.job_id == ORDERS else job
+        for job in story_jobs()
+    )
+    plan, breakdown = a_plan(jobs=jobs)
+    sentence = headline(plan, summarise(plan, breakdown))
+    assert "lay 420 tombstones" in sentence
+    assert "40 objects (2.8 GB) get no tombstone yet" in sentence
+    assert "lay at most 460 tombstones" in headline(plan, summarise(plan))
+    everywhere = tuple(job.model_copy(update={"blocked": (lost,)}) for job in story_jobs())
+    plan, breakdown = a_plan(jobs=everywhere)
+    for summary in (summarise(plan, breakdown), summarise(plan)):
+        assert "lay no tombstones and, with --delete, delete nothing" in headline(plan, summary)
 
 
 def test_a_tombstone_that_is_dropped_is_told():

@@ -122,6 +122,8 @@ def sweep(
         engine=o.engine_choice(engine, work),
     )
     outcome = {
+        "run_id": result.run_id,
+        "deleting": delete,
         "plan_id": made.plan_id,
         "root": made.root,
         "counts": result.counts(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from orphangc.core.amounts import Amount, summed
 from orphangc.core.model import Action
 from orphangc.core.plan import JobPart, Plan
+from orphangc.core.rules import WORLD_CONDITIONS
 from orphangc.core.run_record import JobRecord
 from orphangc.shell.render.advice import condition_advice, guard_advice
 from orphangc.shell.render.kinds import Kind, by_kind
@@ -68,7 +69,9 @@ class Summary:
 
     Attributes:
         kinds: All that was listed, by kind.
-        tombstones: What a sweep lays tombstones for.
+        tombstones: What a sweep lays tombstones for, if nothing defers it.
+        deferred: The part of ``tombstones`` that lies in jobs with an unmet condition of the
+            world, which get none; ``None`` if nobody counted.
         revived: What a sweep drops the tombstones of.
         due: What ``sweep --delete`` would delete if nothing stopped it.
         held_back: The part of ``due`` that lies in blocked jobs; ``None`` if nobody counted.
@@ -79,6 +82,7 @@ class Summary:
 
     kinds: Mapping[Kind, Amount]
     tombstones: Amount
+    deferred: Amount | None
     revived: Amount
     due: Amount
     held_back: Amount | None
@@ -116,9 +120,12 @@ def summarise(plan: Plan, breakdown: Breakdown | None = None) -> Summary:
     return Summary(
         kinds=by_kind(plan.tallies),
         tombstones=_with_action(plan, Action.TOMBSTONE),
+        deferred=_of_jobs(plan, Action.TOMBSTONE, [*map(is_deferred, plan.jobs)], breakdown),
         revived=_with_action(plan, Action.REVIVE),
         due=_with_action(plan, Action.DELETE),
-        held_back=_held_back(plan, fates, breakdown),
+        held_back=_of_jobs(
+            plan, Action.DELETE, [fate is Fate.BLOCKED for fate in fates], breakdown
+        ),
         fates={fate: fates.count(fate) for fate in Fate},
         missing=sum(job.missing_objects for job in plan.jobs),
     )
@@ -129,18 +136,30 @@ def _with_action(plan: Plan, action: Action) -> Amount:
     return sum(parts, Amount())
 
 
-def _held_back(plan: Plan, fates: list[Fate], breakdown: Breakdown | None) -> Amount | None:
-    """Return what is due in blocked jobs; all or nothing of it needs no counting."""
-    due = _with_action(plan, Action.DELETE)
-    if not due.objects or Fate.BLOCKED not in fates:
+def is_deferred(job: Judged) -> bool:
+    """Return whether a job gets no tombstone: not all of its world was searched."""
+    return any(each.condition in WORLD_CONDITIONS for each in job.blocked)
+
+
+def _of_jobs(
+    plan: Plan, action: Action, chosen: Sequence[bool], breakdown: Breakdown | None
+) -> Amount | None:
+    """Return how much of what gets an action lies in chosen jobs; all or nothing needs no count.
+
+    An object of no job counts as one of theirs, and so does one of a job that is refused.
+    """
+    amount = _with_action(plan, action)
+    if not amount.objects or True not in chosen:
         return Amount()
-    if Fate.CLEAR not in fates:
-        return due
+    pairs = [*zip(plan.jobs, chosen, strict=True)]
+    free = {job.job_id for job, is_chosen in pairs if not is_chosen and job.refused is None}
+    free -= {job.job_id for job, is_chosen in pairs if is_chosen}
+    if not free:
+        return amount
     if breakdown is None:
         return None
-    clear = {j.job_id for j, fate in zip(plan.jobs, fates, strict=True) if fate is Fate.CLEAR}
-    deletions = (cell for cell in breakdown.cells() if cell.action is Action.DELETE)
-    return summed(deletions, lambda cell: cell.job_id not in clear).get(True, Amount())
+    cells = (cell for cell in breakdown.cells() if cell.action is action)
+    return summed(cells, lambda cell: cell.job_id not in free).get(True, Amount())
 
 
 def stops(jobs: Iterable[Judged]) -> tuple[Stop, ...]:
@@ -177,6 +196,11 @@ def headline(plan: Plan, summary: Summary) -> str:
     at_most = "at most " if summary.held_back is None else ""
     deletion = f"delete {at_most}{_amount(due)}" if due.objects else "delete nothing"
     sentence = f"A sweep would {_tombstones(summary)} and, with --delete, {deletion}."
+    if summary.deferred is not None and summary.deferred.objects:
+        sentence += (
+            f" {_amount(summary.deferred)} get no tombstone yet: not all that their jobs rest on"
+            " was found."
+        )
     if summary.held_back is None:
         return f"{sentence} What lies in blocked jobs stays."
     if summary.held_back.objects:
@@ -185,7 +209,10 @@ def headline(plan: Plan, summary: Summary) -> str:
 
 
 def _tombstones(summary: Summary) -> str:
-    laid = f"lay {counted(summary.tombstones.objects, 'tombstone')}"
+    back = summary.deferred or Amount()
+    number = summary.tombstones.objects - back.objects
+    at_most = "at most " if summary.deferred is None else ""
+    laid = f"lay {at_most}{counted(number, 'tombstone')}" if number else "lay no tombstones"
     if not summary.revived.objects:
         return laid
     return f"{laid}, drop {summary.revived.objects:,} of what is in use again"
