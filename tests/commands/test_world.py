@@ -36,7 +36,7 @@ def test_every_place_is_shown_with_what_was_found_in_it(story) -> None:
     empty = story.bed.folder / "savepoints"
     empty.mkdir()
     shown = world(story, "--extra-roots", empty, "--closed-world")
-    assert set(shown) == KEYS
+    assert set(shown) == {*KEYS, "unasked"}
     places = {each["uri"]: each for each in shown["places"]}
     own = places[str(story.bed.root)]
     assert (own["kind"], own["job_directories"], own["checkpoints"]) == ("storage_root", 1, 2)
@@ -75,6 +75,33 @@ def test_what_disappeared_is_shown_and_can_be_acknowledged(story) -> None:
     assert ran.code == 0, ran.err
     known = {each["what"]: each for each in world(story, "--extra-roots", extra)["changed"]}
     assert known[lost["what"]]["acknowledged"]
+
+
+def test_what_one_call_leaves_out_is_neither_silent_nor_lost(undeclared) -> None:
+    """A person asks with less than the scheduled run; a plan with as little is blocked."""
+    bed, extra = undeclared.bed, undeclared.bed.folder / "elsewhere"
+    bed.job(7, below=extra).checkpoint(3)
+    with RestServer(dict(flink(undeclared.job, completed=8))) as server:
+        options = ("--flink-rest", server.url, "--extra-roots", extra)
+        bed.plan(*options)
+        assert world(undeclared, *options)["unasked"] == []
+        bare = world(undeclared)
+        found = {(each["condition"], each["what"]) for each in bare["unasked"]}
+        assert found == {("cluster_silent", server.url), ("place_lost", str(extra))}
+        assert bare["changed"] == []
+        said = run("world", bed.root, "--state", bed.state, "--output", "table").out
+        assert "not given in this call" in " ".join(said.split())
+    silent = world(undeclared, *options)
+    assert [each["condition"] for each in silent["changed"]] == ["cluster_silent"]
+    assert {"cluster_silent", "place_lost"} <= set(bed.plan().blocks(undeclared.job))
+
+
+def test_a_place_that_no_cycle_remembers_is_known_since_no_day(story) -> None:
+    """Looking is no cycle."""
+    assert [each["since"] for each in world(story)["places"]] == [None]
+    story.bed.plan()
+    (known,) = (each["since"] for each in world(story)["places"])
+    assert known is not None
 
 
 def test_the_command_that_a_blocked_plan_names_is_the_one_that_lifts_it(story) -> None:

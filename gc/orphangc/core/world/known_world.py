@@ -106,7 +106,16 @@ class ClosedWorld(FrozenPart):
 
 
 class World(FrozenPart):
-    """Everything that is searched, named, asked, and remembered around one storage root."""
+    """Everything that is searched, named, asked, and remembered around one storage root.
+
+    Attributes:
+        places: Places that are searched.
+        outside: Paths that something names and that lie in none of them.
+        clusters: Clusters, namespaces and ZooKeepers that are asked.
+        changed: Facts of earlier cycles that no longer hold.
+        closed_world: Statement that everything was searched.
+
+    """
 
     places: tuple[SearchedPlace, ...]
     outside: tuple[OutsidePath, ...] = ()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from orphangc.core.plan import Plan
 from orphangc.core.world import World, WorldChange
+from orphangc.core.world.remembered import WorldMemory
 from orphangc.core.world.remembering import Comparison
 
 
@@ -20,13 +21,20 @@ def with_memory(plan: Plan, comparison: Comparison, expected: Sequence[str] = ()
     """
     update: dict[str, object] = {"states": tuple(expected) or comparison.memory.states}
     if plan.world is not None:
-        update["world"] = world_with_memory(plan.world, comparison)
+        update["world"] = world_with_memory(plan.world, comparison, comparison.memory)
     return plan.model_copy(update=update)
 
 
-def world_with_memory(world: World, comparison: Comparison) -> World:
-    """Return the world with what earlier cycles saw of it and this one does not."""
-    since = {each.uri: each.first_seen_at for each in comparison.memory.places}
+def world_with_memory(world: World, comparison: Comparison, memory: WorldMemory) -> World:
+    """Return the world with what earlier cycles saw of it and this one does not.
+
+    Args:
+        world: World of the cycle.
+        comparison: The cycle held against the memory.
+        memory: What is remembered of the places: that of earlier cycles alone, or this one's too.
+
+    """
+    since = {each.uri: each.first_seen_at for each in memory.places}
     return world.model_copy(
         update={
             "places": tuple(

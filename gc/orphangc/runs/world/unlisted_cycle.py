@@ -101,5 +101,7 @@ def unlisted_cycle(
         before=before,
     )
     return UnlistedCycle(
-        world=world_with_memory(known.world, known.comparison), jobs=known.jobs, judged=known.judged
+        world=world_with_memory(known.world, known.comparison, before.memory),
+        jobs=known.jobs,
+        judged=known.judged,
     )

@@ -59,8 +59,10 @@ def world_show(  # noqa: PLR0913 - one parameter an option
         show(output, looking.world_document(worlds), lambda: looking.worlds_shown(worlds))
         return
     settings = given.settings_from({k: v for k, v in values.items() if k not in _NOT_SETTINGS})
-    world = looking.unlisted_cycle_of(settings).world
-    show(output, world.model_dump(mode="json"), lambda: list(world_tables.world_tables(world)))
+    world, unasked = looking.world_of_call(settings)
+    parts = [each.model_dump(mode="json") for each in unasked]
+    document = {**world.model_dump(mode="json"), "unasked": parts}
+    show(output, document, lambda: [*world_tables.world_tables(world, unasked)])
 
 
 @world_commands.command(

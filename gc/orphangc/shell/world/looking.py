@@ -11,7 +11,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from orphangc.core.settings import StorageRootSettings
-from orphangc.core.world import World
+from orphangc.core.uris import canonical
+from orphangc.core.world import World, WorldChange
+from orphangc.core.world.unasked import without_unasked
 from orphangc.core.world.united import united_world
 from orphangc.runs.roots import RootReader
 from orphangc.runs.world.recalling import recalled
@@ -42,6 +44,19 @@ def unlisted_cycle_of(settings: StorageRootSettings) -> UnlistedCycle:
             halted=state.halted(),
             before=recalled(state),
         )
+
+
+def world_of_call(settings: StorageRootSettings) -> tuple[World, tuple[WorldChange, ...]]:
+    """Return the world that a command line names, and what earlier cycles know of all else.
+
+    What such a call leaves out may be configured elsewhere: it is neither lost nor silent.
+
+    Raises:
+        OrphanGcError: The storage root, an extra root or the state location cannot be read.
+
+    """
+    registries = [str(canonical(source)) for source in settings.registry]
+    return without_unasked(unlisted_cycle_of(settings).world, registries)
 
 
 def worlds_of(config: Path) -> dict[str, World]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from orphangc.core.world import PlaceKind, SearchedPlace, World
+from orphangc.core.world import PlaceKind, SearchedPlace, World, WorldChange
 from orphangc.shell.render.words import visible
 
 _KINDS = {
@@ -19,29 +20,55 @@ _KINDS = {
 }
 
 
-def world_tables(world: World) -> Iterator[RenderableType]:
-    """Yield one table for each part of the world that is not empty, then the statement."""
+def world_tables(world: World, unasked: Sequence[WorldChange] = ()) -> Iterator[RenderableType]:
+    """Yield one table for each part of the world that is not empty, then the statement.
+
+    Args:
+        world: World of one storage root.
+        unasked: What earlier cycles know of things that the call did not name.
+
+    """
     yield _places(world)
-    if world.outside:
-        table = Table("outside all places", "named by", "blocks")
-        for path in world.outside:
-            named = ", ".join(path.named_by[:2]) + (" …" if path.named_by[2:] else "")
-            table.add_row(*_cells(path.uri, named, ", ".join(path.jobs)))
-        yield table
-    if world.clusters:
-        table = Table("cluster", "answers", "jobs")
-        for cluster in world.clusters:
-            is_fine = "yes" if cluster.answers else "no"
-            table.add_row(*_cells(cluster.uri, is_fine, str(len(cluster.jobs))))
-        yield table
-    if world.changed:
-        table = Table("changed", "what", "since", "acknowledged")
-        for change in world.changed:
-            since = "" if change.since is None else f"{change.since:%Y-%m-%d %H:%M}"
-            said = "yes" if change.acknowledged else "no: it blocks"
-            table.add_row(*_cells(change.condition, change.what, since, said))
-        yield table
+    for table in (_outside(world), _clusters(world), _changed(world), _unasked(unasked)):
+        if table.row_count:
+            yield table
     yield Text(statement(world))
+
+
+def _outside(world: World) -> Table:
+    table = Table("outside all places", "named by", "blocks")
+    for path in world.outside:
+        named = ", ".join(path.named_by[:2]) + (" …" if path.named_by[2:] else "")
+        table.add_row(*_cells(path.uri, named, ", ".join(path.jobs)))
+    return table
+
+
+def _clusters(world: World) -> Table:
+    table = Table("cluster", "answers", "jobs")
+    for cluster in world.clusters:
+        is_fine = "yes" if cluster.answers else "no"
+        table.add_row(*_cells(cluster.uri, is_fine, str(len(cluster.jobs))))
+    return table
+
+
+def _changed(world: World) -> Table:
+    table = Table("changed", "what", "since", "acknowledged")
+    for change in world.changed:
+        said = "yes" if change.acknowledged else "no: it blocks"
+        table.add_row(*_cells(change.condition, change.what, _minute(change.since), said))
+    return table
+
+
+def _unasked(changes: Sequence[WorldChange]) -> Table:
+    table = Table("not given in this call", "known at", "a plan without it")
+    for change in changes:
+        said = "goes on: acknowledged" if change.acknowledged else f"blocks: {change.condition}"
+        table.add_row(*_cells(change.what, _minute(change.since), said))
+    return table
+
+
+def _minute(at: datetime | None) -> str:
+    return "" if at is None else f"{at:%Y-%m-%d %H:%M}"
 
 
 def statement(world: World) -> str:
@@ -71,7 +98,6 @@ def _counted(place: SearchedPlace, *, is_covered: bool) -> str:
 def _places(world: World) -> Table:
     table = Table("place", "kind", "device", "jobs", "checkpoints", "newest", "known since")
     for each in world.places:
-        newest = each.newest_checkpoint_at
         table.add_row(
             *_cells(
                 each.uri,
@@ -79,7 +105,7 @@ def _places(world: World) -> Table:
                 each.device or "",
                 "?" if each.job_directories is None else str(each.job_directories),
                 "?" if each.checkpoints is None else str(each.checkpoints),
-                "" if newest is None else f"{newest:%Y-%m-%d %H:%M}",
+                _minute(each.newest_checkpoint_at),
                 "" if each.since is None else f"{each.since:%Y-%m-%d}",
             )
         )
