@@ -13,17 +13,21 @@ from collections.abc import Iterable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import typer.main
 
 import speed
 from leaks import secret_in
 from orphangc.shell.cli import main
 from rest_server import Reply, as_json
 from unit.flink import by_hand as hand
+
+typer.main.get_command = cache(typer.main.get_command)  # else made again for every run below
 
 ENDED = ("--ended-job", "all", "--closed-world")
 """What an operator states so that orphans of ended jobs may go."""
