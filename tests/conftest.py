@@ -5,6 +5,7 @@
 
 import math
 import os
+import sys
 from collections.abc import Iterator
 
 import hypothesis.core
@@ -18,6 +19,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 import speed
 from budget import Budgets
+from contracts.servers.moto import moto_server
 from filing import Filing
 from leaks import Leaks
 
@@ -34,6 +36,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 patch_hypothesis()  # Schemathesis' own, done once: it leaves every failing example blank
 hypothesis.core.RepresentationPrinter = RepresentationPrinter
+
+# Containers often forbid to keep bytecode. Then each of our hundreds of processes would compile the
+# whole package again, and each worker rewrite every test.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 _LONG = ("flink", "image", "spark", "prometheus", "chromium")
 """Markers of tests that wait for others most of the time, the longest first."""
@@ -85,6 +92,24 @@ def own_log_configuration() -> Iterator[None]:
     """Leave no test a log that another one's captured stream ended up with."""
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture(scope="session")
+def moto_url() -> Iterator[str]:
+    """An S3 server for all tests of this process; each takes buckets of its own."""
+    with moto_server() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def quick_sessions() -> Iterator[None]:
+    """Service models are read once: botocore would read them from disk for every opening."""
+    from botocore import loaders, session  # noqa: PLC0415 - most processes need none of it
+
+    models = loaders.create_loader()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "create_loader", lambda *_: models)
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)

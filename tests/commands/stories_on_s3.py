@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 from botocore.session import get_session
 
 from commands.helpers import Planned, Ran, metadata, run
-from contracts.servers.moto import moto_server
 from leaks import S3_KEYS
 
 JOB_ID = f"{1:032x}"
@@ -24,10 +22,9 @@ NO_MARGINS = (
 
 
 @pytest.fixture(scope="session")
-def s3_server() -> Iterator[str]:
+def s3_server(moto_url, quick_sessions) -> str:  # noqa: ARG001
     """The server's URL."""
-    with moto_server() as url:
-        yield url
+    return moto_url
 
 
 def use_s3(monkeypatch, url: str) -> Any:

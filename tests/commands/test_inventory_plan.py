@@ -12,11 +12,10 @@ import pytest
 
 from commands.helpers import Planned, Ran, metadata, run
 from commands.stories_on_s3 import JOB_ID, S3Story, on_s3, s3_server
-from contracts.conftest import quick_sessions
 from inventory_reports import CSV, FORMATS, PARQUET, VERSIONED, Report, a_report
 from orphangc.runs import confirming
 
-__all__ = ["on_s3", "quick_sessions", "s3_server"]
+__all__ = ["on_s3", "s3_server"]
 
 FOLDER = "inventory/daily"
 

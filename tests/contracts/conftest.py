@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from botocore import loaders, session
 
 from contracts.places import FILLED, FolderPlace, GenericPlace, MemoryPlace, S3Place
 from contracts.servers import radosgw
-from contracts.servers.moto import moto_server
 from contracts.servers.stub import Stub, stub_server
 from leaks import S3_KEYS
 
@@ -33,21 +31,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.ci)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def quick_sessions() -> Iterator[None]:
-    """Service models are read once: botocore would read them from disk for every opening."""
-    models = loaders.create_loader()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "create_loader", lambda *_: models)
-        yield
-
-
-@pytest.fixture(scope="session")
-def moto_url() -> Iterator[str]:
-    with moto_server() as url:
-        yield url
-
-
 @pytest.fixture(scope="session")
 def radosgw_url() -> Iterator[str]:
     if (reason := radosgw.why_not()) is not None:
@@ -59,7 +42,7 @@ def radosgw_url() -> Iterator[str]:
 
 
 @pytest.fixture(autouse=True)
-def clean_environment(monkeypatch, tmp_path) -> None:
+def clean_environment(monkeypatch, tmp_path, quick_sessions) -> None:  # noqa: ARG001
     """Nothing of this machine's own AWS settings reaches a test."""
     for name in [name for name in os.environ if name.startswith(("AWS_", "FSSPEC_"))]:
         monkeypatch.delenv(name)
