@@ -301,7 +301,7 @@ def flink(
         ),
         f"/jobs/{job.id}/checkpoints": as_json(
             {
-                "counts": {"in_progress": 0, "completed": 1},
+                "counts": {"in_progress": 0, "completed": completed},
                 "latest": {"completed": newest, "savepoint": None, "restored": source},
                 "history": [newest],
             }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
 
 from commands.helpers import DAY, flink, now
 from commands.stories import bed, story, undeclared
-from rest_server import RestServer
+from rest_server import RestServer, as_json
 
 __all__ = ["bed", "story", "undeclared"]
 
@@ -52,6 +53,25 @@ def test_l6_a_checkpoint_that_the_answering_jobmanager_does_not_know_refuses(und
     with RestServer(flink(job, completed=8, started_ms=started_ms)) as server:
         assert undeclared.bed.plan(*asked, server.url).refusal(job) is None
         job.checkpoint(9, *undeclared.live, age=HOUR)
+        plan = undeclared.bed.plan(*asked, server.url)
+    assert plan.refusal(job) == "two_owners"
+
+
+@pytest.mark.parametrize("completed", [1, 7], ids=["the history is whole", "older ones left it"])
+@pytest.mark.answered_by("guard:two_owners")
+def test_l6_another_writer_that_counts_from_one_again_refuses(undeclared, completed) -> None:
+    """The same fixed id, started without state: its ids are lower than those that REST shows."""
+    job = undeclared.job
+    started_ms = round((now() - 3 * HOUR).timestamp() * 1000)
+    asked = ("--closed-world", "--flink-rest")
+    job.checkpoint(9, *undeclared.live, age=2 * HOUR)
+    restored = (8, job.folder / "chk-8")
+    routes = flink(job, completed=9, started_ms=started_ms, restored=restored)
+    statistics, counts = f"/jobs/{job.id}/checkpoints", {"in_progress": 0, "completed": completed}
+    counted = json.loads(routes[statistics][1]) | {"counts": counts}
+    with RestServer(routes | {statistics: as_json(counted)}) as server:
+        assert undeclared.bed.plan(*asked, server.url).refusal(job) is None
+        job.checkpoint(1, *undeclared.live, age=HOUR)
         plan = undeclared.bed.plan(*asked, server.url)
     assert plan.refusal(job) == "two_owners"
 

@@ -9,8 +9,9 @@ Source: ownership-and-safety, section 8 (R1-R30).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import chain
 
-from orphangc.core.cluster.known_checkpoints import is_anothers
+from orphangc.core.cluster.known_checkpoints import is_anothers, out_of_order
 from orphangc.core.entropy import entropy_in_listing
 from orphangc.core.evidence import (
     Check,
@@ -140,7 +141,7 @@ def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     if unknown is not None:
         return (
             f"{unknown.folder} was stored after the start of the JobManager that answers, which"
-            " does not know it: another one writes here too"
+            " does not know it, or counts otherwise: another one writes here too"
         )
     entropy = entropy_in_listing(job, job.survey.shared_directories)
     if entropy is not None:
@@ -165,21 +166,24 @@ def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 
 def _written_by_another(job: JobEvidence, cycle: CycleEvidence) -> Root | None:
-    """Return a checkpoint in the job's directory that no cluster knows which shows the job."""
+    """Return a checkpoint in the job's directory that no cluster knows which shows the job.
+
+    One that contradicts the order in which such a cluster counts is none of its either.
+    """
     own = [root for root in job.own_roots if root.directory is not None]
     slack = cycle.margins.clock_skew
-    return next(
-        (
-            root
-            for root in own
-            if job.after
-            and all(
-                is_anothers(root.checkpoint_id, root.modified_at, facts, slack)
-                for facts in job.after
-            )
-        ),
-        None,
+    stored = {root.checkpoint_id: root.modified_at for root in own}
+    contradicting = {out_of_order(stored, facts, slack) for facts in job.after}
+    unknown = (
+        root
+        for root in own
+        if job.after
+        and all(
+            is_anothers(root.checkpoint_id, root.modified_at, facts, slack) for facts in job.after
+        )
     )
+    late = (root for root in own if root.checkpoint_id in contradicting)
+    return next(chain(unknown, late), None)
 
 
 def _ended_job_is_running(job: JobEvidence, _: CycleEvidence) -> str | None:

@@ -6,7 +6,7 @@ Ids begin at 1 again where a job with a fixed id is started without state, so a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from orphangc.core.gate import JobFacts
@@ -35,8 +35,9 @@ def is_anothers(
 
     It was stored after that JobManager began to count, and its answer, which is newer, lacks the
     id. An id may be missing because the history is bounded; it is not where an older id is in it,
-    or where no known id is as new. A JobManager that has completed nothing has not shown that it
-    writes here at all, so there the slack of clocks is a doubt against it.
+    where no known id is as new, or where the answer shows as many completed checkpoints as it
+    counts. A JobManager that has completed nothing has not shown that it writes here at all, so
+    there the slack of clocks is a doubt against it where the id is new.
 
     Args:
         checkpoint_id: Of a checkpoint in the job's directory.
@@ -48,9 +49,46 @@ def is_anothers(
     and the oldest one leaves.
     """
     known = {shown.id for shown in facts.checkpoints} | retained_by((facts,))
-    began = max(facts.started_at, facts.graph_built_at or facts.started_at)
     margin = -slack if facts.latest_completed_id is None else slack
-    if checkpoint_id in known or stored_at is None or stored_at <= began + margin:
+    if checkpoint_id in known or stored_at is None or stored_at <= _began(facts) + margin:
         return False
+    if _shows_all_completed(facts) and stored_at > _began(facts) + slack:
+        return True  # what it was restored from may be retained beside older ones
     listed = (shown.id for shown in facts.checkpoints if not shown.is_savepoint)
     return checkpoint_id > max(known, default=-1) or checkpoint_id > min(listed, default=2**63)
+
+
+def out_of_order(
+    stored: Mapping[int, datetime | None], facts: JobFacts, slack: timedelta
+) -> int | None:
+    """Return the id of a checkpoint that was stored after one of a higher id, ``None`` if none was.
+
+    Both were stored since the JobManager began to count, and its counter only rises: two counters
+    write here, whatever its bounded history still shows.
+
+    Args:
+        stored: Store time of each checkpoint in the job's directory, by id.
+        facts: The answer.
+        slack: How far the clocks of store and JobManager may differ, and store times be unordered.
+
+    Source: Flink 1.14-2.3, ``CheckpointIDCounter.getAndIncrement``.
+    """
+    since = _began(facts) + slack
+    newer: datetime | None = None
+    for checkpoint_id, at in sorted(stored.items(), reverse=True):
+        if at is None or at <= since:
+            continue
+        if newer is not None and at > newer + slack:
+            return checkpoint_id
+        newer = at if newer is None else min(newer, at)
+    return None
+
+
+def _began(facts: JobFacts) -> datetime:
+    """Return when the JobManager began to count checkpoints, by its clock."""
+    return max(facts.started_at, facts.graph_built_at or facts.started_at)
+
+
+def _shows_all_completed(facts: JobFacts) -> bool:
+    """Return whether the answer shows each checkpoint that it counts as completed."""
+    return facts.completed_count == sum(shown.is_completed for shown in facts.checkpoints)

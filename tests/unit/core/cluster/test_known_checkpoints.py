@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from builders import a_checkpoint, ago, some_facts
-from orphangc.core.cluster.known_checkpoints import is_anothers, retained_by
+from orphangc.core.cluster.known_checkpoints import is_anothers, out_of_order, retained_by
 from orphangc.core.gate import RestoredFacts
 
 SLACK = timedelta(minutes=15)
@@ -91,3 +92,40 @@ def test_a_run_retains_what_it_completed_and_what_it_was_restored_from() -> None
     answer = facts(checkpoints=shown, latest_completed_id=42, restored=RESTORED)
     assert retained_by([answer, facts(7)]) == {7, 40, 42, 43}
     assert retained_by([facts()]) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("checkpoint_id", "age", "expected"),
+    [
+        pytest.param(5, "1m", True, id="another counter is behind"),
+        pytest.param(5, "1h45m", False, id="stored at the end of the slack"),
+        pytest.param(42, "1m", False, id="it is known"),
+    ],
+)
+def test_a_lower_id_is_anothers_where_the_answer_shows_all_that_it_completed(
+    checkpoint_id: int, age: str, *, expected: bool
+) -> None:
+    """As many are shown as are counted, so the history has lost none."""
+    answer = facts(43, 42, 41, completed_count=3, restored=RESTORED)
+    assert is_anothers(checkpoint_id, ago(age), answer, SLACK) is expected
+    assert not is_anothers(checkpoint_id, ago(age), replace(answer, completed_count=4), SLACK)
+
+
+def test_what_was_stored_just_before_a_failover_is_its_own() -> None:
+    """Three are retained, and the new JobManager knows the one that it was restored from."""
+    answer = facts(completed_count=0, restored=RESTORED)
+    assert not is_anothers(39, ago("1h50m"), answer, SLACK)
+
+
+def test_a_lower_id_that_was_stored_later_is_out_of_order() -> None:
+    """One counter only rises, whatever the history has lost."""
+    answer = facts(43, 42)
+    stored = {43: ago("30m"), 42: ago("31m"), 5: ago("14m")}
+    assert out_of_order(stored, answer, SLACK) == 5
+    assert out_of_order(stored | {5: ago("16m")}, answer, SLACK) is None
+    assert out_of_order({43: ago("1h40m"), 41: ago("3h"), 5: None}, answer, SLACK) is None
+
+
+def test_what_an_earlier_run_stored_is_in_no_order() -> None:
+    """A fixed id that was started without state counts from 1 again."""
+    assert out_of_order({4711: ago("3h"), 1: ago("1h")}, facts(1), SLACK) is None
