@@ -45,8 +45,17 @@ JOBS_PATH = "/jobs"
 
 _STATISTICS_CACHE = "rest.cache.checkpoint-statistics.timeout"
 _LONGEST_CACHE_SECONDS = 86_400.0
-_CLUSTER_IDS = frozenset({"kubernetes.cluster-id", "high-availability.cluster-id"})
-_CHECKPOINT_DIRECTORIES = frozenset({"execution.checkpointing.dir", "state.checkpoints.dir"})
+_CHECKPOINT_DIRECTORIES = frozenset(
+    {
+        "execution.checkpointing.dir",
+        "state.checkpoints.dir",
+        "state.backend.fs.checkpointdir",
+    }
+)
+"""Names of one option, the present one first.
+
+Source: Flink 1.14-2.3, ``CheckpointingOptions.CHECKPOINTS_DIRECTORY``.
+"""
 _NO_CHECKPOINTING = re.compile(rb"Checkpointing (?:is not|has not been) enabled")
 _DURATION = re.compile(r"(\d{1,15}) *([a-zµ]*)")
 _SECONDS = {
@@ -222,7 +231,13 @@ def cluster_settings(config: bytes, options: bytes) -> ClusterSettings:
             f"{CONFIG_PATH}: answers may be {cache_seconds:.0f} seconds old, and a plan waits until"
             f" they are new: set web.refresh-interval and {_STATISTICS_CACHE} to a day at most"
         )
-    return ClusterSettings(flink_version=settings.flink_version, cache_seconds=cache_seconds)
+    return ClusterSettings(
+        flink_version=settings.flink_version,
+        cache_seconds=cache_seconds,
+        checkpoint_directories=frozenset(
+            option.value for option in listed if option.key in _CHECKPOINT_DIRECTORIES
+        ),
+    )
 
 
 def listed_jobs(body: bytes) -> dict[JobId, str]:

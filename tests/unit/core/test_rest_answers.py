@@ -146,3 +146,18 @@ def test_answers_that_stay_old_for_days_are_of_no_use(interval: int, timeout: st
         cluster_settings(json.dumps(config).encode(), json.dumps(options).encode())
     config["refresh-interval"] = 86_400_000
     assert cluster_settings(json.dumps(config).encode(), b"[]").cache_seconds == 86_400
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["execution.checkpointing.dir", "state.checkpoints.dir", "state.backend.fs.checkpointdir"],
+)
+def test_a_cluster_says_where_its_jobs_store_checkpoints(key) -> None:
+    """By the key of any release; a savepoint folder is none of them."""
+    options = [
+        {"key": key, "value": "s3://bucket/checkpoints"},
+        {"key": "state.savepoints.dir", "value": "s3://bucket/savepoints"},
+    ]
+    config = json.dumps({"refresh-interval": 0, "flink-version": "2.3.0"}).encode()
+    read = cluster_settings(config, json.dumps(options).encode())
+    assert read.checkpoint_directories == {"s3://bucket/checkpoints"}
