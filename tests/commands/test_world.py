@@ -9,7 +9,7 @@ import yaml
 
 from commands.helpers import contents, flink, run
 from commands.stories import Story, bed, story, tell, undeclared
-from rest_server import RestServer
+from rest_server import RestServer, as_json
 
 __all__ = ["bed", "story", "undeclared"]
 
@@ -49,6 +49,29 @@ def test_a_cluster_is_shown_with_its_jobs(undeclared) -> None:
     with RestServer(dict(flink(undeclared.job, completed=8))) as server:
         (cluster,) = world(undeclared, "--flink-rest", server.url)["clusters"]
     assert (cluster["jobs"], cluster["answers"]) == ([undeclared.job.id], True)
+
+
+def test_where_a_cluster_is_configured_to_store_is_shown(story) -> None:
+    """Before the first checkpoint of its job, in a place that is not searched."""
+    job = story.bed.job(2, below=story.bed.folder / "unknown")
+    origin = {"id": 8, "is_savepoint": False, "external_path": f"file:{story.job.folder}/chk-8"}
+    option = {"key": "execution.checkpointing.dir", "value": f"file:{job.folder.parent}"}
+    statistics = {
+        "counts": {"in_progress": 0, "completed": 0},
+        "latest": {"completed": None, "savepoint": None, "restored": origin},
+        "history": [],
+    }
+    routes = flink(job, completed=9) | {
+        "/jobmanager/config": as_json([option]),
+        f"/jobs/{job.id}/checkpoints": as_json(statistics),
+    }
+    with RestServer(routes) as server:
+        (path,) = world(story, "--flink-rest", server.url)["outside"]
+        plan = story.bed.plan("--flink-rest", server.url)
+    assert path["uri"] == str(job.folder)
+    assert path["named_by"] == [f"the configuration of {server.url}"]
+    assert path["jobs"] == [job.id]
+    assert "dependent_job" in plan.blocks(story.job)
 
 
 def test_it_changes_nothing(story) -> None:

@@ -9,7 +9,7 @@ Source: Flink 1.15-2.3, ``CheckpointProperties``, ``StandaloneCompletedCheckpoin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -120,6 +120,7 @@ class Slot:
         resource: Resource of the operator that deploys it, "" without one.
         interval: Between two checkpoints, in days.
         kept: Checkpoints that Flink retains.
+        is_configured: Whether its cluster's configuration says where it stores, not its code.
         left: Checkpoints that earlier runs left behind, by directory.
         named: Directories in which those name files, by directory.
 
@@ -133,6 +134,7 @@ class Slot:
     resource: str = ""
     interval: float = HOUR / 6
     kept: int = 1
+    is_configured: bool = True
     run: Run = field(init=False)
     left: dict[str, list[int]] = field(default_factory=dict)
     named: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -250,11 +252,20 @@ class Slot:
             directories=(run.directory,) if own and at - run.taken > self.interval else (),
             restored=run.restored,
             is_restored_from_savepoint=run.by_savepoint,
+            stores_in=(run.directory,) if self.is_configured else (),
+            needs=self._needs(own),
         )
         for old, _, status in self._listed(at):
             yield SeenJob(job_id=old.job_id, by=self.rest, is_alive=False, status=status)
         if self.resource:
             yield SeenJob(job_id=run.job_id, by=self.resource, is_alive=True)
+
+    def _needs(self, own: Sequence[int]) -> tuple[str, ...]:
+        """Return the directories that its checkpoints name, or that its origin lies in."""
+        if own:
+            return (self.run.directory, *self.run.depends_on)
+        folder, _, name = (self.run.restored or "").rpartition("/")
+        return (folder, *self.named.get(folder, ())) if name.startswith("chk-") else ()
 
     def reports(self, at: float) -> Iterator[SeenReport]:
         """Yield the checkpoints that REST shows completed and not discarded."""

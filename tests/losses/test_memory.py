@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from commands.helpers import AT_ONCE, DAY, Bed, Job, Planned, Ran, flink, now, run
+from commands.helpers import (
+    AT_ONCE,
+    DAY,
+    Bed,
+    Job,
+    Planned,
+    Ran,
+    flink,
+    metadata,
+    now,
+    run,
+    write,
+)
 from commands.scheduled import Configured, settings_of
 from commands.stories import Story, tell
 from exporters import Exporter
@@ -218,6 +232,131 @@ def test_a_cluster_that_is_not_asked_any_more_blocks(story) -> None:
             own.routes |= flink(story.job, completed=number)
             story.bed.cycle("--flink-rest", own.url)
     must_be_there(story.orphans[0])
+
+
+@dataclass(frozen=True)
+class Forked:
+    """A job that was restored from a checkpoint here, and stores where no cycle searches.
+
+    Attributes:
+        story: The job here, which runs on and subsumes that checkpoint.
+        own: Its cluster.
+        other: The cluster of the restored job.
+        job: That job.
+        origin: What it was restored from.
+
+    """
+
+    story: Story
+    own: RestServer
+    other: RestServer
+    job: Job
+    origin: Path
+
+    def cycles_after(self, *, is_asked: bool = True) -> Planned:
+        """Subsume what the other job was restored from, twice, and return the last plan."""
+        shutil.rmtree(self.origin)
+        for number in (10, 11):
+            self.story.job.checkpoint(number, *self.story.live, age=0 * DAY)
+            self.own.routes |= flink(self.story.job, completed=number)
+            plan, _ = self.story.bed.cycle(*self.asked(is_asked=is_asked))
+        return plan
+
+    def asked(self, *, is_asked: bool = True) -> tuple[str, ...]:
+        """Return the options that ask both clusters, or the job's here alone."""
+        other = ("--flink-rest", self.other.url) if is_asked else ()
+        return ("--flink-rest", self.own.url, *other)
+
+
+@pytest.fixture
+def forked(story) -> Iterator[Forked]:
+    """Before its first checkpoint, which names a file of its origin; the cluster answers on."""
+    origin = story.job.checkpoint(9, *story.live, story.orphans[0], age=8 * DAY).parent
+    job = story.bed.job(2, below=story.bed.folder / "unknown")
+    routes = flink(job, completed=9) | _restored_only(job, origin)
+    story.bed.options = ("--closed-world", *AT_ONCE)
+    with RestServer(flink(story.job, completed=9)) as own, RestServer(routes) as other:
+        yield Forked(story, own, other, job, origin)
+
+
+@pytest.mark.answered_by("condition:checkpoint_not_found")
+def test_a_job_that_is_forgotten_before_its_first_checkpoint_keeps_what_it_needs(forked) -> None:
+    """Nothing but its origin was ever known of it; the cluster that forgot it goes on to answer."""
+    assert forked.story.bed.plan(*forked.asked()).refusal(forked.story.job) == "dependent_job"
+    forked.other.routes = nothing()
+    plan = forked.cycles_after()
+    must_be_there(forked.story.orphans[0])
+    assert plan.blocks(forked.story.job) == ["checkpoint_not_found"]
+    what = f"{forked.other.url}/jobs/{forked.job.id}"
+    assert acknowledged(forked.story, "checkpoint_not_found", what).code == 0
+    assert forked.story.bed.plan(*forked.asked()).blocks(forked.story.job) == []
+
+
+@pytest.mark.parametrize("place", ["its place is searched", "it is configured to store here"])
+def test_a_job_whose_place_is_searched_asks_nothing_when_it_is_forgotten(forked, place) -> None:
+    """It left no checkpoint there, or one that is found: an ordinary redeploy."""
+    story = forked.story
+    if place == "its place is searched":
+        forked.job.checkpoint(9, *story.live, forked.job.shared(), age=10 * DAY)
+        story.bed.options += ("--extra-roots", forked.job.folder.parent)
+        story.bed.options += ("--ended-job", forked.job.id)
+    else:
+        forked.other.routes |= configured(story.bed.root)
+    story.bed.plan(*forked.asked())
+    forked.other.routes = nothing()
+    assert forked.cycles_after().blocks(story.job) == []
+    assert not story.orphans[1].exists()
+
+
+def configured(folder: Path) -> dict[str, Reply]:
+    """Return the configuration of a cluster that stores checkpoints in a folder."""
+    option = {"key": "execution.checkpointing.dir", "value": f"file://{folder}"}
+    return {"/jobmanager/config": as_json([option])}
+
+
+@pytest.mark.answered_by("condition:checkpoint_not_found")
+def test_a_job_that_showed_discarded_checkpoints_alone_keeps_its_files(story) -> None:
+    """Their path is one inside a container, and the cluster forgets the job."""
+    other = claimer(story, story.bed.folder / "elsewhere")
+    inside = Job(other.id, Path("/opt/flink/no-such-checkpoints") / other.id)
+    routes = flink(inside, completed=9)
+    statistics = f"/jobs/{other.id}/checkpoints"
+    routes[statistics] = (200, routes[statistics][1].replace(b": false}", b": true}"))
+    with RestServer(routes) as server:
+        plan = story.bed.plan("--flink-rest", server.url)
+        assert [each["uri"] for each in plan.document["world"]["outside"]] == [str(inside.folder)]
+        server.routes = nothing()
+        plan, ran = cycles(story, "--flink-rest", server.url)
+    must_be_there(story.orphans[0])
+    assert (plan.blocks(story.job), ran.code) == (["checkpoint_not_found"], 4)
+
+
+@pytest.mark.answered_by("condition:checkpoint_not_found")
+def test_a_copied_checkpoint_that_is_lost_blocks_what_it_spells_otherwise(story) -> None:
+    """It names files by the path of a mount that this machine does not have."""
+    place = story.bed.folder / "savepoints"
+    write(place / "other" / "_metadata", metadata(1, []), 9 * DAY)
+    mounted = f"/mnt/checkpoints/{story.job.id}/shared/{story.orphans[0].name}"
+    copy = write(place / "copies" / "mine" / "_metadata", metadata(9, [mounted]), 9 * DAY)
+    story.bed.plan("--extra-roots", place)
+    shutil.rmtree(copy.parent)
+    plan, ran = cycles(story, "--extra-roots", place)
+    must_be_there(story.orphans[0])
+    assert (plan.blocks(story.job), ran.code) == (["checkpoint_not_found"], 4)
+
+
+@pytest.mark.answered_by("condition:cluster_silent")
+def test_a_cluster_that_is_silent_blocks_what_its_jobs_need_and_nothing_else(forked) -> None:
+    """Another job of this storage root is collected meanwhile."""
+    third = forked.story.bed.job(3)
+    orphan, live = third.shared(), third.shared()
+    third.checkpoint(5, live)
+    forked.story.bed.options += ("--ended-job", third.id)
+    forked.story.bed.plan(*forked.asked())
+    plan = forked.cycles_after(is_asked=False)
+    must_be_there(forked.story.orphans[0])
+    assert (plan.blocks(forked.story.job), plan.blocks(third)) == (["cluster_silent"], [])
+    assert not orphan.exists()
 
 
 @pytest.mark.answered_by("condition:cluster_silent")

@@ -79,6 +79,8 @@ def _with_sighting(
         directories=seen.directories,
         started_at=seen.started_at,
         restored=() if seen.restored is None else (seen.restored,),
+        stores_in=seen.stores_in,
+        needs=seen.needs,
     )
     if known is not None and seen.is_alive and _is_another_start(known, seen):
         ends = _ends_before(seen)
@@ -94,7 +96,10 @@ def _joined(known: RememberedJob, fresh: RememberedJob) -> RememberedJob:
     """Return a record with what one more sighting adds; the newest restored checkpoint is last."""
     older = tuple(each for each in known.restored if each not in fresh.restored)
     merged = merged_jobs(known, fresh)
-    return merged.model_copy(update={"restored": (*older, *fresh.restored)[-MOST_RESTORED:]})
+    update: dict[str, object] = {"restored": (*older, *fresh.restored)[-MOST_RESTORED:]}
+    if fresh.needs and "" not in fresh.needs:
+        update["needs"] = fresh.needs  # its present checkpoints name all that it needs
+    return merged.model_copy(update=update)
 
 
 def _is_another_start(known: RememberedJob, seen: SeenJob) -> bool:

@@ -29,6 +29,12 @@ from orphangc.core.world.remembered import (
     is_within,
 )
 from orphangc.core.world.sighting import SeenPlace, Sighting
+from orphangc.core.world.unlocated_jobs import (
+    job_uri,
+    known_directories,
+    reach_of,
+    unlocated_jobs,
+)
 
 REPORTED = "reported"
 """Kind of a place that is searched because something named a checkpoint in it."""
@@ -113,6 +119,11 @@ def lost_of(
         *_places_replaced(memory, sighting),
         *_clusters_silent(memory, sighting, jobs),
         *_reports_missed(memory, sighting, jobs, why),
+    ]
+    silent = {each.what for each in facts if each.condition is Condition.CLUSTER_SILENT}
+    facts += [
+        _job_unlocated(record, reach, sighting)
+        for record, reach in unlocated_jobs(memory, sighting, jobs, given=known, silent=silent)
     ]
     lost_places = {each.what for each in facts if each.condition is Condition.PLACE_LOST}
     facts += _directories_lost(memory, sighting, checkpoints, lost_places)
@@ -247,8 +258,8 @@ def _directories_lost(
             yield from _checkpoints_lost(directory, missed, sighting)
 
 
-def _reach(directory: RememberedDirectory) -> frozenset[str]:
-    return frozenset({directory.uri, *directory.depends_on})
+def _reach(directory: RememberedDirectory, sighting: Sighting) -> frozenset[str] | None:
+    return reach_of({directory.uri, *directory.depends_on}, sighting)
 
 
 def _directory_emptied(
@@ -260,7 +271,7 @@ def _directory_emptied(
         condition=condition,
         what=directory.uri,
         since=since,
-        reach=_reach(directory),
+        reach=_reach(directory, sighting),
         message=(
             f"{directory.uri} held {len(missed)} checkpoints at {_instant(since)} and holds none"
             " now, and nothing shows that Flink removed them: bring them back, or"
@@ -278,7 +289,7 @@ def _checkpoints_lost(
             condition=condition,
             what=each.uri,
             since=each.seen_at,
-            reach=_reach(directory),
+            reach=_reach(directory, sighting),
             message=(
                 f"{each.uri} was there at {_instant(each.seen_at)} and is not found now, and"
                 " nothing shows that Flink removed it: bring it back, or"
@@ -377,7 +388,7 @@ def _clusters_silent(
             continue
         missed = [each for each in cluster.alive if not witnesses.account_for(each, cluster)]
         if missed:
-            yield _cluster_silent(cluster, missed, sighting)
+            yield _cluster_silent(cluster, missed, sighting, jobs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,8 +421,29 @@ class _Witnesses:
         return bool(shown - before) or (bool(shown) and is_one_job)
 
 
+def _reach_of_cluster(
+    cluster: RememberedCluster,
+    missed: Iterable[str],
+    sighting: Sighting,
+    jobs: Iterable[RememberedJob],
+) -> frozenset[str] | None:
+    """Return the directories that the missed jobs need, ``None`` where one of them is unknown."""
+    records = {each.job_id: each for each in jobs if each.by == cluster.uri}
+    needed: set[str] = set()
+    for job_id in missed:
+        record = records.get(job_id)
+        own = frozenset() if record is None else known_directories(record).union(record.needs)
+        if not own:
+            return None
+        needed |= own
+    return reach_of(needed, sighting)
+
+
 def _cluster_silent(
-    cluster: RememberedCluster, missed: Sequence[str], sighting: Sighting
+    cluster: RememberedCluster,
+    missed: Sequence[str],
+    sighting: Sighting,
+    jobs: Iterable[RememberedJob],
 ) -> LostFact:
     now = (
         "does not answer, or shows nothing"
@@ -427,10 +459,32 @@ def _cluster_silent(
         condition=condition,
         what=cluster.uri,
         since=cluster.answered_at,
+        reach=_reach_of_cluster(cluster, missed, sighting, jobs),
         message=(
             f"{cluster.uri} showed job {shown} alive at {_instant(cluster.answered_at)} and {now}:"
             f" ask it again,{stated} or"
             f" {_word(sighting, condition, cluster.uri)}"
+        ),
+    )
+
+
+# --- jobs
+
+
+def _job_unlocated(
+    record: RememberedJob, reach: frozenset[str] | None, sighting: Sighting
+) -> LostFact:
+    condition, since = Condition.CHECKPOINT_NOT_FOUND, record.alive_at or sighting.at
+    origin = f", restored from {record.restored[-1]}" if record.restored else ""
+    return LostFact(
+        condition=condition,
+        what=job_uri(record),
+        since=since,
+        reach=reach,
+        message=(
+            f"{record.by} showed job {record.job_id} alive at {_instant(since)}{origin}, and"
+            " does not show it now, and no checkpoint of it is found: add the place of its"
+            f" checkpoints with --extra-roots, or {_word(sighting, condition, job_uri(record))}"
         ),
     )
 

@@ -161,6 +161,9 @@ class RememberedJob(FrozenPart):
         ended_at: Time of the last cycle that knew of an end of it.
         ended_as: Terminal states, one of which it ended in; all are possible.
         restored: Places of checkpoints that it was restored from.
+        stores_in: Job directories that its cluster's configuration gives it.
+        needs: Directories in which its checkpoints name files, or else the one that it was
+            restored from; "" among them if that could not be read.
 
     """
 
@@ -172,6 +175,8 @@ class RememberedJob(FrozenPart):
     ended_at: Instant | None = None
     ended_as: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
+    stores_in: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
     @property
     def known_at(self) -> datetime | None:
@@ -390,6 +395,8 @@ def merged_jobs(left: RememberedJob, right: RememberedJob) -> RememberedJob:
         ended_at=ended.ended_at,
         ended_as=ended.ended_as,
         restored=tuple(restored)[-MOST_RESTORED:],
+        stores_in=tuple(sorted({*left.stores_in, *right.stores_in})),
+        needs=tuple(sorted({*left.needs, *right.needs})),
     )
 
 

@@ -28,6 +28,7 @@ from orphangc.core.world.remembered import (
     WorldMemory,
 )
 from orphangc.core.world.sighting import SeenPlace, Sighting
+from orphangc.core.world.unlocated_jobs import job_uri
 
 MOST_OTHERS = 20
 """Checkpoints of a place that are remembered by name though they lie in no job directory."""
@@ -70,6 +71,7 @@ def compared(
     reports = tuple(after.reports(jobs))
     clusters = tuple(after.clusters())
     needed = {each.job_id for each in directories if each.resolved_at is None}
+    needed |= {e.job_id for e in jobs if (Condition.CHECKPOINT_NOT_FOUND, job_uri(e)) in standing}
     needed |= {each.job_id for each in reports} | {id_ for each in clusters for id_ in each.alive}
     known_registries = tuple(registries_after(memory, sighting, jobs, registries))
     needed |= {each.job_id for each in known_registries}

@@ -44,6 +44,9 @@ class SeenJob:
         directories: Job directories that the paths reported for it lie in.
         restored: Place of the checkpoint that it was restored from.
         is_restored_from_savepoint: Whether that is a savepoint.
+        stores_in: Job directories that its cluster's configuration gives it.
+        needs: Directories in which its checkpoints name files, or else the one that it was
+            restored from; "" among them if that could not be read.
 
     """
 
@@ -55,6 +58,8 @@ class SeenJob:
     directories: tuple[str, ...] = ()
     restored: str | None = None
     is_restored_from_savepoint: bool = False
+    stores_in: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from orphangc.core.evidence import JobEvidence, Root
 from orphangc.core.file_names import FileNames
-from orphangc.core.gate import JobFacts
+from orphangc.core.gate import ClusterFacts, JobFacts
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import RegistrySnapshot, resolve
 from orphangc.core.uris import Location, place_of
@@ -130,14 +130,40 @@ def _told(
                 for path in _paths_of(facts):
                     if (place := place_of(path, settings.aliases)) is not None:
                         yield place, cluster.uri, jobs
+                for place in _configured(cluster, facts, settings):
+                    yield place, f"the configuration of {cluster.uri}", jobs
 
 
 def _paths_of(facts: JobFacts) -> Iterator[str | None]:
+    """Yield what a job restored and what it completed; what is discarded shows where it stores.
+
+    A newer one that is not discarded shows that too, and is read.
+    """
     if facts.restored is not None:
         yield facts.restored.external_path
+    completed = [each for each in facts.checkpoints if each.is_completed and not each.is_savepoint]
+    kept = [each for each in completed if not each.discarded]
+    for each in kept or completed:
+        yield each.external_path
     for each in facts.checkpoints:
-        if each.is_completed and not each.discarded:
+        if each.is_completed and each.is_savepoint and not each.discarded:
             yield each.external_path
+
+
+def _configured(
+    cluster: ClusterFacts, facts: JobFacts, settings: StorageRootSettings
+) -> Iterator[Location]:
+    """Yield where a job will store its first checkpoint, unless its own code says otherwise.
+
+    Once it has completed one, or goes on from its own, Flink shows where it stores.
+    """
+    origin = None if facts.restored is None else place_of(facts.restored.external_path)
+    has_own = facts.latest_completed_id is not None
+    if has_own or (origin is not None and origin.parent.name == facts.job_id):
+        return
+    for each in cluster.checkpoint_directories:
+        if (base := place_of(each, settings.aliases)) is not None:
+            yield base.child(facts.job_id)
 
 
 def _named(observation: Observation, settings: StorageRootSettings) -> Iterator[_Found]:

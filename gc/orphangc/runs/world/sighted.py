@@ -21,6 +21,7 @@ from orphangc.core.world.remembered import (
     is_within,
 )
 from orphangc.core.world.sighting import SeenJob, SeenPlace, SeenReport, Sighting
+from orphangc.core.world.unlocated_jobs import UNREAD
 from orphangc.runs.mark import Mark
 from orphangc.runs.observe import Observation, Outside
 from orphangc.runs.world.gathered import searched_places
@@ -195,31 +196,56 @@ def _jobs(seen: Observation, marked: Mark, settings: StorageRootSettings) -> Ite
     savepoints = {root.folder for root in marked.roots if root.is_savepoint}
     for cluster in seen.after:
         for facts in cluster.jobs.values():
-            yield _job(cluster.uri, facts, settings.aliases, savepoints)
+            yield _job(cluster, facts, settings.aliases, savepoints, marked)
     for answer in seen.ha_after:
         for hold in answer.holds:
             for by in {hold.uri, answer.uri}:
                 yield SeenJob(job_id=hold.job_id, by=by, is_alive=True)
 
 
-def _job(
-    by: str, facts: JobFacts, aliases: Sequence[Alias], savepoints: Collection[Location]
+def _job(  # noqa: PLR0917
+    cluster: ClusterFacts,
+    facts: JobFacts,
+    aliases: Sequence[Alias],
+    savepoints: Collection[Location],
+    marked: Mark,
 ) -> SeenJob:
     paths = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
-    places = (place_of(path, aliases) for path in paths)
+    places = [place for path in paths if (place := place_of(path, aliases)) is not None]
+    bases = (place_of(each, aliases) for each in cluster.checkpoint_directories)
     restored = facts.restored
     origin = None if restored is None else place_of(restored.external_path, aliases)
     return SeenJob(
         job_id=facts.job_id,
-        by=by,
+        by=cluster.uri,
         is_alive=not facts.is_globally_terminal,
         status=facts.status,
         started_at=facts.started_at,
-        directories=tuple(sorted({str(each.parent) for each in places if each is not None})),
+        directories=tuple(sorted({str(each.parent) for each in places})),
         restored=None if restored is None else str(origin or ""),
         is_restored_from_savepoint=restored is not None
         and (restored.is_savepoint or origin in savepoints),
+        stores_in=tuple(sorted({str(each.child(facts.job_id)) for each in bases if each})),
+        needs=_needs(facts, {each.parent for each in places}, origin, marked),
     )
+
+
+def _needs(
+    facts: JobFacts, own: Collection[Location], origin: Location | None, marked: Mark
+) -> tuple[str, ...]:
+    """Return the directories whose files a job may need, by its checkpoints or by its origin.
+
+    What it was restored from is all that it has before its first checkpoint.
+    """
+    roots = [root for root in marked.roots if (root.directory or root.folder.parent) in own]
+    if not roots and not own and facts.restored is None:
+        return ()
+    roots = roots or [root for root in marked.roots if root.folder == origin]
+    if not roots:
+        return (UNREAD,)
+    needed = {each for root in roots for each in _depends_on(root, marked.owners.keys)}
+    needed |= {root.directory for root in roots if root.directory is not None}
+    return tuple(sorted(map(str, needed)))
 
 
 def _reports(
