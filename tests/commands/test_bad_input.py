@@ -286,6 +286,18 @@ def test_a_bucket_that_is_none_is_told(s3_server, monkeypatch, story) -> None:
     said(ran, 2, "inside the storage root")
 
 
+def test_an_extra_root_without_an_object_is_a_place_without_checkpoints(
+    s3_server, monkeypatch, story
+) -> None:
+    """A wrong prefix: the plan is a report that says so, as for an empty folder."""
+    client = use_s3(monkeypatch, s3_server)
+    bucket = f"empty-{uuid.uuid4()}"
+    client.create_bucket(Bucket=bucket)
+    plan = story.bed.plan("--extra-roots", f"s3://{bucket}/savepoints")
+    assert plan.ran.code == 0, plan.ran.err
+    assert plan.blocks(story.job) == ["place_without_checkpoints"]
+
+
 def test_a_server_that_is_not_there_is_told(monkeypatch, story) -> None:
     """Exit 10, without the keys in it."""
     use_s3(monkeypatch, "http://127.0.0.1:9")

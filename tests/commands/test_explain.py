@@ -212,3 +212,38 @@ def test_only_the_tombstone_of_the_same_root_is_shown(story) -> None:
     story.bed.cycle()
     assert explained(twin, other.orphans[0], "--ended-job", "all")["tombstone"] is None
     assert timedelta(0) < DAY
+
+
+def test_it_explains_with_the_world_of_the_plan(story) -> None:
+    """A job of another storage root of the same state, and one that an earlier cycle saw."""
+    bed = story.bed
+    second = Bed(bed.folder, bed.options, plans=10)
+    second.root = bed.folder / "second"
+    sibling = second.job(2)
+    sibling.checkpoint(9, *story.live, story.orphans[0], age=10 * DAY)
+    second.cycle(delete=False)
+    remembered = bed.job(3, below=bed.folder / "elsewhere")
+    remembered.checkpoint(5, *story.live, story.orphans[1], age=10 * DAY)
+    with RestServer(flink(remembered, completed=5)) as server:
+        bed.plan("--flink-rest", server.url)
+    plan = bed.plan()
+    for orphan, job, number in ((0, sibling, 9), (1, remembered, 5)):
+        named_by = str(job.folder / f"chk-{number}")
+        for options in (("--plan", plan.path), ("--root", bed.root, "--state", bed.state)):
+            ran = run("explain", story.orphans[orphan], *options)
+            assert ran.code == 0, ran.err
+            assert verdict(ran.json) == ("keep", "referenced")
+            assert named_by in [each["root"] for each in ran.json["referenced_by"]]
+
+
+def test_it_explains_without_a_sibling_that_is_out_of_reach(story) -> None:
+    """The plan is blocked by it; what is known of the object is said all the same."""
+    second = Bed(story.bed.folder, story.bed.options, plans=10)
+    second.root = story.bed.folder / "second"
+    second.job(2).checkpoint(9, *story.live, age=10 * DAY)
+    second.cycle(delete=False)
+    second.root.rename(story.bed.folder / "not-mounted")
+    plan = story.bed.plan()
+    assert "place_unreachable" in plan.blocks(story.job)
+    ran = run("explain", story.live[1], "--plan", plan.path)
+    assert (ran.code, verdict(ran.json)) == (0, ("keep", "referenced"))

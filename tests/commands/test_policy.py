@@ -48,6 +48,15 @@ def test_a_file_is_taken_as_it_runs(tmp_path) -> None:
     assert orphans not in allowed(ran.json, "DeleteObject")
 
 
+def test_the_folder_around_a_job_directory_may_be_searched_too() -> None:
+    """A run searches it: the jobs beside may have claimed its checkpoints."""
+    ran = run("policy", "--provider", "aws", "--root", f"s3://bkt/cp/{JOB}")
+    assert ran.code == 0, ran.err
+    assert "bkt/cp/*/_metadata" in allowed(ran.json, "GetObject")
+    assert allowed(ran.json, "DeleteObject") == {f"bkt/cp/{JOB}/shared/*"}
+    assert "same state location" in ran.err
+
+
 def test_other_providers_speak_their_own_language() -> None:
     """And a table is for people."""
     ran = run("policy", "--provider", "gcs", "--root", "gs://b/cp", "--mode", "report")

@@ -28,7 +28,6 @@ from orphangc.engine import Engine, Listed, ListingHints
 from orphangc.errors import (
     OrphanGcError,
     RegistryUnavailableError,
-    StorageUnreachableError,
 )
 from orphangc.ports import (
     ExportFolder,
@@ -185,7 +184,6 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
     at_start = search.ask(scan_roots, NO_SCAN)
     outside.progress("roots", 0)
     first = search.ask(reader.collect, NOTHING_READ)
-    _check_extra_roots(outside, settings, first)
     listed = _list(outside, first[0])
     exported = _ask_exporters(outside, settings, asking, before, now=time.now or time.local)
     snapshots += [each for each in outside.snapshots() if each not in snapshots]
@@ -296,26 +294,6 @@ def _ask(registries: Sequence[_Asked[_FactsT_co]]) -> tuple[tuple[_FactsT_co, ..
         except RegistryUnavailableError as err:
             errors.append(str(err))
     return tuple(facts), errors
-
-
-def _check_extra_roots(
-    outside: Outside, settings: StorageRootSettings, read: Sequence[RootsRead]
-) -> None:
-    """Make sure that every extra root is there, where the store cannot tell absent from empty.
-
-    Raises:
-        StorageUnreachableError: Nothing at all lies below one: a mistyped name hides its roots.
-
-    """
-    for base, seen in zip(outside.extra, read[1 : len(outside.extra) + 1], strict=True):
-        if base.location.scheme == "file" or seen.scan.metadata or seen.scan.directories:
-            continue
-        top = base.folder()
-        if not (top.folders or top.objects or top.closed or settings.is_empty(base.location)):
-            raise StorageUnreachableError(
-                f"extra root {base.location} holds nothing: mistyped? If it is empty, state it"
-                f" with --empty-root {base.location}"
-            )
 
 
 def _list(outside: Outside, known: RootsRead) -> Listed:

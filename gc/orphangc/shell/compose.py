@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -26,6 +26,7 @@ from orphangc.adapters.spool import ArrowSpool
 from orphangc.adapters.storages import open_extras, open_state_files, open_storage
 from orphangc.adapters.zookeeper_ha import ZooKeeperHa
 from orphangc.core.evidence import Root as Checkpoint
+from orphangc.core.evidence import UnreadableRoot
 from orphangc.core.model import ObjectKey, Scope
 from orphangc.core.names import checkpoint_id_of
 from orphangc.core.registry import MAX_SNAPSHOT_BYTES, read_snapshot
@@ -33,6 +34,7 @@ from orphangc.core.rules import Guard
 from orphangc.core.settings import StorageRootSettings
 from orphangc.core.snapshot import RegistrySnapshot
 from orphangc.core.uris import Location, canonical
+from orphangc.core.world.remembered import WorldMemory
 from orphangc.engine import Engine
 from orphangc.errors import (
     OrphanGcError,
@@ -42,11 +44,12 @@ from orphangc.errors import (
 )
 from orphangc.ports import HaMetadata, Progress, Storage
 from orphangc.runs.engine import LocalEngine
-from orphangc.runs.observe import Outside
+from orphangc.runs.observe import Outside, read_root_at
 from orphangc.runs.roots import RootReader
 from orphangc.runs.state import RootState
 from orphangc.runs.world.bound_roots import bound_roots
 from orphangc.runs.world.recalling import outside_directories, recalled
+from orphangc.runs.world.searching import NOTHING_READ, BaseSearch
 from orphangc.shell.clock import now
 from orphangc.shell.engine_choice import LOCAL, EngineChoice
 from orphangc.shell.engines import opened_spark_engine
@@ -170,6 +173,7 @@ def opened(
     listing: Path | None = None,
     engine: EngineChoice = LOCAL,
     is_planning: bool = False,
+    memory: WorldMemory | None = None,
 ) -> Iterator[Root]:
     """Open everything that a cycle of one storage root asks.
 
@@ -181,6 +185,7 @@ def opened(
         engine: Who lists and decides.
         is_planning: Take an inventory for the listing where the settings name one, and count
             what a listing does not show; a sweep lists for itself.
+        memory: What earlier cycles saw, if the caller has read it.
 
     Raises:
         StorageUnreachableError: The storage root or an extra root cannot be reached.
@@ -199,12 +204,13 @@ def opened(
             clock_skew=settings.clock_skew,
         )
         listing = None  # an inventory is never gone on with by a listing, nor the other way round
+    siblings, remembered = _searched_beside(settings, memory)
     with _opened_engine(engine, storage, listing) as chosen:
         outside = Outside(
             storage=storage,
             extra=[open_storage(uri) for uri in settings.extra_roots],
-            siblings=_siblings_of(settings),
-            remembered=_remembered_of(settings),
+            siblings=siblings,
+            remembered=remembered,
             device_of=device_of,
             registries=[
                 FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest
@@ -238,11 +244,12 @@ def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
 
 def outside_elsewhere(settings: StorageRootSettings) -> Outside:
     """Return what a process asks that only deletes: it lists nothing, so it needs no engine."""
+    siblings, remembered = _searched_beside(settings)
     return Outside(
         storage=open_storage(settings.root, state=state_place(settings)),
         extra=[open_storage(uri) for uri in settings.extra_roots],
-        siblings=_siblings_of(settings),
-        remembered=_remembered_of(settings),
+        siblings=siblings,
+        remembered=remembered,
         registries=[FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest],
         snapshots=lambda: load_snapshots(settings.registry),
         exports=lambda: open_exports(settings.registry),
@@ -252,6 +259,29 @@ def outside_elsewhere(settings: StorageRootSettings) -> Outside:
         progress=lambda *_: None,
         ha=ha_metadata(settings),
     )
+
+
+def _searched_beside(
+    settings: StorageRootSettings, memory: WorldMemory | None = None
+) -> tuple[list[Storage], list[Storage]]:
+    """Return the siblings, and the directories outside all places that earlier cycles saw.
+
+    Args:
+        settings: Settings of the storage root.
+        memory: What earlier cycles saw; read if it is ``None``.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be listed or read.
+
+    """
+    siblings = _siblings_of(settings)
+    known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
+    known += [storage.location for storage in siblings]
+    remembered: list[Storage] = []
+    seen = recalled(state_of(settings)).memory if memory is None else memory
+    for place in outside_directories(seen):
+        _add_sibling(place, known, remembered)
+    return siblings, remembered
 
 
 def _siblings_of(settings: StorageRootSettings) -> list[Storage]:
@@ -291,21 +321,6 @@ def _around_job_directory(root: Location) -> list[Location]:
     return [root.parent] if is_job_directory else []
 
 
-def _remembered_of(settings: StorageRootSettings) -> list[Storage]:
-    """Return the job directories outside all places that earlier cycles found checkpoints in.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be listed or read.
-
-    """
-    known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
-    known += [storage.location for storage in _siblings_of(settings)]
-    chosen: list[Storage] = []
-    for place in outside_directories(recalled(state_of(settings)).memory):
-        _add_sibling(place, known, chosen)
-    return chosen
-
-
 def _add_sibling(place: Location, known: list[Location], chosen: list[Storage]) -> None:
     """Open a place, unless it lies in one that is searched already, whatever its spelling."""
     if any(resolved(each).contains(resolved(place)) for each in known):
@@ -340,16 +355,30 @@ def _kept_in(folder: Path, storage: Storage) -> KeptListing:
     return KeptListing(folder, identity, clock=lambda: storage.now().now)
 
 
-def roots_now(settings: StorageRootSettings) -> list[Checkpoint]:
-    """Return every root below the storage root and the extra roots, read now.
+def roots_now(settings: StorageRootSettings, named: Iterable[Location] = ()) -> list[Checkpoint]:
+    """Return every checkpoint that a cycle of the storage root reads, as it is now.
+
+    A sibling that is out of reach shows none, for which plans are blocked.
+
+    Args:
+        settings: Settings of the storage root.
+        named: Folders of checkpoints that a plan has read, wherever they lie.
 
     Raises:
         RefusedError: One of them cannot be read.
+        StorageUnreachableError: The storage root or an extra root cannot be searched.
 
     """
     reader = RootReader(settings.aliases, settings.acknowledged)
-    found = [reader.collect(open_storage(uri)) for uri in (settings.root, *settings.extra_roots)]
-    for read in found:
-        for broken in read.unreadable:
-            raise RefusedError(f"cannot read {broken.uri}: {broken.reason}")
-    return [root for read in found for root in read.roots]
+    own = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
+    siblings, remembered = _searched_beside(settings)
+    answers = BaseSearch(own, [*siblings, *remembered]).ask(reader.collect, NOTHING_READ)
+    read = [each for answer in answers for each in (*answer.roots, *answer.unreadable)]
+    found = {each.folder for each in read if isinstance(each, Checkpoint)}
+    for place in named:
+        if place not in found:
+            read += read_root_at(open_storage, reader, place)
+    for each in read:
+        if isinstance(each, UnreadableRoot):
+            raise RefusedError(f"cannot read {each.uri}: {each.reason}")
+    return [each for each in read if isinstance(each, Checkpoint)]

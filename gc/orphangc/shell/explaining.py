@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from rich.text import Text
 from orphangc.adapters.plan_files import PlanDirectory
 from orphangc.core.model import ObjectKey
 from orphangc.core.owners import job_directory_of
+from orphangc.core.plan import Plan
 from orphangc.core.settings import StorageRootSettings
-from orphangc.core.uris import Location, canonical
+from orphangc.core.uris import Location, canonical, place_of
 from orphangc.errors import SettingsError
 from orphangc.runs.explain import OneVerdict, explain
 from orphangc.shell.compose import roots_now, state_of
@@ -70,10 +71,15 @@ def _from_plan(key: str, directory: PlanDirectory) -> dict[str, Any]:
         relative,
         found.row,
         plan=plan,
-        roots=roots_now(plan.settings),
+        roots=roots_now(plan.settings, _folders_of(plan)),
         tombstone=tombstone,
         base=canonical(plan.root),
     )
+
+
+def _folders_of(plan: Plan) -> Iterator[Location]:
+    """Yield the folders of the checkpoints that a plan has read."""
+    return (place for each in plan.roots if (place := place_of(each.uri)) is not None)
 
 
 def _relative(key: str, settings: StorageRootSettings) -> str:

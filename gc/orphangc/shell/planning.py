@@ -105,7 +105,14 @@ def cycle_of(
     state = state_of(settings)
     tombstones, halted = state.tombstones(), state.halted()
     before = recalled(state, known)
-    with opened(settings, progress, listing=listing, engine=engine, is_planning=True) as root:
+    with opened(
+        settings,
+        progress,
+        listing=listing,
+        engine=engine,
+        is_planning=True,
+        memory=before.memory,
+    ) as root:
         cycle = run_cycle(
             root.outside,
             settings,

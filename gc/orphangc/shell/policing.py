@@ -52,6 +52,11 @@ _OF_ALL = (
         "checkpoints that Flink or its HA metadata reports elsewhere are read too: name their"
         " folders as extra roots, or no plan is made"
     ),
+    (
+        "other storage roots of the same state location, places that earlier cycles saw, and the"
+        " folder around a storage root that holds shared or chk-* itself are searched too: name"
+        " them as extra roots, or deletions are blocked"
+    ),
 )
 
 

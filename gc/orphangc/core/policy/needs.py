@@ -86,10 +86,11 @@ def needs_of(
         work: The folder that Spark's executors share.
 
     """
-    root, beside = canonical(settings.root), (*settings.extra_roots, *settings.siblings)
+    root = canonical(settings.root)
+    beside = dict.fromkeys((*map(canonical, settings.extra_roots), *settings.other_roots))
     return (
         *_looks(root),
-        *(need for uri in beside for need in _looks(canonical(uri))),
+        *(need for place in beside for need in _looks(place)),
         *(need for uri in settings.registry for need in _registry(canonical(uri))),
         *_inventory(settings),
         *_versions(settings, root, may_undelete=may_undelete),

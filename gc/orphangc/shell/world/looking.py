@@ -36,13 +36,15 @@ def unlisted_cycle_of(settings: StorageRootSettings) -> UnlistedCycle:
     """
     state = state_of(settings)
     wait = min(settings.registry_wait, _LONGEST_WAIT)
-    with opened(settings.model_copy(update={"registry_wait": wait}), lambda *_: None) as root:
+    before = recalled(state)
+    patient = settings.model_copy(update={"registry_wait": wait})
+    with opened(patient, lambda *_: None, memory=before.memory) as root:
         return unlisted_cycle(
             root.outside,
             root.settings,
             reader=RootReader(settings.aliases, settings.acknowledged),
             halted=state.halted(),
-            before=recalled(state),
+            before=before,
         )
 
 

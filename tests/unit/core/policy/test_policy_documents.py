@@ -15,6 +15,8 @@ from orphangc.core.uris import Location, canonical
 
 JOB = "0123456789abcdef" * 2
 ANY_JOB = "?" * 32
+DIR = "Orders"
+"""Directory of one job, without a job id as its name: the folder around it is not searched."""
 
 
 def needs(root: str, work: str | None = None, *, undelete: bool = False, **more: Any):
@@ -40,6 +42,17 @@ def test_a_folder_that_executors_share_is_one_of_our_own() -> None:
     found = [each for each in needs("s3://b/cp", "s3://b/work") if each.purpose is Purpose.WORK]
     assert [each.right for each in found] == [Right.LIST, Right.READ, Right.WRITE, Right.DELETE]
     assert {(each.place, each.area) for each in found} == {(canonical("s3://b/work"), Area.BELOW)}
+
+
+def test_the_folder_around_a_job_directory_is_searched_too() -> None:
+    """And read, never written; the other roots of a file once, however they are named."""
+    around = canonical("s3://b/cp")
+    found = needs(f"s3://b/cp/{JOB}", siblings=["s3://b/cp", "s3://b/two"])
+    mine = [each for each in found if each.place == around]
+    assert [(each.right, each.area) for each in mine] == [
+        (Right.LIST, Area.BELOW),
+        (Right.READ, Area.METADATA),
+    ]
 
 
 # --- S3
@@ -72,7 +85,7 @@ def test_a_whole_policy_for_s3() -> None:
                 registry=["s3://bucket/Xreg", "s3://bucket/Y/reg"],
                 extra_roots=["s3://third/sp"],
             ),
-            *needs(f"s3://bucket/{JOB}"),
+            *needs(f"s3://bucket/{DIR}", owner=JOB),
         ],
         partition="aws-cn",
     )
@@ -87,7 +100,7 @@ def test_a_whole_policy_for_s3() -> None:
                 [bucket],
                 StringLike={
                     "s3:prefix": [
-                        *(f"{JOB}/*", "Xcp/*", "Xreg", "Xreg/*", "Y/reg", "Y/reg/*"),
+                        *(f"{DIR}/*", "Xcp/*", "Xreg", "Xreg/*", "Y/reg", "Y/reg/*"),
                     ]
                 },
             ),
@@ -113,8 +126,8 @@ def test_a_whole_policy_for_s3() -> None:
                 "ReadMetadata",
                 ["GetObject"],
                 [
-                    f"{bucket}/{JOB}/*/_metadata",
-                    f"{bucket}/{JOB}/_metadata",
+                    f"{bucket}/{DIR}/*/_metadata",
+                    f"{bucket}/{DIR}/_metadata",
                     f"{bucket}/Xcp/*/_metadata",
                     f"{bucket}/Xcp/_metadata",
                     f"{third}/sp/*/_metadata",
@@ -138,13 +151,13 @@ def test_a_whole_policy_for_s3() -> None:
                 ["PutObject"],
                 [f"{bucket}/Xreg/{ANY_JOB}/nonce", f"{bucket}/Y/reg/{ANY_JOB}/nonce"],
             ),
-            allowed("DeleteOrphans", ["DeleteObject"], [f"{bucket}/{JOB}/shared/*", shared]),
+            allowed("DeleteOrphans", ["DeleteObject"], [f"{bucket}/{DIR}/shared/*", shared]),
             allowed("BringBack", ["DeleteObjectVersion"], [shared]),
             denied(
                 [
-                    f"{bucket}/{JOB}/*/",
-                    f"{bucket}/{JOB}/*/*/*",
-                    f"{bucket}/{JOB}/*_metadata",
+                    f"{bucket}/{DIR}/*/",
+                    f"{bucket}/{DIR}/*/*/*",
+                    f"{bucket}/{DIR}/*_metadata",
                     f"{bucket}/Xcp/*/*/",
                     f"{bucket}/Xcp/*/*/*/*",
                     f"{bucket}/Xcp/*_metadata",
@@ -218,7 +231,7 @@ def test_a_whole_policy_for_google() -> None:
     found = gcs_policy(
         [
             *needs("gs://bucket", state="gs://own/Xstate", registry=["gs://own/Xreg"]),
-            *needs(f"gs://own/{JOB}"),
+            *needs(f"gs://own/{DIR}", owner=JOB),
         ]
     )
     an_object = 'resource.type == "storage.googleapis.com/Object"'
@@ -254,8 +267,8 @@ def test_a_whole_policy_for_google() -> None:
             "bindings": [
                 granted("List"),
                 granted("Get", f'resource.name == "{own}Xreg"', 1),
-                granted("Get", f"{below(f'{own}{JOB}/')} && {is_metadata}", 2),
-                granted("Delete", f"{below(f'{own}{JOB}/shared/')} && !{is_metadata}", 3),
+                granted("Get", f"{below(f'{own}{DIR}/')} && {is_metadata}", 2),
+                granted("Delete", f"{below(f'{own}{DIR}/shared/')} && !{is_metadata}", 3),
                 granted("Get", below(f"{own}Xreg/"), 4),
                 granted(
                     "CreateDelete",
@@ -345,7 +358,7 @@ def spelled(condition: str) -> str:
         ("PATH ", f"@Resource[{BLOBS}:path] "),
         ("PREFIX ", f"@Request[{BLOBS}:prefix] "),
         ("ANY_JOB", ANY_JOB),
-        ("ONE_JOB", JOB),
+        ("ONE_JOB", DIR),
     ):
         condition = condition.replace(word, meant)
     return condition
@@ -360,7 +373,7 @@ def test_a_whole_policy_for_azure() -> None:
                 state="abfs://own/Xstate",
                 registry=["abfs://own@account/XregX"],
             ),
-            *needs(f"abfs://own@account/{JOB}"),
+            *needs(f"abfs://own@account/{DIR}", owner=JOB),
         ]
     )
     group = "/subscriptions/SUBSCRIPTION/resourceGroups/RESOURCE_GROUP"
