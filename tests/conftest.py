@@ -3,6 +3,7 @@
 ``HYPOTHESIS_PROFILE``: dev and ci check, with the same examples each time; nightly searches.
 """
 
+import gc
 import math
 import os
 import sys
@@ -80,6 +81,18 @@ def pytest_configure(config: pytest.Config) -> None:
     else:  # a search takes what it is given
         config.pluginmanager.register(Budgets(factor=lambda: math.inf), "budgets")
         config.pluginmanager.register(Filing(), "filing")
+
+
+def pytest_sessionstart() -> None:
+    """Look for no cycles while tests are collected: next to nothing of that is garbage."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for cycles among what tests make, not among the tests and modules themselves."""
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
+    gc.enable()
 
 
 def pytest_report_header() -> str:
