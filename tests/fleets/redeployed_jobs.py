@@ -1,8 +1,10 @@
 """A fleet that is redeployed each day, as Flink and the collector's cycles see it; no I/O.
 
 Time is in days. Every job completes a checkpoint each interval and retains the newest ones; a
-redeploy ends its run in one of several ways, each of which Flink's users know. A job that claims a
-checkpoint has incremental ones, whose files show the claim: REST does not tell the restore mode.
+redeploy ends its run in one of several ways, each of which Flink's users know. REST does not tell
+the restore mode: of incremental checkpoints, the files show a claim; full ones need no other files.
+A job that claims the savepoint it was stopped with has full ones here: the savepoint is gone before
+a cycle reads that the job was stopped with it.
 
 Source: Flink 1.15-2.3, ``CheckpointProperties``, ``StandaloneCompletedCheckpointStore``.
 """
@@ -13,10 +15,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
+from hashlib import sha256
 from random import Random
 
 from orphangc.core.world.remembered import RememberedDirectory
-from orphangc.core.world.sighting import SeenJob, SeenPlace, SeenReport, Sighting
+from orphangc.core.world.sighting import (
+    SeenJob,
+    SeenPlace,
+    SeenReport,
+    Sighting,
+    StoppingSavepoint,
+)
 from unit.core.world.memory_builders import EXTRA, RETAINED, ROOT, T0, a_directory, seen
 
 HOUR = 1 / 24
@@ -51,12 +60,15 @@ class Course(StrEnum):
     STATELESS = "cancel, Flink deletes; start empty"
     STATELESS_RETAINED = "cancel, checkpoints stay; start empty"
     FIXED_ID = "cancel, Flink deletes; start empty under the same id"
-    CLAIM = "cancel, claim the newest checkpoint"
+    CLAIM = "cancel, claim the newest checkpoint, an incremental one"
+    CLAIM_FULL = "cancel, claim the newest checkpoint, a full one"
     NO_CLAIM = "cancel, start from the newest checkpoint without a claim"
 
 
 BY_SAVEPOINT = frozenset({Course.SAVEPOINT, Course.SAVEPOINT_CLAIM, Course.SESSION})
 SAME_ID = frozenset({Course.LAST_STATE, Course.FIXED_ID})
+FULL = frozenset({Course.CLAIM_FULL, Course.SAVEPOINT_CLAIM})
+"""Courses whose checkpoints need no file outside their own folders."""
 STAYING = frozenset({Course.STATELESS_RETAINED, Course.NO_CLAIM})
 DELETING = frozenset({Course.STATELESS, Course.FIXED_ID})
 """Courses whose jobs have no retention on cancellation."""
@@ -69,7 +81,8 @@ SHARES = {
     Course.STATELESS: 15,
     Course.STATELESS_RETAINED: 5,
     Course.FIXED_ID: 10,
-    Course.CLAIM: 30,
+    Course.CLAIM: 20,
+    Course.CLAIM_FULL: 10,
     Course.NO_CLAIM: 10,
 }
 """Of 200 jobs."""
@@ -121,8 +134,13 @@ class Slot:
         interval: Between two checkpoints, in days.
         kept: Checkpoints that Flink retains.
         is_configured: Whether its cluster's configuration says where it stores, not its code.
+        is_full: Whether its checkpoints need no file outside their own folders.
         left: Checkpoints that earlier runs left behind, by directory.
         named: Directories in which those name files, by directory.
+        stored: Times at which those were stored, by folder.
+        savepoints: Those that are there.
+        stops: Savepoints that a run was stopped with, by folder.
+        ended: Ended runs, with time and status.
 
     """
 
@@ -135,10 +153,13 @@ class Slot:
     interval: float = HOUR / 6
     kept: int = 1
     is_configured: bool = True
+    is_full: bool = False
     run: Run = field(init=False)
     left: dict[str, list[int]] = field(default_factory=dict)
     named: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    stored: dict[str, float] = field(default_factory=dict)
     savepoints: list[str] = field(default_factory=list)
+    stops: dict[str, StoppingSavepoint] = field(default_factory=dict)
     ended: list[tuple[Run, float, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -161,6 +182,10 @@ class Slot:
         count = int((at - self.run.started) / self.interval)
         ids = range(self.run.first, self.run.first + count)
         return list(ids[-self.kept :])
+
+    def stored_at(self, number: int) -> float:
+        """Return when a checkpoint of the current run was stored."""
+        return self.run.started + (number - self.run.first + 1) * self.interval
 
     def pass_to(self, at: float) -> None:
         """Remove what the current run has claimed, once its own checkpoints have subsumed it."""
@@ -188,20 +213,24 @@ class Slot:
             return
         old, own = self.run, self.own_ids(at)
         status = "FINISHED" if self.course in BY_SAVEPOINT else "CANCELED"
+        self.stored |= {f"{old.directory}/chk-{each}": self.stored_at(each) for each in own}
         self.ended = [*(e for e in self.ended if at - e[1] < 1), (old, at, status)]
         self._start(at)
         if self.course in BY_SAVEPOINT:
-            self._start_from_savepoint(old, own)
+            self._start_from_savepoint(old, own, at)
         elif self.course not in DELETING:
             self.left.setdefault(old.directory, []).extend(own)
             self.named[old.directory] = old.depends_on
             self._start_from_checkpoint(old, own)
 
-    def _start_from_savepoint(self, old: Run, own: list[int]) -> None:
+    def _start_from_savepoint(self, old: Run, own: list[int], at: float) -> None:
         name = f"{EXTRA}/savepoint-{old.job_id[:6]}-{self.random.getrandbits(48):012x}"
         self.savepoints = [*self.savepoints, name][-SAVEPOINTS_KEPT:]
         self.run.restored, self.run.by_savepoint = name, True
         self.run.first = old.first if not own else own[-1] + 2
+        self.stops[name] = StoppingSavepoint(
+            checkpoint_id=self.run.first - 1, stored_at=T0 + timedelta(days=at)
+        )
         self.run.claimed = name if self.course is Course.SAVEPOINT_CLAIM else None
 
     def _start_from_checkpoint(self, old: Run, own: list[int]) -> None:
@@ -224,8 +253,11 @@ class Slot:
         if own:
             found[self.run.directory] = (own, self.run.depends_on)
         over = {run.directory for run, when, _ in self._listed(at)}
+        stored = self.stored | {
+            f"{self.run.directory}/chk-{each}": self.stored_at(each) for each in own
+        }
         for folder, (ids, depends_on) in found.items():
-            yield a_directory(
+            found_there = a_directory(
                 *ids,
                 job=folder.rpartition("/")[2],
                 place=folder.rpartition("/")[0],
@@ -233,7 +265,9 @@ class Slot:
                 flags=self.flags,
                 depends_on=depends_on,
                 was_over=folder in over,
+                is_self_contained=self.is_full,
             )
+            yield _with_store_times(found_there, stored)
 
     def _listed(self, at: float) -> list[tuple[Run, float, str]]:
         """Return the ended runs that the cluster lists: an application cluster went with its."""
@@ -256,7 +290,15 @@ class Slot:
             needs=self._needs(own),
         )
         for old, _, status in self._listed(at):
-            yield SeenJob(job_id=old.job_id, by=self.rest, is_alive=False, status=status)
+            yield SeenJob(
+                job_id=old.job_id,
+                by=self.rest,
+                is_alive=False,
+                status=status,
+                started_at=T0 + timedelta(days=old.taken),
+                restored=old.restored,
+                is_restored_from_savepoint=old.by_savepoint,
+            )
         if self.resource:
             yield SeenJob(job_id=run.job_id, by=self.resource, is_alive=True)
 
@@ -278,7 +320,24 @@ class Slot:
                     path=f"{folder}/chk-{each}",
                     directory=folder,
                     checkpoint_id=each,
+                    triggered_at=T0 + timedelta(days=self.stored_at(each)),
                 )
+
+
+def _with_store_times(
+    directory: RememberedDirectory, stored: dict[str, float]
+) -> RememberedDirectory:
+    """Return a directory whose checkpoints have store times, and bytes of their own."""
+    checkpoints = tuple(
+        each.model_copy(
+            update={
+                "stored_at": T0 + timedelta(days=stored[each.uri]),
+                "sha256": sha256(f"{each.uri} {stored[each.uri]}".encode()).hexdigest(),
+            }
+        )
+        for each in directory.checkpoints
+    )
+    return directory.model_copy(update={"checkpoints": checkpoints})
 
 
 @dataclass
@@ -312,6 +371,12 @@ class Fleet:
             *directories,
             jobs=tuple(jobs),
             others=tuple(one for each in self.slots for one in each.savepoints),
+            stops={
+                one: each.stops[one]
+                for each in self.slots
+                for one in each.savepoints
+                if not self.hides(one, at)
+            },
             clusters=answers,
             places=self._empty_places({each.place for each in directories}),
             reports=tuple(
@@ -346,6 +411,7 @@ def _a_slot(number: int, course: Course, random: Random) -> Slot:
         resource=f"kubernetes:prod/flinkdeployments/job-{number}" if number % 3 == 0 else "",
         interval=random.choice((1, 5, 10, 60)) / (24 * 60),
         kept=random.choice((1, 1, 1, 3)),
+        is_full=course in FULL,
     )
 
 

@@ -54,6 +54,7 @@ class Root:
         unproven_layout: Why its state's liveness cannot be proven from roots (R2), or ``None``.
         deleted_on: Ends of its job upon which Flink deletes it, and ``SUBSUMED``; ``None`` where
             the format does not say.
+        is_of_a_stop: Whether its properties say that the job was stopped with this savepoint.
 
     """
 
@@ -70,6 +71,14 @@ class Root:
     raw: UuidSet = field(default_factory=UuidSet)
     unproven_layout: str | None = None
     deleted_on: tuple[str, ...] | None = None
+    is_of_a_stop: bool = False
+
+    @property
+    def is_self_contained(self) -> bool:
+        """Return whether every file that it needs lies in its own folder."""
+        if self.unproven_layout is not None:
+            return False
+        return all(self.folder.contains(folder) for folder in self.files)
 
     @property
     def references(self) -> int:

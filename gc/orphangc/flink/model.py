@@ -127,6 +127,14 @@ class CheckpointProperties:
         return self.type_class == "SavepointType"
 
     @property
+    def is_of_a_stop(self) -> bool:
+        """Whether the job was stopped with this savepoint, and did not merely write it.
+
+        Source: Flink 1.16-2.3, ``SavepointType.PostCheckpointAction``.
+        """
+        return self.post_action in {"SUSPEND", "TERMINATE"}
+
+    @property
     def deleted_on(self) -> tuple[str, ...]:
         """Return the ends of its job upon which Flink deletes it, and ``SUBSUMED``.
 

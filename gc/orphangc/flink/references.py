@@ -41,6 +41,7 @@ class References:
         ref_checkpoint_ids: Older checkpoints that must be kept as long (version 7).
         deleted_on: Ends of its job upon which Flink deletes it, and ``SUBSUMED``; None where the
             file has no properties to say so.
+        is_of_a_stop: Whether its properties say that the job was stopped with this savepoint.
 
     """
 
@@ -55,6 +56,7 @@ class References:
     kinds: frozenset[HandleKind]
     ref_checkpoint_ids: tuple[int, ...]
     deleted_on: tuple[str, ...] | None = None
+    is_of_a_stop: bool = False
 
 
 def read_references(data: bytes) -> References:
@@ -87,6 +89,7 @@ def read_references(data: bytes) -> References:
         kinds=_kinds(walk),
         ref_checkpoint_ids=tuple(walk.ref_checkpoint_ids),
         deleted_on=None if frame.properties is None else frame.properties.deleted_on,
+        is_of_a_stop=frame.properties is not None and frame.properties.is_of_a_stop,
     )
 
 

@@ -251,6 +251,7 @@ class RootReader:
             raw=raw,
             unproven_layout=_unproven_layout(references),
             deleted_on=references.deleted_on,
+            is_of_a_stop=references.is_of_a_stop,
         )
 
 

@@ -144,7 +144,7 @@ def _gone(directory: RememberedDirectory, sighting: Sighting, why: Explanations)
     return tuple(
         (each, why.why_gone(each, directory))
         for each in directory.checkpoints
-        if each.uri not in sighting.present
+        if why.is_gone(each, directory)
     )
 
 
@@ -284,6 +284,11 @@ def _checkpoints_lost(
     directory: RememberedDirectory, missed: Sequence[RememberedCheckpoint], sighting: Sighting
 ) -> Iterator[LostFact]:
     condition = Condition.CHECKPOINT_NOT_FOUND
+
+    def now(checkpoint: RememberedCheckpoint) -> str:
+        is_replaced = checkpoint.uri in sighting.present
+        return "another one is at its path now" if is_replaced else "is not found now"
+
     for each in missed:
         yield LostFact(
             condition=condition,
@@ -291,7 +296,7 @@ def _checkpoints_lost(
             since=each.seen_at,
             reach=_reach(directory, sighting),
             message=(
-                f"{each.uri} was there at {_instant(each.seen_at)} and is not found now, and"
+                f"{each.uri} was there at {_instant(each.seen_at)} and {now(each)}, and"
                 " nothing shows that Flink removed it: bring it back, or"
                 f" {_word(sighting, condition, each.uri)}"
             ),
@@ -334,44 +339,55 @@ def reports_after(
     memory: WorldMemory, sighting: Sighting, jobs: Sequence[RememberedJob]
 ) -> tuple[RememberedReport, ...]:
     """Return the reported checkpoints that were not found, with what this cycle learned."""
-    newest = {each.uri: each.newest_id for each in sighting.directories}
+    shown = {each.uri: each for each in sighting.directories}
     records = {each.uri: each for each in memory.reports}
     for seen in sighting.reports:
-        uri = seen.directory
-        if seen.path in sighting.present or newest.get(uri, -1) > seen.checkpoint_id:
-            continue
-        known = records.get(uri)
+        known = records.get(seen.directory)
         is_known = (
             known is not None
             and known.resolved_at is None
-            and newest.get(uri, -1) <= known.checkpoint_id  # else it was found, or subsumed
+            and not _is_found_or_subsumed(known, shown, sighting)
         )
-        records[uri] = RememberedReport(
-            uri=uri,
+        report = RememberedReport(
+            uri=seen.directory,
             job_id=seen.job_id,
             checkpoint_id=seen.checkpoint_id,
             path=seen.path,
             named_by=seen.by,
             first_reported_at=known.first_reported_at if known and is_known else sighting.at,
             reported_at=sighting.at,
+            triggered_at=seen.triggered_at,
         )
-    return tuple(_settled(records[uri], newest, sighting, jobs) for uri in sorted(records))
+        if not _is_found_or_subsumed(report, shown, sighting):
+            records[seen.directory] = report
+    return tuple(_settled(records[uri], shown, sighting, jobs) for uri in sorted(records))
+
+
+def _is_found_or_subsumed(
+    report: RememberedReport, shown: Mapping[str, RememberedDirectory], sighting: Sighting
+) -> bool:
+    """Return whether a reported checkpoint is there, or a newer one that was stored later."""
+    directory = shown.get(report.uri)
+    if report.path in sighting.present or directory is None:
+        return report.path in sighting.present
+    completed = report.first_reported_at
+    if report.triggered_at is not None:
+        completed = min(completed, report.triggered_at + sighting.clock_skew)
+    return directory.has_subsumed(report.checkpoint_id, completed)
 
 
 def _settled(
     report: RememberedReport,
-    newest: Mapping[str, int],
+    shown: Mapping[str, RememberedDirectory],
     sighting: Sighting,
     jobs: Sequence[RememberedJob],
 ) -> RememberedReport:
     """Return the report, resolved if it is there or subsumed, or Flink deleted it at the end."""
     if report.resolved_at is not None:
         return report
-    is_found = report.path in sighting.present
-    is_found = is_found or newest.get(report.uri, -1) > report.checkpoint_id
     witness = [e for e in jobs if e.job_id == report.job_id and e.by == report.named_by]
     has_finished = any(is_over(each) and each.ended_as == ("FINISHED",) for each in witness)
-    if not is_found and not has_finished:
+    if not has_finished and not _is_found_or_subsumed(report, shown, sighting):
         return report
     return report.model_copy(update={"resolved_at": sighting.at})
 

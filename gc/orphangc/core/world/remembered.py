@@ -32,6 +32,9 @@ class RememberedCheckpoint(FrozenPart):
         seen_at: Time of the last cycle that found it.
         deleted_on: Ends of the job upon which Flink deletes it, and ``SUBSUMED``; ``None`` where
             the format does not say.
+        stored_at: Store time of its ``_metadata``; ``None`` if unknown.
+        sha256: Digest of its ``_metadata``, "" if unknown.
+        is_self_contained: Whether every file that it needs lies in its own folder.
 
     """
 
@@ -39,6 +42,14 @@ class RememberedCheckpoint(FrozenPart):
     checkpoint_id: int
     seen_at: Instant
     deleted_on: tuple[str, ...] | None = None
+    stored_at: Instant | None = None
+    sha256: str = ""
+    is_self_contained: bool = False
+
+    @property
+    def stored_until(self) -> datetime:
+        """Return a time at which it was stored already."""
+        return self.seen_at if self.stored_at is None else self.stored_at
 
 
 class RememberedDirectory(FrozenPart):
@@ -75,6 +86,18 @@ class RememberedDirectory(FrozenPart):
     def newest_id(self) -> int:
         """Return the newest checkpoint id, -1 without any."""
         return max((each.checkpoint_id for each in self.checkpoints), default=-1)
+
+    def has_subsumed(self, checkpoint_id: int, stored: datetime) -> bool:
+        """Return whether it holds a newer checkpoint: of a higher id, and stored later.
+
+        A leftover of an earlier run of the same job id may have a higher id by itself.
+        """
+        return any(
+            each.checkpoint_id > checkpoint_id
+            and each.stored_at is not None
+            and each.stored_at > stored
+            for each in self.checkpoints
+        )
 
 
 class RememberedPlace(FrozenPart):
@@ -117,6 +140,7 @@ class RememberedReport(FrozenPart):
         named_by: Cluster that reported it.
         first_reported_at: Time of the first cycle that missed it.
         reported_at: Time of the last cycle in which it was reported.
+        triggered_at: Time at which Flink triggered it, as its reporter says.
         resolved_at: Time at which it was found or explained away.
 
     """
@@ -128,6 +152,7 @@ class RememberedReport(FrozenPart):
     named_by: str
     first_reported_at: Instant
     reported_at: Instant
+    triggered_at: Instant | None = None
     resolved_at: Instant | None = None
 
 
@@ -158,8 +183,11 @@ class RememberedJob(FrozenPart):
         directories: Job directories that the paths reported for it lie in.
         alive_at: Time of the last cycle that saw it alive.
         started_at: Start of its newest JobManager, by that one's clock.
+        began_at: Start of the first JobManager of its current run, as far as cycles saw it.
         ended_at: Time of the last cycle that knew of an end of it.
         ended_as: Terminal states, one of which it ended in; all are possible.
+        ended_from: Start of the run that ended.
+        ended_as_before: The same terminal states of the run before that one.
         restored: Places of checkpoints that it was restored from.
         stores_in: Job directories that its cluster's configuration gives it.
         needs: Directories in which its checkpoints name files, or else the one that it was
@@ -172,8 +200,11 @@ class RememberedJob(FrozenPart):
     directories: tuple[str, ...] = ()
     alive_at: Instant | None = None
     started_at: Instant | None = None
+    began_at: Instant | None = None
     ended_at: Instant | None = None
     ended_as: tuple[str, ...] = ()
+    ended_from: Instant | None = None
+    ended_as_before: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
     stores_in: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
@@ -348,11 +379,12 @@ def merged_directories(
 
     What only one of them names is looked for again by the next cycle, and explained away there.
     """
-    newest: dict[str, RememberedCheckpoint] = {}
+    newest: dict[tuple[str, str], RememberedCheckpoint] = {}
     for each in (*left.checkpoints, *right.checkpoints):
-        known = newest.setdefault(each.uri, each)
-        newest[each.uri] = max(known, each, key=lambda one: (one.seen_at, one.model_dump_json()))
-    checkpoints = tuple(newest[uri] for uri in sorted(newest))
+        key = (each.uri, each.sha256)
+        known = newest.setdefault(key, each)
+        newest[key] = max(known, each, key=lambda one: (one.seen_at, one.model_dump_json()))
+    checkpoints = tuple(newest[key] for key in sorted(newest))
     seen_at = max((each.seen_at for each in checkpoints), default=None)
     later = max(left, right, key=lambda each: (_when(each.seen_at), each.model_dump_json()))
     update = {
@@ -392,8 +424,11 @@ def merged_jobs(left: RememberedJob, right: RememberedJob) -> RememberedJob:
         directories=tuple(sorted({*left.directories, *right.directories})),
         alive_at=_later(left.alive_at, right.alive_at),
         started_at=_later(left.started_at, right.started_at),
+        began_at=_later(left.began_at, right.began_at),
         ended_at=ended.ended_at,
         ended_as=ended.ended_as,
+        ended_from=ended.ended_from,
+        ended_as_before=ended.ended_as_before,
         restored=tuple(restored)[-MOST_RESTORED:],
         stores_in=tuple(sorted({*left.stores_in, *right.stores_in})),
         needs=tuple(sorted({*left.needs, *right.needs})),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from orphangc.core.world.remembered import RememberedDirectory, RememberedRegistry
 
@@ -72,6 +72,7 @@ class SeenReport:
         path: Folder of the checkpoint, or Flink's path if it names no place.
         directory: Folder around it.
         checkpoint_id: Its id.
+        triggered_at: Time at which Flink triggered it, by the JobManager's clock.
 
     """
 
@@ -80,6 +81,21 @@ class SeenReport:
     path: str
     directory: str
     checkpoint_id: int
+    triggered_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoppingSavepoint:
+    """A savepoint that its job was stopped with, as its own metadata says.
+
+    Attributes:
+        checkpoint_id: Its id, from the counter of the job's checkpoints.
+        stored_at: Store time of its ``_metadata``; ``None`` if unknown.
+
+    """
+
+    checkpoint_id: int
+    stored_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +113,13 @@ class Sighting:
         reports: Checkpoints that Flink reports completed and not discarded.
         registries: Registry snapshots of jobs that concern the storage root.
         registry_jobs: Job folders with any snapshot, whatever it concerns, in registry folders.
+        discarded: Checkpoints that the cluster of their own directory reports discarded, with the
+            time at which each was triggered.
+        stops: Savepoints that jobs were stopped with, by folder.
         clusters: Whether each configured cluster answered, by address.
         declared_ended: Job ids that the operator declared ended, one by one.
         are_all_declared_ended: Whether the operator declared all jobs ended.
+        clock_skew: Most that a JobManager's clock may differ from the storage's.
 
     """
 
@@ -113,6 +133,9 @@ class Sighting:
     reports: tuple[SeenReport, ...] = ()
     registries: tuple[RememberedRegistry, ...] = ()
     registry_jobs: frozenset[str] = frozenset()
+    discarded: Mapping[str, datetime] = field(default_factory=dict)
+    stops: Mapping[str, StoppingSavepoint] = field(default_factory=dict)
     clusters: Mapping[str, bool] = field(default_factory=dict)
     declared_ended: frozenset[str] = frozenset()
     are_all_declared_ended: bool = False
+    clock_skew: timedelta = timedelta(minutes=15)

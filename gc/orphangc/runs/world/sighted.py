@@ -20,7 +20,13 @@ from orphangc.core.world.remembered import (
     WorldMemory,
     is_within,
 )
-from orphangc.core.world.sighting import SeenJob, SeenPlace, SeenReport, Sighting
+from orphangc.core.world.sighting import (
+    SeenJob,
+    SeenPlace,
+    SeenReport,
+    Sighting,
+    StoppingSavepoint,
+)
 from orphangc.core.world.unlocated_jobs import UNREAD
 from orphangc.runs.mark import Mark
 from orphangc.runs.observe import Observation, Outside
@@ -79,9 +85,18 @@ def sighting_of(
             )
         ),
         registry_jobs=frozenset(map(job_folder, seen.exports)),
+        discarded=_discarded(jobs.values(), settings.aliases),
+        stops={
+            str(root.folder): StoppingSavepoint(
+                checkpoint_id=root.checkpoint_id, stored_at=root.modified_at
+            )
+            for root in marked.roots
+            if root.is_of_a_stop
+        },
         clusters=_clusters(seen, outside),
         declared_ended=frozenset(settings.ended_job) - {"all"},
         are_all_declared_ended="all" in settings.ended_job,
+        clock_skew=settings.margins.clock_skew,
     )
 
 
@@ -116,12 +131,18 @@ def _directories(
 
 
 def _checkpoints(roots: Iterable[Root], at: datetime) -> tuple[RememberedCheckpoint, ...]:
-    unique = {str(root.folder): root for root in roots}
+    unique = {(str(root.folder), root.sha256): root for root in roots}
     return tuple(
         RememberedCheckpoint(
-            uri=uri, checkpoint_id=root.checkpoint_id, seen_at=at, deleted_on=root.deleted_on
+            uri=uri,
+            checkpoint_id=root.checkpoint_id,
+            seen_at=at,
+            deleted_on=root.deleted_on,
+            stored_at=root.modified_at,
+            sha256=sha256,
+            is_self_contained=root.is_self_contained,
         )
-        for uri, root in sorted(unique.items())
+        for (uri, sha256), root in sorted(unique.items())
     )
 
 
@@ -266,7 +287,25 @@ def _reports(
                         path=str(place),
                         directory=str(place.parent) if _is_chk(place) else str(place),
                         checkpoint_id=each.id,
+                        triggered_at=each.triggered_at,
                     )
+
+
+def _discarded(jobs: Iterable[JobEvidence], aliases: Sequence[Alias]) -> dict[str, datetime]:
+    """Return the checkpoints that Flink deleted, as the clusters of their own directories say.
+
+    A cluster whose answer fits no directory of the job id, or another one, says nothing of it.
+    """
+    found: dict[str, datetime] = {}
+    for job in jobs:
+        for facts in (*job.before, *job.after):
+            for each in facts.checkpoints:
+                place = place_of(each.external_path, aliases)
+                if each.discarded and place is not None and place.parent in job.directories:
+                    found[str(place)] = max(
+                        each.triggered_at, found.get(str(place), each.triggered_at)
+                    )
+    return found
 
 
 def _is_chk(place: Location) -> bool:

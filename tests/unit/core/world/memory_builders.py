@@ -12,7 +12,13 @@ from orphangc.core.world.remembered import (
     WorldMemory,
 )
 from orphangc.core.world.remembering import compared
-from orphangc.core.world.sighting import SeenJob, SeenPlace, SeenReport, Sighting
+from orphangc.core.world.sighting import (
+    SeenJob,
+    SeenPlace,
+    SeenReport,
+    Sighting,
+    StoppingSavepoint,
+)
 
 T0 = datetime(2026, 11, 1, tzinfo=UTC)
 ROOT = "s3://bucket/checkpoints"
@@ -36,8 +42,11 @@ def a_directory(
     flags: tuple[str, ...] | None = RETAINED,
     depends_on: tuple[str, ...] = (),
     was_over: bool = False,
+    stored: float = 0,
+    sha256: str = "",
+    is_self_contained: bool = False,
 ) -> RememberedDirectory:
-    """Return a job directory that holds these checkpoints."""
+    """Return a job directory that holds these checkpoints, stored a second apart."""
     uri = f"{place}/{job}"
     return RememberedDirectory(
         uri=uri,
@@ -48,7 +57,13 @@ def a_directory(
         was_over=was_over,
         checkpoints=tuple(
             RememberedCheckpoint(
-                uri=f"{uri}/chk-{each}", checkpoint_id=each, seen_at=day(at), deleted_on=flags
+                uri=f"{uri}/chk-{each}",
+                checkpoint_id=each,
+                seen_at=day(at),
+                deleted_on=flags,
+                stored_at=day(stored) + timedelta(seconds=each),
+                sha256=sha256,
+                is_self_contained=is_self_contained,
             )
             for each in ids
         ),
@@ -57,7 +72,11 @@ def a_directory(
 
 def a_job(job: str = JOB, *, by: str = REST, alive: bool = True, **changes: object) -> SeenJob:
     """Return a running job, as its cluster shows it."""
-    values: dict[str, object] = {"status": "RUNNING" if alive else "FINISHED", **changes}
+    values: dict[str, object] = {
+        "status": "RUNNING" if alive else "FINISHED",
+        "started_at": day(-1),
+        **changes,
+    }
     return SeenJob(job_id=job, by=by, is_alive=alive, **values)  # type: ignore[arg-type]
 
 
@@ -72,6 +91,8 @@ def seen(
     reports: tuple[SeenReport, ...] = (),
     ended: tuple[str, ...] = (),
     devices: dict[str, str] | None = None,
+    stops: dict[str, StoppingSavepoint] | None = None,
+    discarded: dict[str, datetime] | None = None,
 ) -> Sighting:
     """Return what a cycle of one day sees; the storage root is always searched."""
     found = [each for each in directories if each.place not in hidden]
@@ -109,6 +130,8 @@ def seen(
         clusters={each.by: True for each in jobs if each.by.startswith("http")} | (clusters or {}),
         reports=reports,
         declared_ended=frozenset(ended),
+        stops=stops or {},
+        discarded=discarded or {},
     )
 
 

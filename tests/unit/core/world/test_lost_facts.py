@@ -9,7 +9,13 @@ import pytest
 from orphangc.core.world.acknowledged import Acknowledgement
 from orphangc.core.world.remembered import merged_memory
 from orphangc.core.world.remembering import compared
-from orphangc.core.world.sighting import SeenJob, SeenPlace, SeenReport, Sighting
+from orphangc.core.world.sighting import (
+    SeenJob,
+    SeenPlace,
+    SeenReport,
+    Sighting,
+    StoppingSavepoint,
+)
 from unit.core.world.memory_builders import (
     DELETED,
     EXTRA,
@@ -91,7 +97,9 @@ def test_a_redeploy_from_a_savepoint_asks_nothing() -> None:
     after = a_job(NEXT, restored=f"{EXTRA}/savepoint-aaaaaa-0123456789ab")
     after = a_job(NEXT, restored=after.restored, is_restored_from_savepoint=True)
     before = seen(0, OTHER, a_directory(1), jobs=(a_job(),))
-    assert missed(before, seen(1, OTHER, a_directory(1, job=NEXT), jobs=(after,))) == []
+    stops = {after.restored: StoppingSavepoint(checkpoint_id=5, stored_at=day(0.5))}
+    later = seen(1, OTHER, a_directory(6, job=NEXT), jobs=(after,), stops=stops)
+    assert missed(before, later) == []
 
 
 def test_a_redeploy_from_a_retained_checkpoint_asks_nothing() -> None:
@@ -416,7 +424,7 @@ def test_a_job_faster_than_the_listing_asks_nothing() -> None:
     story = [
         seen(
             day,
-            a_directory(1000 * day + 7, job=NEXT),
+            a_directory(1000 * day + 7, job=NEXT, stored=day),
             jobs=job,
             reports=(reported(1000 * day + 9),),
         )
