@@ -39,7 +39,7 @@ class Month:
     memory: WorldMemory
 
 
-MOST_BYTES = 2_500_000
+MOST_BYTES = 3_000_000
 """Of the memory of 200 jobs, a week of ended ones among them."""
 
 

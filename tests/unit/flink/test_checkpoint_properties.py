@@ -8,6 +8,7 @@ import pytest
 
 from orphangc.flink.metadata import read_metadata
 from orphangc.flink.model import CheckpointProperties
+from orphangc.flink.references import read_references
 from unit.flink import by_hand as hand
 from unit.flink.both_passes import accept, agree, refuse
 from unit.flink.golden_files import GoldenFile, golden, golden_files
@@ -210,3 +211,14 @@ def test_a_back_reference_is_followed_to_texts_and_not_to_classes() -> None:
     assert properties_of(followed).type_name == type_name
     to_class = CHECKPOINT.replace(name, b"\x71\x00\x7e\x00\x00")
     assert "class description" in refuse(with_block(to_class)).reason
+
+
+@pytest.mark.parametrize(
+    ("action", "is_stop"), [("NONE", False), ("SUSPEND", True), ("TERMINATE", True)]
+)
+def test_a_savepoint_says_whether_its_job_was_stopped_with_it(action, is_stop) -> None:
+    """Below format 4, and of a checkpoint, nothing says so."""
+    data = with_block(SAVEPOINT.replace(java("NONE"), java(action)))
+    assert read_references(data).is_of_a_stop is is_stop
+    assert not read_references(with_block(CHECKPOINT)).is_of_a_stop
+    assert not read_references(hand.metadata(3, hand.listed())).is_of_a_stop
