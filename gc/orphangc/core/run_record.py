@@ -17,6 +17,7 @@ from orphangc.core.looks import RememberedLook
 from orphangc.core.model import Action, JobState, Mode, Outcome
 from orphangc.core.plan import BlockedPart, HeldBackPart, RefusedPart, Tally
 from orphangc.core.times.instants import Instant, shifted
+from orphangc.core.world.known_world import World
 
 __all__ = [
     "DURATION_BUCKETS_SECONDS",
@@ -207,6 +208,8 @@ class RunRecord(_Part):
         roots_read: Checkpoints and savepoints.
         amounts: Objects and bytes by verdict.
         jobs: Every job, by id.
+        world: Everything that the plan searched, asked and missed; of older records the daemon
+            keeps none.
         warnings: Doubts about the plan.
         missing_objects: Referred to, and absent.
         held_back_objects: Number of objects that the jobs' oldest checkpoints alone hold back.
@@ -243,6 +246,7 @@ class RunRecord(_Part):
     roots_read: int = 0
     amounts: tuple[Tally, ...] = ()
     jobs: tuple[JobRecord, ...] = ()
+    world: World | None = None
     warnings: tuple[str, ...] = ()
     missing_objects: int = 0
     held_back_objects: int = 0

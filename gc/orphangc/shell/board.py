@@ -143,4 +143,10 @@ class Board:
 
 
 def _newest(records: Iterable[RunRecord]) -> tuple[RunRecord, ...]:
-    return tuple(sorted(records, key=lambda each: each.run_id, reverse=True)[:_KEPT])
+    """Return the newest records, newest first; only the newest plan keeps its world."""
+    found = sorted(records, key=lambda each: each.run_id, reverse=True)[:_KEPT]
+    plan = next((each for each in found if each.plan_id is not None), None)
+    return tuple(
+        each if each is plan or each.world is None else each.model_copy(update={"world": None})
+        for each in found
+    )

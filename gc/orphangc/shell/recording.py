@@ -138,6 +138,7 @@ class Draft:
             roots_read=0 if plan is None else len(plan.roots),
             amounts=() if plan is None else plan.tallies,
             jobs=jobs,
+            world=None if plan is None else plan.world,
             warnings=() if plan is None else plan.warnings,
             missing_objects=sum(job.missing_objects for job in jobs),
             held_back_objects=sum(job.held_back.objects for job in jobs if job.held_back),

@@ -9,10 +9,12 @@ from orphangc.core.model import Action, Outcome
 from orphangc.core.run_record import RunMode
 from orphangc.shell.config import HttpSettings
 from orphangc.shell.render.kinds import Kind
+from orphangc.shell.render.place_words import PLACE_WORDS
 from orphangc.shell.render.summary import counted
 from orphangc.shell.render.words import human_bytes
 from orphangc.shell.status import Status
 from orphangc.shell.web.known_jobs import known_jobs
+from orphangc.shell.web.need_words import STOP_TITLES
 from orphangc.shell.web.needs import Urgency, needs_of, setup_of
 from orphangc.shell.web.runs import all_runs
 from orphangc.shell.web.views import (
@@ -28,6 +30,7 @@ from orphangc.shell.web.views import (
     sustained_counts,
 )
 from orphangc.shell.web.words import SUSTAINED_WORDS, Tone, in_words
+from orphangc.shell.web.world_view import world_view
 
 __all__ = ["status_context"]
 
@@ -46,7 +49,7 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
     left = max(0, stored.orphaned.bytes - swept)
     cost = cost_of(left, http)
     only_reports = all(view.mode is RunMode.REPORT for view in roots)
-    jobs = job_rows(status)
+    jobs, world = job_rows(status), world_view(plans)
     runs = all_runs(status)
     return {
         "status": status,
@@ -56,12 +59,17 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
         "setup": setup_of(status),
         "tone": _tone(has_acts=bool(acts), is_news=only_reports or not plans),
         "lead": " ".join(_sentences(status, roots, stored, swept=swept, cost=cost)),
-        "sections": _sections(acts=bool(acts), next=only_reports, waits=bool(waits)),
+        "sections": _sections(
+            acts=bool(acts), next=only_reports, waits=bool(waits), world=world is not None
+        ),
         "roots": roots,
         "plans": plans,
         "modes": {view.mode for view in roots},
         "only_reports": only_reports,
         "RunMode": RunMode,
+        "world": world,
+        "place_words": PLACE_WORDS,
+        "stop_titles": STOP_TITLES,
         "stored": stored,
         "cost": cost,
         "left": left,
@@ -160,6 +168,7 @@ def _sections(**present: bool) -> list[tuple[str, str]]:
         ("", "stored", "What is stored"),
         ("waits", "waits", "Waiting"),
         ("", "roots", "Storage roots"),
+        ("world", "world", "What was searched"),
         ("", "jobs", "Jobs"),
         ("", "due", "Tombstones"),
         ("", "runs", "Last runs"),

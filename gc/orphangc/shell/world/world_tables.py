@@ -10,14 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from orphangc.core.world import PlaceKind, SearchedPlace, World, WorldChange
+from orphangc.shell.render.place_words import PLACE_WORDS
 from orphangc.shell.render.words import visible
-
-_KINDS = {
-    PlaceKind.STORAGE_ROOT: "storage root",
-    PlaceKind.EXTRA_ROOT: "extra root",
-    PlaceKind.SIBLING: "sibling",
-    PlaceKind.REPORTED: "reported",
-}
 
 
 def world_tables(world: World, unasked: Sequence[WorldChange] = ()) -> Iterator[RenderableType]:
@@ -101,7 +95,7 @@ def _places(world: World) -> Table:
         table.add_row(
             *_cells(
                 each.uri,
-                _KINDS[each.kind],
+                PLACE_WORDS[each.kind],
                 each.device or "",
                 "?" if each.job_directories is None else str(each.job_directories),
                 "?" if each.checkpoints is None else str(each.checkpoints),

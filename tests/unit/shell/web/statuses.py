@@ -21,6 +21,14 @@ from orphangc.core.run_record import (
     TombstonesPart,
     totals_after,
 )
+from orphangc.core.world import (
+    ClosedWorld,
+    KnownCluster,
+    PlaceKind,
+    SearchedPlace,
+    World,
+    WorldChange,
+)
 from orphangc.shell.config import ScheduledRoot
 from orphangc.shell.status import RootStatus, Status
 
@@ -103,6 +111,35 @@ def added(jobs) -> tuple[Tally, ...]:
     )
 
 
+def a_world(*, changed=(), places=(), **changes) -> World:
+    """Return a world of one storage root, an extra root and a cluster."""
+    own = SearchedPlace(
+        uri=ROOT,
+        kind=PlaceKind.STORAGE_ROOT,
+        device="s3://acme-flink-prod-eu",
+        job_directories=2,
+        checkpoints=6,
+        newest_checkpoint_at=NOW - timedelta(minutes=14),
+        since=NOW - timedelta(days=30),
+    )
+    extra = SearchedPlace(
+        uri="s3://acme-flink-prod-eu/savepoints",
+        kind=PlaceKind.EXTRA_ROOT,
+        job_directories=0,
+        checkpoints=0,
+    )
+    facts = {
+        "places": (own, extra, *places),
+        "clusters": (
+            KnownCluster(uri="http://orders.flink:8081", jobs=(ORDERS,), answers=True),
+            KnownCluster(uri="k8s://flink", jobs=(), answers=False),
+        ),
+        "changed": tuple(changed),
+        "closed_world": ClosedWorld(stated=True, covers=(ROOT,)),
+    }
+    return World(**{**facts, **changes})
+
+
 def a_record(number=0, *, jobs=None, before=None, **changes) -> RunRecord:
     """Return the record of a run that was done; ``number`` runs of six hours ago."""
     jobs = (a_job(), a_job(PAYMENTS)) if jobs is None else tuple(jobs)
@@ -137,6 +174,7 @@ def a_record(number=0, *, jobs=None, before=None, **changes) -> RunRecord:
         "roots_read": 3 * len(jobs),
         "amounts": sums,
         "jobs": jobs,
+        "world": a_world(),
         "missing_objects": sum(job.missing_objects for job in jobs),
         "grace_period_seconds": 259_200.0,
     }
@@ -149,6 +187,7 @@ def without_plan(number=0, **changes) -> RunRecord:
     """Return the record of a run that came to nothing."""
     facts = {
         "jobs": (),
+        "world": None,
         "plan_id": None,
         "plan_folder": None,
         "phases": (),
@@ -334,6 +373,26 @@ def troubled() -> Status:
         ),
         result=RunResult.SOME_DELETES_FAILED,
         exit_code=3,
+        world=a_world(
+            changed=(
+                WorldChange(
+                    condition=Condition.CLUSTER_SILENT,
+                    what="http://payments.flink.svc.cluster.local:8081",
+                    since=NOW - timedelta(hours=7),
+                ),
+                WorldChange(
+                    condition=Condition.PLACE_LOST,
+                    what="s3://acme-flink-archive/savepoints",
+                    since=NOW - timedelta(days=2),
+                    acknowledged=True,
+                ),
+            ),
+            places=(
+                SearchedPlace(
+                    uri=OTHER_ROOT, kind=PlaceKind.SIBLING, job_directories=None, checkpoints=None
+                ),
+            ),
+        ),
         warnings=("roots were read, but nothing in the listing is referred to: an alias?",),
     )
     third = without_plan(

@@ -10,6 +10,7 @@ from orphangc.core.conditions import CONDITIONS, Condition
 from orphangc.core.guards import Guard
 from orphangc.core.plan import BlockedPart, RefusedPart
 from orphangc.core.run_record import RunMode, RunResult
+from orphangc.core.world import KnownCluster, PlaceKind, SearchedPlace, WorldChange
 from orphangc.shell.config import HttpSettings
 from orphangc.shell.web.need_words import STOP_TITLES
 from orphangc.shell.web.rendering import style
@@ -21,12 +22,14 @@ from unit.shell.web.plans import a_kept_plan
 from unit.shell.web.statuses import (
     NOW,
     ORDERS,
+    OTHER_ROOT,
     ROOT,
     STORIES,
     a_job,
     a_record,
     a_root,
     a_status,
+    a_world,
     amounts,
     crowded,
     fresh,
@@ -127,6 +130,25 @@ def test_what_has_disappeared_stands_first_with_the_command_that_lifts_it(mode):
     assert "A place that held checkpoints holds none any more" in words(needs)
     assert command in words(needs)
     assert "What to do: Mount the place" in words(needs)
+
+
+def test_the_page_shows_what_was_searched_and_what_has_changed():
+    """Places, clusters and changes, each in a table; a doubt is said in words too."""
+    (section,) = (each for each in seen(troubled()).all() if each.attributes.get("id") == "world")
+    assert "What was searched: 3 places" in words(section)
+    rows = [[words(c) for c in tr.all() if c.tag in {"td", "th"}] for tr in section.all("tr")]
+    assert ["s3://acme-flink-prod-eu/savepoints", "extra root", "0", "▲ none found", "", ""] in rows
+    assert [OTHER_ROOT, "sibling", "", "▲ out of reach", "", ""] in rows
+    assert ["http://orders.flink:8081", "● yes", "1"] in rows
+    assert ["k8s://flink", "▲ no", "0"] in rows
+    silent = "A cluster with living jobs is not heard any more"
+    assert [row[2:] for row in rows if silent in row] == [[silent, "▲ no: it blocks"]]
+
+
+def test_a_plan_of_a_version_without_a_world_shows_none_of_it():
+    """Rather than an empty table."""
+    status = a_status(a_root(a_record(world=None)))
+    assert not [each for each in seen(status).all() if each.attributes.get("id") == "world"]
 
 
 def test_a_first_run_in_delete_mode_says_why_it_only_reported():
@@ -340,6 +362,13 @@ def test_hostile_names_and_messages_stay_text(text, tmp_path):
         effective_mode=RunMode.REPORT,
         plan_folder=str(tmp_path / "none"),
         tool_version=text,
+        world=a_world(
+            changed=(WorldChange(condition=text, what=text, since=NOW),),
+            places=(
+                SearchedPlace(uri=text, kind=PlaceKind.REPORTED, job_directories=0, checkpoints=1),
+            ),
+            clusters=(KnownCluster(uri=text, jobs=(text,), answers=False),),
+        ),
     )
     status = a_status(a_root(record), not_ready=text)
     plain = a_status(a_root(a_record(jobs=[a_job(), a_job("1" * 32)])))

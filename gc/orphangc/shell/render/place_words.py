@@ -1,0 +1,14 @@
+"""What people call the kinds of a searched place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from orphangc.core.world import PlaceKind
+
+PLACE_WORDS: Mapping[PlaceKind, str] = {
+    PlaceKind.STORAGE_ROOT: "storage root",
+    PlaceKind.EXTRA_ROOT: "extra root",
+    PlaceKind.SIBLING: "sibling",
+    PlaceKind.REPORTED: "reported",
+}
