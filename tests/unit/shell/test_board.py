@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from orphangc.core.run_record import RunResult, Totals, totals_after
+from orphangc.core.world import ClosedWorld, World
 from orphangc.shell.board import Board
 from orphangc.shell.config import Configuration, ScheduledRoot
 from orphangc.shell.metrics import Metrics
@@ -107,3 +108,13 @@ def test_it_can_be_asked_while_it_is_told(board) -> None:
     for each in threads:
         each.join()
     assert len(board.status().roots[0].records) == 9
+
+
+def test_only_the_newest_plan_keeps_its_world_in_memory(board) -> None:
+    """Dozens of roots see dozens of places each, fifty records long."""
+    world = World(places=(), closed_world=ClosedWorld(stated=False, covers=()))
+    planned = {"plan_id": "p", "world": world}
+    board.load(ROOT, [a_record(number, **planned) for number in (1, 2)], None)
+    board.ended(ROOT, a_record(3, plan_id=None))
+    (root,) = board.status().roots
+    assert [each.world for each in root.records] == [None, world, None]
