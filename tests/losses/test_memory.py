@@ -6,6 +6,7 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ from orphangc.core.model import JobId, Mode
 from orphangc.core.snapshot import EntryKind, RegistryEntry, RegistrySnapshot
 from orphangc.errors import StorageUnreachableError
 from orphangc.shell import compose
-from rest_server import Reply, RestServer, as_json
+from rest_server import Reply, RestServer, as_json, send
 from storages.unpacked import unpack
 
 NO_MARGINS = (
@@ -290,6 +291,22 @@ def test_a_job_that_is_forgotten_before_its_first_checkpoint_keeps_what_it_needs
     what = f"{forked.other.url}/jobs/{forked.job.id}"
     assert acknowledged(forked.story, "checkpoint_not_found", what).code == 0
     assert forked.story.bed.plan(*forked.asked()).blocks(forked.story.job) == []
+
+
+@pytest.mark.answered_by("condition:checkpoint_not_found")
+def test_a_job_that_is_forgotten_within_one_cycle_keeps_what_it_needs(forked) -> None:
+    """It was listed when the cycle began, and not when it ended."""
+    shown = forked.other.routes["/jobs"]
+
+    def once(handler: BaseHTTPRequestHandler) -> None:
+        forked.other.routes["/jobs"] = nothing()["/jobs"]
+        send(handler, *shown)
+
+    forked.other.routes["/jobs"] = once
+    forked.story.bed.plan(*forked.asked())
+    plan = forked.cycles_after()
+    must_be_there(forked.story.orphans[0])
+    assert plan.blocks(forked.story.job) == ["checkpoint_not_found"]
 
 
 @pytest.mark.parametrize("place", ["its place is searched", "it is configured to store here"])

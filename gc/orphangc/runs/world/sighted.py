@@ -214,14 +214,30 @@ def _showing(answers: Iterable[HaFacts]) -> Iterator[str]:
 
 
 def _jobs(seen: Observation, marked: Mark, settings: StorageRootSettings) -> Iterator[SeenJob]:
-    savepoints = {root.folder for root in marked.roots if root.is_savepoint}
-    for cluster in seen.after:
-        for facts in cluster.jobs.values():
-            yield _job(cluster, facts, settings.aliases, savepoints, marked)
+    yield from _shown_jobs(seen, marked, settings)
     for answer in seen.ha_after:
         for hold in answer.holds:
             for by in {hold.uri, answer.uri}:
                 yield SeenJob(job_id=hold.job_id, by=by, is_alive=True)
+
+
+def _shown_jobs(
+    seen: Observation, marked: Mark, settings: StorageRootSettings
+) -> Iterator[SeenJob]:
+    """Yield what each cluster says last of its jobs.
+
+    Of a job that it showed at first alone, and without a checkpoint, nothing else knows.
+    """
+    savepoints = {root.folder for root in marked.roots if root.is_savepoint}
+    last = {(each.uri, job_id) for each in seen.after for job_id in each.jobs}
+    for is_last, clusters in ((True, seen.after), (False, seen.before)):
+        for cluster in clusters:
+            for job_id, facts in cluster.jobs.items():
+                if not is_last and (cluster.uri, job_id) in last:
+                    continue
+                job = _job(cluster, facts, settings.aliases, savepoints, marked)
+                if is_last or (job.is_alive and not job.directories):
+                    yield job
 
 
 def _job(  # noqa: PLR0917
