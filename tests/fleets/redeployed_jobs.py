@@ -152,7 +152,7 @@ class Slot:
     resource: str = ""
     interval: float = HOUR / 6
     kept: int = 1
-    is_configured: bool = True
+    is_configured: bool = False
     is_full: bool = False
     run: Run = field(init=False)
     left: dict[str, list[int]] = field(default_factory=dict)
@@ -412,6 +412,7 @@ def _a_slot(number: int, course: Course, random: Random) -> Slot:
         interval=random.choice((1, 5, 10, 60)) / (24 * 60),
         kept=random.choice((1, 1, 1, 3)),
         is_full=course in FULL,
+        is_configured=number % 2 == 0,
     )
 
 
