@@ -1,6 +1,6 @@
 """A fleet that is redeployed each day asks for no acknowledgement in a month (issue 13, point 2).
 
-Two hundred jobs, nine ways to redeploy one, JobManagers that restart in between; and the same fleet
+Two hundred jobs, ten ways to redeploy one, JobManagers that restart in between; and the same fleet
 with one thing hidden, which asks about exactly that.
 """
 

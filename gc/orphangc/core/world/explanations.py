@@ -324,8 +324,8 @@ def _was_before_the_end(checkpoint: RememberedCheckpoint, record: RememberedJob)
 
 
 def _is_of_earlier_run(checkpoint: RememberedCheckpoint, record: RememberedJob) -> bool:
-    """Return whether it was stored before the current run of a job that ended and came back."""
-    if record.ended_at is None or record.began_at is None or is_over(record):
+    """Return whether it was stored before the current run of a job began from none of its own."""
+    if record.began_at is None or not record.began_anew:
         return False
     return checkpoint.stored_until < record.began_at
 

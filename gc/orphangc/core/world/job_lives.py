@@ -100,7 +100,7 @@ def _with_sighting(known: RememberedJob | None, seen: SeenJob, sighting: Sightin
         needs=seen.needs,
     )
     record = fresh if known is None else _joined(known, fresh)
-    record = record.model_copy(update={"began_at": _began_at(known, seen, sighting)})
+    record = record.model_copy(update=_beginning(known, seen, sighting))
     if seen.is_alive:
         return record.model_copy(update={"alive_at": sighting.at})
     if not seen.status:
@@ -108,17 +108,20 @@ def _with_sighting(known: RememberedJob | None, seen: SeenJob, sighting: Sightin
     return _ended(record, sighting.at, (seen.status,))
 
 
-def _began_at(known: RememberedJob | None, seen: SeenJob, sighting: Sighting) -> datetime | None:
+def _beginning(known: RememberedJob | None, seen: SeenJob, sighting: Sighting) -> dict[str, object]:
     """Return when the current run began: a failover goes on with the run before it.
 
     A run is another one if it goes on from no checkpoint of its own, or was over meanwhile.
     """
+    is_anew = not _goes_on_from_its_own(seen) and seen.started_at is not None
     if known is None:
-        return _oldest_of_its_own(seen, sighting) or seen.started_at
+        began = _oldest_of_its_own(seen, sighting) or seen.started_at
+        return {"began_at": began, "began_anew": is_anew}
     is_back = seen.is_alive and is_over(known)
-    if is_back or (_is_another_start(known, seen) and not _goes_on_from_its_own(seen)):
-        return seen.started_at
-    return known.began_at or known.started_at or seen.started_at
+    if is_back or (is_anew and _is_another_start(known, seen)):
+        return {"began_at": seen.started_at, "began_anew": is_anew}
+    began = known.began_at or known.started_at or seen.started_at
+    return {"began_at": began, "began_anew": known.began_anew}
 
 
 def _joined(known: RememberedJob, fresh: RememberedJob) -> RememberedJob:

@@ -184,6 +184,7 @@ class RememberedJob(FrozenPart):
         alive_at: Time of the last cycle that saw it alive.
         started_at: Start of its newest JobManager, by that one's clock.
         began_at: Start of the first JobManager of its current run, as far as cycles saw it.
+        began_anew: Whether a cycle saw that run go on from no checkpoint of its own.
         ended_at: Time of the last cycle that knew of an end of it.
         ended_as: Terminal states, one of which it ended in; all are possible.
         ended_from: Start of the run that ended.
@@ -201,6 +202,7 @@ class RememberedJob(FrozenPart):
     alive_at: Instant | None = None
     started_at: Instant | None = None
     began_at: Instant | None = None
+    began_anew: bool = False
     ended_at: Instant | None = None
     ended_as: tuple[str, ...] = ()
     ended_from: Instant | None = None
@@ -417,6 +419,7 @@ def _merged_registries(left: RememberedRegistry, right: RememberedRegistry) -> R
 def merged_jobs(left: RememberedJob, right: RememberedJob) -> RememberedJob:
     """Return what both sightings of one job say; the later end counts."""
     ended = max(left, right, key=lambda each: (_when(each.ended_at), each.model_dump_json()))
+    begun = max(left, right, key=lambda each: (_when(each.began_at), each.began_anew))
     restored = dict.fromkeys((*left.restored, *right.restored))
     return RememberedJob(
         job_id=left.job_id,
@@ -424,7 +427,8 @@ def merged_jobs(left: RememberedJob, right: RememberedJob) -> RememberedJob:
         directories=tuple(sorted({*left.directories, *right.directories})),
         alive_at=_later(left.alive_at, right.alive_at),
         started_at=_later(left.started_at, right.started_at),
-        began_at=_later(left.began_at, right.began_at),
+        began_at=begun.began_at,
+        began_anew=begun.began_anew,
         ended_at=ended.ended_at,
         ended_as=ended.ended_as,
         ended_from=ended.ended_from,

@@ -206,6 +206,12 @@ def test_a_second_run_subsumes_no_checkpoint_of_the_first() -> None:
     assert missed(*story) == [not_found(9)]
 
 
+def test_a_run_that_no_cycle_saw_end_is_an_earlier_one_too() -> None:
+    """The cycle that saw what it left saw no job; the next one sees the second run alone."""
+    after = seen(2, a_directory(10, stored=1.5), jobs=(second_run(),))
+    assert missed(seen(0, a_directory(9)), after) == [not_found(9)]
+
+
 # --------------------------------------------------------------------------- other bytes
 
 
@@ -237,7 +243,7 @@ def test_a_memory_without_the_new_facts_is_read_and_explains_nothing_by_them() -
             for name in ("stored_at", "sha256", "is_self_contained"):
                 del each[name]
     for job in document["jobs"]:
-        for name in ("began_at", "ended_from", "ended_as_before"):
+        for name in ("began_at", "began_anew", "ended_from", "ended_as_before"):
             del job[name]
     older = WorldMemory.model_validate(document)
     over = a_job(alive=False, status="CANCELED")
