@@ -83,16 +83,16 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Filing(), "filing")
 
 
-def pytest_sessionstart() -> None:
-    """Look for no cycles while tests are collected: next to nothing of that is garbage."""
-    gc.disable()
-
-
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
     """Look for cycles among what tests make, not among the tests and modules themselves."""
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
-    gc.enable()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(100_000, 20, 20)
+        gc.enable()
 
 
 def pytest_report_header() -> str:
