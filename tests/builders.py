@@ -11,13 +11,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from orphangc.core.bounds import Bound, BoundName, JobBounds, SafetyMargins
-from orphangc.core.evidence import CycleEvidence, JobEvidence, Root, Survey, UnreadableRoot
-from orphangc.core.file_names import FileNames
-from orphangc.core.gate import CheckpointFacts, JobFacts
-from orphangc.core.ha import Hold
-from orphangc.core.live import LiveSet, UuidSet
-from orphangc.core.model import (
+from orphangc.core.cluster.ha_facts import Hold
+from orphangc.core.cluster.job_facts import CheckpointFacts, JobFacts
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.columns.live_set import LiveSet, UuidSet
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, Root, Survey, UnreadableRoot
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, RetainedCheckpoint
+from orphangc.core.model.bounds import Bound, BoundName, JobBounds, SafetyMargins
+from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.naming import Artifact, artifact_name
+from orphangc.core.model.types import (
     EvidenceSource,
     JobId,
     Layout,
@@ -26,9 +29,6 @@ from orphangc.core.model import (
     StoredObject,
     Tombstone,
 )
-from orphangc.core.names import Artifact, artifact_name
-from orphangc.core.snapshot import RegistrySnapshot, RetainedCheckpoint
-from orphangc.core.uris import Location, canonical
 
 T0 = datetime(2026, 11, 21, 14, tzinfo=UTC)
 """Now: the store's time at the start of every cycle of the tests."""

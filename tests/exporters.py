@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from orphangc.core.registry import write_snapshot
-from orphangc.core.snapshot import RegistrySnapshot
+from orphangc.core.exporter.registry_format import write_snapshot
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 
 
 @dataclass

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 
 from builders import JOB, OTHER_JOB, OTHER_UUID, T0, UUID
-from orphangc.core.bounds import NEVER, Bound, BoundName, JobBounds
-from orphangc.core.live import LiveSet, UuidSet
-from orphangc.core.model import JobId, Layout, ObjectKey, StoredObject, Tombstone
-from orphangc.core.names import Artifact, artifact_name
+from orphangc.core.columns.live_set import LiveSet, UuidSet
+from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds
+from orphangc.core.model.naming import Artifact, artifact_name
+from orphangc.core.model.types import JobId, Layout, ObjectKey, StoredObject, Tombstone
 
 MAX_ID = 2**63 - 1
 

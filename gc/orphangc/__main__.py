@@ -1,5 +1,5 @@
 """``python -m orphangc``."""
 
-from orphangc.shell.cli import main
+from orphangc.app.cli import main
 
 main()

@@ -33,11 +33,11 @@ from typing import Any
 # ruff: noqa: E402
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "gc")]
 
-from orphangc.adapters.s3_client import S3Client
-from orphangc.adapters.s3_listing import S3Pages
-from orphangc.adapters.storages import open_storage
-from orphangc.core.ranges import KeyRange
-from orphangc.core.uris import canonical
+from orphangc.adapters.open import open_storage
+from orphangc.adapters.s3.requests.s3_client import S3Client
+from orphangc.adapters.s3.s3_listing import S3Pages
+from orphangc.core.model.locations import canonical
+from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.ports import Storage
 
 OURS = ("orphangc", "ranges-16", "ranges-64")

@@ -13,7 +13,11 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from orphangc.flink.handles import (
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.metadata.references import read_references
+from orphangc.flink.metadata.writer import write_metadata
+from orphangc.flink.uuid_scan import raw_uuids
+from orphangc.flink.values.handles import (
     BytesHandle,
     FileHandle,
     IncrementalHandle,
@@ -29,11 +33,7 @@ from orphangc.flink.handles import (
     StateMode,
     StreamHandle,
 )
-from orphangc.flink.metadata import read_metadata
-from orphangc.flink.model import Metadata, Operator, Subtask
-from orphangc.flink.raw_names import raw_uuids
-from orphangc.flink.references import read_references
-from orphangc.flink.writer import write_metadata
+from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
 
 BASE = "s3://flink-state-production/checkpoints/0123456789abcdef0123456789abcdef"
 RNG = random.Random(20240101)

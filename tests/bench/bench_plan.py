@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench.checkpoints import SUBTASKS, metadata, new_uuid
-from orphangc.shell.clock import now
+from orphangc.app.wiring.clock import now
 
 JOBS = 4
 AGE_SECONDS = 40 * 86_400

@@ -20,9 +20,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench.bench_plan import AGE_SECONDS, write
 from bench.checkpoints import metadata, new_uuid
-from orphangc.adapters.local_storage import LocalStorage
-from orphangc.shell.clock import now
-from orphangc.shell.world.looking import worlds_of
+from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.app.commands.world.show import worlds_of
+from orphangc.app.wiring.clock import now
 
 CHECKPOINTS = 3
 FILES = 200

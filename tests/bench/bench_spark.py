@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.measuring import _tree
 from bench.synth.running import Synth, synth_server
 from orphangc.adapters.spark.session import opened_session
-from orphangc.shell.cli import main as orphangc
+from orphangc.app.cli import main as orphangc
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 LOCAL = "local"

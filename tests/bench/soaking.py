@@ -18,15 +18,15 @@ from unittest import mock
 import pyarrow as pa
 
 from integration.flinkbed.truth import UUID, entries, uuids_in
-from orphangc.core.evidence import Check, CycleEvidence, JobEvidence
-from orphangc.core.guards import GUARDS
-from orphangc.core.judge import Judgement, judge_all
-from orphangc.core.rules import Guard
-from orphangc.core.settings import StorageRootSettings
+from orphangc.app.wiring.compose import opened, state_of
+from orphangc.collect.cycle import run_cycle
+from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence
+from orphangc.core.decision.guards import GUARDS
+from orphangc.core.decision.judge import Judgement, judge_all
+from orphangc.core.model.codes import Guard
+from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError
-from orphangc.runs.cycle import run_cycle
-from orphangc.runs.roots import RootReader
-from orphangc.shell.compose import opened, state_of
 
 REGISTRY, DERIVED = "registry", "derived, no gate"
 _LOOK_SECONDS = 0.01
@@ -166,7 +166,7 @@ def _cycle(places: Places, mode: str) -> dict[str, Any]:
     try:
         with (
             opened(settings, lambda *_: None, is_planning=True) as root,
-            mock.patch("orphangc.runs.cycle.judge_all", judged),
+            mock.patch("orphangc.collect.cycle.judge_all", judged),
         ):
             cycle = run_cycle(
                 replace(root.outside, wait=lambda _: time.sleep(_POLL_SECONDS)),

@@ -21,9 +21,11 @@ from typing import Any
 
 from commands.helpers import AT_ONCE, ENDED, Bed, contents, run
 from commands.stories import Story, tell
-from orphangc.shell import planning, sweeping, undeleting
-from orphangc.shell.cli import main
-from orphangc.shell.render import tables
+from orphangc.app.cli import main
+from orphangc.app.commands.operate import undelete as undeleting
+from orphangc.app.render import plan_tables as tables
+from orphangc.app.runner import make_plan as planning
+from orphangc.app.runner import sweep_plan as sweeping
 
 LOADED = (planning, sweeping, undeleting, tables)
 """What commands load when they are called; each of many forks would do so anew."""

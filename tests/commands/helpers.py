@@ -23,7 +23,7 @@ import typer.main
 
 import speed
 from leaks import secret_in
-from orphangc.shell.cli import main
+from orphangc.app.cli import main
 from rest_server import Reply, as_json
 from unit.flink import by_hand as hand
 

@@ -148,9 +148,11 @@ class Clock:
 def fake_clock(monkeypatch: Any) -> Iterator[Clock]:
     """Let everything that reads a clock read this one."""
     clock = Clock(now())
-    monkeypatch.setattr("orphangc.adapters.local_storage.store_time", lambda *_: clock.store_time)
+    monkeypatch.setattr(
+        "orphangc.adapters.files.local_storage.store_time", lambda *_: clock.store_time
+    )
     for module in ("running", "planning", "sweeping", "compose"):
-        monkeypatch.setattr(f"orphangc.shell.{module}.now", clock)
+        monkeypatch.setattr(f"orphangc.app.{module}.now", clock)
     yield clock
 
 

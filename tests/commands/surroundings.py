@@ -7,7 +7,7 @@ import os
 import pytest
 import structlog
 
-from orphangc.runs import observe
+from orphangc.collect.observe import observation as observe
 
 _FOREIGN = ("AWS_", "FSSPEC_", "ORPHANGC_", "XDG_")
 _COLOURS = ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS", "CLICOLOR_FORCE")

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from commands.helpers import Ran, contents, run
-from orphangc.flink.handles import (
+from orphangc.flink.metadata.writer import write_metadata
+from orphangc.flink.values.handles import (
     BytesHandle,
     OperatorHandle,
     OperatorState,
@@ -16,8 +17,7 @@ from orphangc.flink.handles import (
     StateMode,
     StreamHandle,
 )
-from orphangc.flink.model import Metadata, Operator, Subtask
-from orphangc.flink.writer import write_metadata
+from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
 from storages.unpacked import Storage, unpack
 
 SCENARIOS = ("1.15.4/healthy", "1.20.5/merge-across", "2.3.0/inline")

@@ -139,8 +139,8 @@ def test_keys_that_may_not_be_deleted_fail_and_all_others_go(bucket) -> None:
 
 def test_a_store_that_only_refuses_is_given_up_and_nothing_has_failed(bucket, monkeypatch) -> None:
     """What was not reached is planned, and a later sweep deletes it."""
-    monkeypatch.setattr("orphangc.core.pace._FIRST_PAUSE", 0.001)
-    monkeypatch.setattr("orphangc.core.pace._LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr("orphangc.core.model.rate._FIRST_PAUSE", 0.001)
+    monkeypatch.setattr("orphangc.core.model.rate._LONGEST_PAUSE", 0.05)
     plan = bucket.plan()
     bucket.synth.control(delete_keys_rps=0.001)
     swept = run("sweep", plan.path, "--delete")

@@ -13,7 +13,7 @@ import pytest
 from commands.helpers import Planned, Ran, metadata, run
 from commands.stories_on_s3 import JOB_ID, S3Story, on_s3, s3_server
 from inventory_reports import CSV, FORMATS, PARQUET, VERSIONED, Report, a_report
-from orphangc.runs import confirming
+from orphangc.collect.mark import missing_check as confirming
 
 __all__ = ["on_s3", "s3_server"]
 

@@ -10,15 +10,15 @@ import pytest
 
 from commands.helpers import ENDED, UUID_1, Bed, contents, flink, now, run
 from commands.stories import Story, bed, story, tell, undeclared
-from orphangc.core.model import JobId, Mode
-from orphangc.core.registry import write_snapshot
-from orphangc.core.snapshot import (
+from orphangc.core.exporter.registry_format import write_snapshot
+from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     RegistryEntry,
     RegistrySnapshot,
     RestoredCheckpoint,
     RetainedCheckpoint,
 )
+from orphangc.core.model.types import JobId, Mode
 from rest_server import RestServer
 
 __all__ = ["bed", "story", "undeclared"]

@@ -22,15 +22,15 @@ from losses.hooks import (
     during_the_listing,
     hidden_from_the_listing,
 )
-from orphangc.core.model import JobId, Mode
-from orphangc.core.snapshot import (
+from orphangc.collect import cycle
+from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     IssuedCheckpoint,
     RegistryEntry,
     RegistrySnapshot,
     RetainedCheckpoint,
 )
-from orphangc.runs import cycle
+from orphangc.core.model.types import JobId, Mode
 from rest_server import RestServer
 
 __all__ = ["undeclared"]

@@ -25,11 +25,11 @@ from commands.scheduled import (
     until,
 )
 from commands.stories import Story, bed, story, tell, undeclared
-from orphangc.core.uris import canonical
-from orphangc.runs.history import newest_records
-from orphangc.shell import running
-from orphangc.shell.compose import state_of
-from orphangc.shell.loading import load_configuration
+from orphangc.app.config.load import load_configuration
+from orphangc.app.runner import run_root as running
+from orphangc.app.wiring.compose import state_of
+from orphangc.collect.state.history import newest_records
+from orphangc.core.model.locations import canonical
 from rest_server import RestServer
 
 __all__ = ["bed", "story", "undeclared"]
@@ -299,7 +299,7 @@ def test_records_of_other_versions_are_skipped(story) -> None:
 
 def test_only_the_newest_records_are_kept(story, monkeypatch) -> None:
     """They are small, but many."""
-    monkeypatch.setattr("orphangc.runs.history._KEPT", 3)
+    monkeypatch.setattr("orphangc.collect.state.history._KEPT", 3)
     config = Configured.of(story)
     ids = [config.run().json[0]["run_id"] for _ in range(5)]
     assert [each["run_id"] for each in config.records()] == ids[-3:]

@@ -11,7 +11,7 @@ import pytest
 from commands.helpers import DAY, UUID_1, UUID_2, Bed, flink, metadata, run, write
 from commands.scheduled import Configured, settings_of
 from kubernetes_server import KubernetesServer, a_config_map, retained
-from orphangc.shell import self_sustaining
+from orphangc.app.commands.operate import self_sustained as self_sustaining
 from rest_server import RestServer, as_json
 
 OVER = ("--ended-job", "all")

@@ -253,7 +253,7 @@ def test_an_address_in_use_is_said_at_once(story) -> None:
 
 def test_the_daemon_itself_does_not_load_what_only_runs_need() -> None:
     """Arrow, NumPy and the S3 client would double its memory for good."""
-    code = "import sys, orphangc.shell.serving; print(*sys.modules)"
+    code = "import sys, orphangc.app.daemon.service; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )

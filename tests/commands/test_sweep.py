@@ -27,10 +27,10 @@ from commands.helpers import (
     write,
 )
 from commands.stories import Story, bed, story, tell, undeclared
-from orphangc.core.plan import Plan
-from orphangc.core.uris import canonical
-from orphangc.runs.lock import TIME_TO_LIVE
-from orphangc.runs.state import RootState
+from orphangc.collect.state.lock import TIME_TO_LIVE
+from orphangc.collect.state.store import RootState
+from orphangc.core.documents.plan import Plan
+from orphangc.core.model.locations import canonical
 from rest_server import RestServer
 
 __all__ = ["bed", "story", "undeclared"]

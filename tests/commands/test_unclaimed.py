@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from commands.helpers import Ran, run
-from orphangc.flink.metadata import read_metadata
+from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.operator_ids import operator_id
 from storages.unpacked import unpack
 from unit.flink import by_hand as hand

@@ -62,8 +62,8 @@ def test_an_object_that_was_written_anew_stays_as_it_is(on_s3: S3Story) -> None:
 
 CRASH = """
 import os
-from orphangc.runs.sweep import Sweep
-from orphangc.shell.cli import main
+from orphangc.collect.sweep.sweep import Sweep
+from orphangc.app.cli import main
 Sweep._forget_deleted = lambda self: os._exit(9)
 main()
 """

@@ -15,10 +15,10 @@ import fsspec
 from botocore.config import Config
 from fsspec.implementations.local import LocalFileSystem
 
-from orphangc.adapters.fsspec_storage import FsspecStorage
-from orphangc.adapters.state_files import FsspecStateFiles
-from orphangc.adapters.storages import open_state_files, open_storage
-from orphangc.core.uris import canonical
+from orphangc.adapters.files.fsspec_storage import FsspecStorage
+from orphangc.adapters.files.state_files import FsspecStateFiles
+from orphangc.adapters.open import open_state_files, open_storage
+from orphangc.core.model.locations import canonical
 from orphangc.ports import StateFiles, Storage
 
 MANY = 1205

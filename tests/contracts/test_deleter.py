@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from contracts.places import MANY, facts, listed
-from orphangc.core.model import StoredObject
+from orphangc.core.model.types import StoredObject
 from orphangc.ports import DeletionStatus
 
 SIBLINGS = ["x", "x1", "x2", "xy", "x[1]", "x[12]", "x*", "x?", "x/1", "x{1,2}"]

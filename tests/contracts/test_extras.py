@@ -9,10 +9,10 @@ import pytest
 
 from contracts.places import listed
 from contracts.servers.stub import BUCKET, Answer, error
-from orphangc.adapters import s3_extras
-from orphangc.adapters.s3_extras import S3Extras
-from orphangc.adapters.storages import open_extras
-from orphangc.core.uris import canonical
+from orphangc.adapters.open import open_extras
+from orphangc.adapters.s3 import s3_unlisted as s3_extras
+from orphangc.adapters.s3.s3_unlisted import S3Extras
+from orphangc.core.model.locations import canonical
 from orphangc.errors import NotToldError, StorageUnreachableError
 from orphangc.ports import HIDDEN_SCHEMA, HiddenKind
 

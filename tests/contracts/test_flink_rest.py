@@ -16,10 +16,9 @@ from integration.flinkbed import cluster as flinkbed
 from integration.flinkbed.cluster import Cluster
 from integration.flinkbed.fixtures import flink_cluster, started_flink_cluster
 from integration.flinkbed.settings import DEFAULT_RETAINED, ON_REQUEST
-from orphangc.adapters import flink_rest
-from orphangc.adapters.flink_rest import FlinkRest
-from orphangc.core.flink_versions import is_tested_version
-from orphangc.core.gate import (
+from orphangc.adapters.flink import flink_rest
+from orphangc.adapters.flink.flink_rest import FlinkRest
+from orphangc.core.cluster.job_facts import (
     ClusterFacts,
     JobFacts,
     external_paths,
@@ -27,7 +26,8 @@ from orphangc.core.gate import (
     is_not_subsumed,
     is_same_incarnation,
 )
-from orphangc.core.model import JobId
+from orphangc.core.model.flink_versions import is_tested_version
+from orphangc.core.model.types import JobId
 from orphangc.errors import RegistryUnavailableError, SettingsError
 from orphangc.ports import JobRegistry
 from rest_server import SCENARIOS, RestServer, as_json, saved, saved_routes, send

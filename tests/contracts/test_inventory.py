@@ -12,8 +12,8 @@ import pytest
 
 from contracts.places import MANY, S3Place, listed, rows
 from inventory_reports import CSV, FORMATS, PARQUET, PLAIN, VERSIONED, Report, a_report
-from orphangc.adapters.s3_inventory import InventoryStorage, open_inventory
-from orphangc.core.ranges import KeyRange
+from orphangc.adapters.s3_inventory.inventory import InventoryStorage, open_inventory
+from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import RefusedError, SettingsError, StorageUnreachableError
 from orphangc.ports import Inventoried, Storage
 

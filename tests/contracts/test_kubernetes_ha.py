@@ -9,7 +9,7 @@ import pytest
 import stamina
 
 from kubernetes_server import CRDS, KubernetesServer, a_config_map, retained, saved, send
-from orphangc.adapters.kubernetes_ha import KubernetesHa
+from orphangc.adapters.flink.kubernetes_ha import KubernetesHa
 from orphangc.errors import RegistryUnavailableError, SettingsError
 
 JOB = "5d2f1c0e9a8b7c6d5e4f3a2b1c0d9e8f"

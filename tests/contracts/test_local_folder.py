@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from contracts.places import facts, listed, rows
-from orphangc.adapters.boundary import BatchBuilder
+from orphangc.adapters.files.translate import BatchBuilder
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import DeletionStatus
 

@@ -10,9 +10,9 @@ import pytest
 from contracts.conftest import use
 from contracts.places import S3Place, listed
 from contracts.servers import radosgw
-from orphangc.adapters.local_storage import LocalStorage
-from orphangc.adapters.s3_storage import S3Storage
-from orphangc.adapters.storages import open_state_files, open_storage
+from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.adapters.open import open_state_files, open_storage
+from orphangc.adapters.s3.s3_storage import S3Storage
 from orphangc.errors import ExitCode, SettingsError, StorageUnreachableError
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from contracts.places import FILLED, S3Place, listed
-from orphangc.core.ranges import EVERYTHING, KeyRange
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from contracts.servers.stub import BUCKET, Answer, Request, error
-from orphangc.adapters.storages import open_state_files, open_storage
-from orphangc.core.model import ObjectKey
+from orphangc.adapters.open import open_state_files, open_storage
+from orphangc.core.model.types import ObjectKey
 from orphangc.errors import StorageUnreachableError
 
 KEY = ObjectKey("shared/file")

@@ -11,11 +11,11 @@ import stamina
 
 from contracts.places import FILLED, listed, rows
 from contracts.servers.stub import BUCKET, Answer, error, page
-from orphangc.adapters.s3_client import S3Client
-from orphangc.adapters.s3_listing import S3Pages
-from orphangc.adapters.storages import open_state_files, open_storage
-from orphangc.core.model import StoredObject
-from orphangc.core.uris import canonical
+from orphangc.adapters.open import open_state_files, open_storage
+from orphangc.adapters.s3.requests.s3_client import S3Client
+from orphangc.adapters.s3.s3_listing import S3Pages
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.types import StoredObject
 from orphangc.errors import SettingsError, StorageUnreachableError
 
 STAMP = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

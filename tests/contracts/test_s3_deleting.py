@@ -21,9 +21,10 @@ from contracts.test_deleter import (  # noqa: F401 - the same tests, by requests
     test_any_difference_from_the_judged_facts_keeps_the_object,
     test_nothing_is_deleted_through_a_name_that_leaves_the_root,
 )
-from orphangc.adapters import s3_client, s3_delete_requests
-from orphangc.adapters.storages import open_storage
-from orphangc.core.model import StoredObject
+from orphangc.adapters.open import open_storage
+from orphangc.adapters.s3 import delete_requests as s3_delete_requests
+from orphangc.adapters.s3.requests import s3_client
+from orphangc.core.model.types import StoredObject
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import DeletionStatus, Storage
 

@@ -19,10 +19,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from contracts.servers.stub import BUCKET, Answer, error, page, stub_server
-from orphangc.adapters import s3_client, s3_signing
-from orphangc.adapters.boundary import host_now
-from orphangc.adapters.storages import open_storage
-from orphangc.core.ranges import KeyRange
+from orphangc.adapters.files.translate import host_now
+from orphangc.adapters.open import open_storage
+from orphangc.adapters.s3.requests import request_template as s3_signing
+from orphangc.adapters.s3.requests import s3_client
+from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import StorageUnreachableError
 
 KEYS = [f"k{number:02}" for number in range(24)]

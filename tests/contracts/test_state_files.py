@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier
 
-from orphangc.adapters.boundary import host_now
+from orphangc.adapters.files.translate import host_now
 
 
 def test_a_location_that_does_not_exist_yet_is_empty(place):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from orphangc.adapters.boundary import host_now
+from orphangc.adapters.files.translate import host_now
 
 
 def test_the_store_tells_its_time_without_a_write(place):

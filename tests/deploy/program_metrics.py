@@ -5,8 +5,8 @@ from collections import defaultdict
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from orphangc.shell.config import ScheduledRoot
-from orphangc.shell.metrics import Metrics
+from orphangc.app.config.configuration import ScheduledRoot
+from orphangc.app.telemetry.metrics import Metrics
 
 ROOT = "s3://bucket/checkpoints"
 

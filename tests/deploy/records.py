@@ -3,8 +3,7 @@
 import itertools
 from datetime import UTC, datetime, timedelta
 
-from orphangc.core.model import Action, Outcome
-from orphangc.core.run_record import (
+from orphangc.core.documents.run_record import (
     Phase,
     PhaseRecord,
     RunMode,
@@ -12,6 +11,7 @@ from orphangc.core.run_record import (
     RunResult,
     SweptPart,
 )
+from orphangc.core.model.types import Action, Outcome
 
 ROOT = "s3://bucket/checkpoints"
 numbers = itertools.count()

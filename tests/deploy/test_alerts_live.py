@@ -9,9 +9,9 @@ import speed
 from deploy.prometheusbed import Prometheus, hurried_rules
 from deploy.records import ROOT, SICK, a_run
 from integration.flinkbed.waiting import wait_until
-from orphangc.core.run_record import RunResult
-from orphangc.shell.config import ScheduledRoot
-from orphangc.shell.metrics import Metrics
+from orphangc.app.config.configuration import ScheduledRoot
+from orphangc.app.telemetry.metrics import Metrics
+from orphangc.core.documents.run_record import RunResult
 
 pytestmark = pytest.mark.prometheus
 

@@ -3,7 +3,7 @@
 import pytest
 
 from deploy.charts import CASES, NAMESPACE, ROOTS, of_kind, rendered, the
-from orphangc.core.kubernetes_answers import KINDS
+from orphangc.core.cluster.kubernetes_json import KINDS
 
 RBAC = {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
 

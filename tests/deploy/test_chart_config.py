@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from deploy.charts import CASES, CHART, ROOTS, collector, daemon, rendered, the
-from orphangc.core.run_record import RunMode
-from orphangc.shell.config import Configuration, ScheduledRoot
-from orphangc.shell.loading import load_configuration
+from orphangc.app.config.configuration import Configuration, ScheduledRoot
+from orphangc.app.config.load import load_configuration
+from orphangc.core.documents.run_record import RunMode
 
 WITH_CONFIG = [case for case in CASES if case != "existing"]
 

@@ -18,7 +18,7 @@ import speed
 from deploy.charts import CHART, Manifest, collector, daemon, of_kind, rendered
 from deploy.fixtures import required
 from deploy.images import REPOSITORY, ContainerEngine, container_engine
-from orphangc.shell import demonstrating
+from orphangc.app.commands.operate import demo as demonstrating
 
 pytestmark = [pytest.mark.image, pytest.mark.ci, pytest.mark.timeout(1500)]
 

@@ -13,8 +13,8 @@ import speed
 from deploy.fixtures import MONITORING
 from deploy.program_metrics import exposition, known_series
 from deploy.promql import grouping_labels, selectors
-from orphangc.core.conditions import Condition
-from orphangc.core.guards import Guard
+from orphangc.core.decision.conditions import Condition
+from orphangc.core.decision.guards import Guard
 
 MIXIN = MONITORING / "mixin"
 CHART = MONITORING.parents[1] / "helm" / "orphangc" / "files"

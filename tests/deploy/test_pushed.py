@@ -14,9 +14,9 @@ from deploy.fixtures import MONITORING
 from deploy.records import SICK, a_run
 from integration.flinkbed.ports import free_ports
 from integration.flinkbed.waiting import wait_until
-from orphangc.core.run_record import RunRecord, RunResult, totals_after
-from orphangc.shell.config import MetricsSettings, ScheduledRoot
-from orphangc.shell.publishing import push
+from orphangc.app.config.configuration import MetricsSettings, ScheduledRoot
+from orphangc.app.telemetry.metrics_push import push
+from orphangc.core.documents.run_record import RunRecord, RunResult, totals_after
 
 pytestmark = pytest.mark.prometheus
 

@@ -11,8 +11,8 @@ import speed
 from deploy.charts import CHART, collector, helm_run, manifests
 from deploy.images import REPOSITORY
 from deploy.pod_security import problems_of
-from orphangc.core.run_record import RunMode
-from orphangc.shell.loading import load_configuration
+from orphangc.app.config.load import load_configuration
+from orphangc.core.documents.run_record import RunMode
 
 SPARK = REPOSITORY / "deploy" / "spark"
 BIN = Path(sys.executable).parent

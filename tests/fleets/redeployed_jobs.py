@@ -18,8 +18,8 @@ from enum import StrEnum
 from hashlib import sha256
 from random import Random
 
-from orphangc.core.world.remembered import RememberedDirectory
-from orphangc.core.world.sighting import (
+from orphangc.core.memory.remembered import RememberedDirectory
+from orphangc.core.memory.sighting import (
     SeenJob,
     SeenPlace,
     SeenReport,

@@ -13,8 +13,8 @@ from random import Random
 import pytest
 
 from fleets.redeployed_jobs import HOUR, STAYING, UNSEARCHED, Course, Fleet, Slot, a_fleet
-from orphangc.core.world.remembered import WorldMemory
-from orphangc.core.world.remembering import compared
+from orphangc.core.memory.compare_cycles import compared
+from orphangc.core.memory.remembered import WorldMemory
 
 DAYS = 30
 NIGHT = 3 * HOUR

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from builders import JOB
 from fuzz.mutating import mutated, mutated_json, mutated_values
 from fuzz.target import Target
-from orphangc.adapters.s3_pages import read_page
-from orphangc.adapters.s3_parsed_pages import parse_page
-from orphangc.adapters.s3_requests import UnreadablePageError
-from orphangc.core.kubernetes_answers import KINDS, kubernetes_facts
-from orphangc.core.rest_answers import JobAnswers, cluster_settings, job_facts, listed_jobs
-from orphangc.core.zookeeper_nodes import zookeeper_facts
+from orphangc.adapters.s3.pages.list_requests import UnreadablePageError
+from orphangc.adapters.s3.pages.page_parser import read_page
+from orphangc.adapters.s3.pages.parsed_pages import parse_page
+from orphangc.core.cluster.kubernetes_json import KINDS, kubernetes_facts
+from orphangc.core.cluster.rest_json import JobAnswers, cluster_settings, job_facts, listed_jobs
+from orphangc.core.cluster.zookeeper_paths import zookeeper_facts
 from orphangc.errors import RegistryUnavailableError
 from rest_server import SAVED
 from unit.adapters.test_s3_pages import PAGES, SHAPE

@@ -18,8 +18,8 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["orphangc.flink"]):
-    import orphangc.flink.metadata
-    import orphangc.flink.references  # noqa: F401 - instrumented
+    import orphangc.flink.metadata.reader
+    import orphangc.flink.metadata.references  # noqa: F401 - instrumented
 
 from fuzz.targets import SMALL, check_metadata
 from orphangc.errors import UnreadableMetadataError

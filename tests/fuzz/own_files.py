@@ -17,20 +17,25 @@ import pyarrow.parquet as pq
 from builders import BASE, a_tombstone, an_object
 from fuzz.mutating import mutated, mutated_json
 from fuzz.target import Target
-from orphangc.adapters.kept_listing import FinishedPart, KeptListing, ListingIdentity, _sealed
-from orphangc.adapters.outcome_files import outcome_rows, read_outcome
-from orphangc.core.tombstones import Tombstones
+from orphangc.adapters.rows.outcome_files import outcome_rows, read_outcome
+from orphangc.adapters.rows.resumable_listing import (
+    FinishedPart,
+    KeptListing,
+    ListingIdentity,
+    _sealed,
+)
+from orphangc.collect.delete.journal import markers_of
+from orphangc.collect.state.history import has_planned, kept_record, looks_before, newest_records
+from orphangc.collect.state.lock import Holder, acquire
+from orphangc.collect.state.store import RootState
+from orphangc.collect.world.memory_files import read_memory
+from orphangc.collect.world.recalling import outside_directories, recalled
+from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.memory.compare_cycles import compared
+from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.world.known_states import MemoryMarker
-from orphangc.core.world.remembered import WorldMemory
-from orphangc.core.world.remembering import compared
 from orphangc.errors import LockHeldError, OrphanGcError, SettingsError
 from orphangc.ports import OUTCOME_SCHEMA
-from orphangc.runs.history import has_planned, kept_record, looks_before, newest_records
-from orphangc.runs.journal import markers_of
-from orphangc.runs.lock import Holder, acquire
-from orphangc.runs.state import RootState
-from orphangc.runs.world.memory_files import read_memory
-from orphangc.runs.world.recalling import outside_directories, recalled
 from unit.core.world.memory_builders import NEXT, a_directory, a_job, seen
 from unit.runs.places import SteppedFiles
 from unit.shell.records import a_record

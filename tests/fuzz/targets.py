@@ -18,12 +18,13 @@ from builders import JOB, a_snapshot
 from fuzz.mutating import mutated, mutated_json, mutated_values
 from fuzz.target import Target
 from inventory_reports import CSV, PARQUET, a_report, a_row
-from orphangc.adapters.inventory_files import current_objects
-from orphangc.adapters.plan_files import PlanDirectory
-from orphangc.core.inventory import is_checksum_of, read_manifest
-from orphangc.core.plan import Plan
-from orphangc.core.registry import read_snapshot, write_snapshot
-from orphangc.core.snapshot import EntryKind, RegistryEntry
+from orphangc.adapters.rows.plan_directory import PlanDirectory
+from orphangc.adapters.s3_inventory.data_files import current_objects
+from orphangc.app.config.load import load_configuration
+from orphangc.core.documents.plan import Plan
+from orphangc.core.documents.s3_inventory import is_checksum_of, read_manifest
+from orphangc.core.exporter.registry_format import read_snapshot, write_snapshot
+from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry
 from orphangc.errors import (
     PlanMismatchError,
     SettingsError,
@@ -31,11 +32,10 @@ from orphangc.errors import (
     UnreadableMetadataError,
     UnreadableSnapshotError,
 )
-from orphangc.flink.handles import FileHandle, RelativeHandle, SegmentHandle
-from orphangc.flink.metadata import read_metadata
-from orphangc.flink.raw_names import raw_uuids
-from orphangc.flink.references import read_references
-from orphangc.shell.loading import load_configuration
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.metadata.references import read_references
+from orphangc.flink.uuid_scan import raw_uuids
+from orphangc.flink.values.handles import FileHandle, RelativeHandle, SegmentHandle
 from unit.flink.golden_files import golden_files
 from unit.shell.plan_builder import a_plan
 

@@ -14,7 +14,7 @@ import pytest
 from fuzz import own_files
 from fuzz.answers import check_page
 from fuzz.own_files import AT, IDENTITY, LISTING, RECORDS, SOME
-from orphangc.core.tombstones import TOMBSTONE_SCHEMA
+from orphangc.core.columns.tombstones import TOMBSTONE_SCHEMA
 from orphangc.ports import OUTCOME_SCHEMA
 from unit.adapters.test_s3_pages import PAGES
 

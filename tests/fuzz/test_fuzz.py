@@ -20,7 +20,7 @@ import speed
 from filing import FoundInput
 from fuzz import answers, own_files, targets
 from fuzz.target import Target
-from orphangc.core.uris import canonical
+from orphangc.core.model.locations import canonical
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "dev")
 EXAMPLES = {"dev": 40, "ci": 150, "nightly": 12_000}[PROFILE]

@@ -22,22 +22,22 @@ from integration.flinkbed.settings import ON_REQUEST, as_numbers
 from integration.flinkbed.snapshots import echo, snapshots
 from integration.flinkbed.truth import retained, shared_files
 from integration.flinkbed.waiting import FlinkbedError, wait_until
-from orphangc.adapters.exporter_folder import ExporterFolder
-from orphangc.adapters.storages import open_storage
-from orphangc.core.evidence import Root
-from orphangc.core.exported import Exported
-from orphangc.core.exporter.contradictions import contradiction
+from orphangc.adapters.flink.exporter_folder import ExporterFolder
+from orphangc.adapters.open import open_storage
+from orphangc.app.wiring.clock import now
+from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.core.decision.contradictions import contradiction
+from orphangc.core.decision.evidence import Root
+from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.owner_markers import living_rival
-from orphangc.core.model import JobId
-from orphangc.core.registry import (
+from orphangc.core.exporter.registry_format import (
     EntryKind,
     RegistrySnapshot,
     oldest_retained,
     resolve,
 )
-from orphangc.core.uris import canonical
-from orphangc.runs.roots import RootReader
-from orphangc.shell.clock import now
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.types import JobId
 
 pytestmark = pytest.mark.flink
 

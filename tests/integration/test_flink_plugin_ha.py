@@ -13,7 +13,7 @@ from integration.flinkbed.snapshots import echo, snapshots
 from integration.flinkbed.truth import retained
 from integration.flinkbed.waiting import wait_until
 from integration.flinkbed.zookeeper import ZooKeeper
-from orphangc.core.registry import oldest_retained
+from orphangc.core.exporter.registry_format import oldest_retained
 
 pytestmark = [pytest.mark.flink, pytest.mark.nightly]
 

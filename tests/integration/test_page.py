@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 
 import speed
 from integration.chromium import Browser, require_chromium
-from orphangc.shell.web.app import create_app
+from orphangc.app.daemon.http_app import create_app
 from unit.shell.web.plans import a_kept_plan
 from unit.shell.web.statuses import STORIES, Source, a_record, a_root, a_status, crowded
 

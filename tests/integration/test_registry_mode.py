@@ -14,7 +14,7 @@ from integration.flinkbed.snapshots import snapshots
 from integration.flinkbed.truth import older_than_retained, retained
 from integration.flinkbed.waiting import wait_until
 from integration.haunting import seen
-from orphangc.core.registry import oldest_retained, resolve
+from orphangc.core.exporter.registry_format import oldest_retained, resolve
 
 pytestmark = [pytest.mark.flink, pytest.mark.nightly]
 

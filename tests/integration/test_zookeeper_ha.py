@@ -18,8 +18,8 @@ from integration.flinkbed.settings import ON_REQUEST
 from integration.flinkbed.truth import retained
 from integration.flinkbed.waiting import wait_until
 from integration.flinkbed.zookeeper import ZooKeeper
-from orphangc.adapters.zookeeper_ha import ZooKeeperHa
-from orphangc.core.ha import HaFacts
+from orphangc.adapters.flink.zookeeper_ha import ZooKeeperHa
+from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.errors import RegistryUnavailableError
 
 pytestmark = [pytest.mark.flink, pytest.mark.ci]

@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from orphangc.adapters.local_storage import LocalStorage
-from orphangc.core.file_names import FileNames
-from orphangc.core.names import uuid_of
-from orphangc.core.uuid_set import UuidSet
+from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.state.store import RootState
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.model.naming import uuid_of
 from orphangc.errors import StorageUnreachableError
-from orphangc.runs.roots import RootReader
-from orphangc.runs.state import RootState
 
 
 def during_the_listing(monkeypatch, action: Callable[[], Any]) -> None:

@@ -18,24 +18,34 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orphangc.adapters import local_storage
-from orphangc.adapters.files import mount_clock
-from orphangc.adapters.local_storage import LocalStorage
-from orphangc.core import bounds, columns, judge, kernel, settings, uris
+from orphangc.adapters.files import local_storage, mount_clock
+from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.app.runner import make_plan as planning
+from orphangc.app.runner import sweep_plan as sweeping
+from orphangc.app.wiring import compose
+from orphangc.collect import cycle
+from orphangc.collect.delete import revalidation as recheck
+from orphangc.collect.mark import job_reports, mark
+from orphangc.collect.observe import checkpoints as roots
+from orphangc.collect.observe import observation as observe
+from orphangc.collect.state import lock
+from orphangc.collect.state.store import RootState
+from orphangc.collect.sweep import agreement as permission
+from orphangc.collect.sweep import sweep
+from orphangc.collect.world.recalling import NOTHING_RECALLED
 from orphangc.core.cluster.placement import Home
-from orphangc.core.conditions import CONDITIONS, Condition
-from orphangc.core.guards import GUARDS, Guard
-from orphangc.core.model import Layout
-from orphangc.core.names import Artifact, uuid_of
+from orphangc.core.columns import listing_columns as columns
+from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.decision import judge, kernel
+from orphangc.core.decision.conditions import CONDITIONS, Condition
+from orphangc.core.decision.guards import GUARDS, Guard
+from orphangc.core.model import bounds, settings
+from orphangc.core.model import locations as uris
+from orphangc.core.model.naming import Artifact, uuid_of
+from orphangc.core.model.types import Layout
 from orphangc.core.times.instants import LATEST
-from orphangc.core.uuid_set import UuidSet
-from orphangc.flink.references import read_references
+from orphangc.flink.metadata.references import read_references
 from orphangc.ports import DeletionStatus, StoreTime
-from orphangc.runs import cycle, lock, mark, observe, permission, recheck, roots, sweep
-from orphangc.runs.identity import job_reports
-from orphangc.runs.state import RootState
-from orphangc.runs.world.recalling import NOTHING_RECALLED
-from orphangc.shell import compose, planning, sweeping
 
 _Patch = pytest.MonkeyPatch
 _Removal = Callable[[_Patch], None]

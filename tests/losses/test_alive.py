@@ -10,10 +10,10 @@ from commands.helpers import AT_ONCE, DAY, Bed, contents, flink, run, write
 from commands.stories import Story, bed, story, tell, undeclared
 from kubernetes_server import KubernetesServer, a_config_map, retained, saved, send
 from losses.hooks import after_the_cycle, after_the_listing
-from orphangc.core.ha import HaFacts, PlaceNamed
-from orphangc.core.model import EvidenceSource
-from orphangc.core.settings import StorageRootSettings
-from orphangc.runs.reported import reported_places
+from orphangc.collect.observe.reported import reported_places
+from orphangc.core.cluster.ha_facts import HaFacts, PlaceNamed
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import EvidenceSource
 from rest_server import RestServer
 
 __all__ = ["bed", "story", "undeclared"]

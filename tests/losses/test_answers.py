@@ -13,8 +13,8 @@ from commands.helpers import Ran
 from leaks import SECRETS
 from losses.essential import must_be_there, why_no_loss
 from losses.removals import REMOVALS
-from orphangc.core.conditions import CONDITIONS
-from orphangc.core.guards import GUARDS
+from orphangc.core.decision.conditions import CONDITIONS
+from orphangc.core.decision.guards import GUARDS
 
 HERE = Path(__file__).parent
 

@@ -14,7 +14,7 @@ from commands.stories import bed, story, tell, undeclared
 from commands.stories_on_s3 import S3Story, on_s3, s3_server
 from losses.essential import must_be_there
 from losses.hooks import hidden_from_the_listing
-from orphangc.adapters.local_storage import LocalStorage
+from orphangc.adapters.files.local_storage import LocalStorage
 
 __all__ = ["bed", "on_s3", "s3_server", "story", "undeclared"]
 

@@ -10,10 +10,10 @@ import pytest
 from commands.helpers import AT_ONCE, DAY, Bed, contents, flink, now, run, write
 from commands.stories import bed, story, tell, undeclared
 from losses.hooks import after_the_cycle, after_the_listing, during_the_listing, failing
-from orphangc.adapters.local_storage import LocalStorage
-from orphangc.core.model import JobId, Mode
-from orphangc.core.registry import write_snapshot
-from orphangc.core.snapshot import RegistrySnapshot
+from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.core.exporter.registry_format import write_snapshot
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
+from orphangc.core.model.types import JobId, Mode
 from rest_server import RestServer
 
 __all__ = ["bed", "story", "undeclared"]

@@ -29,11 +29,11 @@ from commands.stories import Story, tell
 from exporters import Exporter
 from kubernetes_server import KubernetesServer, a_config_map, retained
 from losses.essential import must_be_there
-from orphangc.adapters.state_files import LocalStateFiles
-from orphangc.core.model import JobId, Mode
-from orphangc.core.snapshot import EntryKind, RegistryEntry, RegistrySnapshot
+from orphangc.adapters.files.state_files import LocalStateFiles
+from orphangc.app.wiring import compose
+from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry, RegistrySnapshot
+from orphangc.core.model.types import JobId, Mode
 from orphangc.errors import StorageUnreachableError
-from orphangc.shell import compose
 from rest_server import Reply, RestServer, as_json, send
 from storages.unpacked import unpack
 

@@ -10,9 +10,14 @@ import pytest
 from commands.helpers import AT_ONCE, DAY, UUID_1, Bed, flink, now, outcomes, write
 from commands.stories import Story, bed, story, tell, undeclared
 from losses.hooks import after_the_cycle, after_the_listing, during_the_listing
-from orphangc.core.model import JobId, Mode
-from orphangc.core.registry import write_snapshot
-from orphangc.core.snapshot import EntryKind, RegistryEntry, RegistrySnapshot, RetainedCheckpoint
+from orphangc.core.exporter.registry_format import write_snapshot
+from orphangc.core.exporter.registry_snapshot import (
+    EntryKind,
+    RegistryEntry,
+    RegistrySnapshot,
+    RetainedCheckpoint,
+)
+from orphangc.core.model.types import JobId, Mode
 from rest_server import RestServer
 
 __all__ = ["bed", "story", "undeclared"]

@@ -12,8 +12,8 @@ import pytest
 from commands.helpers import AT_ONCE, DAY, ENDED, Bed, contents, flink, run, write
 from commands.stories import Story, bed, story, tell, undeclared
 from losses.hooks import after_the_cycle
-from orphangc.adapters.local_storage import LocalStorage
-from orphangc.core.plan import Plan
+from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.core.documents.plan import Plan
 from rest_server import RestServer
 
 __all__ = ["bed", "story", "undeclared"]

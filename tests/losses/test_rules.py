@@ -16,7 +16,7 @@ from commands.helpers import AT_ONCE, DAY, Bed, flink, write
 from commands.stories import Story, bed, story, tell, undeclared
 from losses.essential import must_be_there
 from losses.hooks import folder_hidden, misreading
-from orphangc.adapters.local_storage import LocalStorage
+from orphangc.adapters.files.local_storage import LocalStorage
 from rest_server import RestServer
 from unit.flink import by_hand as hand
 

@@ -13,7 +13,7 @@ from commands.stories import bed, story, tell, undeclared
 from losses.essential import must_be_there
 from losses.hooks import after_the_cycle, during_the_listing
 from orphangc.adapters.files import mount_clock
-from orphangc.adapters.local_storage import LocalStorage
+from orphangc.adapters.files.local_storage import LocalStorage
 from rest_server import RestServer
 
 __all__ = ["bed", "story", "undeclared"]
@@ -148,7 +148,7 @@ def test_kopia_1253_time_that_moves_back_between_plan_and_sweep_is_refused(
     story.bed.cycle()
     plan = story.bed.plan()
     earlier = now() - timedelta(hours=2)
-    monkeypatch.setattr("orphangc.shell.sweeping.now", lambda: earlier)
+    monkeypatch.setattr("orphangc.app.runner.sweep_plan.now", lambda: earlier)
     ran = story.bed.sweep(plan, "--delete")
     assert (ran.code, all(path.exists() for path in story.orphans)) == (4, True)
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from builders import T0
 from machine.faults import Fault, Process
-from orphangc.core.model import ObjectKey, StoredObject
-from orphangc.core.ranges import EVERYTHING, KeyRange
-from orphangc.core.uris import Location
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA, DeletionResult, DeletionStatus, Folder, StoreTime
 

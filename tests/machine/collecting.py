@@ -19,22 +19,22 @@ from machine.cloud import Storage
 from machine.faults import Fault, Process
 from machine.flinks import Flinks
 from machine.tellers import Exports, Metadata, Written
-from orphangc.core.gate import ClusterFacts
-from orphangc.core.model import JobId
-from orphangc.core.plan import Plan
-from orphangc.core.ranges import KeyRange
-from orphangc.core.settings import StorageRootSettings
-from orphangc.core.uris import Location, canonical
+from orphangc.collect.cycle import run_cycle
+from orphangc.collect.listing.local_engine import LocalEngine
+from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.observation import Outside
+from orphangc.collect.state.lock import Holder, acquire
+from orphangc.collect.state.store import RootState
+from orphangc.collect.sweep.agreement import check_plan
+from orphangc.collect.sweep.restore_deleted import undelete
+from orphangc.collect.sweep.sweep import Sweep
+from orphangc.core.cluster.job_facts import ClusterFacts
+from orphangc.core.documents.plan import Plan
+from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import JobId
+from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import RegistryUnavailableError
-from orphangc.runs.cycle import run_cycle
-from orphangc.runs.engine import LocalEngine
-from orphangc.runs.lock import Holder, acquire
-from orphangc.runs.observe import Outside
-from orphangc.runs.permission import check_plan
-from orphangc.runs.roots import RootReader
-from orphangc.runs.state import RootState
-from orphangc.runs.sweep import Sweep
-from orphangc.runs.undelete import undelete
 
 _CACHE_SECONDS = 3.0
 
@@ -70,9 +70,9 @@ def in_one_thread() -> Iterator[None]:
     """Let the runs use one thread, and never pause."""
     with pytest.MonkeyPatch.context() as patch:
         for module in ("roots", "recheck", "journal"):
-            patch.setattr(f"orphangc.runs.{module}.ThreadPoolExecutor", OneThread)
+            patch.setattr(f"orphangc.collect.{module}.ThreadPoolExecutor", OneThread)
         for name in ("_FIRST_PAUSE", "_LONGEST_PAUSE"):
-            patch.setattr(f"orphangc.core.pace.{name}", 0.0)
+            patch.setattr(f"orphangc.core.model.rate.{name}", 0.0)
         yield
 
 

@@ -16,8 +16,8 @@ from builders import a_checkpoint, some_facts
 from commands.helpers import metadata
 from machine.cloud import Cloud
 from machine.faults import LossError
-from orphangc.core.gate import CheckpointFacts, JobFacts, RestoredFacts
-from orphangc.core.model import JobId
+from orphangc.core.cluster.job_facts import CheckpointFacts, JobFacts, RestoredFacts
+from orphangc.core.model.types import JobId
 
 MODES = ("CLAIM", "NO_CLAIM", "LEGACY")
 

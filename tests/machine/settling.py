@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from machine.cloud import COLLECTED
-from orphangc.core.rules import Guard
+from orphangc.core.model.codes import Guard
 
 CYCLES = 3
 """A tombstone, a deletion after a further checkpoint, and one look at what is left."""

@@ -8,17 +8,17 @@ from datetime import datetime
 
 from machine.faults import Fault, Process
 from machine.flinks import Flinks, Job
-from orphangc.core.ha import HaFacts, Hold
-from orphangc.core.model import EvidenceSource, JobId, Mode
-from orphangc.core.registry import write_snapshot
-from orphangc.core.snapshot import (
+from orphangc.core.cluster.ha_facts import HaFacts, Hold
+from orphangc.core.exporter.registry_format import write_snapshot
+from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     IssuedCheckpoint,
     RegistryEntry,
     RegistrySnapshot,
     RetainedCheckpoint,
 )
-from orphangc.core.uris import Location
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import EvidenceSource, JobId, Mode
 from orphangc.errors import RegistryUnavailableError
 
 _KEPT = 4

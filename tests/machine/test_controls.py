@@ -24,17 +24,20 @@ from hypothesis.stateful import (
 from machine.faults import LossError, Tally
 from machine.flinks import Job, Root
 from machine.world import World
-from orphangc.core import bounds
-from orphangc.core.conditions import CONDITIONS
-from orphangc.core.guards import GUARDS
-from orphangc.core.live import LiveSet, UuidSet
-from orphangc.core.rules import Condition, Guard
-from orphangc.core.uris import canonical
-from orphangc.runs import cycle, mark, recheck, verdicts
-from orphangc.runs.journal import Journal
-from orphangc.runs.lock import Lock
-from orphangc.runs.observe import Observation, Outside
-from orphangc.runs.registry_watch import RegistryWatch
+from orphangc.collect import cycle
+from orphangc.collect.decide import verdicts
+from orphangc.collect.delete import revalidation as recheck
+from orphangc.collect.delete.journal import Journal
+from orphangc.collect.delete.registry_watch import RegistryWatch
+from orphangc.collect.mark import mark
+from orphangc.collect.observe.observation import Observation, Outside
+from orphangc.collect.state.lock import Lock
+from orphangc.core.columns.live_set import LiveSet, UuidSet
+from orphangc.core.decision.conditions import CONDITIONS
+from orphangc.core.decision.guards import GUARDS
+from orphangc.core.model import bounds
+from orphangc.core.model.codes import Condition, Guard
+from orphangc.core.model.locations import canonical
 
 _FAR = datetime(2100, 1, 1, tzinfo=UTC)
 _MOST = 200
@@ -371,7 +374,7 @@ def truncation_unnoticed(patch: pytest.MonkeyPatch) -> None:
 def other_bases_unseen(patch: pytest.MonkeyPatch) -> None:
     """R4."""
     patch.setattr(Outside, "bases", property(lambda outside: (outside.storage,)))
-    patch.setattr("orphangc.runs.observe._check_extra_roots", lambda *_: None)
+    patch.setattr("orphangc.collect.observe.observation._check_extra_roots", lambda *_: None)
 
 
 def nothing_written_down(patch: pytest.MonkeyPatch) -> None:

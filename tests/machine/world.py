@@ -14,7 +14,7 @@ from machine.collecting import Collector, Saved, Site
 from machine.faults import Action, Fault, LossError, Process, ProcessDiedError, Script, Tally
 from machine.flinks import STEPS, Flinks, Job
 from machine.settling import check_liveness
-from orphangc.core.settings import StorageRootSettings
+from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import LockHeldError, OrphanGcError
 
 Steps = list[tuple[int, str]]

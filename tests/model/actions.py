@@ -1,4 +1,4 @@
-"""How a collector judges and acts; mirrors ``runs.sweep``, ``minding``, ``recheck``, ``lock``."""
+"""How a collector judges and acts; mirrors ``collect.sweep.sweep``, ``minding``, ``recheck``, ``lock``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from model.conduct import Collector, Conduct, Steps, rested, with_collector
 from model.reads import asked, visible
 from model.verdict import JobSeen, Seen, job_id, real_facts, verdicts
 from model.world import File, Place, Rest, World, told, told_instant
-from orphangc.core.gate import ClusterFacts
-from orphangc.core.model import Action, Verdict
+from orphangc.collect.delete.revalidation import Watched, _check_job
+from orphangc.core.cluster.job_facts import ClusterFacts
+from orphangc.core.model.types import Action, Verdict
 from orphangc.errors import RefusedError
-from orphangc.runs.recheck import Watched, _check_job
 
 
 def seen_by(

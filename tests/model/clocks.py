@@ -16,7 +16,7 @@ from model.flink import Scope
 from model.scenario import Scenario
 from model.scenarios import AT_ONCE, BY_TIME, IN_FULL
 from model.verdict import margins
-from orphangc.core.rules import Guard
+from orphangc.core.model.codes import Guard
 
 SIGMA = 1
 START = 5

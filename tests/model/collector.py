@@ -1,7 +1,7 @@
 """What a collector does, one read or deletion at a time, with Flink going on in between.
 
-Mirrors ``runs.observe.observe`` (the order of reads), ``runs.sweep`` with ``runs.minding`` (the
-tombstones), ``runs.recheck`` (the look before a batch) and ``runs.lock``. The verdicts are the
+Mirrors ``collect.observe.observation.observe`` (the order of reads), ``collect.sweep.sweep`` with ``collect.sweep.tombstoning`` (the
+tombstones), ``collect.delete.revalidation`` (the look before a batch) and ``collect.state.lock``. The verdicts are the
 real ones (``model.verdict``). A saved plan is left out: it is one more permission that a deletion
 needs, so without it more is deleted.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from model.actions import OPERATIONS
 from model.conduct import OVER, Collector, Conduct, Steps, rested, with_collector
 from model.world import World
-from orphangc.core.rules import Guard
+from orphangc.core.model.codes import Guard
 
 
 def steps(world: World, conduct: Conduct) -> Steps:

@@ -15,13 +15,13 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from model.explorer import Explored, explore
-from orphangc.core.world.remembered import (
+from orphangc.core.memory.compare_cycles import compared
+from orphangc.core.memory.remembered import (
     RememberedCheckpoint,
     RememberedDirectory,
     WorldMemory,
 )
-from orphangc.core.world.remembering import compared
-from orphangc.core.world.sighting import SeenJob, SeenPlace, Sighting, StoppingSavepoint
+from orphangc.core.memory.sighting import SeenJob, SeenPlace, Sighting, StoppingSavepoint
 from unit.core.world.memory_builders import JOB, NEXT, REST, RETAINED, ROOT, T0
 
 LAST_DAY = 8

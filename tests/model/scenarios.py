@@ -22,8 +22,8 @@ from model.worlds import (
     moved_away,
     third_is_next,
 )
-from orphangc.core.bounds import BoundName
-from orphangc.core.rules import Condition, Guard
+from orphangc.core.model.bounds import BoundName
+from orphangc.core.model.codes import Condition, Guard
 
 
 def rules(*without: Guard | Condition, **changes: object) -> Rules:

@@ -30,17 +30,17 @@ from model.verdict import (
     verdicts,
 )
 from model.world import Root, World
-from orphangc.core.gate import ClusterFacts
-from orphangc.core.live import UuidSet
-from orphangc.core.model import ObjectKey, StoredObject
-from orphangc.core.settings import StorageRootSettings
-from orphangc.engine import Listed
+from orphangc.collect.mark.job_dependencies import with_feeds
+from orphangc.collect.mark.mark import cycle_evidence as real_cycle_evidence
+from orphangc.collect.mark.mark import mark
+from orphangc.collect.observe.checkpoints import RootScan, RootsRead, _ids
+from orphangc.collect.observe.observation import Observation
+from orphangc.core.cluster.job_facts import ClusterFacts
+from orphangc.core.columns.live_set import UuidSet
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.ports import StoreTime
-from orphangc.runs.feeding import with_feeds
-from orphangc.runs.mark import cycle_evidence as real_cycle_evidence
-from orphangc.runs.mark import mark
-from orphangc.runs.observe import Observation
-from orphangc.runs.roots import RootScan, RootsRead, _ids
+from orphangc.ports.engine import Listed
 
 SETTINGS = StorageRootSettings(
     root=str(BASE),
@@ -143,7 +143,7 @@ def sample(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Se
 def test_the_evidence_is_what_the_real_mark_makes_of_the_same_observation(
     scenario, monkeypatch
 ) -> None:
-    """``runs.mark.mark`` and ``runs.feeding.with_feeds``, for every observation there is."""
+    """``collect.mark.mark.mark`` and ``collect.mark.job_dependencies.with_feeds``, for every observation there is."""
     seen_by_all = sample(scenario, monkeypatch)
     assert len(seen_by_all) > 5
     for seen, rules in seen_by_all[:: max(1, len(seen_by_all) // 60)]:

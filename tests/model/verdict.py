@@ -1,8 +1,8 @@
 """From what a cycle saw to the verdicts of the real rule.
 
-``verdicts`` makes the values that the real functions take, and asks them: ``core.judge.judge_all``
-with the real guards and conditions, ``runs.cycle._bounds_of``, ``core.decide.decide``. What stands
-between an observation and those values in the real code (``runs.mark``, ``runs.feeding``) is
+``verdicts`` makes the values that the real functions take, and asks them: ``core.decision.judge.judge_all``
+with the real guards and conditions, ``collect.cycle._bounds_of``, ``core.decision.decide.decide``. What stands
+between an observation and those values in the real code (``collect.mark.mark``, ``collect.mark.job_dependencies``) is
 restated here, small; ``test_ties.py`` holds it against the real functions.
 """
 
@@ -17,30 +17,30 @@ from typing import NamedTuple
 
 from builders import BASE, T0, a_checkpoint, some_facts
 from model.world import File, Place, Rest, Root
-from orphangc.core.bounds import Bound, BoundName, JobBounds, SafetyMargins
-from orphangc.core.conditions import CONDITIONS
-from orphangc.core.decide import Live, decide
-from orphangc.core.evidence import CycleEvidence, JobEvidence, Survey
-from orphangc.core.evidence import Root as RealRoot
-from orphangc.core.exported import Exported
-from orphangc.core.file_names import FileNames
-from orphangc.core.gate import JobFacts, RestoredFacts
-from orphangc.core.guards import GUARDS
-from orphangc.core.judge import Judgement, judge, judge_all
-from orphangc.core.live import UuidSet
-from orphangc.core.model import JobId, Layout, Mode, ObjectKey, StoredObject, Tombstone
-from orphangc.core.model import Verdict as RealVerdict
-from orphangc.core.names import Artifact, artifact_name, parse_artifact_name
-from orphangc.core.rules import Condition, Guard
-from orphangc.core.snapshot import (
+from orphangc.collect.cycle import _bounds_of
+from orphangc.core.cluster.job_facts import JobFacts, RestoredFacts
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.columns.live_set import UuidSet
+from orphangc.core.decision.conditions import CONDITIONS
+from orphangc.core.decision.decide import Live, decide
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, Survey
+from orphangc.core.decision.evidence import Root as RealRoot
+from orphangc.core.decision.guards import GUARDS
+from orphangc.core.decision.judge import Judgement, judge, judge_all
+from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     IssuedCheckpoint,
     RegistryEntry,
     RegistrySnapshot,
     RetainedCheckpoint,
 )
-from orphangc.core.uris import Location
-from orphangc.runs.cycle import _bounds_of
+from orphangc.core.model.bounds import Bound, BoundName, JobBounds, SafetyMargins
+from orphangc.core.model.codes import Condition, Guard
+from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import Artifact, artifact_name, parse_artifact_name
+from orphangc.core.model.types import JobId, Layout, Mode, ObjectKey, StoredObject, Tombstone
+from orphangc.core.model.types import Verdict as RealVerdict
 
 NEVER_ASKED = frozenset({Guard.COPIED_TREE})
 """A few objects of one instant are no copied tree: the model's tree is too small for this one."""
@@ -294,7 +294,7 @@ def _exported(index: int, seen: JobSeen, *, has_id: bool) -> Exported | None:
 
 
 def feeds(index: int, seen: Seen) -> frozenset[int]:
-    """Return the jobs whose files a job needs; mirrors ``runs.feeding.with_feeds``."""
+    """Return the jobs whose files a job needs; mirrors ``collect.mark.job_dependencies.with_feeds``."""
     job = seen.jobs[index]
     restored = {r.restored for r in (job.before, job.after) if r is not None and r.restored}
     taken = [each for each in (job.first, job.second) if each is not None]
@@ -314,7 +314,7 @@ def is_origin_unread(index: int, seen: Seen) -> bool:
 
 
 def is_known(seen: JobSeen, index: int, listing: Iterable[tuple[File, int]]) -> bool:
-    """Return whether anything shows that the job exists; mirrors ``runs.mark._jobs``."""
+    """Return whether anything shows that the job exists; mirrors ``collect.mark.mark._jobs``."""
     ids = (*seen.ids_at_start, *seen.ids_before, *seen.ids_after)
     told = any(rest is not None and rest.is_running for rest in (seen.before, seen.after))
     return bool(ids) or told or seen.is_exporting or any(f[0] == index for f, _ in listing)

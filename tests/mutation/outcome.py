@@ -24,7 +24,7 @@ class Change:
     """What a mutant changes.
 
     Attributes:
-        function: Where, such as ``orphangc.core.judge._doubt_about``; a method with its class.
+        function: Where, such as ``orphangc.core.decision.judge._doubt_about``; a method with its class.
         before: The lines that it takes away, without what indents them.
         after: The lines that it puts there instead.
 
@@ -94,10 +94,10 @@ def change_of(name: str, diff: str) -> Change:
 def function_of(name: str) -> str:
     """Return the function that a mutant's name stands for.
 
-    >>> function_of("orphangc.core.uris.xǁLocationǁup__mutmut_3")
-    'orphangc.core.uris.Location.up'
-    >>> function_of("orphangc.core.judge.x__doubt_about__mutmut_16")
-    'orphangc.core.judge._doubt_about'
+    >>> function_of("orphangc.core.model.locations.xǁLocationǁup__mutmut_3")
+    'orphangc.core.model.locations.Location.up'
+    >>> function_of("orphangc.core.decision.judge.x__doubt_about__mutmut_16")
+    'orphangc.core.decision.judge._doubt_about'
     """
     module, _, mangled = name.rpartition("__mutmut_")[0].rpartition(".")
     plain = mangled[2:].replace("ǁ", ".") if mangled.startswith("xǁ") else mangled[2:]

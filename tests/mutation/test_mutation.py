@@ -26,8 +26,8 @@ KILLS = "tests/unit/core/test_way_back.py"
 TESTED, UNTESTED = "way_back", "fingerprint"  # by that file
 BEFORE, AFTER = "if here > there:", "if here >= there:"
 DIFF = f"""\
---- gc/orphangc/core/way_back.py
-+++ gc/orphangc/core/way_back.py
+--- gc/orphangc/core/dependencies/restore_fallback.py
++++ gc/orphangc/core/dependencies/restore_fallback.py
 @@ -1,3 +1,3 @@
  def is_way_back(root):
 -    {BEFORE}
@@ -76,14 +76,19 @@ def test_no_equivalent_is_argued_twice() -> None:
 
 
 def test_a_change_is_read_from_a_name_and_a_diff() -> None:
-    name = "orphangc.core.way_back.x_is_way_back__mutmut_9"
-    assert change_of(name, DIFF) == Change("orphangc.core.way_back.is_way_back", BEFORE, AFTER)
+    name = "orphangc.core.dependencies.restore_fallback.x_is_way_back__mutmut_9"
+    assert change_of(name, DIFF) == Change(
+        "orphangc.core.dependencies.restore_fallback.is_way_back", BEFORE, AFTER
+    )
 
 
 def test_a_function_is_read_from_a_name() -> None:
-    assert function_of("orphangc.core.judge.x__doubt__mutmut_16") == "orphangc.core.judge._doubt"
-    name = "orphangc.core.uris.xǁLocationǁup__mutmut_3"
-    assert function_of(name) == "orphangc.core.uris.Location.up"
+    assert (
+        function_of("orphangc.core.decision.judge.x__doubt__mutmut_16")
+        == "orphangc.core.decision.judge._doubt"
+    )
+    name = "orphangc.core.model.locations.xǁLocationǁup__mutmut_3"
+    assert function_of(name) == "orphangc.core.model.locations.Location.up"
 
 
 def test_a_survivor_is_explained_by_its_very_change_alone() -> None:

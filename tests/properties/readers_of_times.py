@@ -29,36 +29,38 @@ from builders import BASE, a_snapshot
 from contracts.test_generic import a_file, opened
 from fuzz.own_files import IDENTITY, SOME
 from inventory_reports import CSV, PARQUET, a_report, a_row
-from orphangc.adapters import local_storage, s3_client, s3_extras, s3_facts
-from orphangc.adapters.boundary import BatchBuilder
-from orphangc.adapters.files import mount_clock
-from orphangc.adapters.inventory_files import current_objects
-from orphangc.adapters.kept_listing import KeptListing, _sealed
-from orphangc.adapters.outcome_files import outcome_rows
-from orphangc.adapters.plan_files import PlanDirectory
-from orphangc.adapters.s3_pages import read_page
-from orphangc.adapters.s3_parsed_pages import parse_page
-from orphangc.adapters.spool import ArrowSpool
-from orphangc.adapters.state_files import FsspecStateFiles, LocalStateFiles
-from orphangc.adapters.verdict_lookup import VerdictLookup
-from orphangc.core.columns import NO_TIME, Recogniser
-from orphangc.core.inventory import read_manifest, report_time
-from orphangc.core.plan import Plan
-from orphangc.core.ranges import EVERYTHING
-from orphangc.core.registry import read_snapshot, write_snapshot
-from orphangc.core.rest_answers import JobAnswers, job_facts
-from orphangc.core.run_record import JobRecord
-from orphangc.core.stored import stored_objects
+from orphangc.adapters.files import local_storage, mount_clock
+from orphangc.adapters.files.state_files import FsspecStateFiles, LocalStateFiles
+from orphangc.adapters.files.translate import BatchBuilder
+from orphangc.adapters.rows.outcome_files import outcome_rows
+from orphangc.adapters.rows.plan_directory import PlanDirectory
+from orphangc.adapters.rows.resumable_listing import KeptListing, _sealed
+from orphangc.adapters.rows.spool import ArrowSpool
+from orphangc.adapters.rows.verdict_lookup import VerdictLookup
+from orphangc.adapters.s3 import head as s3_facts
+from orphangc.adapters.s3 import s3_unlisted as s3_extras
+from orphangc.adapters.s3.pages.page_parser import read_page
+from orphangc.adapters.s3.pages.parsed_pages import parse_page
+from orphangc.adapters.s3.requests import s3_client
+from orphangc.adapters.s3_inventory.data_files import current_objects
+from orphangc.app.runner.plan_store import KeptPlans
+from orphangc.collect.mark.unlisted import HiddenSums
+from orphangc.collect.state.history import newest_records
+from orphangc.collect.state.store import RootState
+from orphangc.collect.world.memory_files import read_acknowledgements, read_memory
+from orphangc.core.cluster.rest_json import JobAnswers, job_facts
+from orphangc.core.columns.listing_columns import NO_TIME, Recogniser
+from orphangc.core.columns.stored_objects import stored_objects
+from orphangc.core.documents.plan import Plan
+from orphangc.core.documents.run_record import JobRecord
+from orphangc.core.documents.s3_inventory import read_manifest, report_time
+from orphangc.core.exporter.registry_format import read_snapshot, write_snapshot
+from orphangc.core.model.locations import canonical
+from orphangc.core.ranges.key_ranges import EVERYTHING
 from orphangc.core.times.instants import EPOCH, from_microseconds
-from orphangc.core.uris import canonical
 from orphangc.core.world import World
 from orphangc.core.world.known_world import PlaceKind
 from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, OUTCOME_SCHEMA, HiddenKind
-from orphangc.runs.extras import HiddenSums
-from orphangc.runs.history import newest_records
-from orphangc.runs.state import RootState
-from orphangc.runs.world.memory_files import read_acknowledgements, read_memory
-from orphangc.shell.kept_plans import KeptPlans
 from unit.adapters.test_s3_pages import LAST, SHAPE, whole
 from unit.core.test_rest_answers import CHECKPOINTS, CONFIG, DETAILS
 from unit.runs.places import SteppedFiles
@@ -397,43 +399,43 @@ def _oldest_hidden(us: int, _: Path) -> datetime | None:
 SECOND = 1_000_000
 READERS = {
     "tombstone, since": Reader(
-        module="runs.state", read=partial(_tombstone, column="since"), names="tombstones/"
+        module="collect.state.store", read=partial(_tombstone, column="since"), names="tombstones/"
     ),
     "tombstone, stored": Reader(
-        module="runs.state", read=partial(_tombstone, column="modified_at"), names="tombstones/"
+        module="collect.state.store", read=partial(_tombstone, column="modified_at"), names="tombstones/"
     ),
     **{
         f"record, {place}": Reader(module=module, read=partial(_record, place=place))
         for place, module in (
-            ("started_at", "core.run_record"),
-            ("last_success_at", "core.run_record"),
-            ("since", "core.looks"),
+            ("started_at", "core.documents.run_record"),
+            ("last_success_at", "core.documents.run_record"),
+            ("since", "core.documents.self_sustained_record"),
         )
     },
     "plan, created_at": Reader(
-        module="core.plan", read=partial(_plan, place="created_at"), names="plan.json"
+        module="core.documents.plan", read=partial(_plan, place="created_at"), names="plan.json"
     ),
     "plan, since": Reader(
         module="core.world.known_world", read=partial(_plan, place="since"), names="plan.json"
     ),
     "memory of the world": Reader(
-        module="core.world.remembered", read=_memory, names="world/"
+        module="core.memory.remembered", read=_memory, names="world/"
     ),
     "acknowledgement": Reader(
-        module="core.world.acknowledged", read=_acknowledged, names="acknowledged/"
+        module="core.memory.acknowledgement", read=_acknowledged, names="acknowledged/"
     ),
-    "kept plan": Reader(module="shell.kept_plans", read=_known_state),
-    "verdict": Reader(module="adapters.plan_files", read=_verdict, names="part-1.parquet"),
+    "kept plan": Reader(module="app.runner.plan_store", read=_known_state),
+    "verdict": Reader(module="adapters.rows.plan_directory", read=_verdict, names="part-1.parquet"),
     "verdict of a page": Reader(
-        module="adapters.verdict_lookup", read=_looked_up, names="verdicts"
+        module="adapters.rows.verdict_lookup", read=_looked_up, names="verdicts"
     ),
-    "outcome": Reader(module="adapters.outcome_files", read=_outcome, names="outcomes.parquet"),
-    "kept listing": Reader(module="adapters.kept_listing", read=_kept_listing),
-    "rows of a kept listing": Reader(module="adapters.spool", read=_spooled),
-    "registry snapshot": Reader(module="core.registry", read=_snapshot, names="taken_at"),
+    "outcome": Reader(module="adapters.rows.outcome_files", read=_outcome, names="outcomes.parquet"),
+    "kept listing": Reader(module="adapters.rows.resumable_listing", read=_kept_listing),
+    "rows of a kept listing": Reader(module="adapters.rows.spool", read=_spooled),
+    "registry snapshot": Reader(module="core.exporter.registry_format", read=_snapshot, names="taken_at"),
     **{
         f"REST, {place}": Reader(
-            module="core.rest_answers",
+            module="core.cluster.rest_json",
             read=partial(_rest, place=place),
             step_us=1000,
             names="/jobs",
@@ -441,55 +443,55 @@ READERS = {
         for place in ("start-time", "trigger_timestamp")
     },
     "manifest": Reader(
-        module="core.inventory", read=_manifest, step_us=1000, names="creationTimestamp"
+        module="core.documents.s3_inventory", read=_manifest, step_us=1000, names="creationTimestamp"
     ),
     "folder of a report": Reader(
-        module="core.inventory", read=_report_folder, step_us=60 * SECOND
+        module="core.documents.s3_inventory", read=_report_folder, step_us=60 * SECOND
     ),
     "inventory, CSV": Reader(
-        module="adapters.inventory_files",
+        module="adapters.s3_inventory.data_files",
         read=partial(_inventory, form=CSV),
         step_us=SECOND,
         names="data file",
     ),
     **{
         f"inventory, Parquet in {unit}": Reader(
-            module="adapters.inventory_files",
+            module="adapters.s3_inventory.data_files",
             read=partial(_inventory, form=PARQUET, unit=unit),
             step_us=SECOND,
             names="data file",
         )
         for unit in ("ms", "us")
     },
-    "S3 page": Reader(module="adapters.s3_parsed_pages", read=_page, step_us=SECOND, names="page"),
+    "S3 page": Reader(module="adapters.s3.pages.parsed_pages", read=_page, step_us=SECOND, names="page"),
     "S3 page by its bytes": Reader(
-        module="adapters.s3_pages", read=_page, step_us=SECOND, names="page"
+        module="adapters.s3.pages.page_parser", read=_page, step_us=SECOND, names="page"
     ),
-    "S3 answer": Reader(module="adapters.s3_client", read=_s3_answer, step_us=SECOND),
-    "S3 facts": Reader(module="adapters.s3_facts", read=_s3_answer, step_us=SECOND),
-    "S3 clock": Reader(module="adapters.s3_facts", read=_s3_date, step_us=SECOND),
-    "S3 version": Reader(module="adapters.s3_extras", read=_hidden),
+    "S3 answer": Reader(module="adapters.s3.requests.s3_client", read=_s3_answer, step_us=SECOND),
+    "S3 facts": Reader(module="adapters.s3.head", read=_s3_answer, step_us=SECOND),
+    "S3 clock": Reader(module="adapters.s3.head", read=_s3_date, step_us=SECOND),
+    "S3 version": Reader(module="adapters.s3.s3_unlisted", read=_hidden),
     "fsspec, milliseconds": Reader(
-        module="adapters.fsspec_storage",
+        module="adapters.files.fsspec_storage",
         read=partial(_generic, told=lambda us: {"modificationTime": us // 1000}),
         step_us=1000,
     ),
     "fsspec, seconds": Reader(
-        module="adapters.boundary",
+        module="adapters.files.translate",
         read=partial(_generic, told=lambda us: {"mtime": us // SECOND}),
         step_us=SECOND,
     ),
     "fsspec, text": Reader(
-        module="adapters.boundary", read=partial(_generic, told=lambda us: {"updated": spelled(us)})
+        module="adapters.files.translate", read=partial(_generic, told=lambda us: {"updated": spelled(us)})
     ),
-    "local file": Reader(module="adapters.local_storage", read=_local),
+    "local file": Reader(module="adapters.files.local_storage", read=_local),
     "clock of a mount": Reader(module="adapters.files.mount_clock", read=_mounted_clock),
-    "local state": Reader(module="adapters.state_files", read=_local_state),
+    "local state": Reader(module="adapters.files.state_files", read=_local_state),
     "fsspec state": Reader(
-        module="adapters.state_files", read=lambda us, _: _generic_state(us // SECOND * SECOND, _),
+        module="adapters.files.state_files", read=lambda us, _: _generic_state(us // SECOND * SECOND, _),
         step_us=SECOND,
     ),
-    "columns of a listing": Reader(module="core.columns", read=_columns),
-    "rows as objects": Reader(module="core.stored", read=_stored),
-    "hidden things, the oldest": Reader(module="runs.extras", read=_oldest_hidden),
+    "columns of a listing": Reader(module="core.columns.listing_columns", read=_columns),
+    "rows as objects": Reader(module="core.columns.stored_objects", read=_stored),
+    "hidden things, the oldest": Reader(module="collect.mark.unlisted", read=_oldest_hidden),
 }  # fmt: skip

@@ -15,9 +15,7 @@ from datetime import datetime, timedelta
 from random import Random
 
 from builders import T0
-from orphangc.core.bounds import Bound, BoundName, SafetyMargins, cutoff, job_bounds
-from orphangc.core.model import Mode
-from orphangc.core.snapshot import (
+from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     IssuedCheckpoint,
     RegistryEntry,
@@ -25,6 +23,8 @@ from orphangc.core.snapshot import (
     RetainedCheckpoint,
     oldest_retained,
 )
+from orphangc.core.model.bounds import Bound, BoundName, SafetyMargins, cutoff, job_bounds
+from orphangc.core.model.types import Mode
 
 NO_MARGINS = SafetyMargins(
     grace_period=timedelta(0),

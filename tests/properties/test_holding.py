@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import a_cycle, a_hold, a_job, a_root, a_survey, ago, an_ended_job, some_facts
-from orphangc.core.evidence import JobEvidence, JobState
-from orphangc.core.judge import judge
-from orphangc.runs.cycle import _bounds_of
+from orphangc.collect.cycle import _bounds_of
+from orphangc.core.decision.evidence import JobEvidence, JobState
+from orphangc.core.decision.judge import judge
 
 holds = st.lists(
     st.builds(

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import T0, a_cycle, a_job, a_survey, ago, ahead, an_ended_job
-from orphangc.core.evidence import JobEvidence, JobState
-from orphangc.core.guards import Guard
-from orphangc.core.judge import judge, judge_all
+from orphangc.core.decision.evidence import JobEvidence, JobState
+from orphangc.core.decision.guards import Guard
+from orphangc.core.decision.judge import judge, judge_all
 
 KEYS = tuple(f"{number:032x}" for number in range(6))
 

@@ -13,15 +13,15 @@ from hypothesis import Phase, event, find, given, settings
 from hypothesis import strategies as st
 
 from builders import JOB, OTHER_JOB, OTHER_UUID, T0, UUID, a_tombstone, some_bounds
-from orphangc.core.bounds import JobBounds
-from orphangc.core.columns import NO_ID, NO_TIME, Columns, Recogniser
-from orphangc.core.decide import decide
-from orphangc.core.kernel import BoundsTable, kernel, microseconds, verdict_batch
-from orphangc.core.live import LiveSet, UuidSet
-from orphangc.core.model import Action, ObjectKey, Reason, StoredObject, Tombstone, Verdict
-from orphangc.core.names import artifact_name, place_of_folder, recognise, uuid_of
-from orphangc.core.tombstones import Tombstones
-from orphangc.core.uuids import bytes_of
+from orphangc.core.columns.listing_columns import NO_ID, NO_TIME, Columns, Recogniser
+from orphangc.core.columns.live_set import LiveSet, UuidSet
+from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.columns.uuid_words import bytes_of
+from orphangc.core.decision.decide import decide
+from orphangc.core.decision.kernel import BoundsTable, kernel, microseconds, verdict_batch
+from orphangc.core.model.bounds import JobBounds
+from orphangc.core.model.naming import artifact_name, place_of_folder, recognise, uuid_of
+from orphangc.core.model.types import Action, ObjectKey, Reason, StoredObject, Tombstone, Verdict
 from orphangc.ports import LISTING_SCHEMA, VERDICT_SCHEMA
 from strategies import all_bounds, folders, instants, names, nearly_deleted
 

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from commands.helpers import AT_ONCE, DAY, Bed, Job, flink, metadata, write
 from commands.surroundings import own_surroundings
-from orphangc.core.conditions import CONDITIONS
-from orphangc.core.rules import Condition
+from orphangc.core.decision.conditions import CONDITIONS
+from orphangc.core.model.codes import Condition
 from rest_server import RestServer, as_json
 
 __all__ = ["own_surroundings"]

@@ -6,15 +6,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from builders import BASE
-from orphangc.core.model import Layout, Scope
-from orphangc.core.names import (
+from orphangc.core.model.locations import Alias, Location, canonical
+from orphangc.core.model.naming import (
     artifact_name,
     parse_artifact_name,
     place_of_folder,
     recognise,
     uuid_of,
 )
-from orphangc.core.uris import Alias, Location, canonical
+from orphangc.core.model.types import Layout, Scope
 from strategies import MAX_ID, checkpoint_ids, flat_names, folders, names, uuids
 
 keys = (

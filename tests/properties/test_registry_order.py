@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from builders import T0
-from orphangc.core.bounds import Bound
+from orphangc.core.model.bounds import Bound
 from properties import registry_model
 from properties.registry_model import READS, Collector, losses
 

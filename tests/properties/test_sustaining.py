@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import BASE, a_job, a_root
-from orphangc.core.file_names import FileNames
-from orphangc.core.judge import Judgement
-from orphangc.core.looks import LookPart
-from orphangc.core.model import JobId
-from orphangc.core.self_sustained import stand_of
-from orphangc.core.uris import canonical
-from orphangc.runs.sustaining import Surroundings, Sustaining
+from orphangc.collect.dependencies.foreign_usage import Surroundings, Sustaining
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.decision.judge import Judgement
+from orphangc.core.dependencies.self_sustained_rule import stand_of
+from orphangc.core.documents.self_sustained_record import LookPart
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.types import JobId
 
 A, B, C = (JobId(letter * 32) for letter in "abc")
 TOP = str(BASE)

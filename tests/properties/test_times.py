@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 import orphangc
-from orphangc.core.bounds import SafetyMargins, cutoff, job_bounds
+from orphangc.core.model.bounds import SafetyMargins, cutoff, job_bounds
 from orphangc.core.times.instants import (
     EARLIEST,
     EARLIEST_US,
@@ -184,12 +184,12 @@ RAW = {"AwareDatetime", "fromisoformat", "fromordinal", "fromtimestamp", "parse_
 ARROW = {"ParquetFile", "open_csv", "open_file", "open_stream", "read_table"}
 """What reads rows that some process has written."""
 OWN_ROWS = {
-    "adapters.scratch": "temporary files of this process, of rows that were checked before",
-    "adapters.spark.work_folder": "the driver has their digests from the executors that wrote them",
+    "adapters.rows.temporary_rows": "temporary files of this process, of rows that were checked before",
+    "adapters.spark.exchange.work_folder": "the driver has their digests from the executors that wrote them",
 }
 BY_OTHERS = {
-    "runs.planning": "shows the oldest of times that are columns of a listing",
-    "runs.survey": "the same",
+    "collect.decide.assemble_plan": "shows the oldest of times that are columns of a listing",
+    "collect.mark.survey": "the same",
 }
 """Modules that pass on what another reader of the table has checked."""
 
@@ -288,4 +288,4 @@ def test_every_time_of_a_document_is_checked() -> None:
                     for field in model.model_fields
                     if field in hints and any(_times_in(hints[field]))
                 }
-    assert {module for module, _, _ in unchecked} == {"orphangc.shell.web.rest"}, unchecked
+    assert {module for module, _, _ in unchecked} == {"orphangc.app.web.rest"}, unchecked

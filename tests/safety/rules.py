@@ -18,8 +18,8 @@ from typing import Any
 
 from losses.removals import REMOVALS
 from losses.test_answers import stories
-from orphangc.core.conditions import CONDITIONS
-from orphangc.core.guards import GUARDS
+from orphangc.core.decision.conditions import CONDITIONS
+from orphangc.core.decision.guards import GUARDS
 
 TESTS = Path(__file__).parents[1]
 PAGE = TESTS.parent / "gc" / "SAFETY.md"

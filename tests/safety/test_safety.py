@@ -8,8 +8,8 @@ from functools import cache
 
 import pytest
 
-from orphangc.core.conditions import CONDITIONS
-from orphangc.core.guards import GUARDS
+from orphangc.core.decision.conditions import CONDITIONS
+from orphangc.core.decision.guards import GUARDS
 from safety.rules import PAGE, RULES, TESTS, guards_of, page_with_table
 
 PROMISED = re.findall(r"`((?:[a-z_]+/)+test_\w+\.py(?:::\w+)?)`", PAGE.read_text())

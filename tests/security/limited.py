@@ -21,11 +21,11 @@ from botocore.session import get_session
 
 from commands.helpers import Ran, run
 from inventory_reports import PLAIN
-from orphangc.adapters.flink_rest import FlinkRest
-from orphangc.adapters.inventory_files import current_objects
-from orphangc.adapters.s3_pages import read_page
-from orphangc.adapters.s3_parsed_pages import parse_page
-from orphangc.core.inventory import FileFormat, Manifest
+from orphangc.adapters.flink.flink_rest import FlinkRest
+from orphangc.adapters.s3.pages.page_parser import read_page
+from orphangc.adapters.s3.pages.parsed_pages import parse_page
+from orphangc.adapters.s3_inventory.data_files import current_objects
+from orphangc.core.documents.s3_inventory import FileFormat, Manifest
 from orphangc.errors import OrphanGcError
 from rest_server import RestServer, send
 

@@ -15,7 +15,7 @@ import pytest
 from commands.helpers import DAY, contents, metadata, outcomes, run, write
 from commands.stories import bed, story
 from commands.stories_on_s3 import JOB_ID, on_s3, s3_server
-from orphangc.core.plan import Plan
+from orphangc.core.documents.plan import Plan
 from unit.flink import by_hand as hand
 
 __all__ = ["bed", "on_s3", "s3_server", "story"]

@@ -9,8 +9,8 @@ import pytest
 import structlog
 
 from commands.helpers import run
-from orphangc.shell.config import LogSettings
-from orphangc.shell.logs import always_shown, configure_logs
+from orphangc.app.config.configuration import LogSettings
+from orphangc.app.telemetry.logs import always_shown, configure_logs
 
 HIDDEN = "p4ssw0rdOfSomebody"
 """Unlike the suite's other secrets, so that its absence is this test's own."""

@@ -7,9 +7,9 @@ import json
 import pytest
 import structlog
 
-from orphangc.shell.config import LogSettings
-from orphangc.shell.exits import complain
-from orphangc.shell.logs import configure_logs
+from orphangc.app.config.configuration import LogSettings
+from orphangc.app.console.exit import complain
+from orphangc.app.telemetry.logs import configure_logs
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\u202etxt.\x9b31m"
 

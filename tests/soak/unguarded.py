@@ -8,7 +8,7 @@ A negative control of the soak: the files of a claimed checkpoint lie in another
 import pytest
 
 from losses.removals import remove
-from orphangc.shell.cli import main
+from orphangc.app.cli import main
 
 REMOVED = "other_jobs_roots"
 

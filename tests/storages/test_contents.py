@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from orphangc.flink.contents import OperatorContents
-from orphangc.flink.metadata import read_metadata
-from orphangc.runs.contents import contents_of
+from orphangc.collect.checkpoints.read_contents import contents_of
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.state.contents import OperatorContents
 from storages.unpacked import ARCHIVE, NAMES
 
 TIMERS = {

@@ -13,18 +13,18 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from orphangc.flink.comparison import Comparison, Kind
-from orphangc.flink.contents import CheckpointContents
-from orphangc.flink.declarations import Declarations, OperatorDeclaration
-from orphangc.flink.implied import implied_by, undeclarable
-from orphangc.flink.inventory import directories_of, files_of
-from orphangc.flink.metadata import read_metadata
-from orphangc.flink.model import Metadata
+from orphangc.collect.checkpoints.read_contents import contents_of
+from orphangc.flink.compatibility.comparison import Comparison, Kind
+from orphangc.flink.compatibility.declarations import Declarations, OperatorDeclaration
+from orphangc.flink.compatibility.find_unclaimed import compared, stateful_operators
+from orphangc.flink.compatibility.infer import implied_by, undeclarable
+from orphangc.flink.compatibility.prune import pruned_bytes
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.metadata.references import read_references
 from orphangc.flink.operator_ids import operator_id
-from orphangc.flink.pruning import pruned_bytes
-from orphangc.flink.references import read_references
-from orphangc.flink.unclaimed import compared, stateful_operators
-from orphangc.runs.contents import contents_of
+from orphangc.flink.state.contents import CheckpointContents
+from orphangc.flink.state.referenced_files import directories_of, files_of
+from orphangc.flink.values.metadata_values import Metadata
 from storages.unpacked import ARCHIVE, NAMES, Storage
 
 UIDS = ("numbers", "rules-throttle", "counter", "throttle", "rules", "sink", "buffer", "enrich")

@@ -31,7 +31,7 @@ Submission freezes the registry and gives the manifest:
  ('last-order', 'value', 'pickle')]
 >>> orders.declare(value_state("too-late"))  # doctest: +NORMALIZE_WHITESPACE
 Traceback (most recent call last):
-orphangc.declarations.errors.RegistryFrozenError: keyed value state 'too-late' of operator
+orphangc.declarations.declaration_errors.RegistryFrozenError: keyed value state 'too-late' of operator
 'count-orders' is declared after the job's submission: declare it before; declared are
 'orders-seen', 'by_day', 'last-order'
 
@@ -41,13 +41,20 @@ The running job finds declared state by its id, and no other:
 'orders'
 >>> orders.operator_state("offset")  # doctest: +NORMALIZE_WHITESPACE
 Traceback (most recent call last):
-orphangc.declarations.errors.UndeclaredStateError: operator 'count-orders' declares no
+orphangc.declarations.declaration_errors.UndeclaredStateError: operator 'count-orders' declares no
 operator state 'offset'; it declares 'offsets'
 
 ``check_restore`` takes each operator state's redistribution from the manifest, and refuses a
 checkpoint that says otherwise.
 """
 
+from orphangc.declarations.declaration_errors import (
+    DeclarationError,
+    RegistryFrozenError,
+    RestoreMismatchError,
+    StateConflictError,
+    UndeclaredStateError,
+)
 from orphangc.declarations.descriptors import (
     KeyedStateDescriptor,
     OperatorStateDescriptor,
@@ -60,13 +67,6 @@ from orphangc.declarations.descriptors import (
     reducing_state,
     union_list_state,
     value_state,
-)
-from orphangc.declarations.errors import (
-    DeclarationError,
-    RegistryFrozenError,
-    RestoreMismatchError,
-    StateConflictError,
-    UndeclaredStateError,
 )
 from orphangc.declarations.fields import (
     DeclaredField,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from orphangc.declarations.errors import DeclarationError, check_text
-from orphangc.flink.declarations import (
+from orphangc.declarations.declaration_errors import DeclarationError, check_text
+from orphangc.flink.compatibility.declarations import (
     KeyedState,
     KeyedStateType,
     OperatorState,

@@ -8,14 +8,14 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any, get_args, get_origin
 
 from orphangc.declarations.annotations import bound, is_open, resolved, text_of
+from orphangc.declarations.declaration_errors import DeclarationError, StateConflictError
 from orphangc.declarations.descriptors import (
     KeyedStateDescriptor,
     OperatorStateDescriptor,
     StateDescriptor,
 )
-from orphangc.declarations.errors import DeclarationError, StateConflictError
 from orphangc.declarations.states import KEYED, OPERATOR, kind_of
-from orphangc.flink.declarations import Redistribution
+from orphangc.flink.compatibility.declarations import Redistribution
 
 __all__ = ["DeclaredField", "declared_fields", "keyed_state", "operator_state"]
 

@@ -6,20 +6,20 @@ from collections.abc import Iterable
 from threading import Lock
 from typing import TypeVar
 
-from orphangc.declarations.descriptors import (
-    KeyedStateDescriptor,
-    OperatorStateDescriptor,
-    StateDescriptor,
-)
-from orphangc.declarations.errors import (
+from orphangc.declarations.declaration_errors import (
     DeclarationError,
     RegistryFrozenError,
     StateConflictError,
     UndeclaredStateError,
     check_text,
 )
+from orphangc.declarations.descriptors import (
+    KeyedStateDescriptor,
+    OperatorStateDescriptor,
+    StateDescriptor,
+)
 from orphangc.declarations.fields import declared_fields
-from orphangc.flink.declarations import Declarations, OperatorDeclaration
+from orphangc.flink.compatibility.declarations import Declarations, OperatorDeclaration
 
 __all__ = ["OperatorStates", "StateRegistry"]
 

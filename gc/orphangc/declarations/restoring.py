@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orphangc.declarations.errors import RestoreMismatchError
-from orphangc.flink.contents import CheckpointContents
-from orphangc.flink.declarations import Declarations, Redistribution
+from orphangc.declarations.declaration_errors import RestoreMismatchError
+from orphangc.flink.compatibility.declarations import Declarations, Redistribution
+from orphangc.flink.state.contents import CheckpointContents
 
 __all__ = ["RestoredState", "check_restore"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from orphangc.flink.declarations import KeyedStateType, Redistribution
+from orphangc.flink.compatibility.declarations import KeyedStateType, Redistribution
 
 __all__ = [
     "KEYED",

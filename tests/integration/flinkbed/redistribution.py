@@ -15,7 +15,8 @@ from typing import Any
 
 import speed
 from integration.flinkbed.distribution import compiled, jars, java_tool
-from orphangc.flink.handles import (
+from orphangc.flink.metadata.writer import write_metadata
+from orphangc.flink.values.handles import (
     BytesHandle,
     KeyGroupOffsets,
     KeyGroupsHandle,
@@ -23,8 +24,7 @@ from orphangc.flink.handles import (
     OperatorState,
     StateMode,
 )
-from orphangc.flink.model import Metadata, Operator, Subtask
-from orphangc.flink.writer import write_metadata
+from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
 
 SOURCE = Path(__file__).parent / "java" / "Redistribution.java"
 TESTS = Path(__file__).parents[2]

@@ -4,7 +4,7 @@ import uuid
 from pathlib import Path
 
 from integration.flinkbed.waiting import wait_until
-from orphangc.core.registry import RegistrySnapshot, read_snapshot
+from orphangc.core.exporter.registry_format import RegistrySnapshot, read_snapshot
 
 
 def snapshots(registry: Path, job: str) -> list[RegistrySnapshot]:

@@ -8,7 +8,7 @@ import pytest
 
 from integration.sparkbed import places
 from integration.sparkbed.deciding import Generated, drawn, spark_fates
-from orphangc.core.model import Action, Reason
+from orphangc.core.model.types import Action, Reason
 
 WORLDS = 400
 

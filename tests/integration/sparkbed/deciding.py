@@ -21,20 +21,20 @@ import pyarrow.parquet as pq
 from hypothesis import HealthCheck, Phase, given, settings
 
 from builders import JOB, OTHER_JOB, some_bounds
-from orphangc.adapters.spark.passing import Part
-from orphangc.adapters.spark.verdicts import SentVerdicts
-from orphangc.core.bounds import JobBounds
-from orphangc.core.columns import Recogniser
-from orphangc.core.decide import decide
-from orphangc.core.kernel import BoundsTable, kernel, verdict_batch
-from orphangc.core.live import LiveSet, UuidSet
-from orphangc.core.model import ObjectKey, Scope, StoredObject, Tombstone
-from orphangc.core.names import artifact_name, place_of_folder, recognise, uuid_of
-from orphangc.core.owners import Owners
-from orphangc.core.tombstones import Tombstones
-from orphangc.core.uris import Location
-from orphangc.runs.verdicts import DecidePass
-from orphangc.shell.engines import opened_spark_engine
+from orphangc.adapters.spark.executor_verdicts import SentVerdicts
+from orphangc.adapters.spark.passes import Part
+from orphangc.app.wiring.engines import opened_spark_engine
+from orphangc.collect.decide.verdicts import DecidePass
+from orphangc.core.columns.listing_columns import Recogniser
+from orphangc.core.columns.live_set import LiveSet, UuidSet
+from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.decision.decide import decide
+from orphangc.core.decision.kernel import BoundsTable, kernel, verdict_batch
+from orphangc.core.model.bounds import JobBounds
+from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import artifact_name, place_of_folder, recognise, uuid_of
+from orphangc.core.model.owners import Owners
+from orphangc.core.model.types import ObjectKey, Scope, StoredObject, Tombstone
 from properties.test_kernel import World, listed, worlds
 
 __all__ = ["Fate", "Generated", "drawn", "on_spark", "spark_fates"]

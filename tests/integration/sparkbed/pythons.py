@@ -10,7 +10,7 @@ import venv
 from importlib.util import find_spec
 from pathlib import Path
 
-from orphangc.adapters.spark.package import write_package
+from orphangc.adapters.spark.executor_package import write_package
 from orphangc.adapters.spark.session import check_java
 from orphangc.errors import SettingsError
 

@@ -10,8 +10,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from orphangc.adapters.spark.session import opened_session
-from orphangc.core.uris import canonical
-from orphangc.shell.cli import main
+from orphangc.app.cli import main
+from orphangc.core.model.locations import canonical
 
 
 def carry_out(arguments: list[str]) -> dict[str, object]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from orphangc.adapters.spark.cluster import Work, unpacked
-from orphangc.adapters.spark.work_folder import WorkFolder
+from orphangc.adapters.spark.exchange.work_folder import WorkFolder
+from orphangc.adapters.spark.tasks import Work, unpacked
 
 
 class HereCluster:

@@ -26,9 +26,9 @@ from inventory_reports import (
     csv_file,
     parquet_file,
 )
-from orphangc.adapters import inventory_files
-from orphangc.adapters.inventory_files import current_objects
-from orphangc.core.inventory import Manifest, read_manifest
+from orphangc.adapters.s3_inventory import data_files as inventory_files
+from orphangc.adapters.s3_inventory.data_files import current_objects
+from orphangc.core.documents.s3_inventory import Manifest, read_manifest
 from orphangc.errors import UnreadableInventoryError
 from orphangc.ports import LISTING_SCHEMA
 

@@ -9,9 +9,9 @@ from botocore.session import get_session
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.adapters.s3_pages import Page, read_page
-from orphangc.adapters.s3_parsed_pages import parse_page
-from orphangc.adapters.s3_requests import UnreadablePageError
+from orphangc.adapters.s3.pages.list_requests import UnreadablePageError
+from orphangc.adapters.s3.pages.page_parser import Page, read_page
+from orphangc.adapters.s3.pages.parsed_pages import parse_page
 
 SHAPE = get_session().get_service_model("s3").operation_model("ListObjectsV2").output_shape
 XMLNS = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from orphangc.adapters.spark import listing
-from orphangc.adapters.spark.listing import ListedParts, ListingWork, list_ranges
-from orphangc.adapters.spark.work_folder import WorkFolder
-from orphangc.core.ranges import EVERYTHING, cut
-from orphangc.core.uris import canonical
+from orphangc.adapters.spark import spark_listing as listing
+from orphangc.adapters.spark.exchange.work_folder import WorkFolder
+from orphangc.adapters.spark.spark_listing import ListedParts, ListingWork, list_ranges
+from orphangc.core.model.locations import canonical
+from orphangc.core.ranges.key_ranges import EVERYTHING, cut
 from orphangc.errors import StorageUnreachableError
 from properties.test_ranges import key_sets, keys
 from unit.adapters.spark_here import HereCluster

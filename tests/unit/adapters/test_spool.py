@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 from structlog.testing import capture_logs
 
-from orphangc.adapters.kept_listing import KeptListing, ListingIdentity
-from orphangc.adapters.spool import ArrowSpool
-from orphangc.core.ranges import EVERYTHING, KeyRange, cut, gaps
+from orphangc.adapters.rows.resumable_listing import KeptListing, ListingIdentity
+from orphangc.adapters.rows.spool import ArrowSpool
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, cut, gaps
 from orphangc.errors import OrphanGcError, RefusedError, SettingsError, StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
 from unit.runs.ordered_storage import a_page

@@ -17,7 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 from bench.synth.keyspace import Ages, KeySpace, Run, Stored
 from bench.synth.layouts import BUCKET, LAYOUTS
 from bench.synth.running import Synth, synth_server
-from orphangc.shell.clock import now as host_now
+from orphangc.app.wiring.clock import now as host_now
 
 KEYS, JOBS, LIVE = 1205, 2, 40
 THIRD = KEYS // 3

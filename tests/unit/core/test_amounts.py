@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from builders import JOB, OTHER_JOB
-from orphangc.core.amounts import AgeBucket, Amount, Cell, summed
-from orphangc.core.model import Action, Reason, Scope
+from orphangc.core.model.tallies import AgeBucket, Amount, Cell, summed
+from orphangc.core.model.types import Action, Reason, Scope
 
 CELL = Cell(
     job_id=JOB,

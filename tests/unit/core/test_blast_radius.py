@@ -3,7 +3,7 @@
 import pytest
 
 from builders import JOB
-from orphangc.core.blast_radius import share_problem
+from orphangc.core.decision.blast_radius import share_problem
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from builders import T0, ago, ahead, some_bounds, span
-from orphangc.core.bounds import NEVER, Bound, BoundName, SafetyMargins, cutoff, job_bounds
+from orphangc.core.model.bounds import NEVER, Bound, BoundName, SafetyMargins, cutoff, job_bounds
 
 MARGINS = SafetyMargins()
 

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 from builders import JOB, NAME, UUID
-from orphangc.core import columns as module
-from orphangc.core.columns import NO_ID, NO_TIME, Recogniser
-from orphangc.core.model import Layout, Scope
-from orphangc.core.names import artifact_name, place_of_folder, recognise, uuid_of
+from orphangc.core.columns import listing_columns as module
+from orphangc.core.columns.listing_columns import NO_ID, NO_TIME, Recogniser
+from orphangc.core.columns.uuid_words import bytes_of, uuid_tails, uuid_texts, words_of
+from orphangc.core.model.naming import artifact_name, place_of_folder, recognise, uuid_of
+from orphangc.core.model.types import Layout, Scope
 from orphangc.core.times.instants import LATEST_US
-from orphangc.core.uuids import bytes_of, uuid_tails, uuid_texts, words_of
 from orphangc.ports import LISTING_SCHEMA
 
 SHARED = f"{JOB}/shared"

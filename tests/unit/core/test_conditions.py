@@ -17,12 +17,12 @@ from builders import (
     an_ended_job,
     some_facts,
 )
-from orphangc.core.conditions import CONDITIONS, Condition
-from orphangc.core.evidence import JobState, Survey
-from orphangc.core.judge import Judgement, judge, judge_all
-from orphangc.core.model import Mode
+from orphangc.core.decision.conditions import CONDITIONS, Condition
+from orphangc.core.decision.evidence import JobState, Survey
+from orphangc.core.decision.judge import Judgement, judge, judge_all
+from orphangc.core.memory.lost_facts import LostFact
+from orphangc.core.model.types import Mode
 from orphangc.core.world import OutsidePath
-from orphangc.core.world.lost_facts import LostFact
 
 OVER = (some_facts(status="FINISHED"),)
 

@@ -18,11 +18,11 @@ from builders import (
     live,
     some_bounds,
 )
-from orphangc.core.bounds import NEVER, Bound, BoundName
-from orphangc.core.decide import decide
-from orphangc.core.live import LiveSet, UuidSet
-from orphangc.core.model import Action, Layout, Reason, Verdict
-from orphangc.core.names import Artifact
+from orphangc.core.columns.live_set import LiveSet, UuidSet
+from orphangc.core.decision.decide import decide
+from orphangc.core.model.bounds import NEVER, Bound, BoundName
+from orphangc.core.model.naming import Artifact
+from orphangc.core.model.types import Action, Layout, Reason, Verdict
 
 MICROSECOND = timedelta(microseconds=1)
 DELETE = Verdict(Action.DELETE, Reason.QUARANTINE_OVER)

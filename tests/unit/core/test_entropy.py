@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from builders import BASE, JOB, OTHER_JOB, a_cycle, a_job, a_root, a_survey, job_directory
-from orphangc.core.entropy import entropy_of, random_part
-from orphangc.core.file_names import FileNames
-from orphangc.core.guards import Guard
-from orphangc.core.judge import judge
-from orphangc.core.names import artifact_name
-from orphangc.core.uris import canonical
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.decision.entropy_injection import entropy_of, random_part
+from orphangc.core.decision.guards import Guard
+from orphangc.core.decision.judge import judge
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.naming import artifact_name
 
 
 def spread(*parts: str, job: str = JOB):

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from builders import a_checkpoint, a_hold, a_job, a_root, a_snapshot, some_facts
-from orphangc.core.evidence import mode_of, some
-from orphangc.core.exported import Exported
-from orphangc.core.model import Mode
+from orphangc.core.decision.evidence import mode_of, some
+from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.model.types import Mode
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,13 @@ from builders import (
     job_directory,
     some_facts,
 )
-from orphangc.core.conditions import Condition
-from orphangc.core.evidence import JobEvidence, mode_of
-from orphangc.core.exported import REGISTRY_MAX_AGE, Exported, order_unproven
-from orphangc.core.guards import Guard
-from orphangc.core.judge import judge, judge_all
-from orphangc.core.model import Mode
-from orphangc.core.snapshot import RetainedCheckpoint
+from orphangc.core.decision.conditions import Condition
+from orphangc.core.decision.evidence import JobEvidence, mode_of
+from orphangc.core.decision.guards import Guard
+from orphangc.core.decision.judge import judge, judge_all
+from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported, order_unproven
+from orphangc.core.exporter.registry_snapshot import RetainedCheckpoint
+from orphangc.core.model.types import Mode
 
 E1 = a_snapshot(sequence=17, taken_at=ago("1m"), nonce="old")
 E2 = a_snapshot(sequence=19, taken_at=ahead("10m"), nonce="N")

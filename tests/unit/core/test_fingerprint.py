@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.core.fingerprint import NOTHING, Fingerprint
+from orphangc.core.columns.fingerprint import NOTHING, Fingerprint
 
 WORDS = st.integers(0, 2**64 - 1)
 LOTS = st.lists(st.tuples(WORDS, WORDS), max_size=8)

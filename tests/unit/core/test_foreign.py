@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from builders import BASE, JOB, NAME, OTHER_JOB, OTHER_UUID, job_directory
-from orphangc.core.file_names import FileNames
-from orphangc.core.foreign import Foreign, Namer, Stray, files_of, meant, standing_of, unaccounted
-from orphangc.core.model import ForeignKind
-from orphangc.core.names import artifact_name
-from orphangc.core.uris import Location
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.dependencies.foreign_files import (
+    Foreign,
+    Namer,
+    Stray,
+    files_of,
+    meant,
+    standing_of,
+    unaccounted,
+)
+from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import artifact_name
+from orphangc.core.model.types import ForeignKind
 
 SAVEPOINT = BASE.child("savepoint-4ae4a2-1")
 OTHER_SAVEPOINT = BASE.child("savepoint-4ae4a2-2")

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.core.flink_versions import TESTED_FLINK_VERSIONS, is_tested_version
-from orphangc.core.gate import (
+from orphangc.core.cluster.job_facts import (
     GLOBALLY_TERMINAL,
     CheckpointFacts,
     ClusterFacts,
@@ -24,14 +23,15 @@ from orphangc.core.gate import (
     layout_problem,
     restarting_problem,
 )
-from orphangc.core.model import JobId
-from orphangc.core.rest_answers import (
+from orphangc.core.cluster.rest_json import (
     JobAnswers,
     cluster_settings,
     is_checkpointing_off,
     job_facts,
     listed_jobs,
 )
+from orphangc.core.model.flink_versions import TESTED_FLINK_VERSIONS, is_tested_version
+from orphangc.core.model.types import JobId
 from orphangc.errors import RegistryUnavailableError
 
 NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)

@@ -23,15 +23,15 @@ from builders import (
     job_directory,
     some_facts,
 )
-from orphangc.core.bounds import SafetyMargins
-from orphangc.core.evidence import JobState, Survey, mode_of
-from orphangc.core.exported import Exported
-from orphangc.core.gate import RestoredFacts
-from orphangc.core.guards import GUARDS, REGISTRY_MAX_AGE, Guard
-from orphangc.core.judge import Judgement, judge, judge_all
-from orphangc.core.model import Mode
-from orphangc.core.snapshot import EntryKind, RegistryEntry, RetainedCheckpoint
-from orphangc.core.uris import canonical
+from orphangc.core.cluster.job_facts import RestoredFacts
+from orphangc.core.decision.evidence import JobState, Survey, mode_of
+from orphangc.core.decision.guards import GUARDS, REGISTRY_MAX_AGE, Guard
+from orphangc.core.decision.judge import Judgement, judge, judge_all
+from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry, RetainedCheckpoint
+from orphangc.core.model.bounds import SafetyMargins
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.types import Mode
 
 NO_IDS = frozenset()
 SEGMENT = RegistryEntry("shared/x", EntryKind.SEGMENT, 1, 1, 1)

@@ -3,7 +3,7 @@
 import pytest
 
 from builders import a_hold
-from orphangc.core.ha import checkpoint_id_of, holders_of, retained_throughout
+from orphangc.core.cluster.ha_facts import checkpoint_id_of, holders_of, retained_throughout
 
 
 @pytest.mark.parametrize(

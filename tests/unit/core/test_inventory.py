@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inventory_reports import AT, CSV, FORMATS, PARQUET, PLAIN, VERSIONED, a_report, a_row
-from orphangc.core.inventory import (
+from orphangc.core.documents.s3_inventory import (
     Column,
     FileFormat,
     is_checksum_of,

@@ -19,13 +19,13 @@ from builders import (
     an_ended_job,
     some_facts,
 )
-from orphangc.core.conditions import Condition
-from orphangc.core.exported import Exported
-from orphangc.core.gate import RestoredFacts
-from orphangc.core.guards import GUARDS, Guard
-from orphangc.core.ha import Hold
-from orphangc.core.judge import GLOBAL_GUARDS, Judgement, Refusal, judge, judge_all
-from orphangc.core.model import EvidenceSource
+from orphangc.core.cluster.ha_facts import Hold
+from orphangc.core.cluster.job_facts import RestoredFacts
+from orphangc.core.decision.conditions import Condition
+from orphangc.core.decision.guards import GUARDS, Guard
+from orphangc.core.decision.judge import GLOBAL_GUARDS, Judgement, Refusal, judge, judge_all
+from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.model.types import EvidenceSource
 
 FUTURE = a_survey(newest_modified_at=ahead("1d"))
 """Makes one job, and no other, refused."""

@@ -7,9 +7,8 @@ import pyarrow as pa
 import pytest
 
 from builders import JOB, NAME, T0, ago, an_object, some_bounds
-from orphangc.core.bounds import NEVER, Bound, BoundName, JobBounds
-from orphangc.core.columns import NO_TIME, Columns, Recogniser
-from orphangc.core.kernel import (
+from orphangc.core.columns.listing_columns import NO_TIME, Columns, Recogniser
+from orphangc.core.decision.kernel import (
     VERDICT_SCHEMA,
     BoundsTable,
     Verdicts,
@@ -21,7 +20,8 @@ from orphangc.core.kernel import (
     reason_words,
     verdict_batch,
 )
-from orphangc.core.model import Action, Reason, StoredObject
+from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds
+from orphangc.core.model.types import Action, Reason, StoredObject
 from orphangc.ports import LISTING_SCHEMA
 from orphangc.ports import VERDICT_SCHEMA as PORTS_SCHEMA
 

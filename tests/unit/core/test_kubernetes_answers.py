@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubernetes_server import a_config_map, retained, saved
-from orphangc.core.kubernetes_answers import config_map_holds, kubernetes_facts
+from orphangc.core.cluster.kubernetes_json import config_map_holds, kubernetes_facts
 from orphangc.errors import RegistryUnavailableError
 
 JOB = "5d2f1c0e9a8b7c6d5e4f3a2b1c0d9e8f"

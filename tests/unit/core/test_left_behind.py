@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from builders import JOB, OTHER_UUID, UUID, a_job, a_root, ago, an_ended_job, job_directory
-from orphangc.core.file_names import FileNames
-from orphangc.core.left_behind import named_by_it_alone, oldest_left_behind
-from orphangc.core.names import artifact_name
-from orphangc.core.uuid_set import UuidSet
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.decision.leftover_checkpoints import named_by_it_alone, oldest_left_behind
+from orphangc.core.model.naming import artifact_name
 
 THIRD_UUID = bytes(15) + bytes([7])
 BEFORE = ago("72h")

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import NAME, NAME_WITH_ID, OTHER_UUID, UUID
-from orphangc.core import sorted_uuids, uuid_set
-from orphangc.core.live import FileNames, LiveSet, UuidSet
-from orphangc.core.names import uuid_of
-from orphangc.core.sorted_uuids import SortedUuids, in_order
-from orphangc.core.uuids import bytes_of, texts_of, words_of
+from orphangc.core.columns import sorted_uuids, uuid_set
+from orphangc.core.columns.live_set import FileNames, LiveSet, UuidSet
+from orphangc.core.columns.sorted_uuids import SortedUuids, in_order
+from orphangc.core.columns.uuid_words import bytes_of, texts_of, words_of
+from orphangc.core.model.naming import uuid_of
 from strategies import names
 
 EDGES = [0, 1, 2**32, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1]

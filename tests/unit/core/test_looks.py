@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from builders import T0, span
-from orphangc.core.looks import LookPart, RememberedLook, answer_of, merged, remembered
-from orphangc.core.model import ForeignKind
+from orphangc.core.documents.self_sustained_record import (
+    LookPart,
+    RememberedLook,
+    answer_of,
+    merged,
+    remembered,
+)
+from orphangc.core.model.types import ForeignKind
 
 SNAPSHOT = "s3://bucket/savepoint-1"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from orphangc.core.midpoint import Scale, midpoint, scale_of
-from orphangc.core.ranges import EVERYTHING, KeyRange
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
+from orphangc.core.ranges.split_points import Scale, midpoint, scale_of
 
 HEX, DECIMAL = "0123456789abcdef", "0123456789"
 ANY = "".join(map(chr, range(0x21, 0x7F)))

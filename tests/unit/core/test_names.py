@@ -3,8 +3,7 @@
 import pytest
 
 from builders import JOB, NAME, OTHER_JOB, UUID
-from orphangc.core.model import Layout, Scope
-from orphangc.core.names import (
+from orphangc.core.model.naming import (
     Artifact,
     Place,
     artifact_name,
@@ -13,6 +12,7 @@ from orphangc.core.names import (
     recognise,
     uuid_of,
 )
+from orphangc.core.model.types import Layout, Scope
 
 VERTEX = "d" * 32
 FULL_WIDTH_NINE, CYRILLIC_A = "\uff19", "\u0430"

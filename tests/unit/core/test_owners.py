@@ -3,10 +3,10 @@
 import pytest
 
 from builders import BASE, JOB, OTHER_JOB
-from orphangc.core.model import JobId, Scope
-from orphangc.core.names import Place
-from orphangc.core.owners import Owners, job_directory_of
-from orphangc.core.uris import canonical
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.naming import Place
+from orphangc.core.model.owners import Owners, job_directory_of
+from orphangc.core.model.types import JobId, Scope
 
 OWNERS = Owners(BASE, {BASE.child("team/mine"): OTHER_JOB, BASE.child(JOB): OTHER_JOB})
 

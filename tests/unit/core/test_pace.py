@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.core.pace import Pace
+from orphangc.core.model.rate import Pace
 
 RATES = st.floats(0.1, 1e6)
 EVENTS = st.lists(

@@ -9,14 +9,12 @@ import pytest
 from pydantic import ValidationError
 
 from builders import JOB, NAME, T0, a_cycle, a_hold, a_job, a_root, a_snapshot, ago, an_ended_job
-from orphangc.core.bounds import Bound, BoundName
-from orphangc.core.conditions import Condition
-from orphangc.core.evidence import JobState
-from orphangc.core.guards import Guard
-from orphangc.core.judge import Blocked, Judgement, Refusal
-from orphangc.core.looks import LookPart, NamedPart
-from orphangc.core.model import Action, EvidenceSource, ForeignKind, Mode, Reason, Scope
-from orphangc.core.plan import (
+from orphangc.collect.decide.plan_sections import evidence_of, job_part, root_part
+from orphangc.core.decision.conditions import Condition
+from orphangc.core.decision.evidence import JobState
+from orphangc.core.decision.guards import Guard
+from orphangc.core.decision.judge import Blocked, Judgement, Refusal
+from orphangc.core.documents.plan import (
     MOST_MISSING,
     BoundsPart,
     ExtrasPart,
@@ -28,8 +26,10 @@ from orphangc.core.plan import (
     Tally,
     tallies_of,
 )
-from orphangc.core.plan_parts import evidence_of, job_part, root_part
-from orphangc.core.settings import StorageRootSettings
+from orphangc.core.documents.self_sustained_record import LookPart, NamedPart
+from orphangc.core.model.bounds import Bound, BoundName
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import Action, EvidenceSource, ForeignKind, Mode, Reason, Scope
 from orphangc.core.world import (
     ClosedWorld,
     KnownCluster,

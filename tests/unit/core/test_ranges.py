@@ -8,8 +8,8 @@ from bisect import bisect_right
 
 import pytest
 
-from orphangc.core.midpoint import Scale, midpoint, scale_of
-from orphangc.core.ranges import EVERYTHING, KeyRange, Landmarks, cut, gaps, landmarks
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, Landmarks, cut, gaps, landmarks
+from orphangc.core.ranges.split_points import Scale, midpoint, scale_of
 
 JOB = "4ae4a2986a0e1a49b0f165b58085d4b3"
 OTHER = "c91d5b07f3a24e0d8f6b1122aa33cc44"

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from orphangc.core.redaction import redacted
+from orphangc.core.model.redaction import redacted
 
 HIDDEN = "p4ssw0rdOfSomebody"
 

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.core.model import JobId, Mode
-from orphangc.core.registry import (
+from orphangc.core.exporter.registry_format import (
     EntryKind,
     IssuedCheckpoint,
     RegistryEntry,
@@ -29,6 +28,7 @@ from orphangc.core.registry import (
     resolve,
     write_snapshot,
 )
+from orphangc.core.model.types import JobId, Mode
 from orphangc.errors import RegistryUnavailableError, UnreadableSnapshotError
 
 NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from builders import JOB
-from orphangc.core.gate import CheckpointFacts, JobFacts, RestoredFacts
-from orphangc.core.rest_answers import JobAnswers, cluster_settings, job_facts, listed_jobs
+from orphangc.core.cluster.job_facts import CheckpointFacts, JobFacts, RestoredFacts
+from orphangc.core.cluster.rest_json import JobAnswers, cluster_settings, job_facts, listed_jobs
 from orphangc.errors import RegistryUnavailableError
 
 DETAILS = {

@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from orphangc.core.model import Action, Outcome
-from orphangc.core.run_record import (
+from orphangc.core.documents.run_record import (
     DURATION_BUCKETS_SECONDS,
     Phase,
     PhaseRecord,
@@ -17,6 +16,7 @@ from orphangc.core.run_record import (
     totals_after,
     totals_merged,
 )
+from orphangc.core.model.types import Action, Outcome
 
 T0 = datetime(2026, 11, 1, 12, tzinfo=UTC)
 BEFORE = Totals(

@@ -18,21 +18,27 @@ from builders import (
     job_directory,
     some_facts,
 )
-from orphangc.core.file_names import FileNames
-from orphangc.core.foreign import Foreign, files_of, meant, strays_of, unaccounted
-from orphangc.core.gate import RestoredFacts
-from orphangc.core.guards import Guard
-from orphangc.core.judge import Judgement, Refusal
-from orphangc.core.model import ForeignKind
-from orphangc.core.names import artifact_name
-from orphangc.core.self_sustained import looks_of, stand_of
-from orphangc.core.snapshot import (
+from orphangc.core.cluster.job_facts import RestoredFacts
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.decision.guards import Guard
+from orphangc.core.decision.judge import Judgement, Refusal
+from orphangc.core.dependencies.foreign_files import (
+    Foreign,
+    files_of,
+    meant,
+    strays_of,
+    unaccounted,
+)
+from orphangc.core.dependencies.self_sustained_rule import looks_of, stand_of
+from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     RegistryEntry,
     RestoredCheckpoint,
     RetainedCheckpoint,
 )
-from orphangc.core.uris import Alias, canonical
+from orphangc.core.model.locations import Alias, canonical
+from orphangc.core.model.naming import artifact_name
+from orphangc.core.model.types import ForeignKind
 
 FREE = Judgement()
 VOID = Judgement(Refusal(Guard.UNREADABLE_ROOT, "chk-43 cannot be read"))

@@ -7,10 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from builders import JOB, OTHER_JOB, span
-from orphangc.core.bounds import SafetyMargins
-from orphangc.core.model import Scope
-from orphangc.core.settings import SAFE_MINIMUMS, StorageRootSettings, parse_duration
-from orphangc.core.uris import canonical, parse_alias
+from orphangc.core.model.bounds import SafetyMargins
+from orphangc.core.model.locations import canonical, parse_alias
+from orphangc.core.model.settings import SAFE_MINIMUMS, StorageRootSettings, parse_duration
+from orphangc.core.model.types import Scope
 
 ROOT = "s3://bucket/checkpoints"
 SHA = "0123456789abcdef" * 4

@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from orphangc.core import sorted_uuids
-from orphangc.core.sorted_uuids import SortedUuids, distinct, in_order
+from orphangc.core.columns import sorted_uuids
+from orphangc.core.columns.sorted_uuids import SortedUuids, distinct, in_order
 
 EDGES = [0, 1, 2**32, 2**62, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 2, 2**64 - 1]
 EVERY = list(product(EDGES, EDGES))

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from orphangc.core.model import ObjectKey, StoredObject
-from orphangc.core.stored import stored_objects
+from orphangc.core.columns.stored_objects import stored_objects
+from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.ports import LISTING_SCHEMA
 
 ROWS = [

@@ -5,8 +5,8 @@ import hashlib
 import pyarrow as pa
 
 from builders import NAME, UUID
-from orphangc.core.tombstone_rows import words_of_keys
-from orphangc.core.uuids import bytes_of, uuid_tails
+from orphangc.core.columns.tombstone_packing import words_of_keys
+from orphangc.core.columns.uuid_words import bytes_of, uuid_tails
 
 
 def test_keys_without_a_uuid_are_looked_up_by_digests_of_their_own() -> None:

@@ -10,14 +10,14 @@ import pyarrow as pa
 import pytest
 
 from builders import JOB, NAME, OTHER_JOB, OTHER_UUID, T0, a_tombstone, ago, an_object
-from orphangc.core.bounds import NEVER
-from orphangc.core.columns import NO_TIME, Columns, Recogniser
-from orphangc.core.kernel import microseconds
-from orphangc.core.model import ObjectKey, StoredObject, Tombstone
-from orphangc.core.names import artifact_name
+from orphangc.core.columns.listing_columns import NO_TIME, Columns, Recogniser
+from orphangc.core.columns.tombstones import TOMBSTONE_SCHEMA, Tombstones
+from orphangc.core.columns.uuid_words import uuid_texts
+from orphangc.core.decision.kernel import microseconds
+from orphangc.core.model.bounds import NEVER
+from orphangc.core.model.naming import artifact_name
+from orphangc.core.model.types import ObjectKey, StoredObject, Tombstone
 from orphangc.core.times.instants import EARLIEST, LATEST
-from orphangc.core.tombstones import TOMBSTONE_SCHEMA, Tombstones
-from orphangc.core.uuids import uuid_texts
 from orphangc.ports import LISTING_SCHEMA
 
 MICROSECOND = timedelta(microseconds=1)
@@ -218,7 +218,7 @@ def test_a_hundred_bytes_a_tombstone_are_enough() -> None:
 @pytest.mark.parametrize("block", [1, 2, 5, 6])
 def test_each_comes_once_however_many_there_are_to_a_block(block: int, monkeypatch) -> None:
     """Five of them, written back a block at a time, are the same five."""
-    monkeypatch.setattr("orphangc.core.tombstones._BLOCK", block)
+    monkeypatch.setattr("orphangc.core.columns.tombstones._BLOCK", block)
     laid = [a_tombstone(an_object(artifact_name(None, bytes([n]) * 16))) for n in range(5)]
     tombstones = Tombstones.of(laid)
 

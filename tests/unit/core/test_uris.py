@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 
 from builders import JOB
-from orphangc.core.uris import Alias, Location, canonical, parse_alias, place_of
+from orphangc.core.model.locations import Alias, Location, canonical, parse_alias, place_of
 
 AZURE = "container@account.dfs.core.windows.net"
 

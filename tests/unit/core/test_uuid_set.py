@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from orphangc.core import sorted_uuids, uuid_set
-from orphangc.core.sorted_uuids import SortedUuids
-from orphangc.core.uuid_set import UuidSet
-from orphangc.core.uuids import words_of
+from orphangc.core.columns import sorted_uuids, uuid_set
+from orphangc.core.columns.sorted_uuids import SortedUuids
+from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.columns.uuid_words import words_of
 
 EDGES = (0, 1, 2**63 - 1, 2**63, 2**64 - 1)
 EVERY = [(hi << 64 | lo).to_bytes(16) for hi, lo in product(EDGES, EDGES)]

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from builders import NAME, UUID
-from orphangc.core.uuids import bytes_of, hex_heads, hex_texts, uuid_tails, words_of
+from orphangc.core.columns.uuid_words import bytes_of, hex_heads, hex_texts, uuid_tails, words_of
 
 SUM = "9b2c1a526f1e4a4e9d0b0a4c6f1e2d3c"
 SHORTER = ["", "x", NAME[:-1], SUM[:-1]]

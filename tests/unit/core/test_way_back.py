@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from builders import BASE, OTHER_JOB, a_root
-from orphangc.core.file_names import FileNames
-from orphangc.core.way_back import is_way_back
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.dependencies.restore_fallback import is_way_back
 
 PLACE = BASE.child(f"{OTHER_JOB}/chk-5")
 INSIDE = {PLACE: FileNames(["a"])}

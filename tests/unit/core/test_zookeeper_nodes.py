@@ -2,7 +2,7 @@
 
 import pytest
 
-from orphangc.core.zookeeper_nodes import is_leaf, zookeeper_facts
+from orphangc.core.cluster.zookeeper_paths import is_leaf, zookeeper_facts
 
 JOB = "5d2f1c0e9a8b7c6d5e4f3a2b1c0d9e8f"
 ID = "0000000000000000042"

@@ -40,14 +40,18 @@ from orphangc.declarations import (
     value_state,
 )
 from orphangc.errors import ExitCode, OrphanGcError
-from orphangc.flink.contents import CheckpointContents, OperatorContents, OperatorStateContents
-from orphangc.flink.declarations import (
+from orphangc.flink.compatibility.declarations import (
     Declarations,
     KeyedStateType,
     OperatorDeclaration,
     Redistribution,
 )
-from orphangc.flink.handles import StateMode
+from orphangc.flink.state.contents import (
+    CheckpointContents,
+    OperatorContents,
+    OperatorStateContents,
+)
+from orphangc.flink.values.handles import StateMode
 
 KEYED = (value_state, list_state, map_state, reducing_state, aggregating_state)
 OPERATOR = (operator_list_state, union_list_state, broadcast_state)

@@ -9,13 +9,18 @@ from typing import Any
 import pytest
 
 from orphangc.errors import UnreadableMetadataError
-from orphangc.flink.handles import FileHandle, IncrementalHandle, RelativeHandle, SegmentHandle
-from orphangc.flink.inventory import directories_of, handles_of
-from orphangc.flink.metadata import read_metadata
-from orphangc.flink.model import Metadata
-from orphangc.flink.raw_names import raw_uuids
-from orphangc.flink.references import References, read_references
-from orphangc.flink.writer import write_metadata
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.metadata.references import References, read_references
+from orphangc.flink.metadata.writer import write_metadata
+from orphangc.flink.state.referenced_files import directories_of, handles_of
+from orphangc.flink.uuid_scan import raw_uuids
+from orphangc.flink.values.handles import (
+    FileHandle,
+    IncrementalHandle,
+    RelativeHandle,
+    SegmentHandle,
+)
+from orphangc.flink.values.metadata_values import Metadata
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 

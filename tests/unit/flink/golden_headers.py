@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from orphangc.flink.keyed_state import KeyedHeader, read_keyed_header
-from orphangc.flink.operator_state import OperatorHeader, read_operator_header
-from orphangc.flink.state_records import StateRecord
+from orphangc.flink.state.keyed_headers import KeyedHeader, read_keyed_header
+from orphangc.flink.state.operator_headers import OperatorHeader, read_operator_header
+from orphangc.flink.state.state_meta_info import StateRecord
 
 ROOT = Path(__file__).parents[2] / "golden" / "keyed-meta"
 

@@ -6,7 +6,7 @@ import struct
 
 from hypothesis import strategies as st
 
-from orphangc.flink.primitives import encode_utf
+from orphangc.flink.metadata.cursor import encode_utf
 from unit.flink.by_hand import blob, i4, i8, listed
 
 BASE = "org.apache.flink.api.common.typeutils.base."

@@ -6,9 +6,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from orphangc.flink import handles, model
-from orphangc.flink.metadata import read_metadata
-from orphangc.flink.model import LayoutVariant, Metadata
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.values import handles
+from orphangc.flink.values import metadata_values as model
+from orphangc.flink.values.metadata_values import LayoutVariant, Metadata
 from unit.flink.golden_files import golden
 
 INT4 = st.integers(-(2**31), 2**31 - 1)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from orphangc.flink.handles import (
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.rescale.assignment import (
+    AssignedKeyed,
+    NewSubtask,
+    Redistribution,
+    redistribute,
+)
+from orphangc.flink.rescale.repartitioner import AssignedState
+from orphangc.flink.state.key_groups import groups_of, intersection
+from orphangc.flink.values.handles import (
     BytesHandle,
     ChangelogFilesHandle,
     ChangelogHandle,
@@ -18,10 +27,6 @@ from orphangc.flink.handles import (
     SegmentHandle,
     StreamHandle,
 )
-from orphangc.flink.key_groups import groups_of, intersection
-from orphangc.flink.metadata import read_metadata
-from orphangc.flink.redistribution import AssignedKeyed, NewSubtask, Redistribution, redistribute
-from orphangc.flink.repartitioning import AssignedState
 
 SLOTS = ("managed_operator", "raw_operator", "managed_keyed", "raw_keyed")
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from orphangc.flink.comparison import Comparison
-from orphangc.flink.contents import (
+from orphangc.flink.compatibility.comparison import Comparison
+from orphangc.flink.compatibility.declarations import Declarations
+from orphangc.flink.compatibility.find_unclaimed import compared
+from orphangc.flink.operator_ids import operator_id
+from orphangc.flink.state.contents import (
     CheckpointContents,
     KeyedStateContents,
     KeyedStateKind,
     OperatorContents,
     OperatorStateContents,
 )
-from orphangc.flink.declarations import Declarations
-from orphangc.flink.handles import StateMode
-from orphangc.flink.operator_ids import operator_id
-from orphangc.flink.unclaimed import compared
+from orphangc.flink.values.handles import StateMode
 
 MODES = {
     "split": StateMode.SPLIT_DISTRIBUTE,

@@ -6,9 +6,9 @@ import struct
 
 import pytest
 
-from orphangc.flink.metadata import read_metadata
-from orphangc.flink.model import CheckpointProperties
-from orphangc.flink.references import read_references
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.metadata.references import read_references
+from orphangc.flink.values.metadata_values import CheckpointProperties
 from unit.flink import by_hand as hand
 from unit.flink.both_passes import accept, agree, refuse
 from unit.flink.golden_files import GoldenFile, golden, golden_files

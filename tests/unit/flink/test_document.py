@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from orphangc.flink.document import describe
-from orphangc.flink.inventory import absolute_path
-from orphangc.flink.metadata import read_metadata
-from orphangc.flink.references import read_references
+from orphangc.flink.inspection.metadata_json import describe
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.metadata.references import read_references
+from orphangc.flink.state.referenced_files import absolute_path
 from unit.flink import by_hand as hand
 from unit.flink.golden_files import golden, golden_files
 

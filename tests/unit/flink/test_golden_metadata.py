@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from orphangc.flink import walk
-from orphangc.flink.document import describe
-from orphangc.flink.metadata import read_metadata
-from orphangc.flink.model import LayoutVariant
-from orphangc.flink.primitives import Cursor
-from orphangc.flink.references import read_references
-from orphangc.flink.writer import write_metadata
+from orphangc.flink.inspection.metadata_json import describe
+from orphangc.flink.metadata import parser as walk
+from orphangc.flink.metadata.cursor import Cursor
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.metadata.references import read_references
+from orphangc.flink.metadata.writer import write_metadata
+from orphangc.flink.values.metadata_values import LayoutVariant
 from unit.flink.both_passes import UUID, check_agreement, raw_uuid_set, refuse
 from unit.flink.golden_files import GoldenFile, golden, golden_files, handles_in
 

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from orphangc.flink.java_order import order_of_computed, order_of_put
+from orphangc.flink.rescale.java_hash_order import order_of_computed, order_of_put
 
 WORDS = "zeta alpha ü 😀 a b c offsets buffer-list seen-union rules 0 1 2 3 4"
 IN_ORDER = "zeta a b c buffer-list rules seen-union 0 1 2 3 4 offsets alpha 😀 ü"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orphangc.flink.metadata import read_metadata
-from orphangc.flink.model import Metadata
-from orphangc.flink.writer import write_metadata
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.metadata.writer import write_metadata
+from orphangc.flink.values.metadata_values import Metadata
 from unit.flink import by_hand as hand
 from unit.flink.both_passes import accept, agree
 from unit.flink.golden_files import golden, golden_files

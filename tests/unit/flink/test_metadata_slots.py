@@ -7,8 +7,8 @@ import tracemalloc
 import pytest
 
 from orphangc.errors import UnreadableMetadataError
-from orphangc.flink.metadata import read_metadata
-from orphangc.flink.references import read_references
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.metadata.references import read_references
 from unit.flink import by_hand as hand
 from unit.flink.both_passes import accept, refuse
 

@@ -6,11 +6,11 @@ import struct
 
 import pytest
 
-from orphangc.flink import walk
-from orphangc.flink.metadata import read_metadata
-from orphangc.flink.model import HandleKind, LayoutVariant
-from orphangc.flink.references import read_references
-from orphangc.flink.tables import Tables, tables_of
+from orphangc.flink.layouts.format_versions import Tables, tables_of
+from orphangc.flink.metadata import parser as walk
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.metadata.references import read_references
+from orphangc.flink.values.metadata_values import HandleKind, LayoutVariant
 from unit.flink import by_hand as hand
 from unit.flink.both_passes import accept, refuse
 from unit.flink.golden_files import golden

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orphangc.flink.metadata import read_metadata
+from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.operator_ids import operator_id
 from unit.flink.golden_files import golden_files
 

@@ -6,7 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from orphangc.flink.handles import (
+from orphangc.flink.rescale.assignment import redistribute
+from orphangc.flink.state.key_groups import keyed_bytes
+from orphangc.flink.state.partitions import partition_sizes
+from orphangc.flink.values.handles import (
     BytesHandle,
     EmptySegmentHandle,
     FileHandle,
@@ -20,10 +23,7 @@ from orphangc.flink.handles import (
     StateMode,
     StreamHandle,
 )
-from orphangc.flink.key_groups import keyed_bytes
-from orphangc.flink.model import Operator, Subtask
-from orphangc.flink.partitions import partition_sizes
-from orphangc.flink.redistribution import redistribute
+from orphangc.flink.values.metadata_values import Operator, Subtask
 from unit.flink.test_java_order import SAME_HASH
 
 FILE = FileHandle(path="s3://b/f", size=20)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orphangc.errors import UnreadableMetadataError
-from orphangc.flink.primitives import Cursor, decode_utf, encode_utf
+from orphangc.flink.metadata.cursor import Cursor, decode_utf, encode_utf
 from unit.flink.metadata_strategies import java_texts
 
 PAIRS = [

@@ -7,8 +7,12 @@ from dataclasses import replace
 import pytest
 
 from orphangc.errors import OrphanGcError
-from orphangc.flink.comparison import Comparison, Kind, OperatorRef, Unclaimed
-from orphangc.flink.handles import (
+from orphangc.flink.compatibility.comparison import Comparison, Kind, OperatorRef, Unclaimed
+from orphangc.flink.compatibility.prune import pruned, pruned_bytes
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.metadata.references import read_references
+from orphangc.flink.state.referenced_files import directories_of, files_of, handles_of
+from orphangc.flink.values.handles import (
     BytesHandle,
     EmptySegmentHandle,
     FileHandle,
@@ -18,11 +22,7 @@ from orphangc.flink.handles import (
     RelativeHandle,
     StateMode,
 )
-from orphangc.flink.inventory import directories_of, files_of, handles_of
-from orphangc.flink.metadata import read_metadata
-from orphangc.flink.model import Metadata, Operator, Subtask
-from orphangc.flink.pruning import pruned, pruned_bytes
-from orphangc.flink.references import read_references
+from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
 from unit.flink.golden_files import GoldenFile, golden, golden_files
 
 HERE = "s3a://bucket/sp-1"

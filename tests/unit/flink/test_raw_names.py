@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.flink import raw_names
+from orphangc.flink import uuid_scan as raw_names
 from unit.flink.both_passes import raw_uuid_set
 
 ONE = "01234567-89ab-cdef-0123-456789abcdef"

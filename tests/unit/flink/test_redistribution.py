@@ -14,10 +14,10 @@ from integration.flinkbed.redistribution import (
     checkpoints,
     kept_answers,
 )
-from orphangc.flink.handles import BytesHandle, IncrementalHandle, KeyGroupRange
-from orphangc.flink.key_groups import intersection
-from orphangc.flink.model import Operator, Subtask
-from orphangc.flink.redistribution import redistribute
+from orphangc.flink.rescale.assignment import redistribute
+from orphangc.flink.state.key_groups import intersection
+from orphangc.flink.values.handles import BytesHandle, IncrementalHandle, KeyGroupRange
+from orphangc.flink.values.metadata_values import Operator, Subtask
 from unit.flink.redistributed import answers, flinks
 
 

@@ -6,10 +6,10 @@ import dataclasses
 
 import pytest
 
-from orphangc.flink import references as references_module
-from orphangc.flink import stride
-from orphangc.flink.model import HandleKind
-from orphangc.flink.references import read_references
+from orphangc.flink.metadata import bulk_entries as stride
+from orphangc.flink.metadata import references as references_module
+from orphangc.flink.metadata.references import read_references
+from orphangc.flink.values.metadata_values import HandleKind
 from unit.flink import by_hand as hand
 from unit.flink.both_passes import accept, refuse
 from unit.flink.golden_files import golden
@@ -155,8 +155,8 @@ def test_windows_grow_up_to_a_bound() -> None:
 
 
 def _tables():
-    from orphangc.flink.model import LayoutVariant  # noqa: PLC0415
-    from orphangc.flink.tables import tables_of  # noqa: PLC0415
+    from orphangc.flink.layouts.format_versions import tables_of  # noqa: PLC0415
+    from orphangc.flink.values.metadata_values import LayoutVariant  # noqa: PLC0415
 
     return tables_of(6, LayoutVariant.FINAL)
 

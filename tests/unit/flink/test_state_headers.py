@@ -8,10 +8,10 @@ import re
 import pytest
 
 from orphangc.errors import UnreadableMetadataError
-from orphangc.flink.contents import KeyedStateKind, Serializer
-from orphangc.flink.keyed_state import keyed_contents, read_keyed_header
-from orphangc.flink.operator_state import read_operator_header
-from orphangc.flink.serializer_snapshots import DEEPEST_SERIALIZERS
+from orphangc.flink.state.contents import KeyedStateKind, Serializer
+from orphangc.flink.state.keyed_headers import keyed_contents, read_keyed_header
+from orphangc.flink.state.operator_headers import read_operator_header
+from orphangc.flink.state.serializer_snapshots import DEEPEST_SERIALIZERS
 from unit.flink import header_writer as write
 from unit.flink.by_hand import i4
 from unit.flink.golden_headers import GoldenHeader, as_expected, golden_headers, states_of

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orphangc.errors import UnreadableMetadataError
-from orphangc.flink.keyed_state import read_keyed_header
-from orphangc.flink.operator_state import read_operator_header
+from orphangc.flink.state.keyed_headers import read_keyed_header
+from orphangc.flink.state.operator_headers import read_operator_header
 from unit.flink import header_writer as write
 from unit.flink.metadata_strategies import java_texts
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from orphangc.flink.handles import BytesHandle, ChannelHandle, OperatorHandle
-from orphangc.flink.metadata import read_metadata
-from orphangc.flink.model import Metadata, Operator, Subtask
+from orphangc.flink.compatibility.find_unclaimed import stateful_operators
+from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.operator_ids import operator_id
-from orphangc.flink.unclaimed import stateful_operators
+from orphangc.flink.values.handles import BytesHandle, ChannelHandle, OperatorHandle
+from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
 from unit.flink.golden_files import golden
 from unit.flink.state_contents import comparison, declared, operator
 

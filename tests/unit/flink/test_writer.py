@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from orphangc.flink.handles import (
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.metadata.writer import write_metadata
+from orphangc.flink.values.handles import (
     BytesHandle,
     ChannelHandle,
     FileHandle,
@@ -16,9 +18,7 @@ from orphangc.flink.handles import (
     MergedChannelHandle,
     MergedOperatorHandle,
 )
-from orphangc.flink.metadata import read_metadata
-from orphangc.flink.model import LayoutVariant, Metadata, Operator, Subtask
-from orphangc.flink.writer import write_metadata
+from orphangc.flink.values.metadata_values import LayoutVariant, Metadata, Operator, Subtask
 from unit.flink.golden_files import golden
 
 FILE = FileHandle(path="s3://b/x", size=1)

@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from builders import BASE, JOB
-from orphangc.core.model import ObjectKey, StoredObject
-from orphangc.core.pace import Pace
+from orphangc.collect.delete.deletion import Deletion
+from orphangc.collect.delete.journal import Journal
+from orphangc.collect.delete.rate_limiter import Pacer
+from orphangc.collect.state.store import RootState
+from orphangc.core.model.rate import Pace
+from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import VERDICT_SCHEMA, DeletionResult, DeletionStatus
-from orphangc.runs.deletion import Deletion
-from orphangc.runs.journal import Journal
-from orphangc.runs.pacing import Pacer
-from orphangc.runs.state import RootState
 from unit.runs.places import SteppedFiles
 
 STORED_AT = datetime(2026, 10, 1, tzinfo=UTC)

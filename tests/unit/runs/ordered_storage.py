@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from orphangc.core.ranges import EVERYTHING, KeyRange
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.ports import LISTING_SCHEMA
 
 

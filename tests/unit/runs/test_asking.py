@@ -12,16 +12,16 @@ import pytest
 
 from builders import JOB, OTHER_JOB, T0, a_snapshot, ago, job_directory
 from exporters import Exporter
-from orphangc.adapters.exporter_folder import ExporterFolder
-from orphangc.core.exported import Exported
-from orphangc.core.model import JobId, Mode
-from orphangc.core.registry import write_snapshot
-from orphangc.core.snapshot import EntryKind, RegistryEntry, RestoredCheckpoint
-from orphangc.core.uris import canonical
+from orphangc.adapters.flink.exporter_folder import ExporterFolder
+from orphangc.collect.observe.exporter_files import newest
+from orphangc.collect.observe.exporters import Asking, first_look
+from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.exporter.registry_format import write_snapshot
+from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry, RestoredCheckpoint
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.types import JobId, Mode
 from orphangc.errors import RefusedError, StorageUnreachableError
 from orphangc.ports import StoreTime
-from orphangc.runs.asking import Asking, first_look
-from orphangc.runs.newest import newest
 
 BASE = job_directory().__class__("s3", "bucket", "/checkpoints")
 

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from orphangc.adapters.storages import open_state_files
-from orphangc.core.uris import canonical
-from orphangc.runs.state import RootState
-from orphangc.runs.world.bound_roots import bound_roots
+from orphangc.adapters.open import open_state_files
+from orphangc.collect.state.store import RootState
+from orphangc.collect.world.bound_roots import bound_roots
+from orphangc.core.model.locations import canonical
 
 ONE, OTHER = canonical("s3://bucket/one"), canonical("/data/other")
 

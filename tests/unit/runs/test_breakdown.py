@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.core.amounts import AgeBucket, Amount, summed
-from orphangc.core.model import Action, Reason, Scope
+from orphangc.collect.decide.breakdown import Breakdown
+from orphangc.core.model.tallies import AgeBucket, Amount, summed
+from orphangc.core.model.types import Action, Reason, Scope
 from orphangc.ports import VERDICT_SCHEMA
-from orphangc.runs.breakdown import Breakdown
 
 NOW = datetime(2026, 11, 21, 14, 44, 12, tzinfo=UTC)
 JOBS = ("4ae4a2986a0e1a49b0f165b58085d4b3", "c91d5b07f3a24e0d8f6b1122aa33cc44", "", "<b>|")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from orphangc.core.uris import parse_alias
-from orphangc.flink import handles, model
-from orphangc.flink.contents import (
+from orphangc.collect.checkpoints.compare import Comparison, FileAmount, Side, compared
+from orphangc.core.model.locations import parse_alias
+from orphangc.flink.state.contents import (
     KeyedStateContents,
     KeyedStateKind,
     OperatorContents,
     OperatorStateContents,
 )
-from orphangc.flink.handles import StateMode
-from orphangc.runs.comparing import Comparison, FileAmount, Side, compared
+from orphangc.flink.values import handles
+from orphangc.flink.values import metadata_values as model
+from orphangc.flink.values.handles import StateMode
 
 
 def file(path: str, size: int = 10) -> handles.FileHandle:

@@ -9,16 +9,21 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from builders import BASE, JOB, a_job, a_root, some_facts
-from orphangc.core.evidence import Root
-from orphangc.core.inventory import Inventory
-from orphangc.core.live import UuidSet
-from orphangc.core.model import ObjectKey, StoredObject
-from orphangc.core.names import artifact_name
-from orphangc.core.uris import Location
+from orphangc.collect.mark.missing import Missing
+from orphangc.collect.mark.missing_check import (
+    confirmed,
+    inventory_of,
+    lacked_by_newest,
+    missing_of_lasting,
+)
+from orphangc.core.columns.live_set import UuidSet
+from orphangc.core.decision.evidence import Root
+from orphangc.core.documents.s3_inventory import Inventory
+from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import artifact_name
+from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import RefusedError
 from orphangc.ports import Folder
-from orphangc.runs.confirming import confirmed, inventory_of, lacked_by_newest, missing_of_lasting
-from orphangc.runs.missing import Missing
 
 BEGUN = datetime(2026, 11, 20, 1, tzinfo=UTC)
 HEAD = f"{JOB}/shared/"

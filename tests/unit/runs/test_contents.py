@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from orphangc.collect.checkpoints.read_contents import contents_of
 from orphangc.errors import StorageUnreachableError
-from orphangc.flink import handles, model
-from orphangc.flink.contents import KeyedStateKind, OperatorContents
-from orphangc.flink.handles import StateMode
-from orphangc.flink.model import HandleKind
-from orphangc.flink.state_headers import LARGEST_HEADER
-from orphangc.runs.contents import contents_of
+from orphangc.flink.state.contents import KeyedStateKind, OperatorContents
+from orphangc.flink.state.header_ranges import LARGEST_HEADER
+from orphangc.flink.values import handles
+from orphangc.flink.values import metadata_values as model
+from orphangc.flink.values.handles import StateMode
+from orphangc.flink.values.metadata_values import HandleKind
 from unit.flink import header_writer as write
 
 HEADER = write.keyed_header(

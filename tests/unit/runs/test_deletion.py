@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import JOB, OTHER_JOB
-from orphangc.core import pace
-from orphangc.core.model import Outcome
+from orphangc.core.model import rate as pace
+from orphangc.core.model.types import Outcome
 from orphangc.errors import LockHeldError, RefusedError, StorageUnreachableError
 from orphangc.ports import DeletionStatus
 from unit.runs.deleting import BadStorage, Scene, an_object, good, keys_of

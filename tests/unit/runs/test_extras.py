@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import JOB, NAME, OTHER_JOB, T0
-from orphangc.core.model import Scope
-from orphangc.core.names import place_of_folder
-from orphangc.core.plan import ExtrasPart, ExtraStatus, HiddenPart
+from orphangc.collect.mark.unlisted import HiddenSums, extras_part, markers_in
+from orphangc.core.documents.plan import ExtrasPart, ExtraStatus, HiddenPart
+from orphangc.core.model.naming import place_of_folder
+from orphangc.core.model.types import Scope
 from orphangc.errors import NotToldError, StorageUnreachableError
 from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, HiddenKind
-from orphangc.runs.extras import HiddenSums, extras_part, markers_in
 
 
 def hidden(*rows: tuple[HiddenKind, str, int | None]) -> pa.RecordBatch:

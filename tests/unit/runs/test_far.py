@@ -14,15 +14,15 @@ from types import SimpleNamespace
 import pytest
 
 from builders import BASE
-from orphangc.adapters.scratch import ArrowScratch
-from orphangc.core.rules import Condition
-from orphangc.core.settings import StorageRootSettings
+from orphangc.adapters.rows.temporary_rows import ArrowScratch
+from orphangc.collect.delete import distributed as far
+from orphangc.collect.delete.distributed import FarDeletion, ShareDone, ShareWork
+from orphangc.collect.state.lock import Holder
+from orphangc.collect.state.store import RootState
+from orphangc.core.model.codes import Condition
+from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError, RefusedError, StorageUnreachableError
 from orphangc.ports import DeletionStatus
-from orphangc.runs import far
-from orphangc.runs.far import FarDeletion, ShareDone, ShareWork
-from orphangc.runs.lock import Holder
-from orphangc.runs.state import RootState
 from unit.runs.deleting import STORED_AT, BadStorage, Looks, due_rows, keys_of
 from unit.runs.places import SteppedFiles
 

@@ -6,11 +6,11 @@ from itertools import islice
 
 import pytest
 
-from orphangc.adapters.state_files import LocalStateFiles
-from orphangc.core.run_record import RunResult, Totals
-from orphangc.core.uris import canonical
-from orphangc.runs.history import has_planned, kept_record, newest_records, totals_so_far
-from orphangc.runs.state import RootState
+from orphangc.adapters.files.state_files import LocalStateFiles
+from orphangc.collect.state.history import has_planned, kept_record, newest_records, totals_so_far
+from orphangc.collect.state.store import RootState
+from orphangc.core.documents.run_record import RunResult, Totals
+from orphangc.core.model.locations import canonical
 from unit.shell.records import ROOT, a_phase, a_record
 
 
@@ -61,7 +61,7 @@ def test_what_is_no_record_is_skipped(state) -> None:
 
 def test_the_oldest_records_go(state, monkeypatch) -> None:
     """Totals stay: they stand in the newest."""
-    monkeypatch.setattr("orphangc.runs.history._KEPT", 3)
+    monkeypatch.setattr("orphangc.collect.state.history._KEPT", 3)
     kept = [kept_record(state, a_record(number)) for number in range(6)]
     assert list(newest_records(state)) == kept[:2:-1]
     assert kept[-1].totals.runs["plan/done"] == 6

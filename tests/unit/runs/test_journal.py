@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import BASE
+from orphangc.collect.delete.journal import Journal, json_lines, markers_of
+from orphangc.collect.state.store import RootState
 from orphangc.ports import OUTCOME_SCHEMA
-from orphangc.runs.journal import Journal, json_lines, markers_of
-from orphangc.runs.state import RootState
 from unit.runs.deleting import due_rows, keys_of
 from unit.runs.places import SteppedFiles
 

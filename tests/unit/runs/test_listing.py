@@ -10,12 +10,13 @@ import uuid
 
 import pytest
 
-from orphangc.core.ranges import EVERYTHING, KeyRange, cut, gaps, landmarks
-from orphangc.engine import ListingHints
+from orphangc.collect.listing import list_storage as listing
+from orphangc.collect.listing import work_stealing as streams
+from orphangc.collect.listing.list_storage import list_all, work
+from orphangc.collect.listing.work_stealing import Board
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, cut, gaps, landmarks
 from orphangc.errors import StorageUnreachableError
-from orphangc.runs import listing, streams
-from orphangc.runs.listing import list_all, work
-from orphangc.runs.streams import Board
+from orphangc.ports.engine import ListingHints
 from unit.runs.ordered_storage import MemorySpool, OrderedStorage
 
 JOB = "4ae4a2986a0e1a49b0f165b58085d4b3"

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orphangc.collect.state.lock import TIME_TO_LIVE, Holder, Lock, Renewal, acquire
 from orphangc.errors import ExitCode, LockHeldError, OrphanGcError, StorageUnreachableError
-from orphangc.runs.lock import TIME_TO_LIVE, Holder, Lock, Renewal, acquire
 from unit.runs.places import PLACES, Place, SteppedFiles
 
 FOLDER = "root/lock"
@@ -404,7 +404,7 @@ def test_a_state_location_that_does_not_answer_for_long_ends_the_run(monkeypatch
         while len(failures) < 5:
             time.sleep(0.005)
         renewal.check()
-        monkeypatch.setattr("orphangc.runs.lock._GIVES_UP_AFTER", timedelta(0))
+        monkeypatch.setattr("orphangc.collect.state.lock._GIVES_UP_AFTER", timedelta(0))
         assert isinstance(lost(renewal), StorageUnreachableError)
 
 

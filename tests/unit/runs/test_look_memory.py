@@ -7,13 +7,13 @@ from datetime import timedelta
 import pytest
 
 from builders import JOB, T0
-from orphangc.adapters.state_files import LocalStateFiles
-from orphangc.core.looks import RememberedLook
-from orphangc.core.run_record import JobRecord
-from orphangc.core.uris import canonical
-from orphangc.runs.history import kept_record, looks_before
-from orphangc.runs.look_memory import keep_looks, looks_at_job
-from orphangc.runs.state import RootState
+from orphangc.adapters.files.state_files import LocalStateFiles
+from orphangc.collect.state.history import kept_record, looks_before
+from orphangc.collect.state.self_sustained_history import keep_looks, looks_at_job
+from orphangc.collect.state.store import RootState
+from orphangc.core.documents.run_record import JobRecord
+from orphangc.core.documents.self_sustained_record import RememberedLook
+from orphangc.core.model.locations import canonical
 from unit.shell.records import ROOT, a_record
 
 

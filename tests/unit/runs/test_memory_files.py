@@ -5,13 +5,8 @@ import hashlib
 import pytest
 
 from builders import BASE
-from orphangc.core.uris import canonical
-from orphangc.core.world.acknowledged import Acknowledgement
-from orphangc.core.world.known_states import known_state
-from orphangc.core.world.remembered import WorldMemory
-from orphangc.core.world.remembering import compared
-from orphangc.runs.state import RootState
-from orphangc.runs.world.memory_files import (
+from orphangc.collect.state.store import RootState
+from orphangc.collect.world.memory_files import (
     DamagedMemoryError,
     MemoryRead,
     keep_acknowledgement,
@@ -20,7 +15,12 @@ from orphangc.runs.world.memory_files import (
     set_aside,
     write_memory,
 )
-from orphangc.runs.world.recalling import not_kept, recalled
+from orphangc.collect.world.recalling import not_kept, recalled
+from orphangc.core.memory.acknowledgement import Acknowledgement
+from orphangc.core.memory.compare_cycles import compared
+from orphangc.core.memory.remembered import WorldMemory
+from orphangc.core.model.locations import canonical
+from orphangc.core.world.known_states import known_state
 from unit.core.world.memory_builders import NEXT, T0, a_directory, a_job, day, seen
 from unit.runs.places import SteppedFiles
 

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from orphangc.core.pace import Pace
-from orphangc.runs.pacing import Pacer, StoppedError
+from orphangc.collect.delete.rate_limiter import Pacer, StoppedError
+from orphangc.core.model.rate import Pace
 
 
 def test_many_threads_keep_to_one_rate() -> None:

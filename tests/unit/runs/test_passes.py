@@ -11,16 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import BASE, JOB, a_job, a_root
-from orphangc.core.columns import Recogniser
-from orphangc.core.file_names import FileNames
-from orphangc.core.live import LiveSet, UuidSet
-from orphangc.core.owners import Owners
-from orphangc.core.tombstones import Tombstones
+from orphangc.collect.listing.local_engine import marked_rows
+from orphangc.collect.mark.missing import (
+    Expected,
+    expected_of,
+    missing_of,
+    missing_outside,
+    wanted_of,
+)
+from orphangc.collect.mark.survey import PinnedPass, Surveyed, SurveyPass
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.columns.listing_columns import Recogniser
+from orphangc.core.columns.live_set import LiveSet, UuidSet
+from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.model.owners import Owners
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
-from orphangc.runs.engine import marked_rows
-from orphangc.runs.missing import Expected, expected_of, missing_of, missing_outside, wanted_of
-from orphangc.runs.survey import PinnedPass, Surveyed, SurveyPass
 
 OTHER = "b" * 32
 UUIDS = [f"{n:08x}-0000-4000-8000-{n:012x}" for n in range(12)]

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import JOB
-from orphangc.adapters.scratch import ArrowScratch
-from orphangc.core.model import Action, JobId, ObjectKey, Reason, StoredObject, Tombstone
-from orphangc.core.tombstones import Tombstones
+from orphangc.adapters.rows.temporary_rows import ArrowScratch
+from orphangc.collect.sweep import shards
+from orphangc.collect.sweep.agreement import Fresh, FreshSink, agreements, asked_of
+from orphangc.collect.sweep.tombstoning import Minding
+from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.model.types import Action, JobId, ObjectKey, Reason, StoredObject, Tombstone
 from orphangc.ports import VERDICT_SCHEMA
-from orphangc.runs import shards
-from orphangc.runs.minding import Minding
-from orphangc.runs.permission import Fresh, FreshSink, agreements, asked_of
 from unit.runs.deleting import keys_of
 
 KEYS = keys_of(12)

@@ -12,24 +12,24 @@ import pytest
 
 from builders import JOB, a_checkpoint, a_hold, a_job, a_snapshot, an_ended_job, some_facts
 from commands.helpers import Bed, Job
-from orphangc.adapters.storages import open_storage
-from orphangc.core.exported import Exported
-from orphangc.core.gate import ClusterFacts, JobFacts
-from orphangc.core.ha import HaFacts, PlaceNamed
-from orphangc.core.model import EvidenceSource
-from orphangc.core.settings import StorageRootSettings
-from orphangc.core.uris import canonical
+from orphangc.adapters.open import open_storage
+from orphangc.collect.delete.revalidation import Recheck, Watched, watched
+from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.observation import Outside
+from orphangc.collect.state.lock import Holder, Lock, acquire
+from orphangc.collect.state.store import RootState
+from orphangc.core.cluster.ha_facts import HaFacts, PlaceNamed
+from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
+from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import EvidenceSource
 from orphangc.errors import (
     LockHeldError,
     OrphanGcError,
     RefusedError,
     RegistryUnavailableError,
 )
-from orphangc.runs.lock import Holder, Lock, acquire
-from orphangc.runs.observe import Outside
-from orphangc.runs.recheck import Recheck, Watched, watched
-from orphangc.runs.roots import RootReader
-from orphangc.runs.state import RootState
 from unit.runs.deleting import STORED_AT, due_rows
 from unit.runs.places import SteppedFiles
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from orphangc.adapters.siblings.unopened_storage import UnopenedStorage
-from orphangc.core.uris import Location, canonical
+from orphangc.adapters.files.unopened_storage import UnopenedStorage
+from orphangc.collect.observe.checkpoints import RootReader, scan_roots
+from orphangc.collect.observe.searching import NO_SCAN, NOTHING_READ, BaseSearch
+from orphangc.core.model.locations import Location, canonical
 from orphangc.errors import StorageUnreachableError
-from orphangc.runs.roots import RootReader, scan_roots
-from orphangc.runs.world.searching import NO_SCAN, NOTHING_READ, BaseSearch
 
 
 @dataclass(frozen=True)

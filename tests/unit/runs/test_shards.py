@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.adapters.scratch import ArrowScratch, scratch
-from orphangc.runs import shards
-from orphangc.runs.shards import Cuts, Shards, by_key, shard_of, shelved
+from orphangc.adapters.rows.temporary_rows import ArrowScratch, scratch
+from orphangc.collect.sweep import shards
+from orphangc.collect.sweep.shards import Cuts, Shards, by_key, shard_of, shelved
 
 SCHEMA = pa.schema([pa.field("key", pa.string()), pa.field("number", pa.int64())])
 KEYS = st.lists(st.text(max_size=6), unique=True, max_size=60)

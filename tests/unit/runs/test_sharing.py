@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from orphangc.runs.sharing import Shared
+from orphangc.collect.delete.single_flight import Shared
 
 
 class Counted:

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders import BASE, JOB, NAME, NAME_WITH_ID, a_tombstone, ago, an_object
-from orphangc.core.model import ObjectKey, StoredObject, Tombstone
-from orphangc.core.tombstones import Tombstones
-from orphangc.core.uris import canonical
+from orphangc.collect.state.store import RootState
+from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.types import ObjectKey, StoredObject, Tombstone
 from orphangc.errors import OrphanGcError, RefusedError
-from orphangc.runs.state import RootState
 from unit.runs.places import PLACES, Place
 
 

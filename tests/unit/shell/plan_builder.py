@@ -6,9 +6,9 @@ from random import Random
 
 import pyarrow as pa
 
-from orphangc.core.evidence import JobState
-from orphangc.core.model import Action, EvidenceSource, Mode, Reason, Scope
-from orphangc.core.plan import (
+from orphangc.collect.decide.breakdown import Breakdown
+from orphangc.core.decision.evidence import JobState
+from orphangc.core.documents.plan import (
     BlockedPart,
     BoundPart,
     BoundsPart,
@@ -24,9 +24,9 @@ from orphangc.core.plan import (
     RootPart,
     tallies_of,
 )
-from orphangc.core.settings import StorageRootSettings
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import Action, EvidenceSource, Mode, Reason, Scope
 from orphangc.ports import VERDICT_SCHEMA
-from orphangc.runs.breakdown import Breakdown
 
 NOW = datetime(2026, 11, 21, 14, 44, 12, tzinfo=UTC)
 ROOT = "s3://acme-flink-prod-eu/checkpoints"

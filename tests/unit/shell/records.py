@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from orphangc.core.run_record import Phase, PhaseRecord, RunMode, RunRecord, RunResult
+from orphangc.core.documents.run_record import Phase, PhaseRecord, RunMode, RunRecord, RunResult
 
 ROOT = "s3://bucket/checkpoints"
 T0 = datetime(2026, 11, 1, 12, tzinfo=UTC)

@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from orphangc.core.run_record import RunResult, Totals, totals_after
+from orphangc.app.config.configuration import Configuration, ScheduledRoot
+from orphangc.app.status.board import Board
+from orphangc.app.telemetry.metrics import Metrics
+from orphangc.core.documents.run_record import RunResult, Totals, totals_after
 from orphangc.core.world import ClosedWorld, World
-from orphangc.shell.board import Board
-from orphangc.shell.config import Configuration, ScheduledRoot
-from orphangc.shell.metrics import Metrics
 from unit.shell.records import ROOT, T0, a_phase, a_record
 
 

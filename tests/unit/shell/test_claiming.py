@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from orphangc.core.uris import canonical
-from orphangc.shell.claiming import as_flink_spells
+from orphangc.app.commands.checkpoints.unclaimed import as_flink_spells
+from orphangc.core.model.locations import canonical
 
 
 @pytest.mark.parametrize(

@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orphangc.app.commands.checkpoints.declarations_file import (
+    declarations_schema,
+    declarations_yaml,
+    read_declarations,
+)
 from orphangc.errors import SettingsError
-from orphangc.flink import declarations as declarations_module
-from orphangc.flink.declarations import (
+from orphangc.flink.compatibility import declarations as declarations_module
+from orphangc.flink.compatibility.declarations import (
     Declarations,
     KeyedState,
     KeyedStateType,
     OperatorDeclaration,
     OperatorState,
     Redistribution,
-)
-from orphangc.shell.declarations_file import (
-    declarations_schema,
-    declarations_yaml,
-    read_declarations,
 )
 
 SCHEMA = Path(declarations_module.__file__).with_name("declarations.schema.json")

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 import yaml
 
-from orphangc.core.run_record import RunMode
-from orphangc.errors import SettingsError
-from orphangc.shell import config as config_module
-from orphangc.shell.config import Configuration
-from orphangc.shell.loading import (
+from orphangc.app.config import configuration as config_module
+from orphangc.app.config.configuration import Configuration
+from orphangc.app.config.load import (
     chosen_roots,
     configuration_schema,
     load_configuration,
     overriding,
 )
+from orphangc.core.documents.run_record import RunMode
+from orphangc.errors import SettingsError
 
 SCHEMA = Path(config_module.__file__).with_name("configuration.schema.json")
 EXAMPLE: dict[str, Any] = {
@@ -154,7 +154,7 @@ def test_roots_are_chosen_by_any_spelling(load) -> None:
 
 
 def test_the_shipped_schema_is_that_of_the_program() -> None:
-    """Written anew by ``orphangc config schema > gc/orphangc/shell/configuration.schema.json``."""
+    """Written anew by ``orphangc config schema > gc/orphangc/app/config/configuration.schema.json``."""
     assert json.loads(SCHEMA.read_text()) == configuration_schema()
 
 

@@ -9,8 +9,8 @@ import threading
 import pytest
 import structlog
 
-from orphangc.shell.config import LogSettings
-from orphangc.shell.logs import always_shown, configure_logs, redacted, run_named
+from orphangc.app.config.configuration import LogSettings
+from orphangc.app.telemetry.logs import always_shown, configure_logs, redacted, run_named
 
 SECRET = "hunter2"
 

@@ -10,9 +10,10 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.openmetrics.exposition import generate_latest as generate_openmetrics
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from orphangc.core.model import Action, Outcome, Reason, Scope
-from orphangc.core.plan import Tally
-from orphangc.core.run_record import (
+from orphangc.app.config.configuration import ScheduledRoot
+from orphangc.app.telemetry.metrics import Metrics
+from orphangc.core.documents.plan import Tally
+from orphangc.core.documents.run_record import (
     JobRecord,
     Phase,
     RunRecord,
@@ -23,8 +24,7 @@ from orphangc.core.run_record import (
     totals_after,
     totals_merged,
 )
-from orphangc.shell.config import ScheduledRoot
-from orphangc.shell.metrics import Metrics
+from orphangc.core.model.types import Action, Outcome, Reason, Scope
 from unit.shell.records import ROOT, T0, a_phase, a_record
 
 CONTRACT = {

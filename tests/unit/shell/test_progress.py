@@ -7,7 +7,7 @@ import sys
 
 from structlog.testing import capture_logs
 
-from orphangc.shell.progress import LoggedProgress, shown_progress
+from orphangc.app.console.progress import LoggedProgress, shown_progress
 
 
 class Clock:

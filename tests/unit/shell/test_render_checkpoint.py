@@ -9,8 +9,17 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from orphangc.flink import handles, model
-from orphangc.flink.contents import (
+from orphangc.app.render_checkpoint.checkpoint_html import CheckpointPage, render_checkpoints
+from orphangc.app.render_checkpoint.checkpoint_tables import (
+    checkpoint_tables,
+    checkpoint_tree,
+    comparison_tables,
+)
+from orphangc.app.render_checkpoint.checkpoint_view import Part, operator_views
+from orphangc.collect.checkpoints.compare import Comparison, Side, compared
+from orphangc.flink.inspection.contents_json import describe_contents, total_bytes
+from orphangc.flink.inspection.metadata_json import describe
+from orphangc.flink.state.contents import (
     CheckpointContents,
     KeyedStateContents,
     KeyedStateKind,
@@ -19,18 +28,10 @@ from orphangc.flink.contents import (
     Serializer,
     StatePartitions,
 )
-from orphangc.flink.contents_document import describe_contents, total_bytes
-from orphangc.flink.document import describe
-from orphangc.flink.handles import StateMode
-from orphangc.flink.model import HandleKind
-from orphangc.runs.comparing import Comparison, Side, compared
-from orphangc.shell.render.checkpoint_html import CheckpointPage, render_checkpoints
-from orphangc.shell.render.checkpoint_tables import (
-    checkpoint_tables,
-    checkpoint_tree,
-    comparison_tables,
-)
-from orphangc.shell.render.checkpoint_views import Part, operator_views
+from orphangc.flink.values import handles
+from orphangc.flink.values import metadata_values as model
+from orphangc.flink.values.handles import StateMode
+from orphangc.flink.values.metadata_values import HandleKind
 from unit.shell.pages import parse
 
 HOSTILE = (

@@ -5,11 +5,11 @@ import io
 import pytest
 from rich.console import Console
 
-from orphangc.core.plan import ExtraStatus, InventoryPart
-from orphangc.shell.render.extras import STATUS_WORDS
-from orphangc.shell.render.html import render_html
-from orphangc.shell.render.markdown import render_markdown
-from orphangc.shell.render.tables import plan_tables
+from orphangc.app.render.plan_html import render_html
+from orphangc.app.render.plan_markdown import render_markdown
+from orphangc.app.render.plan_tables import plan_tables
+from orphangc.app.render.unlisted_rows import STATUS_WORDS
+from orphangc.core.documents.plan import ExtraStatus, InventoryPart
 from unit.shell.pages import parse
 from unit.shell.plan_builder import NOW, ORDERS, a_plan, some_extras
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orphangc.core.amounts import AgeBucket, Amount, summed
-from orphangc.core.bounds import BoundName
-from orphangc.core.model import Reason
-from orphangc.runs.breakdown import Breakdown
-from orphangc.shell.render.html import JOBS_IN_PICTURE, render_html
-from orphangc.shell.render.kinds import AGE_LABELS, BOUND_WORDS, KIND_OF, KINDS, REASON_WORDS
-from orphangc.shell.render.words import visible
+from orphangc.app.console.text import visible
+from orphangc.app.render.plan_html import JOBS_IN_PICTURE, render_html
+from orphangc.app.render.reason_groups import AGE_LABELS, BOUND_WORDS, KIND_OF, KINDS, REASON_WORDS
+from orphangc.collect.decide.breakdown import Breakdown
+from orphangc.core.model.bounds import BoundName
+from orphangc.core.model.tallies import AgeBucket, Amount, summed
+from orphangc.core.model.types import Reason
 from unit.shell.pages import parse
 from unit.shell.plan_builder import (
     FRAUD,

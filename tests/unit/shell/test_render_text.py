@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from orphangc.core.conditions import Condition
-from orphangc.core.guards import Guard
-from orphangc.core.model import Action, Reason, Scope
-from orphangc.core.plan import BlockedPart, Tally
-from orphangc.core.settings import parse_duration
-from orphangc.runs.breakdown import Breakdown
-from orphangc.shell.render.advice import (
+from orphangc.app.console.text import duration, human_bytes, id_ranges, share, visible
+from orphangc.app.render.advice import (
     CONDITION_ADVICE,
     GUARD_ADVICE,
     condition_advice,
     guard_advice,
 )
-from orphangc.shell.render.markdown import code, render_markdown
-from orphangc.shell.render.summary import Fate, headline, stops, summarise
-from orphangc.shell.render.tables import outcome_tables, plan_tables
-from orphangc.shell.render.words import duration, human_bytes, id_ranges, share, visible
+from orphangc.app.render.plan_markdown import code, render_markdown
+from orphangc.app.render.plan_tables import outcome_tables, plan_tables
+from orphangc.app.render.summary import Fate, headline, stops, summarise
+from orphangc.collect.decide.breakdown import Breakdown
+from orphangc.core.decision.conditions import Condition
+from orphangc.core.decision.guards import Guard
+from orphangc.core.documents.plan import BlockedPart, Tally
+from orphangc.core.model.settings import parse_duration
+from orphangc.core.model.types import Action, Reason, Scope
 from unit.shell.plan_builder import (
     NOW,
     ORDERS,

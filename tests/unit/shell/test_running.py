@@ -8,13 +8,13 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from orphangc.core.model import Action, JobId, ObjectKey, Outcome, StoredObject, Tombstone
-from orphangc.core.run_record import RunRecord, RunResult, SweptPart
-from orphangc.core.tombstones import Tombstones
-from orphangc.shell.exits import shielded
-from orphangc.shell.kept_plans import KeptPlans
-from orphangc.shell.recording import is_signal, result_of, tombstones_part
-from orphangc.shell.running import exit_code_of_all
+from orphangc.app.console.exit import shielded
+from orphangc.app.runner.plan_store import KeptPlans
+from orphangc.app.runner.record import is_signal, result_of, tombstones_part
+from orphangc.app.runner.run_root import exit_code_of_all
+from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.documents.run_record import RunRecord, RunResult, SweptPart
+from orphangc.core.model.types import Action, JobId, ObjectKey, Outcome, StoredObject, Tombstone
 from unit.shell.records import a_record
 
 DELETED = (SweptPart(action=Action.DELETE, outcome=Outcome.DONE, objects=1, bytes=1),)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from orphangc.shell.schedule import check_schedule, check_timezone, longest_gap, trigger_of
+from orphangc.app.config.schedule import check_schedule, check_timezone, longest_gap, trigger_of
 
 MONDAY = datetime(2026, 11, 2, tzinfo=UTC)
 

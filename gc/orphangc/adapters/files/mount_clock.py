@@ -13,11 +13,11 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from orphangc.adapters.boundary import host_now
-from orphangc.adapters.devices.mount_table import device_of
-from orphangc.adapters.state_files import PROBE
+from orphangc.adapters.files.mount_table import device_of
+from orphangc.adapters.files.state_files import PROBE
+from orphangc.adapters.files.translate import host_now
+from orphangc.core.model.locations import Location
 from orphangc.core.times.instants import from_microseconds
-from orphangc.core.uris import Location
 from orphangc.ports import StoreTime
 
 OF_THIS_HOST = frozenset(

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from orphangc import errors
-from orphangc.adapters.boundary import one_line
+from orphangc.adapters.files.translate import one_line
 from orphangc.errors import OrphanGcError, SettingsError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from orphangc.core.gate import JobFacts
-from orphangc.core.model import JobState
+from orphangc.core.cluster.job_facts import JobFacts
+from orphangc.core.model.types import JobState
 from orphangc.core.times.instants import shifted
 
 

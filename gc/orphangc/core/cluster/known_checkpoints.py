@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
-from orphangc.core.gate import JobFacts
+from orphangc.core.cluster.job_facts import JobFacts
 
 
 def retained_by(facts: Iterable[JobFacts]) -> frozenset[int]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from orphangc.core.gate import ClusterFacts, JobFacts
-from orphangc.core.ha import FolderNamed, Hold
-from orphangc.core.model import JobId
-from orphangc.core.uris import Alias, Location, place_of
+from orphangc.core.cluster.ha_facts import FolderNamed, Hold
+from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
+from orphangc.core.model.locations import Alias, Location, place_of
+from orphangc.core.model.types import JobId
 
 _CHECKPOINT_OPTIONS = frozenset({"state.checkpoints.dir", "execution.checkpointing.dir"})
 

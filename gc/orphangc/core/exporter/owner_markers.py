@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
-from orphangc.core.exported import REGISTRY_MAX_AGE
+from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE
 
 _NAME = re.compile(r"([A-Za-z0-9-]{1,64})\.(began|alive)", re.ASCII)
 

@@ -3,7 +3,7 @@
 A store may show any number. Python ends at the years 1 and 9999, and a margin taken off an
 instant near either end is an error in the middle of a run. So an instant is *known* only between
 ``EARLIEST`` and ``LATEST``, a thousand years from both ends; every margin is shorter
-(``core/settings.py`` allows 10,000 days). Any other instant is unknown, which keeps the file, or
+(``core/model/settings.py`` allows 10,000 days). Any other instant is unknown, which keeps the file, or
 makes the document that shows it unreadable.
 """
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from orphangc.core.frozen_part import FrozenPart
+from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.times.instants import Instant
 
 

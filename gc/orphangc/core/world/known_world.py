@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from orphangc.core.frozen_part import FrozenPart
+from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.times.instants import Instant
 
 

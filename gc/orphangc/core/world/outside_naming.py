@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from orphangc.core.file_names import FileNames
-from orphangc.core.owners import job_directory_of
-from orphangc.core.uris import Location
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.model.locations import Location
+from orphangc.core.model.owners import job_directory_of
 from orphangc.core.world.known_world import OutsidePath
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from orphangc.adapters.devices.mount_table import device_in, device_of
-from orphangc.core.uris import canonical
+from orphangc.adapters.files.mount_table import device_in, device_of
+from orphangc.core.model.locations import canonical
 
 TABLE = """\
 22 1 0:20 / / rw,relatime shared:1 - overlay overlay rw
@@ -50,5 +50,5 @@ def test_a_bucket_is_a_device() -> None:
 
 def test_a_machine_without_the_table_knows_no_device(monkeypatch) -> None:
     """It is Linux's."""
-    monkeypatch.setattr("orphangc.adapters.devices.mount_table._MOUNTS", Path("/no such file"))
+    monkeypatch.setattr("orphangc.adapters.files.mount_table._MOUNTS", Path("/no such file"))
     assert device_of(canonical("/tmp")) is None

@@ -6,7 +6,7 @@ import pytest
 
 from builders import T0, ago, some_facts, span
 from orphangc.core.cluster.job_status import JobStatus
-from orphangc.core.model import JobState
+from orphangc.core.model.types import JobState
 
 LIVING, OVER = (some_facts(),), (some_facts(status="CANCELED"),)
 NOTHING = {"before": (), "after": (), "is_held": False, "is_declared_ended": False}

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from builders import JOB, T0, a_checkpoint, a_hold, some_facts
+from orphangc.core.cluster.ha_facts import FolderNamed
+from orphangc.core.cluster.job_facts import ClusterFacts, RestoredFacts
 from orphangc.core.cluster.placement import (
     Home,
     JobAnswer,
@@ -14,9 +16,7 @@ from orphangc.core.cluster.placement import (
     home_of,
     job_answers,
 )
-from orphangc.core.gate import ClusterFacts, RestoredFacts
-from orphangc.core.ha import FolderNamed
-from orphangc.core.uris import canonical, parse_alias
+from orphangc.core.model.locations import canonical, parse_alias
 
 HERE, THERE = canonical(f"s3://a/{JOB}"), canonical(f"s3://b/{JOB}")
 BOTH = {"here": (HERE,), "there": (THERE,)}

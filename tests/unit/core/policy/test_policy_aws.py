@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.core.policy.aws import aws_policy
-from orphangc.core.policy.needs import needs_of
-from orphangc.core.run_record import RunMode
-from orphangc.core.settings import StorageRootSettings
+from orphangc.core.documents.run_record import RunMode
+from orphangc.core.iam.aws import aws_policy
+from orphangc.core.iam.permissions import needs_of
+from orphangc.core.model.settings import StorageRootSettings
 from unit.core.policy.iam import allows
 
 JOB = "0123456789abcdef" * 2

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.core.policy.azure import azure_policy
-from orphangc.core.policy.needs import Need, needs_of
-from orphangc.core.run_record import RunMode
-from orphangc.core.settings import StorageRootSettings
+from orphangc.core.documents.run_record import RunMode
+from orphangc.core.iam.azure import azure_policy
+from orphangc.core.iam.permissions import Need, needs_of
+from orphangc.core.model.settings import StorageRootSettings
 from unit.core.policy.azure_judge import Asked, allows, holds
 
 JOB = "0123456789abcdef" * 2

@@ -5,13 +5,13 @@ Each was written down from what it must mean; the judges beside show that it mea
 
 from typing import Any
 
-from orphangc.core.policy.aws import aws_policy
-from orphangc.core.policy.azure import azure_policy
-from orphangc.core.policy.gcs import gcs_policy
-from orphangc.core.policy.needs import Area, Need, Purpose, Right, needs_of
-from orphangc.core.run_record import RunMode
-from orphangc.core.settings import StorageRootSettings
-from orphangc.core.uris import Location, canonical
+from orphangc.core.documents.run_record import RunMode
+from orphangc.core.iam.aws import aws_policy
+from orphangc.core.iam.azure import azure_policy
+from orphangc.core.iam.gcp import gcs_policy
+from orphangc.core.iam.permissions import Area, Need, Purpose, Right, needs_of
+from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.settings import StorageRootSettings
 
 JOB = "0123456789abcdef" * 2
 ANY_JOB = "?" * 32

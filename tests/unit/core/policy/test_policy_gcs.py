@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.core.policy.gcs import gcs_policy
-from orphangc.core.policy.needs import Area, Need, Purpose, Right, needs_of
-from orphangc.core.run_record import RunMode
-from orphangc.core.settings import StorageRootSettings
-from orphangc.core.uris import Location
+from orphangc.core.documents.run_record import RunMode
+from orphangc.core.iam.gcp import gcs_policy
+from orphangc.core.iam.permissions import Area, Need, Purpose, Right, needs_of
+from orphangc.core.model.locations import Location
+from orphangc.core.model.settings import StorageRootSettings
 from unit.core.policy.google_judge import allows, extract, holds
 
 JOB = "0123456789abcdef" * 2

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from orphangc.core.world.acknowledged import Acknowledgement
-from orphangc.core.world.lost_facts import LostFact
-from orphangc.core.world.remembered import (
+from orphangc.core.memory.acknowledgement import Acknowledgement
+from orphangc.core.memory.compare_cycles import compared
+from orphangc.core.memory.lost_facts import LostFact
+from orphangc.core.memory.remembered import (
     RememberedCheckpoint,
     RememberedDirectory,
     WorldMemory,
 )
-from orphangc.core.world.remembering import compared
-from orphangc.core.world.sighting import (
+from orphangc.core.memory.sighting import (
     SeenJob,
     SeenPlace,
     SeenReport,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from orphangc.core.world.remembered import WorldMemory
-from orphangc.core.world.remembering import compared
-from orphangc.core.world.sighting import SeenJob, SeenReport, StoppingSavepoint
+from orphangc.core.memory.compare_cycles import compared
+from orphangc.core.memory.remembered import WorldMemory
+from orphangc.core.memory.sighting import SeenJob, SeenReport, StoppingSavepoint
 from unit.core.world.memory_builders import (
     DELETED,
     EXTRA,

@@ -3,13 +3,13 @@
 import pytest
 
 from builders import JOB, OTHER_JOB, T0, a_job, job_directory
-from orphangc.core.model import Scope
-from orphangc.core.world.flink_traces import has_trace_of_flink, with_remembered_traces
-from orphangc.core.world.remembered import (
+from orphangc.core.decision.flink_traces import has_trace_of_flink, with_remembered_traces
+from orphangc.core.memory.remembered import (
     RememberedCheckpoint,
     RememberedDirectory,
     WorldMemory,
 )
+from orphangc.core.model.types import Scope
 
 
 @pytest.mark.parametrize("area", Scope)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from orphangc.core.world.acknowledged import Acknowledgement
-from orphangc.core.world.remembered import merged_memory
-from orphangc.core.world.remembering import compared
-from orphangc.core.world.sighting import (
+from orphangc.core.memory.acknowledgement import Acknowledgement
+from orphangc.core.memory.compare_cycles import compared
+from orphangc.core.memory.remembered import merged_memory
+from orphangc.core.memory.sighting import (
     SeenJob,
     SeenPlace,
     SeenReport,

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from orphangc.core.world.acknowledged import Acknowledgement
-from orphangc.core.world.remembered import RememberedRegistry, WorldMemory, merged_memory
-from orphangc.core.world.sighting import Sighting
+from orphangc.core.memory.acknowledgement import Acknowledgement
+from orphangc.core.memory.remembered import RememberedRegistry, WorldMemory, merged_memory
+from orphangc.core.memory.sighting import Sighting
 from unit.core.world.memory_builders import (
     JOB,
     NEXT,

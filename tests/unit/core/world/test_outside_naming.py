@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from builders import JOB, OTHER_JOB
-from orphangc.core.file_names import FileNames
-from orphangc.core.uris import canonical
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.model.locations import canonical
 from orphangc.core.world import OutsidePath
 from orphangc.core.world.outside_naming import home_of, outside_only, outside_paths, paths_of
 

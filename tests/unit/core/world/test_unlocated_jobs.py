@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from orphangc.core.world.remembered import RememberedDirectory, WorldMemory
-from orphangc.core.world.remembering import compared
-from orphangc.core.world.sighting import SeenPlace, Sighting
+from orphangc.core.memory.compare_cycles import compared
+from orphangc.core.memory.remembered import RememberedDirectory, WorldMemory
+from orphangc.core.memory.sighting import SeenPlace, Sighting
 from unit.core.world.memory_builders import (
     EXTRA,
     JOB,

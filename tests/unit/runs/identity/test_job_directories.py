@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from builders import JOB, OTHER_JOB, a_root
-from orphangc.core.file_names import FileNames
-from orphangc.core.uris import Location, canonical
-from orphangc.runs.identity.job_directories import JobDirectories, job_directories
+from orphangc.collect.mark.job_directories import JobDirectories, job_directories
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.model.locations import Location, canonical
 
 A, B, C = (canonical(f"s3://{name}/{JOB}") for name in "abc")
 OTHER = canonical(f"s3://a/{OTHER_JOB}")

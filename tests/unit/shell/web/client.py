@@ -4,7 +4,7 @@ import anyio
 import httpx
 from prometheus_client import CollectorRegistry
 
-from orphangc.shell.web.app import create_app
+from orphangc.app.daemon.http_app import create_app
 from unit.shell.web.statuses import Source, a_status
 
 _SOURCE = Source(a_status())

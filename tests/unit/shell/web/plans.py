@@ -1,7 +1,7 @@
 """Plans on disk, as a run leaves them, with the record that names them."""
 
-from orphangc.adapters.plan_files import PlanDirectory
-from orphangc.adapters.verdict_files import VerdictFiles
+from orphangc.adapters.rows.plan_directory import PlanDirectory
+from orphangc.adapters.rows.verdict_files import VerdictFiles
 from unit.shell.plan_builder import a_plan, verdicts
 from unit.shell.web.statuses import a_record
 

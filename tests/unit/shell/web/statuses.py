@@ -4,12 +4,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from orphangc.core.conditions import Condition
-from orphangc.core.evidence import JobState
-from orphangc.core.guards import Guard
-from orphangc.core.model import Action, Mode, Outcome, Reason, Scope
-from orphangc.core.plan import BlockedPart, RefusedPart, Tally
-from orphangc.core.run_record import (
+from orphangc.app.config.configuration import ScheduledRoot
+from orphangc.app.status.status import RootStatus, Status
+from orphangc.core.decision.conditions import Condition
+from orphangc.core.decision.evidence import JobState
+from orphangc.core.decision.guards import Guard
+from orphangc.core.documents.plan import BlockedPart, RefusedPart, Tally
+from orphangc.core.documents.run_record import (
     DuePart,
     JobRecord,
     Phase,
@@ -21,6 +22,7 @@ from orphangc.core.run_record import (
     TombstonesPart,
     totals_after,
 )
+from orphangc.core.model.types import Action, Mode, Outcome, Reason, Scope
 from orphangc.core.world import (
     ClosedWorld,
     KnownCluster,
@@ -29,8 +31,6 @@ from orphangc.core.world import (
     World,
     WorldChange,
 )
-from orphangc.shell.config import ScheduledRoot
-from orphangc.shell.status import RootStatus, Status
 
 NOW = datetime(2026, 11, 21, 14, 44, 12, tzinfo=UTC)
 ROOT = "s3://acme-flink-prod-eu/checkpoints"

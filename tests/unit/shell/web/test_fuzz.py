@@ -8,7 +8,7 @@ from hypothesis import settings
 from prometheus_client import CollectorRegistry
 from schemathesis.checks import not_a_server_error
 
-from orphangc.shell.web.app import create_app
+from orphangc.app.daemon.http_app import create_app
 from unit.shell.web.statuses import ORDERS, PAYMENTS, Source, troubled, well
 
 # Schemathesis asks by Starlette's test client, which wants another release of httpx.

@@ -5,9 +5,9 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.core.model import Reason
-from orphangc.shell.web.growth import HEIGHT, WIDTH, growth
-from orphangc.shell.web.words import in_words, span_words
+from orphangc.app.web.page_text import in_words, span_words
+from orphangc.app.web.pages.storage_growth import HEIGHT, WIDTH, growth
+from orphangc.core.model.types import Reason
 from unit.shell.web.statuses import NOW, amounts, tally
 
 REASONS = (Reason.REFERENCED, Reason.ORPHAN, Reason.IN_QUARANTINE, Reason.UNRECOGNISED)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.shell.config import HttpSettings
+from orphangc.app.config.configuration import HttpSettings
 from unit.shell.web.client import Client
 
 PATHS = ("/", "/jobs", "/runs", "/metrics", "/healthz", "/ui/runs", "/openapi.json", "/nowhere")

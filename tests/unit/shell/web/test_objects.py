@@ -5,13 +5,13 @@ import shlex
 import pyarrow as pa
 import pytest
 
-from orphangc.adapters import verdict_lookup
-from orphangc.adapters.plan_files import PlanDirectory
-from orphangc.adapters.verdict_lookup import TooLargeError, VerdictLookup
-from orphangc.core.model import Action, Reason
+from orphangc.adapters.rows import verdict_lookup
+from orphangc.adapters.rows.plan_directory import PlanDirectory
+from orphangc.adapters.rows.verdict_lookup import TooLargeError, VerdictLookup
+from orphangc.app.web.pages import routes as pages
+from orphangc.app.web.pages.object_page import ACTION_MEANINGS, REASON_MEANINGS, explanation
+from orphangc.core.model.types import Action, Reason
 from orphangc.errors import PlanMismatchError
-from orphangc.shell.web import pages
-from orphangc.shell.web.objects import ACTION_MEANINGS, REASON_MEANINGS, explanation
 from unit.shell.pages import parse
 from unit.shell.plan_builder import PAYMENTS, verdicts
 from unit.shell.web.client import Client

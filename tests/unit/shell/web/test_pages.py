@@ -6,15 +6,15 @@ from itertools import pairwise
 
 import pytest
 
-from orphangc.core.conditions import CONDITIONS, Condition
-from orphangc.core.guards import Guard
-from orphangc.core.plan import BlockedPart, RefusedPart
-from orphangc.core.run_record import RunMode, RunResult
+from orphangc.app.config.configuration import HttpSettings
+from orphangc.app.web.page_templates import style
+from orphangc.app.web.page_text import MODE_WORDS, RESULT_WORDS
+from orphangc.app.web.pages.attention_text import STOP_TITLES
+from orphangc.core.decision.conditions import CONDITIONS, Condition
+from orphangc.core.decision.guards import Guard
+from orphangc.core.documents.plan import BlockedPart, RefusedPart
+from orphangc.core.documents.run_record import RunMode, RunResult
 from orphangc.core.world import KnownCluster, PlaceKind, SearchedPlace, WorldChange
-from orphangc.shell.config import HttpSettings
-from orphangc.shell.web.need_words import STOP_TITLES
-from orphangc.shell.web.rendering import style
-from orphangc.shell.web.words import MODE_WORDS, RESULT_WORDS
 from unit.shell.pages import parse
 from unit.shell.test_render_html import HOSTILE, contrast
 from unit.shell.web.client import Client

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from orphangc.core.guards import Guard
-from orphangc.core.plan import RefusedPart
-from orphangc.core.run_record import RunRecord
+from orphangc.core.decision.guards import Guard
+from orphangc.core.documents.plan import RefusedPart
+from orphangc.core.documents.run_record import RunRecord
 from unit.shell.web.client import Client
 from unit.shell.web.statuses import (
     NOW,

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from orphangc.core.looks import RememberedLook, answer_of
-from orphangc.core.model import ForeignKind
+from orphangc.core.documents.self_sustained_record import RememberedLook, answer_of
+from orphangc.core.model.types import ForeignKind
 from unit.shell.web.client import Client
 from unit.shell.web.statuses import NOW, ORDERS, OTHER_ROOT, a_job, a_record, a_root, a_status
 from unit.shell.web.test_pages import seen, words

@@ -1,0 +1,289 @@
+"""A storage on any file system that fsspec knows, by its common verbs only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import fsspec
+import pyarrow as pa
+
+from orphangc.adapters.files.translate import (
+    BatchBuilder,
+    checked_parts,
+    host_now,
+    one_line,
+    to_microseconds,
+    unreachable,
+)
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
+from orphangc.core.times.instants import from_microseconds, known_microseconds
+from orphangc.errors import SettingsError, StorageUnreachableError
+from orphangc.ports import DeletionResult, DeletionStatus, Folder, StoreTime
+
+__all__ = ["FsspecStorage", "open_file_system"]
+
+_TESTED = {"file", "memory"}
+_TIME_KEYS = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
+_ETAG_KEYS = ("ETag", "etag", "e_tag", "md5Hash", "checksum")
+_NO_SIZE = -1  # what tells no size is never the same as what was judged
+_GLOB = re.compile(r"[*?\[\]{}\\]")
+
+Info = Mapping[str, Any]
+
+
+def open_file_system(location: Location) -> tuple[Any, str]:
+    """Return fsspec's file system, without caches, and the path in it.
+
+    Raises:
+        SettingsError: fsspec does not know the scheme, or its package is not installed.
+        StorageUnreachableError: It refuses to open.
+
+    """
+    try:
+        return fsspec.url_to_fs(  # type: ignore[no-any-return]
+            str(location), use_listings_cache=False, skip_instance_cache=True
+        )
+    except ImportError as err:
+        raise SettingsError(one_line(f"{location.scheme}:// needs a package: {err}")) from err
+    except ValueError as err:
+        raise SettingsError(one_line(f"cannot open {location}: {err}")) from err
+    except Exception as err:
+        raise unreachable(f"open {location}", err) from err
+
+
+class FsspecStorage:
+    """One folder of an fsspec file system as a storage root.
+
+    Nothing is globbed, walked or removed by fsspec's clever calls: folders are listed one by
+    one, and ``rm_file`` gets one literal path, after a look at what is there now.
+    """
+
+    batch_size = 1000
+    at_once = 1
+
+    def __init__(self, location: Location, *, file_system: tuple[Any, str] | None = None) -> None:
+        self.location = location
+        self.is_tested = location.scheme in _TESTED
+        self.is_versioned = False
+        self.is_ordered = False
+        self.list_requests = 0
+        self._fs, root = file_system or open_file_system(location)
+        self._root = root.rstrip("/")
+        self._check_root()
+
+    def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
+        """Yield files and, with a trailing slash, folders; see ``Lister``."""
+        rows = BatchBuilder()
+        pending = [prefix]
+        while pending:
+            key = pending.pop()
+            entries = self._entries(key)
+            if entries is None:
+                continue
+            if key:
+                rows.add(f"{key}/", None, None, None)
+            for name, info in entries:
+                child = f"{key}/{name}" if key else name
+                if _is_folder(info):
+                    pending.append(child)
+                else:
+                    rows.add(child, info.get("size"), _modified_us(info), _etag(info))
+                if rows.is_full:
+                    yield rows.take()
+        self._check_root()
+        if rows.keys:
+            yield rows.take()
+
+    def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
+        """Yield everything, in no order; see ``Lister``."""
+        if within != EVERYTHING:
+            raise ValueError(f"{self.location} is listed in no order, so not by key range")
+        return self.objects()
+
+    def folder(self, prefix: str = "") -> Folder:
+        """Return one level; see ``Lister``."""
+        entries = self._entries(prefix) or []
+        parent = f"{prefix}/" if prefix else ""
+        return Folder(
+            tuple(sorted(name for name, info in entries if _is_folder(info))),
+            tuple(
+                _stored(ObjectKey(parent + name), info)
+                for name, info in sorted(entries, key=lambda entry: entry[0])
+                if not _is_folder(info)
+            ),
+            tuple(sorted(name for name, info in entries if _is_link(info))),
+        )
+
+    def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
+        """Return the bytes of a file; see ``Reader``."""
+        (found,) = self.stat([key])
+        if found is None:
+            return None
+        data = b""
+        if found.size <= max_bytes:
+            with self._translated(f"read {key!r} in"):
+                data = bytes(self._fs.cat_file(self._path(key)))
+        if max(found.size, len(data)) > max_bytes:
+            raise StorageUnreachableError(f"{key!r} has over {max_bytes} bytes")
+        return data
+
+    def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
+        """Return some bytes of a file; see ``Reader``."""
+        (found,) = self.stat([key])
+        if found is None:
+            return None
+        end = min(start + size, found.size)
+        if start >= end:
+            return b""
+        with self._translated(f"read {key!r} in"):
+            return bytes(self._fs.cat_file(self._path(key), start=start, end=end))
+
+    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
+        """Return the fresh facts of each key; see ``Reader``."""
+        with self._translated("stat in"):
+            infos = [self._info(key) for key in keys]
+        if None in infos:
+            self._check_root()
+        return [
+            None if info is None or _is_folder(info) else _stored(key, info)
+            for key, info in zip(keys, infos, strict=True)
+        ]
+
+    def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
+        """Remove each file that is still the same; see ``Deleter``."""
+        if len(objects) > self.batch_size:
+            raise ValueError(f"{len(objects)} keys are more than a batch of {self.batch_size}")
+        self._check_root()
+        return [self._delete(wanted) for wanted in objects]
+
+    def now(self) -> StoreTime:
+        """Return the host's time for file systems of this host, else none."""
+        now = host_now()
+        if self.location.scheme in _TESTED:
+            return StoreTime(now=now, local=now, source="clock of this host")
+        return StoreTime(now=None, local=now, source=f"{self.location.scheme} tells no time")
+
+    def _delete(self, wanted: StoredObject) -> DeletionResult:
+        try:
+            return DeletionResult(key=wanted.key, status=self._remove(wanted))
+        except FileNotFoundError:
+            return DeletionResult(key=wanted.key, status=DeletionStatus.GONE)
+        except Exception as err:  # noqa: BLE001 - each file system has errors of its own
+            failed = DeletionStatus.FAILED
+            return DeletionResult(key=wanted.key, status=failed, error=one_line(err))
+
+    def _remove(self, wanted: StoredObject) -> DeletionStatus:
+        """Remove the file if it is what was judged."""
+        key = wanted.key
+        if _GLOB.search(key):
+            raise ValueError("the key has a glob character, which a file system may expand")
+        info = self._info(key)
+        if info is None:
+            return DeletionStatus.GONE
+        if _is_folder(info):
+            raise IsADirectoryError("is a folder")
+        found = _stored(key, info)
+        if found.modified_at is None or not found.is_same_as(wanted):
+            return DeletionStatus.CHANGED
+        self._fs.rm_file(self._path(key))
+        return DeletionStatus.DELETED
+
+    def _entries(self, key: str) -> list[tuple[str, Info]] | None:
+        """Return names and facts in a folder, fresh; ``None`` if the folder is absent."""
+        path = self._path(key) if key else self._root
+        self.list_requests += 1
+        with self._translated(f"list {key!r} in"):
+            try:
+                self._fs.invalidate_cache()
+                found = self._fs.ls(path or "/", detail=True)
+            except (FileNotFoundError, NotADirectoryError):
+                if not key:
+                    raise
+                return None
+            entries = [(self._name(info["name"], path), info) for info in found]
+        return [(name, info) for name, info in entries if name]
+
+    def _name(self, name: str, folder: str) -> str:
+        """Return the last part of a listed name, "" for the folder itself."""
+        bare = str(name).rstrip("/")
+        if bare == folder or bare.strip("/") == folder.strip("/"):
+            return ""
+        parent, _, last = bare.rpartition("/")
+        if parent.strip("/") != folder.strip("/"):
+            raise StorageUnreachableError(f"listing {folder!r} gave {name!r}, which lies elsewhere")
+        return last
+
+    def _info(self, key: str) -> Info | None:
+        checked_parts(key)
+        self._fs.invalidate_cache()
+        try:
+            info: Info = self._fs.info(self._path(key))
+        except FileNotFoundError:
+            return None
+        return info
+
+    def _path(self, key: str) -> str:
+        return f"{self._root}/{key}"
+
+    def _check_root(self) -> None:
+        """Raise if the root is no folder; stores without folders have only a top that exists."""
+        with self._translated("list"):
+            try:
+                info = self._fs.info(self._root or "/")
+            except FileNotFoundError:
+                raise StorageUnreachableError(
+                    f"storage root {self.location} does not exist"
+                ) from None
+        if not _is_folder(info):
+            raise StorageUnreachableError(f"storage root {self.location} is not a folder")
+
+    @contextmanager
+    def _translated(self, action: str) -> Iterator[None]:
+        """Turn whatever a file system raises into ``StorageUnreachableError``."""
+        try:
+            yield
+        except StorageUnreachableError:
+            raise
+        except Exception as err:
+            raise unreachable(f"{action} {self.location}", err) from err
+
+
+def _is_link(info: Mapping[str, Any]) -> bool:
+    """Return whether an entry is a link, which may lead to a folder."""
+    return bool(info.get("islink")) or info.get("type") == "link"
+
+
+def _is_folder(info: Info) -> bool:
+    """Return whether to descend: never into a link, of which some file systems tell."""
+    return info.get("type") == "directory" and not info.get("islink")
+
+
+def _modified_us(info: Info) -> int | None:
+    """Return the store time in microseconds since 1970; ``None`` if unknown, or no plain file."""
+    if info.get("islink") or info.get("type") != "file":
+        return None
+    for name in _TIME_KEYS:
+        if info.get(name) is not None:
+            return to_microseconds(info[name])
+    milliseconds = info.get("modificationTime")  # WebHDFS
+    return known_microseconds(milliseconds * 1000) if isinstance(milliseconds, int) else None
+
+
+def _etag(info: Info) -> str | None:
+    found = next((info[name] for name in _ETAG_KEYS if info.get(name)), None)
+    return str(found).strip('"') if found is not None else None
+
+
+def _stored(key: ObjectKey, info: Info) -> StoredObject:
+    modified, size = _modified_us(info), info.get("size")
+    return StoredObject(
+        key=key,
+        size=size if isinstance(size, int) else _NO_SIZE,
+        modified_at=from_microseconds(modified),
+        etag=_etag(info),
+    )

@@ -1,0 +1,315 @@
+"""A storage in a folder of this machine (also NFS and other mounts)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat as st
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+
+from orphangc.adapters.files.mount_clock import store_time
+from orphangc.adapters.files.translate import (
+    BatchBuilder,
+    checked_parts,
+    escaped,
+    unreachable,
+)
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
+from orphangc.core.times.instants import from_microseconds
+from orphangc.errors import StorageUnreachableError
+from orphangc.ports import DeletionResult, DeletionStatus, Folder, StoreTime
+
+__all__ = ["LocalStorage"]
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class _LinkedFolderError(OSError):
+    """A parent of the key is a symbolic link, which is never followed."""
+
+
+def _facts(key: str, found: os.stat_result) -> StoredObject:
+    """Return what ``lstat`` tells of anything but a folder.
+
+    Only a regular file has a store time: what has none is too young for ever (rule 6), so that
+    links, pipes and devices are counted and kept.
+    """
+    is_file = st.S_ISREG(found.st_mode)
+    return StoredObject(
+        key=ObjectKey(key),
+        size=found.st_size,
+        modified_at=from_microseconds(found.st_mtime_ns // 1000) if is_file else None,
+        etag=f"{found.st_ino:x}-{found.st_mtime_ns:x}" if is_file else None,
+    )
+
+
+class LocalStorage:
+    """One folder as a storage root.
+
+    The root itself may be a link (the operator named it); below it no symbolic link is ever
+    followed: each folder is opened part by part with ``O_NOFOLLOW``, so that no link can be
+    slipped in between check and use.
+    """
+
+    batch_size = 1000
+    at_once = 1
+
+    def __init__(self, location: Location, *, clock_in: Path | None = None) -> None:
+        self.location = location
+        self._clock_in = clock_in
+        self.is_tested = True
+        self.is_versioned = False
+        self.is_ordered = False
+        self.list_requests = 0
+        self._identity: tuple[int, int] | None = None
+        with self._folder(""):
+            pass
+
+    def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
+        """Yield files, links and, with a trailing slash, folders; see ``Lister``."""
+        rows = BatchBuilder()
+        pending = [prefix]
+        while pending:
+            key = pending.pop()
+            with self._folder(key) as handle:
+                if handle is None:  # Flink deletes folders while we walk
+                    continue
+                if key:
+                    rows.add(f"{key}/", None, None, None)
+                for _ in self._scan(handle, f"{key}/" if key else "", rows, pending):
+                    yield rows.take()
+        if rows.keys:
+            yield rows.take()
+
+    def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
+        """Yield everything, in no order; see ``Lister``."""
+        if within != EVERYTHING:
+            raise ValueError(f"{self.location} is listed in no order, so not by key range")
+        return self.objects()
+
+    def folder(self, prefix: str = "") -> Folder:
+        """Return one level; see ``Lister``."""
+        rows = BatchBuilder()
+        folders: list[str] = []
+        with self._folder(prefix) as handle:
+            if handle is None:
+                return Folder((), ())
+            parent = f"{prefix}/" if prefix else ""
+            batches = [rows.take() for _ in self._scan(handle, parent, rows, folders)]
+            closed = _links_to_folders(handle)
+        batches.append(rows.take())
+        objects = [
+            StoredObject(**{**row, "key": ObjectKey(row["key"])})
+            for batch in batches
+            for row in batch.to_pylist()
+        ]
+        names = sorted(escaped(key[len(parent) :]) for key in folders)
+        ordered = tuple(sorted(objects, key=lambda found: found.key))
+        return Folder(tuple(names), ordered, closed)
+
+    def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
+        """Return the bytes of a regular file; see ``Reader``."""
+        data = self.part(key, start=0, size=max_bytes + 1)
+        if data is not None and len(data) > max_bytes:
+            raise StorageUnreachableError(f"{self._place(key)} has over {max_bytes} bytes")
+        return data
+
+    def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
+        """Return some bytes of a regular file; see ``Reader``."""
+        try:
+            with self._parent(key) as (handle, name):
+                descriptor = os.open(
+                    name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=handle
+                )
+            with os.fdopen(descriptor, "rb") as file:
+                found = os.fstat(descriptor)
+                if not st.S_ISREG(found.st_mode):
+                    raise StorageUnreachableError(f"{self._place(key)} is no regular file")
+                file.seek(start)
+                # Python makes room for all that it is asked for, before it knows how much there is
+                return file.read(min(size, max(found.st_size - start, 0)))
+        except FileNotFoundError as err:
+            if "\\" in key:
+                raise unreachable(f"read {self._place(key)}", "the name may be escaped") from err
+            return None
+        except (OSError, ValueError) as err:
+            raise unreachable(f"read {self._place(key)}", err) from err
+
+    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
+        """Return the fresh facts of each key; see ``Reader``."""
+        found: list[StoredObject | None] = []
+        for key in keys:
+            try:
+                with self._parent(key) as (handle, name):
+                    result = os.stat(name, dir_fd=handle, follow_symlinks=False)
+            except FileNotFoundError:
+                found.append(None)
+                continue
+            except (OSError, ValueError) as err:
+                raise unreachable(f"stat {self._place(key)}", err) from err
+            found.append(None if st.S_ISDIR(result.st_mode) else _facts(key, result))
+        return found
+
+    def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
+        """Unlink each file that is still the same regular file; see ``Deleter``."""
+        if len(objects) > self.batch_size:
+            raise ValueError(f"{len(objects)} keys are more than a batch of {self.batch_size}")
+        with self._folder(""):
+            return [self._delete(wanted) for wanted in objects]
+
+    def now(self) -> StoreTime:
+        """Return the time by the clock that dates the files; see ``mount_clock``."""
+        return store_time(self.location, self._clock_in)
+
+    def _delete(self, wanted: StoredObject) -> DeletionResult:
+        try:
+            return DeletionResult(key=wanted.key, status=self._unlink(wanted))
+        except FileNotFoundError:
+            return DeletionResult(key=wanted.key, status=DeletionStatus.GONE)
+        except (OSError, ValueError, StorageUnreachableError) as err:
+            reason = getattr(err, "strerror", None) or str(err)
+            return DeletionResult(key=wanted.key, status=DeletionStatus.FAILED, error=reason)
+
+    def _unlink(self, wanted: StoredObject) -> DeletionStatus:
+        """Remove the file if it is what was judged; folder and name are the ones looked at."""
+        if "\\" in wanted.key:
+            raise ValueError(f"{wanted.key!r} may be an escaped name")
+        with self._parent(wanted.key) as (handle, name):
+            result = os.stat(name, dir_fd=handle, follow_symlinks=False)
+            if st.S_ISDIR(result.st_mode):
+                raise IsADirectoryError(errno.EISDIR, "is a folder")
+            if not st.S_ISREG(result.st_mode) or not _is_same(_facts(wanted.key, result), wanted):
+                return DeletionStatus.CHANGED
+            os.unlink(name, dir_fd=handle)
+        return DeletionStatus.DELETED
+
+    def _scan(
+        self, handle: int, parent: str, rows: BatchBuilder, folders: list[str]
+    ) -> Iterator[None]:
+        """Fill rows and folder keys from one open folder; yield whenever the rows are full."""
+        self.list_requests += 1
+        with os.scandir(handle) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(parent + entry.name)
+                    continue
+                try:
+                    found = entry.stat(follow_symlinks=False)
+                except FileNotFoundError:
+                    continue
+                if st.S_ISREG(found.st_mode):
+                    stamp = found.st_mtime_ns
+                    etag = f"{found.st_ino:x}-{stamp:x}"
+                    rows.add(parent + entry.name, found.st_size, stamp // 1000, etag)
+                else:
+                    rows.add(parent + entry.name, found.st_size, None, None)
+                if rows.is_full:
+                    yield
+
+    @contextmanager
+    def _folder(self, key: str) -> Iterator[int | None]:
+        """Open a folder for scanning; ``None`` if it is absent, an error if the root is."""
+        try:
+            handle = self._open_root()
+        except OSError as err:
+            raise self._root_error(err) from err
+        try:
+            if key:
+                handle = _descend(handle, checked_parts(key))
+        except FileNotFoundError:
+            yield None
+            return
+        except (OSError, ValueError) as err:
+            raise unreachable(f"list {self._place(key)}", err) from err
+        try:
+            yield handle
+        except OSError as err:
+            raise unreachable(f"list {self._place(key)}", err) from err
+        finally:
+            os.close(handle)
+
+    @contextmanager
+    def _parent(self, key: str) -> Iterator[tuple[int, str]]:
+        """Open the folder of a key, through no link."""
+        parts = checked_parts(key)
+        try:
+            handle = self._open_root()
+        except OSError as err:
+            raise self._root_error(err) from err
+        handle = _descend(handle, parts[:-1])
+        try:
+            yield handle, parts[-1]
+        finally:
+            os.close(handle)
+
+    def _open_root(self) -> int:
+        """Open the root, once and for all the same: an unmounted disk looks like an empty one."""
+        handle = os.open(self.location.path, _FOLDER & ~os.O_NOFOLLOW)
+        found = os.fstat(handle)
+        identity = (found.st_dev, found.st_ino)
+        if self._identity not in {None, identity}:
+            os.close(handle)
+            raise OSError(errno.ESTALE, "is another folder than when it was opened")
+        self._identity = identity
+        return handle
+
+    def _root_error(self, err: OSError) -> StorageUnreachableError:
+        root = self.location.path
+        if isinstance(err, FileNotFoundError):
+            return StorageUnreachableError(f"storage root {root} does not exist")
+        if isinstance(err, NotADirectoryError):
+            return StorageUnreachableError(f"storage root {root} is not a folder")
+        return unreachable(f"list {root}", err)
+
+    def _place(self, key: str) -> str:
+        return str(self.location.child(key)) if key else str(self.location)
+
+
+def _is_same(found: StoredObject, wanted: StoredObject) -> bool:
+    """Return whether size, store time and, if it is known, inode are those that were judged."""
+    return (found.size, found.modified_at) == (wanted.size, wanted.modified_at) and (
+        wanted.etag in {None, found.etag}
+    )
+
+
+def _descend(handle: int, parts: Sequence[str]) -> int:
+    """Return the descriptor of a folder below ``handle``, which is closed.
+
+    Raises:
+        FileNotFoundError: There is no such folder.
+        OSError: A part is a symbolic link, or access is denied.
+
+    """
+    for part in parts:
+        try:
+            inner = os.open(part, _FOLDER, dir_fd=handle)
+        except NotADirectoryError as err:
+            if st.S_ISLNK(os.stat(part, dir_fd=handle, follow_symlinks=False).st_mode):
+                raise _LinkedFolderError(errno.ELOOP, "symbolic link", part) from err
+            raise FileNotFoundError(errno.ENOENT, "no such folder", part) from err
+        finally:
+            os.close(handle)
+        handle = inner
+    return handle
+
+
+def _links_to_folders(handle: int) -> tuple[str, ...]:
+    """Return the links of an open folder that lead to a folder, or to nowhere that can be seen."""
+    closed = []
+    with os.scandir(handle) as entries:
+        for entry in entries:
+            if not entry.is_symlink():
+                continue
+            try:
+                is_file = st.S_ISREG(entry.stat(follow_symlinks=True).st_mode)
+            except OSError:
+                is_file = False
+            if not is_file:
+                closed.append(escaped(entry.name))
+    return tuple(sorted(closed))

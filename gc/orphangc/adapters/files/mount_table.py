@@ -1,0 +1,59 @@
+"""The device of a place: a bucket, or the file system that this machine has mounted there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from orphangc.core.model.locations import Location
+
+_MOUNTS = Path("/proc/self/mountinfo")
+_MOUNT_POINT = 4
+"""Position of the mount point in a line of it."""
+
+
+def device_of(place: Location) -> str | None:
+    """Return the device of a place; ``None`` if this machine does not know it.
+
+    A network file system is named by its type and export, any other by its type and the folder at
+    which it is mounted: numbers and names of block devices change when a machine starts again.
+    An empty folder where a file system is no longer mounted has the device of the folder around.
+    """
+    if place.scheme != "file":
+        return f"{place.scheme}://{place.authority}"
+    try:
+        table = _MOUNTS.read_text(encoding="utf-8", errors="backslashreplace")
+        path = Path(place.path).resolve()
+    except OSError:
+        return None
+    return device_in(table, path)
+
+
+def device_in(table: str, path: Path) -> str | None:
+    """Return the device of a path by a mount table; the last mount at the deepest folder wins.
+
+    Source: proc_pid_mountinfo(5): field 5 is the mount point; after a lone "-" follow the type of
+    the file system and its source.
+    """
+    best: tuple[int, str] | None = None
+    for line in table.splitlines():
+        before, dash, after = line.partition(" - ")
+        fields, source = before.split(" "), after.split(" ")
+        if not dash or len(fields) <= _MOUNT_POINT or not source[1:]:
+            continue
+        mounted_at = Path(_unescaped(fields[_MOUNT_POINT]))
+        depth = len(mounted_at.parts)
+        if path.is_relative_to(mounted_at) and (best is None or depth >= best[0]):
+            best = (depth, _named(source[0], _unescaped(source[1]), mounted_at))
+    return None if best is None else best[1]
+
+
+def _named(kind: str, source: str, mounted_at: Path) -> str:
+    is_export = ":" in source or source.startswith("//")
+    return f"{kind} {source}" if is_export else f"{kind} at {mounted_at}"
+
+
+def _unescaped(text: str) -> str:
+    """Return a field as it is: the table spells blanks and backslashes as octal numbers."""
+    for code, char in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        text = text.replace(code, char)
+    return text

@@ -1,0 +1,249 @@
+"""The state location in a local folder, and on any file system that fsspec knows."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from orphangc.adapters.files.fsspec_storage import open_file_system
+from orphangc.adapters.files.translate import checked_parts, to_microseconds, unreachable
+from orphangc.core.model.locations import Location
+from orphangc.core.times.instants import from_microseconds
+from orphangc.errors import SettingsError
+
+__all__ = ["PROBE", "TEMPORARY", "FsspecStateFiles", "LocalStateFiles", "cannot_lock"]
+
+TEMPORARY = ".orphangc-tmp-"
+"""Start of the name of a file that is being written; no listing shows it."""
+
+PROBE = ".orphangc-probe-"
+"""Start of the name of a throwaway file that finds out whether a location can lock."""
+
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}
+_MEMORY = threading.RLock()
+"""fsspec's memory file system is one dictionary a process, without a lock of its own."""
+
+
+def cannot_lock(location: Location, why: object) -> SettingsError:
+    """Return the error for a location where two runs could both believe that they made a file."""
+    return SettingsError(f"state location {location} cannot lock ({why}); choose another one")
+
+
+class LocalStateFiles:
+    """Files in a local folder, which is made on the first write."""
+
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self._root = Path(location.path)
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names in ``folder``, sorted; see ``StateFiles``."""
+        path = self._path(folder) if folder else self._root
+        with self._translated("list", path):
+            try:
+                found = [entry.name for entry in path.iterdir()]
+            except FileNotFoundError:
+                return []
+        return sorted(name for name in found if not name.startswith((TEMPORARY, PROBE)))
+
+    def read(self, name: str) -> bytes | None:
+        """Return a whole file; see ``StateFiles``."""
+        path = self._path(name)
+        with self._translated("read", path):
+            try:
+                return path.read_bytes()
+            except FileNotFoundError:
+                return None
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file by renaming a finished one; see ``StateFiles``."""
+        path = self._path(name)
+        with self._translated("write", path), self._finished(path, data) as finished:
+            finished.replace(path)
+            _sync_folder(path.parent)
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Write a file unless it exists, by linking a finished one; see ``StateFiles``."""
+        path = self._path(name)
+        with self._translated("create", path), self._finished(path, data) as finished:
+            try:
+                os.link(finished, path)
+            except FileExistsError:
+                return False
+            except OSError as err:
+                if err.errno not in _NO_LINKS:
+                    raise
+                return _create_in_place(path, data)
+            _sync_folder(path.parent)
+        return True
+
+    def remove(self, name: str) -> None:
+        """Remove one file; see ``StateFiles``."""
+        path = self._path(name)
+        with self._translated("remove", path):
+            path.unlink(missing_ok=True)
+
+    def modified_at(self, name: str) -> datetime | None:
+        """Return the time of a file by the file system's clock; see ``StateFiles``."""
+        path = self._path(name)
+        with self._translated("stat", path):
+            try:
+                return from_microseconds(path.stat().st_mtime_ns // 1000)
+            except FileNotFoundError:
+                return None
+
+    def _path(self, name: str) -> Path:
+        return self._root.joinpath(*checked_parts(name))
+
+    @contextmanager
+    def _finished(self, path: Path, data: bytes) -> Iterator[Path]:
+        """Yield a file of another name that safely holds the data, and remove it afterwards."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f"{TEMPORARY}{uuid.uuid4()}")
+        try:
+            with temporary.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            yield temporary
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    @contextmanager
+    def _translated(self, action: str, path: Path) -> Iterator[None]:
+        try:
+            yield
+        except OSError as err:
+            raise unreachable(f"{action} {path}", err.strerror or err) from err
+
+
+def _create_in_place(path: Path, data: bytes) -> bool:
+    """Create the file itself: for file systems without links, where it grows before one's eyes."""
+    try:
+        with path.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except FileExistsError:
+        return False
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new name in ``folder`` survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+class FsspecStateFiles:
+    """Files on any file system that has an exclusive creation (mode ``xb``)."""
+
+    def __init__(self, location: Location, *, file_system: tuple[Any, str] | None = None) -> None:
+        self.location = location
+        self._fs, root = file_system or open_file_system(location)
+        self._root = root.rstrip("/")
+        self._can_create = location.scheme == "memory"
+        self._alone = _MEMORY if self._can_create else nullcontext()
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names in ``folder``, sorted; see ``StateFiles``."""
+        path = self._path(folder) if folder else self._root
+        with self._translated(f"list {folder!r} in"):
+            self._fs.invalidate_cache()
+            try:
+                found = self._fs.ls(path or "/", detail=False)
+            except FileNotFoundError:
+                return []
+        names = {str(name).rstrip("/").rpartition("/")[2] for name in found}
+        return sorted(name for name in names if not name.startswith((TEMPORARY, PROBE)))
+
+    def read(self, name: str) -> bytes | None:
+        """Return a whole file; see ``StateFiles``."""
+        with self._translated(f"read {name!r} in"):
+            self._fs.invalidate_cache()
+            try:
+                return bytes(self._fs.cat_file(self._path(name)))
+            except FileNotFoundError:
+                return None
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file; object stores show it whole or not at all; see ``StateFiles``."""
+        with self._translated(f"write {name!r} in"):
+            self._make_parent(name)
+            self._fs.pipe_file(self._path(name), data)
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Write a file unless it exists; see ``StateFiles``.
+
+        Raises:
+            SettingsError: The file system cannot create exclusively.
+
+        """
+        if not self._can_create:
+            self._probe()
+        return self._create(name, data)
+
+    def remove(self, name: str) -> None:
+        """Remove one file; see ``StateFiles``."""
+        with self._translated(f"remove {name!r} in"), suppress(FileNotFoundError):
+            self._fs.rm_file(self._path(name))
+
+    def modified_at(self, name: str) -> datetime | None:
+        """Return the store time of a file where the file system tells it; see ``StateFiles``."""
+        with self._translated(f"stat {name!r} in"):
+            self._fs.invalidate_cache()
+            try:
+                found = to_microseconds(self._fs.modified(self._path(name)))
+            except (FileNotFoundError, NotImplementedError):
+                return None
+        return from_microseconds(found)
+
+    def _probe(self) -> None:
+        """Find out once whether a second creation of the same name is refused."""
+        name = f"{PROBE}{uuid.uuid4()}"
+        try:
+            if not self._create(name, b"1") or self._create(name, b"2"):
+                raise cannot_lock(self.location, "it creates a file that exists")
+        finally:
+            self.remove(name)
+        self._can_create = True
+
+    def _create(self, name: str, data: bytes) -> bool:
+        path = self._path(name)
+        with self._translated(f"create {name!r} in"):
+            self._make_parent(name)
+            try:
+                with self._fs.open(path, "xb") as file:
+                    file.write(data)
+            except FileExistsError:
+                return False
+            except (NotImplementedError, ValueError) as err:
+                raise cannot_lock(self.location, "no exclusive creation") from err
+        return True
+
+    def _make_parent(self, name: str) -> None:
+        self._fs.makedirs(self._path(name).rpartition("/")[0], exist_ok=True)
+
+    def _path(self, name: str) -> str:
+        return "/".join([self._root, *checked_parts(name)])
+
+    @contextmanager
+    def _translated(self, action: str) -> Iterator[None]:
+        """Turn whatever a file system raises into ``StorageUnreachableError``."""
+        try:
+            with self._alone:
+                yield
+        except SettingsError:
+            raise
+        except Exception as err:
+            raise unreachable(f"{action} {self.location}", err) from err

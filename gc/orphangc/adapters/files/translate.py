@@ -1,0 +1,124 @@
+"""What every storage adapter does at its edge: word an error, name a moment, shape a batch."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timedelta
+
+import pyarrow as pa
+
+from orphangc.core.model.redaction import redacted
+from orphangc.core.times.instants import (
+    EPOCH,
+    from_iso,
+    is_known,
+    known_microseconds,
+    microseconds_of,
+    shifted,
+)
+from orphangc.errors import StorageUnreachableError
+from orphangc.ports import LISTING_SCHEMA
+
+__all__ = [
+    "BatchBuilder",
+    "checked_parts",
+    "escaped",
+    "host_now",
+    "one_line",
+    "to_microseconds",
+    "unreachable",
+]
+
+_LONGEST_LINE = 300
+
+
+def host_now() -> datetime:
+    """Return this machine's time; the one place of the storage adapters that reads its clock."""
+    return shifted(EPOCH, timedelta(microseconds=time.time_ns() // 1000))
+
+
+def to_microseconds(when: object) -> int | None:
+    """Return microseconds since 1970 of what libraries call a time; ``None`` if unclear.
+
+    A naive ``datetime`` is unclear: guessing its zone could make an object look older. So is an
+    instant out of range (``core/times/instants.py``).
+    """
+    if isinstance(when, str):
+        when = from_iso(when)
+    if isinstance(when, datetime):
+        return microseconds_of(when) if is_known(when) else None
+    if isinstance(when, (int, float)) and not isinstance(when, bool):
+        return known_microseconds(when * 1_000_000)
+    return None
+
+
+def one_line(err: object) -> str:
+    """Return what an error says in one short line, without credentials."""
+    text = redacted(" ".join(str(err).split())) or type(err).__name__
+    return text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 1] + "…"
+
+
+def unreachable(action: str, err: object) -> StorageUnreachableError:
+    """Return the error that says which action failed and why; raise it ``from err``."""
+    return StorageUnreachableError(one_line(f"cannot {action}: {err}"))
+
+
+def escaped(name: str) -> str:
+    r"""Return a name that is not UTF-8 with its odd bytes as ``\xff``; others as they are.
+
+    A parquet string must be UTF-8. No deleter accepts a key with a backslash where names can
+    be escaped, so that an escaped name never leads to the file that is really called so.
+    """
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def checked_parts(key: str) -> list[str]:
+    """Return the parts of a key.
+
+    Raises:
+        ValueError: The key is empty or absolute, or a part is empty, ``.`` or ``..``.
+
+    """
+    parts = key.split("/")
+    if "\0" in key or any(part in {"", ".", ".."} for part in parts):
+        raise ValueError(f"{key!r} is no key below a storage root")
+    return parts
+
+
+class BatchBuilder:
+    """Collects listing rows into batches of ``LISTING_SCHEMA``; lists are what appends fastest."""
+
+    ROWS = 50_000
+
+    def __init__(self) -> None:
+        self.keys: list[str] = []
+        self.sizes: list[int | None] = []
+        self.modified: list[int | None] = []
+        self.etags: list[str | None] = []
+
+    def add(self, key: str, size: int | None, modified_us: int | None, etag: str | None) -> None:
+        """Append one row; ``modified_us`` are microseconds since 1970, null if out of range."""
+        self.keys.append(key)
+        self.sizes.append(size)
+        self.modified.append(None if modified_us is None else known_microseconds(modified_us))
+        self.etags.append(etag)
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether it is time to ``take``."""
+        return len(self.keys) >= self.ROWS
+
+    def take(self) -> pa.RecordBatch:
+        """Return the rows as one batch, and start anew."""
+        try:
+            keys = pa.array(self.keys, pa.string())
+        except UnicodeEncodeError:
+            keys = pa.array([escaped(key) for key in self.keys], pa.string())
+        columns = [
+            keys,
+            pa.array(self.sizes, pa.int64()),
+            pa.array(self.modified, LISTING_SCHEMA.field("modified_at").type),
+            pa.array(self.etags, pa.string()),
+        ]
+        self.__init__()  # type: ignore[misc]
+        return pa.RecordBatch.from_arrays(columns, schema=LISTING_SCHEMA)

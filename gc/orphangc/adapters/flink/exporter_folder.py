@@ -1,0 +1,85 @@
+"""The folder that the exporters inside JobManagers write into (deploy/flink-plugin).
+
+``<folder>/<job id>/snapshots/snapshot-<13 digits>-<epoch>-<sequence>.jsonl[.gz]`` and
+``<folder>/<job id>/nonce``; ``<folder>/<job id>/owners/<epoch>.began`` and ``.alive``. Names of
+another form are no finished snapshots, and not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from datetime import datetime
+from functools import cached_property
+
+from orphangc.adapters.open import open_state_files, open_storage
+from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import JobId, ObjectKey, is_job_id
+from orphangc.ports import StateFiles, Storage
+
+__all__ = ["ExporterFolder", "is_job_folder"]
+
+_SNAPSHOT = re.compile(r"snapshot-[0-9]{13}-.+\.jsonl(?:\.gz)?", re.ASCII)
+_NONCE = "nonce"
+_MOST_NONCE_BYTES = 1 << 10
+
+
+def is_job_folder(name: str) -> bool:
+    """Return whether an exporter could have made a folder of this name."""
+    return is_job_id(name)
+
+
+class ExporterFolder:
+    """Reads what exporters wrote; writes nonces, and nothing else."""
+
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self._storage: Storage = open_storage(location)
+
+    def jobs(self) -> list[JobId]:
+        """Return the jobs that have a folder; see ``Exports``."""
+        return sorted(
+            JobId(name) for name in self._storage.folder("").folders if is_job_folder(name)
+        )
+
+    def names(self, job_id: JobId) -> list[str]:
+        """Return the names of finished snapshots: they begin with their time; see ``Exports``."""
+        listed = self._storage.folder(f"{job_id}/snapshots").objects
+        names = (each.key.rpartition("/")[2] for each in listed)
+        return sorted(name for name in names if _SNAPSHOT.fullmatch(name))
+
+    def read(self, job_id: JobId, name: str) -> bytes | None:
+        """Return one snapshot's bytes; see ``Exports``."""
+        key = ObjectKey(f"{job_id}/snapshots/{name}")
+        return self._storage.read(key, max_bytes=MAX_SNAPSHOT_BYTES)
+
+    def owners(self, job_id: JobId) -> dict[str, datetime | None]:
+        """Return the store times of the JobManagers' markers; see ``Exports``."""
+        listed = self._storage.folder(f"{job_id}/owners").objects
+        return {each.key.rpartition("/")[2]: each.modified_at for each in listed}
+
+    def nonce(self, job_id: JobId) -> str | None:
+        """Return the nonce that stands there; see ``Exports``."""
+        key = ObjectKey(f"{job_id}/{_NONCE}")
+        data = self._storage.read(key, max_bytes=_MOST_NONCE_BYTES)
+        return None if data is None else data.decode("utf-8", "replace").strip()
+
+    def write(self, job_id: JobId, nonce: str) -> None:
+        """Replace the nonce, whole; see ``Nonces``."""
+        self._files.write(f"{job_id}/{_NONCE}", nonce.encode())
+
+    def check_writable(self, job_id: JobId) -> None:
+        """Write and remove a throwaway file beside the job's nonce.
+
+        Raises:
+            StorageUnreachableError: It cannot be written.
+
+        """
+        name = f"{job_id}/doctor-{uuid.uuid4().hex}"
+        self._files.write(name, b"")
+        self._files.remove(name)
+
+    @cached_property
+    def _files(self) -> StateFiles:
+        return open_state_files(self.location)

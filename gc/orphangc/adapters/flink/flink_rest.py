@@ -1,0 +1,227 @@
+"""Asks a Flink cluster's REST API about its jobs: the ``JobRegistry`` of unmodified Flink.
+
+Source: Flink 1.14-2.3, ``runtime.rest.messages`` (``/config``, ``/jobmanager/config``, ``/jobs``,
+``/jobs/:jobid``, ``/jobs/:jobid/checkpoints``, ``/jobs/:jobid/checkpoints/config``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from time import monotonic
+
+import httpx
+import stamina
+
+from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
+from orphangc.core.cluster.rest_json import (
+    CONFIG_PATH,
+    JOBS_PATH,
+    OPTIONS_PATH,
+    JobAnswers,
+    checkpoint_config_path,
+    checkpoints_path,
+    cluster_settings,
+    is_checkpointing_off,
+    job_facts,
+    job_path,
+    listed_jobs,
+)
+from orphangc.core.model.types import JobId
+from orphangc.errors import RegistryUnavailableError, SettingsError
+
+__all__ = ["FlinkRest"]
+
+_ATTEMPTS = 4
+_MAX_ANSWER_BYTES = 64 << 20
+_MAX_REASON_CHARS = 200
+_PLAIN = "identity"
+_HEADERS = {
+    "Accept": "application/json",
+    "Accept-Encoding": _PLAIN,  # packed, an answer is as large as whoever packed it likes
+    "Cache-Control": "no-cache",
+}
+
+
+class _PassingError(Exception):
+    """A failure that may be over at the next attempt: no connection, no time, no leader."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    body: bytes
+
+
+class FlinkRest:
+    """One cluster, addressed by the URL of its REST API.
+
+    Attributes:
+        uri: The URL without credentials, as it may be shown.
+
+    """
+
+    def __init__(self, url: str, *, timeout: timedelta, now: Callable[[], datetime]) -> None:
+        """Take the address; nothing is asked yet.
+
+        Args:
+            url: ``http(s)://[user:password@]host[:port][/prefix]``; user and password become
+                basic authentication and are shown nowhere.
+            timeout: For each attempt at one answer, from connecting to its last byte.
+            now: This machine's clock, aware UTC.
+
+        Raises:
+            SettingsError: ``url`` is no such address.
+
+        """
+        address = _address(url)
+        self._auth = (address.username, address.password) if address.userinfo else None
+        self.uri = str(address.copy_with(userinfo=b"")).rstrip("/")
+        self._timeout_seconds = timeout.total_seconds()
+        self._now = now
+
+    def observe(self) -> ClusterFacts:
+        """Return what the cluster says of every job that it lists, all or nothing.
+
+        A job that vanishes between two requests fails the observation: its checkpoints would be
+        missing from it.
+
+        Raises:
+            RegistryUnavailableError: After bounded retries; one line, without credentials.
+
+        """
+        try:
+            with httpx.Client(
+                auth=self._auth,
+                timeout=self._timeout_seconds,
+                headers=_HEADERS,
+                follow_redirects=False,
+            ) as client:
+                return self._observe(client)
+        except RegistryUnavailableError as err:
+            raise RegistryUnavailableError(
+                f"Flink at {self.uri}: {err}; nothing is known of its jobs"
+            ) from err
+
+    def _observe(self, client: httpx.Client) -> ClusterFacts:
+        taken_at = self._now()
+        settings = cluster_settings(
+            self._body(client, CONFIG_PATH), self._body(client, OPTIONS_PATH)
+        )
+        jobs = {
+            job_id: self._job(client, job_id, status, settings.flink_version)
+            for job_id, status in listed_jobs(self._body(client, JOBS_PATH)).items()
+        }
+        return ClusterFacts(
+            uri=self.uri,
+            flink_version=settings.flink_version,
+            jobs=jobs,
+            cache_seconds=settings.cache_seconds,
+            taken_at=taken_at,
+            cluster_ids=settings.cluster_ids,
+            checkpoint_directories=settings.checkpoint_directories,
+        )
+
+    def _job(self, client: httpx.Client, job_id: JobId, status: str, version: str) -> JobFacts:
+        """Return one job's facts.
+
+        The details come last, since they carry the incarnation: if the JobManager changes
+        between the requests of a later look, that look bears another incarnation than the
+        earlier one, although its numbers are still the former JobManager's.
+        """
+        checkpoints = self._body_if_checkpointing(client, checkpoints_path(job_id))
+        config = self._body_if_checkpointing(client, checkpoint_config_path(job_id))
+        details = self._body(client, job_path(job_id))
+        answers = JobAnswers(details=details, checkpoints=checkpoints, config=config)
+        return job_facts(job_id, status, answers, version)
+
+    def _body(self, client: httpx.Client, path: str) -> bytes:
+        return _usable_body(self._answer(client, path), path)
+
+    def _body_if_checkpointing(self, client: httpx.Client, path: str) -> bytes | None:
+        answer = self._answer(client, path)
+        if answer.status == HTTPStatus.NOT_FOUND and is_checkpointing_off(answer.body):
+            return None
+        return _usable_body(answer, path)
+
+    def _answer(self, client: httpx.Client, path: str) -> _Answer:
+        """Return the answer to a GET, after a few attempts if it must be."""
+        try:
+            for attempt in stamina.retry_context(
+                on=_PassingError, attempts=_ATTEMPTS, timeout=None, wait_max=2
+            ):
+                with attempt:
+                    return self._attempt(client, path)
+        except _PassingError as err:
+            raise RegistryUnavailableError(str(err)) from err
+        raise AssertionError("the last attempt neither returned nor raised")
+
+    def _attempt(self, client: httpx.Client, path: str) -> _Answer:
+        """Return the whole answer, bounded in bytes and in time.
+
+        httpx bounds each read; a server that sends a byte now and then is bounded here.
+        """
+        deadline = monotonic() + self._timeout_seconds
+        body = bytearray()
+        try:
+            with client.stream("GET", self.uri + path) as response:
+                if response.headers.get("Content-Encoding", _PLAIN).lower() != _PLAIN:
+                    raise RegistryUnavailableError(f"{path}: the answer is packed")
+                for chunk in response.iter_raw():
+                    body += chunk
+                    if monotonic() > deadline:
+                        raise _PassingError(f"{path}: the answer took too long")
+                    if len(body) > _MAX_ANSWER_BYTES:
+                        raise RegistryUnavailableError(f"{path}: the answer is too long")
+        except httpx.RequestError as err:
+            raise _PassingError(f"{path}: {_reason(err)}") from err
+        status = response.status_code
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
+            raise _PassingError(f"{path}: answered {status}: {_said(bytes(body))}")
+        return _Answer(status, bytes(body))
+
+
+def _address(url: str) -> httpx.URL:
+    """Return the parsed URL; no message repeats it, since it may hold a password."""
+    try:
+        address = httpx.URL(url)
+    except httpx.InvalidURL as err:
+        raise SettingsError("the address of Flink's REST API is no URL") from err
+    if address.scheme not in {"http", "https"} or not address.host:
+        raise SettingsError("the address of Flink's REST API must be http(s)://host[:port]")
+    if address.query or address.fragment:
+        raise SettingsError("the address of Flink's REST API must end with its path")
+    return address
+
+
+def _usable_body(answer: _Answer, path: str) -> bytes:
+    """Return the body of a 200.
+
+    Redirects are not followed: credentials and questions stay with the host that was named, and
+    Flink itself never redirects.
+    """
+    if answer.status == HTTPStatus.OK:
+        return answer.body
+    if HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST:
+        raise RegistryUnavailableError(
+            f"{path}: answered {answer.status}, a redirect, which is not followed"
+        )
+    raise RegistryUnavailableError(f"{path}: answered {answer.status}: {_said(answer.body)}")
+
+
+def _reason(err: httpx.RequestError) -> str:
+    if isinstance(err, httpx.TimeoutException):
+        return "no answer in time"
+    return _one_line(f"{type(err).__name__}: {err}")
+
+
+def _said(body: bytes) -> str:
+    """Return the beginning of an error's text, for people."""
+    return _one_line(body[: 4 * _MAX_REASON_CHARS].decode("utf-8", "replace").split("\\n")[0])
+
+
+def _one_line(text: str) -> str:
+    shown = "".join(char if char.isprintable() else " " for char in text)
+    return " ".join(shown.split())[:_MAX_REASON_CHARS]

@@ -1,0 +1,124 @@
+"""Reads the names of ZooKeeper's nodes below one path: Flink's HA metadata. Writes nothing."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+from time import monotonic
+from typing import Any
+
+from orphangc.core.cluster.ha_facts import HaFacts
+from orphangc.core.cluster.zookeeper_paths import is_leaf, zookeeper_facts
+from orphangc.errors import RegistryUnavailableError, SettingsError
+
+__all__ = ["ZooKeeperHa"]
+
+_DEFAULT_PATH = "/flink"
+"""Source: Flink 1.11-2.3, ``high-availability.zookeeper.path.root``."""
+_MAX_NODES = 200_000
+_MAX_DEPTH = 16
+
+_silent = logging.getLogger(f"{__name__}.client")
+_silent.addHandler(logging.NullHandler())
+_silent.propagate = False  # what matters is in the error
+
+
+class ZooKeeperHa:
+    """One ensemble, below one path.
+
+    Attributes:
+        uri: Names it.
+
+    """
+
+    def __init__(self, address: str, *, timeout: timedelta) -> None:
+        """Take the address; nothing is asked yet.
+
+        Args:
+            address: ``host:port,host:port/path``.
+            timeout: For one whole observation.
+
+        Raises:
+            SettingsError: The extra ``zookeeper`` is not installed.
+
+        """
+        hosts, _, path = address.partition("/")
+        self._hosts = hosts
+        self._path = f"/{path.strip('/')}" if path.strip("/") else _DEFAULT_PATH
+        self._timeout = timeout.total_seconds()
+        self.uri = f"zookeeper://{hosts}{self._path}"
+        try:
+            self._client: Any = importlib.import_module("kazoo.client")
+            self._errors: Any = importlib.import_module("kazoo.exceptions")
+            self._timeouts: Any = importlib.import_module("kazoo.handlers.threading")
+        except ImportError as err:
+            raise SettingsError(
+                "the ZooKeeper client is not installed: pip install 'orphangc[zookeeper]'"
+            ) from err
+
+    def observe(self) -> HaFacts:
+        """Return what the nodes say, all or nothing.
+
+        Raises:
+            RegistryUnavailableError: No answer in time, no permission, or no such path: a
+                mistyped one would show no job alive.
+
+        """
+        client = self._client.KazooClient(
+            hosts=self._hosts,
+            timeout=max(self._timeout, 1.0),
+            logger=_silent,
+            read_only=False,  # a cut-off server would answer with what was true before
+        )
+        deadline = monotonic() + self._timeout
+        try:
+            client.start(timeout=self._timeout)
+            paths = self._below(client, lambda: max(deadline - monotonic(), 0.001))
+        except self._errors.NoNodeError as err:
+            raise self._problem(f"there is no node {self._path}: mistyped?") from err
+        except (self._errors.KazooException, self._timeouts.KazooTimeoutError, OSError) as err:
+            reason = str(err) or type(err).__name__
+            raise self._problem(" ".join(reason.split())[:200]) from err
+        finally:
+            _end(client)
+        return zookeeper_facts(self.uri, self._hosts, paths)
+
+    def _below(self, client: Any, left: Callable[[], float]) -> list[str]:
+        """Return every node below the path, seen no earlier than this call began."""
+        client.sync_async(self._path).get(timeout=left())
+        found: list[str] = []
+        level = [self._path]
+        for depth in range(_MAX_DEPTH):
+            asked = [(path, client.get_children_async(path)) for path in level]
+            following: list[str] = []
+            for path, answer in asked:
+                try:
+                    names = answer.get(timeout=left())
+                except self._errors.NoNodeError:
+                    if depth == 0:
+                        raise
+                    continue  # gone since its parent was listed
+                following += [f"{path}/{name}" for name in names]
+            found += following
+            level = [path for path in following if not is_leaf(path)]
+            if len(found) > _MAX_NODES:
+                break
+            if not level:
+                return found
+        raise self._problem(f"{self._path} holds too much to be Flink's only: name its own path")
+
+    def _problem(self, reason: str) -> RegistryUnavailableError:
+        return RegistryUnavailableError(
+            f"ZooKeeper at {self.uri}: {reason}; who is alive is unknown"
+        )
+
+
+def _end(client: Any) -> None:
+    """End the session; nothing that fails now matters any more."""
+    try:
+        client.stop()
+        client.close()
+    except Exception:  # noqa: BLE001 - the answer is already there
+        _silent.debug("the session did not end in order")

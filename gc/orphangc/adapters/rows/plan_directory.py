@@ -1,0 +1,186 @@
+"""A plan on disk: ``plan.json`` and ``verdicts/*.parquet``."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import uuid
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from orphangc.adapters.rows.resumable_listing import LISTING_FOLDER, remove_listing
+from orphangc.core.documents.plan import Plan
+from orphangc.core.times.instant_columns import check_rows
+from orphangc.errors import PlanMismatchError, SettingsError
+
+__all__ = [
+    "PlanDirectory",
+    "check_writable",
+    "write_atomically",
+]
+
+_LEFT = re.compile(rf"{re.escape(LISTING_FOLDER)}|verdicts|\.plan\.json-[0-9a-f]+\.partial")
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all, readable as the umask says."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}-{uuid.uuid4().hex}.partial")
+    try:
+        with partial.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def check_writable(path: Path) -> None:
+    """Make sure that a file can be written, before the work that it is to tell of begins.
+
+    Raises:
+        SettingsError: It is a folder, or its folder cannot be made or is write-protected.
+
+    """
+    above = _nearest_folder(path.parent)
+    if path.is_dir() or not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise SettingsError(f"{path} cannot be written: choose another place")
+
+
+def _nearest_folder(path: Path) -> Path:
+    """Return the path itself, or what stands nearest above it and exists."""
+    return next(each for each in (path, *path.absolute().parents) if each.exists())
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class PlanDirectory:
+    """The folder that holds one plan and, later, its outcome."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def verdicts(self) -> Path:
+        """Return the folder of the verdict files."""
+        return self.path / "verdicts"
+
+    def prepare(self) -> None:
+        """Make sure that a new plan can be written here.
+
+        What a plan left that was interrupted may be there: its listing is gone on with.
+
+        Raises:
+            SettingsError: The path is no folder, or already holds something.
+
+        """
+        if self.path.exists() and not (self.path.is_dir() and self._is_free()):
+            raise SettingsError(f"{self.path} exists and is not an empty folder; give a new one")
+        above = _nearest_folder(self.path)
+        if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+            raise SettingsError(f"{self.path} cannot be made in {above}")
+
+    def _is_free(self) -> bool:
+        """Return whether the folder is empty, or holds an interrupted plan that has a listing."""
+        names = {each.name for each in self.path.iterdir()}
+        left = {each for each in names if _LEFT.fullmatch(each)}
+        return not names or (left == names and LISTING_FOLDER in names)
+
+    @property
+    def listing(self) -> Path:
+        """Return the folder of the listing, while the plan is made."""
+        return self.path / LISTING_FOLDER
+
+    def discard(self) -> None:
+        """Remove the verdict files of a plan that failed, and the folders made for them."""
+        self._remove_all_but(())
+        for folder in (self.verdicts, self.path):
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+
+    def _remove_all_but(self, names: Collection[str]) -> None:
+        """Remove what workers that were given up have left among the verdict files."""
+        for file in self.verdicts.glob("part-*.parquet"):
+            if file.name not in names:
+                file.unlink()
+
+    def write(self, plan: Plan, verdict_files: dict[str, str]) -> Plan:
+        """Write ``plan.json`` last, so that a folder with one is complete; return it signed."""
+        self._remove_all_but(verdict_files)
+        signed = plan.model_copy(update={"verdict_files": verdict_files}).signed()
+        write_atomically(
+            self.path / "plan.json", (signed.model_dump_json(indent=1) + "\n").encode()
+        )
+        remove_listing(self.listing)
+        for torn in self.path.glob(".plan.json-*.partial"):
+            torn.unlink()
+        return signed
+
+    def read(self) -> Plan:
+        """Return the plan, whole and unaltered.
+
+        Raises:
+            SettingsError: There is no plan here.
+            PlanMismatchError: It is damaged, altered, or by another version of the format.
+
+        """
+        plan = self.read_head()
+        for name, digest in plan.verdict_files.items():
+            self._check(name, digest)
+        return plan
+
+    def read_head(self) -> Plan:
+        """Return the plan without a look at its verdict files, which may be large.
+
+        Raises:
+            SettingsError: There is no plan here.
+            PlanMismatchError: It is damaged, altered, or by another version of the format.
+
+        """
+        path = self.path / "plan.json"
+        try:
+            data = path.read_bytes()
+        except OSError as err:
+            raise SettingsError(f"no plan in {self.path}: {err.strerror}") from err
+        try:
+            plan = Plan.model_validate_json(data)
+        except ValidationError as err:
+            first = err.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise PlanMismatchError(
+                f"{path} is no plan of this version: {where}: {first['msg']}"
+            ) from err
+        if plan.plan_id != plan.digest():
+            raise PlanMismatchError(f"{path} was altered: its identity does not match its content")
+        return plan
+
+    def _check(self, name: str, digest: str) -> None:
+        path = self.verdicts / name
+        if path.name != name or not path.is_file() or _sha256(path) != digest:
+            raise PlanMismatchError(f"{path} is not the file that was planned")
+
+    def rows(self, plan: Plan, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the verdict rows of a plan that was read.
+
+        Raises:
+            PlanMismatchError: A file holds no verdicts, or a time that is out of range.
+
+        """
+        chosen = list(columns) if columns else None
+        for name in sorted(plan.verdict_files):
+            path = self.verdicts / name
+            try:
+                with pq.ParquetFile(path) as file:
+                    yield from map(check_rows, file.iter_batches(columns=chosen))
+            except (OSError, ValueError, pa.ArrowException) as err:
+                raise PlanMismatchError(f"{path} cannot be read: {err}") from err

@@ -1,0 +1,254 @@
+"""A listing that outlives its run: which key ranges are finished, and whose listing it is.
+
+One line a finished part, after a header; written and synced when the bytes of the part are. Both
+have a checksum. What a crash tore is not counted in, so its range is listed again: a part too few
+costs requests, a part too many would be a shorter listing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import structlog
+from pydantic import BaseModel, ConfigDict, Field
+
+from orphangc.core.ranges.key_ranges import KeyRange, gaps
+from orphangc.core.times.instants import Instant
+from orphangc.errors import SettingsError
+
+__all__ = ["LISTING_FOLDER", "FinishedPart", "KeptListing", "ListingIdentity"]
+
+log = structlog.get_logger()
+
+LISTING_FOLDER = ".listing"
+"""Of the folder of a plan that is not there yet."""
+
+_MANIFEST = "parts.jsonl"
+_MAX_AGE = timedelta(hours=6)
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListingIdentity:
+    """What a listing is of; one that differs in anything is another listing.
+
+    Attributes:
+        root: The storage root.
+        tool_version: Of the program that wrote it.
+        fingerprint: Of all else that changes what is listed.
+
+    """
+
+    root: str
+    tool_version: str
+    fingerprint: str
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class _Header(_Line):
+    format: Literal[1] = 1
+    root: str
+    tool_version: str
+    fingerprint: str
+    started_at: Instant | None = Field(strict=False)
+
+
+class FinishedPart(_Line):
+    """One range that is listed, and where its rows are: a stretch of a file."""
+
+    after: str | None
+    until: str | None
+    rows: int = Field(ge=0)
+    file: str = Field(pattern=r"^[0-9]+\.arrow$")
+    offset: int = Field(ge=0)
+    length: int = Field(ge=0)
+    crc32: int
+
+    @property
+    def within(self) -> KeyRange:
+        """Return the range."""
+        return KeyRange(self.after, self.until)
+
+    @property
+    def order(self) -> tuple[bool, str]:
+        """Return where it stands among others."""
+        return self.after is not None, self.after or ""
+
+
+class KeptListing:
+    """The folder of one listing, held by one process at a time.
+
+    Attributes:
+        folder: Holds the manifest and the files it names.
+
+    """
+
+    def __init__(
+        self, folder: Path, identity: ListingIdentity, *, clock: Callable[[], datetime | None]
+    ) -> None:
+        """Look at nothing yet; ``clock`` tells the store's time."""
+        self.folder = folder
+        self._identity = identity
+        self._clock = clock
+        self._made: list[Path] = []
+        self._manifest: BinaryIO | None = None
+
+    def take_over(self) -> list[FinishedPart]:
+        """Return the finished parts of an interrupted run, if they are of this very listing.
+
+        Raises:
+            SettingsError: Another run is at it, or the folder cannot be made.
+
+        """
+        now = self._clock()
+        manifest = self._open()
+        manifest.seek(0)
+        text = manifest.read()
+        parts, reason = self._usable(text, now) if text else ([], None)
+        if reason is not None:
+            log.warning("listing.discarded", folder=str(self.folder), reason=reason)
+        if parts:
+            log.info("listing.resumed", parts=len(parts), objects=sum(p.rows for p in parts))
+            manifest.write(b"\n")  # ends a line that a crash has torn
+        else:
+            self._begin(manifest, now)
+        self._manifest = manifest
+        return parts
+
+    def _open(self) -> BinaryIO:
+        """Return the manifest, locked."""
+        above = (self.folder, *self.folder.parents)
+        self._made = [each for each in above if not each.exists()]
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            manifest = (self.folder / _MANIFEST).open("a+b")
+        except OSError as err:
+            raise SettingsError(f"{self.folder} cannot be written: {err.strerror}") from err
+        try:
+            fcntl.flock(manifest, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as err:
+            manifest.close()
+            raise SettingsError(f"another run is planning into {self.folder.parent}") from err
+        except OSError:  # some network file systems have no locks; files are made exclusively
+            log.debug("listing.not_locked", folder=str(self.folder))
+        return manifest
+
+    def _usable(self, text: bytes, now: datetime | None) -> tuple[list[FinishedPart], str | None]:
+        """Return the parts, or why none is used."""
+        first, *lines = text.split(b"\n")
+        try:
+            header = _Header.model_validate_json(_unsealed(first))
+        except ValueError:
+            return [], "its header cannot be read"
+        if header != self._header(header.started_at):
+            return [], "it is of another root, version or endpoint"
+        if header.started_at is None or now is None:
+            return [], "its age is unknown"
+        if not timedelta(0) <= now - header.started_at <= _MAX_AGE:
+            return [], f"it is not of the last {_MAX_AGE // timedelta(hours=1)} hours"
+        parts = list(self._whole(lines))
+        try:
+            gaps(part.within for part in parts)
+        except ValueError as err:
+            return [], str(err)
+        return parts, None
+
+    def _header(self, started_at: datetime | None) -> _Header:
+        return _Header(**asdict(self._identity), started_at=started_at)
+
+    def _whole(self, lines: list[bytes]) -> Iterator[FinishedPart]:
+        """Yield the parts whose line and bytes are whole."""
+        for line in lines:
+            try:
+                part = FinishedPart.model_validate_json(_unsealed(line))
+            except ValueError:
+                continue
+            if not part.within.is_empty and self._is_whole(part):
+                yield part
+
+    def _is_whole(self, part: FinishedPart) -> bool:
+        if not part.length:
+            return part.rows == 0
+        try:
+            with (self.folder / part.file).open("rb") as file:
+                file.seek(part.offset)
+                return _checksum(file, part.length) == part.crc32
+        except OSError:
+            return False
+
+    def _begin(self, manifest: BinaryIO, now: datetime | None) -> None:
+        """Start a new listing in the folder."""
+        for file in self.folder.glob("*.arrow"):
+            file.unlink()
+        manifest.truncate(0)
+        self._append(manifest, self._header(now))
+
+    def add(self, part: FinishedPart) -> None:
+        """Take note of a part whose bytes are on disk."""
+        if self._manifest is not None:
+            self._append(self._manifest, part)
+
+    def _append(self, manifest: BinaryIO, line: _Line) -> None:
+        manifest.write(_sealed(line.model_dump_json().encode()) + b"\n")
+        manifest.flush()
+        os.fsync(manifest.fileno())
+
+    def close(self) -> None:
+        """Let another run have it."""
+        if self._manifest is not None:
+            self._manifest.close()
+
+    def remove(self) -> None:
+        """Remove the folder, and those above it that were made for it and are empty."""
+        remove_listing(self.folder)
+        self.close()
+        for each in self._made[1:]:
+            if not each.is_dir() or any(each.iterdir()):
+                return
+            each.rmdir()
+
+
+def remove_listing(folder: Path) -> None:
+    """Remove the folder of a listing, if it is there."""
+    if folder.is_dir() and not folder.is_symlink():
+        shutil.rmtree(folder)
+
+
+def _sealed(data: bytes) -> bytes:
+    return b"%08x %b" % (zlib.crc32(data), data)
+
+
+def _unsealed(line: bytes) -> bytes:
+    """Return what a line says.
+
+    Raises:
+        ValueError: It is not as it was written.
+
+    """
+    data = line[9:]
+    if _sealed(data) != line:
+        raise ValueError("the line is torn")
+    return data
+
+
+def _checksum(file: BinaryIO, length: int) -> int | None:
+    """Return the checksum of so many bytes, ``None`` if there are fewer."""
+    checksum = 0
+    while length:
+        data = file.read(min(length, _CHUNK))
+        if not data:
+            return None
+        checksum = zlib.crc32(data, checksum)
+        length -= len(data)
+    return checksum

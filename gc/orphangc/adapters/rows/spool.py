@@ -1,0 +1,288 @@
+"""A listing on disk: Arrow batches of finished key ranges, a few files whatever their number.
+
+A range that is being listed appends to a file that no other range uses meanwhile; where it is
+finished, its bytes are one stretch of that file. LZ4 takes a third off and costs little; zstd
+would halve the rest, and double the time that writing once and reading three times takes.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+import pyarrow as pa
+import structlog
+from pyarrow import ipc
+
+from orphangc.adapters.rows.resumable_listing import FinishedPart, KeptListing
+from orphangc.core.ranges.key_ranges import KeyRange
+from orphangc.core.times.instant_columns import with_known_times
+from orphangc.errors import OrphanGcError, StorageUnreachableError
+from orphangc.ports import LISTING_SCHEMA
+
+__all__ = ["ArrowSpool"]
+
+log = structlog.get_logger()
+
+_ROWS_PER_BLOCK = 4096
+"""Pages are written together: a block of one page alone would compress and read worse."""
+
+_BYTES_PER_BLOCK = 1 << 20
+_ROWS_PER_BATCH = 1 << 16
+_BYTES_PER_BATCH = 8 << 20
+_OPTIONS = ipc.IpcWriteOptions(
+    compression="lz4" if pa.Codec.is_available("lz4") else None, use_threads=False
+)
+
+
+class ArrowSpool:
+    """Holds a listing in files that go when it is closed, or stay for a run that resumes it.
+
+    May be used by several threads, a part by one at a time. One more thread does all the writing:
+    Arrow's allocator keeps some ten MB for each thread that ever compressed a block.
+    """
+
+    def __init__(self, kept: KeptListing | None = None) -> None:
+        """Hold it in a temporary folder, or in one that a later run finds."""
+        self._kept = kept
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._lock = threading.Lock()
+        self._writer = ThreadPoolExecutor(1, "spool")
+        self._folder: Path | None = None
+        self._free: list[_SpoolFile] = []
+        self._files: list[_SpoolFile] = []
+        self._parts: list[FinishedPart] = []
+
+    def __enter__(self) -> Self:
+        """Return the spool; nothing is on disk before it is used."""
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Remove the files, unless the run was interrupted and another may go on with them."""
+        self._writer.shutdown(cancel_futures=True)
+        with self._lock:
+            for file in self._files:
+                file.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+        if self._kept is None or self._folder is None:
+            return
+        is_interrupted = isinstance(error, StorageUnreachableError) or not isinstance(
+            error, Exception
+        )
+        if is_interrupted and self._parts:
+            self._kept.close()
+            if error is not None:
+                log.info("listing.kept", folder=str(self._folder), objects=self.rows)
+        else:
+            self._kept.remove()
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows the finished ranges have."""
+        return sum(part.rows for part in self._parts)
+
+    def finished(self) -> list[KeyRange]:
+        """Return the ranges that are listed already; those of an interrupted run too."""
+        with self._lock:
+            self._open()
+            return [part.within for part in self._parts]
+
+    def part(self) -> SpoolPart:
+        """Return a new part for one range, or a piece of one."""
+        with self._lock:
+            folder = self._open()
+            if not self._free:
+                self._free.append(_SpoolFile.new(folder, len(self._files)))
+                self._files.append(self._free[0])
+            return SpoolPart(self, self._free.pop())
+
+    def _open(self) -> Path:
+        """Return the folder, made or taken over."""
+        if self._folder is None and self._kept is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="orphangc-")
+            self._folder = Path(self._temporary.name)
+        elif self._folder is None and self._kept is not None:
+            self._parts = self._kept.take_over()
+            self._folder = self._kept.folder
+        assert self._folder is not None  # noqa: S101 - one of the two
+        return self._folder
+
+    def _submit(self, write: Callable[[], None]) -> Future[None]:
+        """Let the writing thread do something; an error once the spool is closed."""
+        return self._writer.submit(write)
+
+    def _finish(self, file: _SpoolFile, part: FinishedPart) -> None:
+        """Count a part in, on disk first where it is to outlive the process."""
+        if self._kept is not None and part.length:
+            file.sync()
+        with self._lock:
+            if self._kept is not None:
+                self._kept.add(part)
+            self._parts.append(part)
+            self._free.append(file)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield every row of the finished ranges once, in large batches, ranges ascending.
+
+        Raises:
+            OrphanGcError: The files do not hold what was written.
+
+        """
+        with self._lock:
+            folder = self._open()
+            for file in self._files:
+                file.flush()
+            parts = sorted(self._parts, key=lambda part: part.order)
+        yield from _coalesced(_read(folder, parts))
+
+
+class _SpoolFile:
+    """One file, written by one part at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = path.name
+        self._file = path.open("xb")
+        self.end = 0
+
+    @classmethod
+    def new(cls, folder: Path, number: int) -> _SpoolFile:
+        """Return a file that was not there: an interrupted run may have left some."""
+        while True:
+            try:
+                return cls(folder / f"{number:04d}.arrow")
+            except FileExistsError:
+                number += 1
+
+    def write(self, data: pa.Buffer) -> None:
+        self.end += self._file.write(data)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def sync(self) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class SpoolPart:
+    """Takes the rows of one key range."""
+
+    def __init__(self, spool: ArrowSpool, file: _SpoolFile) -> None:
+        self._spool = spool
+        self._file = file
+        self._start = file.end
+        self._checksum = 0
+        self._held: list[pa.RecordBatch] = []
+        self._held_rows = 0
+        self._held_bytes = 0
+        self._pending: Future[None] | None = None
+        self.rows = 0
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        """Add a batch of ``LISTING_SCHEMA``."""
+        self._held.append(batch)
+        self._held_rows += batch.num_rows
+        self._held_bytes += batch.nbytes
+        self.rows += batch.num_rows
+        if self._held_rows >= _ROWS_PER_BLOCK or self._held_bytes >= _BYTES_PER_BLOCK:
+            self._write()
+
+    def _write(self) -> None:
+        """Hand over what is held; at most one block is under way."""
+        self._await()
+        if self._held_rows:
+            self._pending = self._spool._submit(partial(self._write_block, self._held))  # noqa: SLF001 - one thing in two classes
+        self._held, self._held_rows, self._held_bytes = [], 0, 0
+
+    def _await(self) -> None:
+        """Wait for the block that is under way; raise what went wrong with it."""
+        if self._pending is not None:
+            self._pending.result()
+            self._pending = None
+
+    def _write_block(self, batches: list[pa.RecordBatch]) -> None:
+        sink = pa.BufferOutputStream()
+        with ipc.new_stream(sink, LISTING_SCHEMA, options=_OPTIONS) as writer:
+            writer.write_batch(_joined(batches))
+        data = sink.getvalue()
+        self._checksum = zlib.crc32(data, self._checksum)
+        self._file.write(data)
+
+    def finish(self, within: KeyRange) -> None:
+        """Take note that these are all rows of a range; nothing may be added any more."""
+        self._write()
+        self._await()
+        part = FinishedPart(
+            after=within.after,
+            until=within.until,
+            rows=self.rows,
+            file=self._file.name,
+            offset=self._start,
+            length=self._file.end - self._start,
+            crc32=self._checksum,
+        )
+        self._spool._finish(self._file, part)  # noqa: SLF001 - one thing in two classes
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """Return batches as one."""
+    if len(batches) == 1:
+        return batches[0]
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+
+
+def _read(folder: Path, parts: list[FinishedPart]) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of the parts in order; read, not mapped, for a map would count as memory.
+
+    Raises:
+        OrphanGcError: One is not as it was written.
+
+    """
+    files: dict[str, pa.OSFile] = {}
+    with ExitStack() as stack:
+        for part in parts:
+            if part.length and part.file not in files:
+                files[part.file] = stack.enter_context(pa.OSFile(str(folder / part.file)))
+            rows = 0
+            for batch in _blocks(files[part.file], part) if part.length else ():
+                rows += batch.num_rows
+                yield batch
+            if rows != part.rows:
+                raise OrphanGcError(f"{folder / part.file} holds {rows} rows of {part.rows}")
+
+
+def _blocks(file: pa.OSFile, part: FinishedPart) -> Iterator[pa.RecordBatch]:
+    at = part.offset
+    while at < part.offset + part.length:
+        file.seek(at)
+        try:
+            yield from map(with_known_times, ipc.open_stream(file))
+        except (pa.ArrowException, OSError) as err:
+            raise OrphanGcError(f"the listing in {part.file} is damaged: {err}") from err
+        at = file.tell()
+
+
+def _coalesced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows in batches of about 64 k rows, or 8 MB."""
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        held.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= _ROWS_PER_BATCH or size >= _BYTES_PER_BATCH:
+            yield _joined(held)
+            held, rows, size = [], 0, 0
+    if held:
+        yield _joined(held)

@@ -1,0 +1,197 @@
+"""Facts and bytes of single S3 objects, and the store's clock."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import stamina
+
+from orphangc.adapters.files.translate import host_now
+from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, Answer, S3Client, error_code
+from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.core.times.instants import from_http, known
+from orphangc.errors import StorageUnreachableError
+from orphangc.ports import StoreTime
+
+__all__ = ["S3Facts"]
+
+_ABSENT = {"404", "NoSuchKey", "NotFound"}
+_FORBIDDEN = {"403", "AccessDenied", "Forbidden"}
+_BEHIND_THE_END = "InvalidRange"
+_CONCURRENT_HEADS = 32
+_UNNAMEABLE = re.compile("[\x00-\x1f\x7f\ufffe\uffff].*", re.DOTALL)
+"""What XML cannot hold, and some stores repeat in their answer as it is."""
+
+
+class S3Facts:
+    """Reads of one root."""
+
+    def __init__(self, client: S3Client) -> None:
+        self._client = client
+        self._is_head_refused = False
+
+    def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
+        """Return the bytes of an object; see ``Reader``."""
+        return self._asked(key, max_bytes)
+
+    def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
+        """Return some bytes of an object; see ``Reader``."""
+        if size < 1:
+            return b""
+        try:
+            return self._asked(key, size, start=start)
+        except StorageUnreachableError as err:
+            if error_code(err.__cause__ or err) != _BEHIND_THE_END:
+                raise
+            return b""
+
+    def _asked(self, key: ObjectKey, max_bytes: int, *, start: int | None = None) -> bytes | None:
+        """Return a whole object, or ``max_bytes`` of it from ``start`` on."""
+        try:
+            with self._client.translated(f"read {key!r} in"):
+                data: bytes = self._client.run(self._read(key, max_bytes, start))
+        except StorageUnreachableError as err:
+            code = error_code(err.__cause__ or err)
+            if code in _FORBIDDEN and self._client.run(self._is_absent(key)):
+                return None
+            if code not in _ABSENT:
+                raise
+            self.check_bucket(key)
+            return None
+        return data
+
+    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
+        """Return the fresh facts of each key; see ``Reader``."""
+        found = self.heads(keys)
+        for key, fact in zip(keys, found, strict=True):
+            if isinstance(fact, Exception):
+                raise self._client.explained(f"stat {key!r} in", fact) from fact
+        return [fact if isinstance(fact, StoredObject) else None for fact in found]
+
+    def heads(self, keys: Sequence[ObjectKey]) -> list[StoredObject | Exception | None]:
+        """Return facts, ``None`` where absent, or the error, for each key.
+
+        A HEAD answer has no body, so an absent bucket looks like absent keys: it is ruled out.
+        """
+        found: list[StoredObject | Exception | None] = self._client.run(self._heads(keys))
+        if None in found:
+            self.check_bucket(keys[found.index(None)])
+        return found
+
+    def check_bucket(self, key: str = "") -> Answer:
+        """Return the answer to the cheapest listing: of the root, or of what a key begins with.
+
+        A policy may allow to list below a prefix that lies below the root.
+
+        Raises:
+            StorageUnreachableError: The bucket is absent or cannot be listed.
+
+        """
+        with self._client.translated("list"):
+            prefix = self._client.root + _UNNAMEABLE.sub("", key)
+            return self._client.call("list_objects_v2", Prefix=prefix, MaxKeys=1)
+
+    def now(self) -> StoreTime:
+        """Return the time in the ``Date`` header, which has whole seconds."""
+        before = host_now()
+        headers = self.check_bucket()["ResponseMetadata"]["HTTPHeaders"]
+        local = before + (host_now() - before) / 2
+        stamp = headers.get("date")
+        now = from_http(stamp) if stamp else None
+        return StoreTime(now=now, local=local, source="Date header")
+
+    async def _read(self, key: ObjectKey, max_bytes: int, start: int | None) -> bytes:
+        """Return the bytes.
+
+        Raises:
+            StorageUnreachableError: There are too many, or they are not those asked for.
+
+        """
+        within = {} if start is None else {"Range": f"bytes={start}-{start + max_bytes - 1}"}
+        async for attempt in stamina.retry_context(
+            on=_is_broken_body, attempts=3, wait_initial=0.2, wait_max=2
+        ):
+            with attempt:
+                answer = await self._client.request(
+                    "get_object", Key=self._client.root + key, **within
+                )
+                async with answer["Body"] as body:
+                    if answer["ContentLength"] > max_bytes:
+                        raise StorageUnreachableError(f"{key!r} has over {max_bytes} bytes")
+                    if within and not _begins_at(answer.get("ContentRange"), start):
+                        raise StorageUnreachableError(f"{key!r} cannot be read in parts")
+                    data: bytes = await body.read()
+                if len(data) != answer["ContentLength"]:
+                    raise ConnectionError(f"{len(data)} of {answer['ContentLength']} bytes came")
+        return data
+
+    async def _heads(self, keys: Sequence[ObjectKey]) -> list[StoredObject | Exception | None]:
+        turns = asyncio.Semaphore(_CONCURRENT_HEADS)
+
+        async def head(key: ObjectKey) -> StoredObject | Exception | None:
+            async with turns:
+                return await self._head(key)
+
+        return list(await asyncio.gather(*map(head, keys)))
+
+    async def _head(self, key: ObjectKey) -> StoredObject | Exception | None:
+        """Return facts, ``None`` where absent, or the error.
+
+        Whoever may not read an object may not ask for its facts either, but a listing tells them:
+        so a policy need not let anybody read state only to have it deleted.
+        """
+        if self._is_head_refused and not isinstance(shown := await self._shown(key), Exception):
+            return shown
+        try:
+            answer = await self._client.request("head_object", Key=self._client.root + key)
+        except CALL_ERRORS as err:
+            if error_code(err) in _ABSENT:
+                return None
+            shown = await self._shown(key) if error_code(err) in _FORBIDDEN else err
+            self._is_head_refused = not isinstance(shown, Exception)
+            return err if isinstance(shown, Exception) else shown
+        return _stored(key, answer)
+
+    async def _is_absent(self, key: ObjectKey) -> bool:
+        return await self._shown(key) is None
+
+    async def _shown(self, key: ObjectKey) -> StoredObject | Exception | None:
+        """Return the facts of an object by a listing, ``None`` if nothing begins with the key.
+
+        Stores answer for what is absent with a refusal, unless one may list the whole bucket.
+        """
+        whole = self._client.root + key
+        try:
+            answer = await self._client.request("list_objects_v2", Prefix=whole, MaxKeys=1)
+        except CALL_ERRORS as err:
+            return err
+        if answer.get("KeyCount") == 0 and not answer.get("IsTruncated"):
+            return None
+        for found in answer.get("Contents", ()):
+            if found["Key"] == whole:
+                return _stored(key, {**found, "ContentLength": found["Size"]})
+        return StorageUnreachableError(f"a listing does not tell whether there is {key!r}")
+
+
+def _begins_at(content_range: str | None, start: int | None) -> bool:
+    """Return whether the store sent the part that was asked for, not some other or the whole."""
+    return content_range is not None and content_range.startswith(f"bytes {start}-")
+
+
+def _is_broken_body(err: Exception) -> bool:
+    """Return whether a body broke off, which botocore does not retry."""
+    return isinstance(err, CALL_ERRORS) and not error_code(err)
+
+
+def _stored(key: ObjectKey, answer: dict[str, Any]) -> StoredObject:
+    """Return the facts; a HEAD answer has whole seconds, and so have listings of ours."""
+    etag, at = answer.get("ETag"), known(answer.get("LastModified"))
+    return StoredObject(
+        key=key,
+        size=answer["ContentLength"],
+        modified_at=None if at is None else at.replace(microsecond=0),
+        etag=etag.strip('"') if etag else None,
+    )

@@ -1,0 +1,132 @@
+"""Reads pages of ListObjectsV2 by botocore's parser: any form of them, and slowly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import pyarrow as pa
+from botocore.parsers import ResponseParserError, ResponseParserFactory
+
+from orphangc.adapters.s3.pages.list_requests import UnreadablePageError
+from orphangc.adapters.s3.pages.page_parser import Page
+from orphangc.core.times.instants import from_iso
+from orphangc.ports import LISTING_SCHEMA
+
+__all__ = ["parse_page"]
+
+_FLAG = re.compile(rb"<IsTruncated\s*(?:/>|>([^<]*))")
+_UNREADABLE = (ResponseParserError, pa.ArrowException, ValueError, KeyError, TypeError,
+               AttributeError)  # fmt: skip
+"""botocore's parser turns a repeated element into a list, and stumbles later."""
+
+
+_DATED = re.compile(r"[+-]?\d{4,}-\d\d-\d\dT")
+
+
+def _instant(text: str) -> datetime | None:
+    """Return a store time, ``None`` if it is out of range; botocore would guess at any text.
+
+    Raises:
+        ValueError: It is no time at all.
+
+    """
+    found = from_iso(text)
+    if found is None and not _DATED.match(text):
+        raise ValueError(f"{text[:40]!r} is no time")
+    return found
+
+
+_PARSERS = ResponseParserFactory()
+_PARSERS.set_parser_defaults(timestamp_parser=_instant)
+
+
+def parse_page(body: bytes, prefix: str, shape: Any, *, root: str = "") -> Page:
+    """Return a page.
+
+    Args:
+        body: The whole answer.
+        prefix: What all keys must start with.
+        shape: botocore's shape of the answer.
+        root: The part of ``prefix`` that is taken off the keys.
+
+    Raises:
+        UnreadablePageError: It is no page, or not a whole one, or has keys from elsewhere.
+
+    """
+    try:
+        answer = _PARSERS.create_parser("rest-xml").parse(
+            {"status_code": 200, "headers": {}, "body": body}, shape
+        )
+        return _read(answer, body, prefix, root)
+    except UnreadablePageError:
+        raise
+    except _UNREADABLE as err:
+        raise UnreadablePageError(f"the listing has a page that cannot be read: {err}") from err
+
+
+def _read(answer: Mapping[str, Any], body: bytes, prefix: str, root: str) -> Page:
+    is_encoded = answer.get("EncodingType") == "url"
+    found: Sequence[Mapping[str, Any]] = answer.get("Contents", ())
+    keys = [_key(row["Key"], is_encoded=is_encoded) for row in found]
+    folders = [
+        _key(row["Prefix"], is_encoded=is_encoded) for row in answer.get("CommonPrefixes", ())
+    ]
+    if not all(key.startswith(prefix.encode()) for key in keys + folders):
+        raise UnreadablePageError(f"the listing of {prefix!r} has keys from elsewhere")
+    if answer.get("KeyCount", 0) > len(keys) + len(folders):
+        raise UnreadablePageError("the listing has a page with fewer keys than it says")
+    keys = [key[len(root.encode()) :] for key in keys]
+    return Page(
+        objects=_rows(keys, found),
+        keys=pa.array(keys, pa.binary()),
+        prefixes=tuple(map(_text, folders)),
+        is_truncated=_flag(body),
+        token=_token(answer),
+    )
+
+
+def _flag(body: bytes) -> bool:
+    """Return whether another page follows: botocore reads any odd text, or two, as "no"."""
+    match [flag.strip() for flag in _FLAG.findall(body)]:
+        case [b"true"]:
+            return True
+        case [b"false"]:
+            return False
+        case _:
+            raise UnreadablePageError("the listing does not say whether it is complete")
+
+
+def _token(answer: Mapping[str, Any]) -> str | None:
+    token = answer.get("NextContinuationToken")
+    if not isinstance(token, str | None):
+        raise TypeError("two tokens")
+    return token
+
+
+def _key(text: str, *, is_encoded: bool) -> bytes:
+    return unquote_to_bytes(text.replace("+", " ")) if is_encoded else text.encode()
+
+
+def _text(key: bytes) -> str:
+    """Return the key, of which bytes that are no UTF-8 stay visible as escapes."""
+    return key.decode("utf-8", "backslashreplace")
+
+
+def _rows(keys: Sequence[bytes], found: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
+    stamp = LISTING_SCHEMA.field("modified_at").type
+    columns = [
+        pa.array([_text(key) for key in keys], pa.string()),
+        pa.array([row["Size"] for row in found], pa.int64()),
+        pa.array([_second(row["LastModified"]) for row in found], stamp),
+        pa.array([row["ETag"].strip('"') if "ETag" in row else None for row in found], pa.string()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=LISTING_SCHEMA)
+
+
+def _second(at: datetime | None) -> datetime | None:
+    """Return a store time rounded down to seconds."""
+    return None if at is None else at.replace(microsecond=0)

@@ -1,0 +1,193 @@
+"""Listings of S3: every page or an error, every key as it is.
+
+The page loop counts tokens itself, and checks the order of keys where a range is asked for.
+obstore would be about as fast, but it silently renames keys: ``x/`` becomes ``x`` and ``/x`` too.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from orphangc.adapters.s3.pages.list_requests import ListRequests, Pace, Query
+from orphangc.adapters.s3.pages.page_parser import Page, read_page
+from orphangc.adapters.s3.pages.parsed_pages import parse_page
+from orphangc.adapters.s3.requests.s3_client import S3Client
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
+from orphangc.errors import StorageUnreachableError
+
+__all__ = ["S3Pages"]
+
+_WORTH_A_THREAD = 0.01
+"""Seconds: a page that comes sooner is not worth asking for in another thread."""
+
+_UNNAMEABLE = re.compile("[\x00-\x1f\x7f\ufffe\uffff].*", re.DOTALL)
+"""What XML cannot hold: some stores repeat ``StartAfter`` in their answer as it is."""
+
+
+class S3Pages:
+    """Reads the pages of one bucket; may be used by many threads at once.
+
+    Attributes:
+        read_by: How many pages each reader has read: ``bytes``, ``botocore``.
+
+    """
+
+    def __init__(
+        self,
+        client: S3Client,
+        *,
+        is_fast: bool = True,
+        on_request: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._is_fast = is_fast
+        self._requests = ListRequests(client, on_request=on_request)
+        with client.translated("open"):
+            self._shape: Any = client.output_shape("ListObjectsV2")
+        self._lock = threading.Lock()
+        self.read_by: Counter[str] = Counter()
+
+    def pages(self, prefix: str, *, delimiter: str = "", root: str = "") -> Iterator[Page]:
+        """Yield all pages of the keys that start with ``prefix``, with ``root`` taken off them.
+
+        The next page is under way while one is worked on, if the store is slow to answer.
+
+        Raises:
+            StorageUnreachableError: Any page failed, or the pages do not add up.
+
+        """
+        query = {"Prefix": prefix, "EncodingType": "url"}
+        if delimiter:
+            query["Delimiter"] = delimiter
+        return self._stream(query, partial(self._read, prefix=prefix, root=root))
+
+    def range(self, root: str, within: KeyRange) -> Iterator[Page]:
+        """Yield the pages of a key range below ``root``, in ascending order of their bytes.
+
+        Of a part of the keys no page is fetched ahead: other parts are listed meanwhile.
+
+        Raises:
+            StorageUnreachableError: As ``pages``; also if keys do not ascend.
+
+        """
+        query = {"Prefix": root, "EncodingType": "url"}
+        after = None if within.after is None else _UNNAMEABLE.sub("", within.after)
+        if after is not None and root + after:
+            query["StartAfter"] = root + after
+        read = partial(self._read, prefix=root, root=root)
+        cut = _Cut(KeyRange(after), within)
+        return self._stream(query, read, cut=cut, is_ahead=within == EVERYTHING)
+
+    def _stream(
+        self,
+        query: Query,
+        read: Callable[[bytes], Page],
+        *,
+        cut: Callable[[Page], tuple[Page, bool]] = lambda page: (page, False),
+        is_ahead: bool = True,
+    ) -> Iterator[Page]:
+        """Yield pages until the last one, or until ``cut`` says that one is."""
+        seen: set[str] = set()
+        pace = Pace()
+        fetch = partial(self._requests.fetch, read=read, pace=pace)
+        following: Callable[[], Page] = partial(fetch, query)
+        while True:
+            page = following()
+            token = next_token(page, seen)
+            page, is_over = cut(page)
+            if token is None or is_over:
+                yield page
+                return
+            following = partial(fetch, {**query, "ContinuationToken": token})
+            if is_ahead and pace.seconds > _WORTH_A_THREAD:
+                following = _begun(following)
+            yield page
+
+    def _read(self, body: bytes, *, prefix: str, root: str) -> Page:
+        with self._lock:  # sixty threads that take turns cost less than sixty that compete
+            page = read_page(body, prefix, root=root) if self._is_fast else None
+            self.read_by["botocore" if page is None else "bytes"] += 1
+        return parse_page(body, prefix, self._shape, root=root) if page is None else page
+
+
+def next_token(page: Page, seen: set[str]) -> str | None:
+    """Return the token of the following page, ``None`` after the last; remember it in ``seen``.
+
+    Raises:
+        StorageUnreachableError: It is not the last, and has no token or an old one.
+
+    """
+    if not page.is_truncated:
+        return None
+    if not page.token or page.token in seen:
+        follower = "itself" if page.token else "none"
+        raise StorageUnreachableError(f"the listing is cut off: a page is followed by {follower}")
+    seen.add(page.token)
+    return page.token
+
+
+def _begun(fetch: Callable[[], Page]) -> Callable[[], Page]:
+    """Start fetching in a thread that no exit waits for; return what waits for the page."""
+    future: Future[Page] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(fetch())
+        except BaseException as err:  # noqa: BLE001 - raised where the page is waited for
+            future.set_exception(err)
+
+    threading.Thread(target=run, name="list-ahead", daemon=True).start()
+    return future.result
+
+
+class _Cut:
+    """Cuts the pages of one stream to a range, and checks their order."""
+
+    def __init__(self, asked: KeyRange, within: KeyRange) -> None:
+        self._last = _encoded(asked.after)
+        self._after, self._until = _encoded(within.after), _encoded(within.until)
+
+    def __call__(self, page: Page) -> tuple[Page, bool]:
+        """Return the part of a page that is in the range, and whether no other can be."""
+        keys = page.keys
+        if not len(keys):
+            return page, False
+        self._check_order(keys)
+        begin, end, is_over = 0, len(keys), False
+        if self._after is not None and keys[0].as_py() <= self._after:
+            begin = _count(keys, self._after)
+        if self._until is not None and self._last is not None and self._last >= self._until:
+            end, is_over = _count(keys, self._until), True
+        if (begin, end) == (0, len(keys)):
+            return page, is_over
+        count = max(end - begin, 0)
+        return replace(
+            page, objects=page.objects.slice(begin, count), keys=keys.slice(begin, count)
+        ), is_over
+
+    def _check_order(self, keys: pa.BinaryArray) -> None:
+        first, last = keys[0].as_py(), keys[-1].as_py()
+        is_ascending = pc.all(pc.less(keys[:-1], keys[1:]), min_count=0).as_py()
+        if not is_ascending or (self._last is not None and first <= self._last):
+            raise StorageUnreachableError(
+                f"the store is not ordered: it lists {first!r} to {last!r} after {self._last!r}"
+            )
+        self._last = last
+
+
+def _encoded(key: str | None) -> bytes | None:
+    return None if key is None else key.encode()
+
+
+def _count(keys: pa.BinaryArray, until: bytes) -> int:
+    """Return how many of some ascending keys are not greater than ``until``."""
+    return int(pc.sum(pc.less_equal(keys, until)).as_py())

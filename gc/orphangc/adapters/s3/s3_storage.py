@@ -1,0 +1,142 @@
+"""A storage in an S3 bucket, or below a prefix of one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+
+from orphangc.adapters.s3.bulk_head import S3Looks
+from orphangc.adapters.s3.delete import S3Deleting
+from orphangc.adapters.s3.head import S3Facts
+from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
+from orphangc.adapters.s3.s3_listing import S3Pages
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
+from orphangc.errors import SettingsError
+from orphangc.ports import DeletionResult, Folder, StoreTime
+
+__all__ = ["S3Storage"]
+
+_PAGES_A_BATCH = 20
+_DIRECTORY_BUCKETS = ("--x-s3", "--xa-s3")  # and their access points: no order, no StartAfter
+_NOT_TOLD = {"AccessDenied", "MethodNotAllowed", "NotImplemented"}
+
+
+class S3Storage:
+    """One root in a bucket; also an ``Undeleter`` if the bucket is versioned.
+
+    Store times are whole seconds, rounded down: that is all that HEAD requests tell.
+    """
+
+    batch_size = 1000
+    at_once = 16
+
+    def __init__(self, location: Location) -> None:
+        if not location.authority:
+            raise SettingsError(f"{location} names no bucket")
+        self.location = location
+        self.is_tested = True
+        self.is_ordered = not location.authority.endswith(_DIRECTORY_BUCKETS)
+        self.list_requests = 0
+        self._counting = threading.Lock()
+        self._client = S3Client(location)
+        self._pages = S3Pages(self._client, on_request=self._count)
+        self._facts = S3Facts(self._client)
+        self._looks = S3Looks(self._facts, self._range if self.is_ordered else None)
+        self._deleting = S3Deleting(S3Client(location, attempts=1), self._facts, self._looks)
+        self.is_versioned = self._has_versions()
+
+    def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
+        """Yield every object, directory markers too; see ``Lister``."""
+        held: list[pa.RecordBatch] = []
+        for page in self._pages.pages(self._prefix(prefix), root=self._client.root):
+            held.append(page.objects)
+            if len(held) == _PAGES_A_BATCH:
+                yield _joined(held)
+                held = []
+        if any(batch.num_rows for batch in held):
+            yield _joined(held)
+
+    def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
+        """Yield the objects of a key range in ascending order, page by page; see ``Lister``."""
+        if not self.is_ordered:
+            if within != EVERYTHING:
+                raise ValueError(f"{self.location} is listed in no order, so not by key range")
+            return self.objects()
+        return self._range(within)
+
+    def _range(self, within: KeyRange) -> Iterator[pa.RecordBatch]:
+        for page in self._pages.range(self._client.root, within):
+            if page.objects.num_rows:
+                yield page.objects
+
+    def folder(self, prefix: str = "") -> Folder:
+        """Return one level; the folder's own marker and a nameless sub-folder are left out."""
+        start = self._prefix(prefix)
+        folders: list[str] = []
+        objects: list[StoredObject] = []
+        for page in self._pages.pages(start, delimiter="/", root=self._client.root):
+            folders += [found[len(start) : -1] for found in page.prefixes]
+            objects += [
+                StoredObject(**{**row, "key": ObjectKey(row["key"])})
+                for row in page.objects.to_pylist()
+                if row["key"] != start[len(self._client.root) :]
+            ]
+        named = tuple(name for name in folders if name)
+        return Folder(named, tuple(objects), ("",) if len(named) < len(folders) else ())
+
+    def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
+        """Return the bytes of an object; see ``Reader``."""
+        return self._facts.read(key, max_bytes=max_bytes)
+
+    def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
+        """Return some bytes of an object; see ``Reader``."""
+        return self._facts.part(key, start=start, size=size)
+
+    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
+        """Return the fresh facts of each key; see ``Reader``."""
+        return self._deleting.stat(keys)
+
+    def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
+        """Delete the objects that are still the same; see ``Deleter``."""
+        if len(objects) > self.batch_size:
+            raise ValueError(f"{len(objects)} keys are more than a batch of {self.batch_size}")
+        return self._deleting.delete(objects)
+
+    def undelete(self, markers: Sequence[tuple[ObjectKey, str]]) -> list[DeletionResult]:
+        """Remove exactly these delete markers; see ``Undeleter``."""
+        return self._deleting.undelete(markers)
+
+    def now(self) -> StoreTime:
+        """Return the store's time; see ``StoreClock``."""
+        return self._facts.now()
+
+    @property
+    def pages_read(self) -> Mapping[str, int]:
+        """Return how many pages were read by their ``bytes``, and how many by ``botocore``."""
+        return dict(self._pages.read_by)
+
+    def _count(self) -> None:
+        with self._counting:
+            self.list_requests += 1
+
+    def _prefix(self, folder: str) -> str:
+        return f"{self._client.root}{folder}/" if folder else self._client.root
+
+    def _has_versions(self) -> bool:
+        """Return whether deletions leave a delete marker; a suspended bucket really deletes."""
+        try:
+            answer = self._client.call("get_bucket_versioning")
+        except CALL_ERRORS as err:
+            if error_code(err) in _NOT_TOLD:
+                return False
+            raise self._client.explained("open", err) from err
+        return bool(answer.get("Status") == "Enabled")
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """Return a few pages as one batch: what works by batch would drown in pages."""
+    return pa.concat_batches(batches)

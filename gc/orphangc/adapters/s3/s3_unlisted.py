@@ -1,0 +1,185 @@
+"""What S3 keeps and no listing shows: unfinished uploads, noncurrent versions, delete markers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import unquote_plus
+
+import pyarrow as pa
+
+from orphangc.adapters.s3.requests.s3_client import (
+    CALL_ERRORS,
+    Answer,
+    S3Client,
+    error_code,
+    error_text,
+)
+from orphangc.core.model.locations import Location
+from orphangc.core.times.instants import known
+from orphangc.errors import NotToldError, StorageUnreachableError
+from orphangc.ports import HIDDEN_SCHEMA, HiddenKind
+
+__all__ = ["MAX_PARTS_REQUESTS", "S3Extras"]
+
+MAX_PARTS_REQUESTS = 1000
+"""Requests for the parts of uploads, at most: a leak of millions must not hold up a plan."""
+
+_CONCURRENT = 32
+_FORBIDDEN = {"403", "AccessDenied", "AllAccessDisabled", "Forbidden"}
+_NO_SUCH_REQUEST = {"405", "501", "MethodNotAllowed", "NotImplemented"}
+_GONE = {"404", "NoSuchUpload"}
+
+_Row = dict[str, Any]
+
+
+class S3Extras:
+    """Asks one root of a bucket; see ``Extras``."""
+
+    def __init__(self, location: Location) -> None:
+        self._client = S3Client(location)
+        self._parts_requests = 0
+
+    def uploads(self) -> Iterator[pa.RecordBatch]:
+        """Yield unfinished uploads, a batch each page; see ``Extras``.
+
+        Their bytes are those of their parts, which only one request an upload tells: the first
+        ``MAX_PARTS_REQUESTS`` are counted, the others have no size.
+        """
+        self._parts_requests = 0
+        # without EncodingType: radosgw encodes keys then and does not say that it did
+        for page in self._pages("list_multipart_uploads", ("KeyMarker", "UploadIdMarker")):
+            found = page.get("Uploads", ())
+            sizes = self._client.run(self._sizes(found, page))
+            rows = [
+                {
+                    "kind": HiddenKind.UPLOAD,
+                    "key": self._relative(upload["Key"], page),
+                    "size": size,
+                    "at": known(upload.get("Initiated")),
+                }
+                for upload, size in zip(found, sizes, strict=True)
+                if not isinstance(size, _Gone)
+            ]
+            yield pa.RecordBatch.from_pylist(rows, schema=HIDDEN_SCHEMA)
+
+    def versions(self) -> Iterator[pa.RecordBatch]:
+        """Yield noncurrent versions and all delete markers, a batch each page; see ``Extras``."""
+        if not self._may_have_versions():
+            return
+        markers = ("KeyMarker", "VersionIdMarker")
+        for page in self._pages("list_object_versions", markers, EncodingType="url"):
+            old = [each for each in page.get("Versions", ()) if not each["IsLatest"]]
+            rows = [self._version(HiddenKind.NONCURRENT, each, page) for each in old]
+            left = page.get("DeleteMarkers", ())
+            rows += [self._version(HiddenKind.DELETE_MARKER, each, page) for each in left]
+            yield pa.RecordBatch.from_pylist(rows, schema=HIDDEN_SCHEMA)
+
+    def _may_have_versions(self) -> bool:
+        """Return whether the bucket ever kept versions; whoever may not ask that looks."""
+        try:
+            answer = self._client.call("get_bucket_versioning")
+        except CALL_ERRORS as err:
+            if error_code(err) in _FORBIDDEN | _NO_SUCH_REQUEST:
+                return True
+            raise self._client.explained("list", err) from err
+        return "Status" in answer
+
+    def _version(self, kind: HiddenKind, found: Answer, page: Answer) -> _Row:
+        key = self._relative(found["Key"], page)
+        at = known(found.get("LastModified"))
+        return {"kind": kind, "key": key, "size": found.get("Size", 0), "at": at}
+
+    def _relative(self, key: str, page: Answer) -> str:
+        """Return a key relative to the root.
+
+        Raises:
+            StorageUnreachableError: It is from elsewhere, so the answer is to another question.
+
+        """
+        whole = _decoded(key, page)
+        if not whole.startswith(self._client.root):
+            raise StorageUnreachableError(f"asked for {self._client.root!r}, got {whole!r}")
+        return whole[len(self._client.root) :]
+
+    def _pages(self, operation: str, markers: Sequence[str], **more: str) -> Iterator[Answer]:
+        """Yield all pages of an operation that goes on from two markers.
+
+        Raises:
+            NotToldError: The store refuses, or has no such request.
+            StorageUnreachableError: Any other error, or pages that do not add up.
+
+        """
+        request = {"Prefix": self._client.root, **more}
+        seen: set[tuple[str, ...]] = set()
+        while True:
+            page = self._asked(operation, request)
+            yield page
+            if page.get("IsTruncated") is False:
+                return
+            following = self._markers(page, markers)
+            if page.get("IsTruncated") is not True or not following[0] or following in seen:
+                raise StorageUnreachableError(f"the answers to {operation} do not add up")
+            seen.add(following)
+            request.update(
+                {name: value for name, value in zip(markers, following, strict=True) if value}
+            )
+
+    def _markers(self, page: Answer, names: Sequence[str]) -> tuple[str, ...]:
+        """Return where the next page begins; radosgw encodes all keys but this one."""
+        key, other = (page.get(f"Next{name}") or "" for name in names)
+        lists = ("Uploads", "Versions", "DeleteMarkers")
+        found = {_decoded(row["Key"], page) for name in lists for row in page.get(name, ())}
+        return key if key in found else _decoded(key, page), other
+
+    def _asked(self, operation: str, request: dict[str, str]) -> Answer:
+        try:
+            return self._client.call(operation, **request)
+        except CALL_ERRORS as err:
+            code = error_code(err)
+            if code in _FORBIDDEN | _NO_SUCH_REQUEST:
+                raise NotToldError(error_text(err), is_forbidden=code in _FORBIDDEN) from err
+            raise self._client.explained("list", err) from err
+
+    async def _sizes(self, uploads: Sequence[Answer], page: Answer) -> list[int | _Gone | None]:
+        """Return the bytes of each upload, ``None`` where they were not told."""
+        turns = asyncio.Semaphore(_CONCURRENT)
+
+        async def size(upload: Answer) -> int | _Gone | None:
+            async with turns:
+                return await self._size(_decoded(upload["Key"], page), upload["UploadId"])
+
+        return list(await asyncio.gather(*map(size, uploads)))
+
+    async def _size(self, key: str, upload_id: str) -> int | _Gone | None:
+        following, size = 0, 0
+        while self._parts_requests < MAX_PARTS_REQUESTS:
+            self._parts_requests += 1
+            try:
+                page = await self._client.request(
+                    "list_parts", Key=key, UploadId=upload_id, PartNumberMarker=following
+                )
+            except CALL_ERRORS as err:
+                return _GONE_BY_NOW if error_code(err) in _GONE else None
+            size += sum(int(part["Size"]) for part in page.get("Parts", ()))
+            if not page.get("IsTruncated"):
+                return size
+            if (last := page.get("NextPartNumberMarker") or 0) <= following:
+                return None
+            following = last
+        return None
+
+
+class _Gone:
+    """Stands for an upload that was completed or aborted while it was looked at."""
+
+
+_GONE_BY_NOW = _Gone()
+
+
+def _decoded(text: str, page: Answer) -> str:
+    """Return a key of a page, of which bytes that are no UTF-8 stay visible as escapes."""
+    if page.get("EncodingType") != "url":
+        return text
+    return unquote_plus(text, errors="backslashreplace")

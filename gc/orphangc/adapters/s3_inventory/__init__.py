@@ -1,0 +1,1 @@
+"""TODO adapters/s3_inventory."""

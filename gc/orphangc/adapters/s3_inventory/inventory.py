@@ -1,0 +1,277 @@
+"""A report of S3 Inventory in the place of a listing: found, checked, fetched file by file."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import stamina
+import structlog
+
+from orphangc.adapters.open import open_storage
+from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
+from orphangc.adapters.s3_inventory.data_files import current_objects
+from orphangc.core.documents.s3_inventory import (
+    DataFile,
+    Inventory,
+    Manifest,
+    is_checksum_of,
+    read_manifest,
+    report_time,
+)
+from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
+from orphangc.errors import RefusedError, SettingsError, UnreadableInventoryError
+from orphangc.ports import LISTING_SCHEMA, DeletionResult, Folder, Storage, StoreTime
+
+__all__ = ["InventoryStorage", "open_inventory"]
+
+_MANIFEST, _CHECKSUM = "manifest.json", "manifest.checksum"
+_MAX_MANIFEST_BYTES = 64 << 20
+_CHUNK = 1 << 20
+_ABSENT = {"404", "NoSuchKey", "NotFound"}
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """A complete report: its manifest's place and content."""
+
+    uri: Location
+    manifest: Manifest
+
+
+def open_inventory(
+    uri: str, storage: Storage, *, max_age: timedelta, clock_skew: timedelta
+) -> InventoryStorage:
+    """Return the storage with an inventory in the place of its listing.
+
+    Args:
+        uri: A report: its ``manifest.json``, or its dated folder. Or the folder above dated ones,
+            of which the newest complete report is taken. Its data files are in the same bucket.
+        storage: The storage root, in S3.
+        max_age: Since the report's scan of the bucket began.
+        clock_skew: How far in the future a report may be dated.
+
+    Raises:
+        SettingsError: It is no inventory of this bucket, or not one to list from.
+        RefusedError: It is damaged, too old, or of the future; nothing was planned.
+        StorageUnreachableError: Its bucket cannot be read.
+
+    """
+    place = canonical(uri)
+    top = Location(place.scheme, place.authority, "/")
+    report = _find(place, open_storage(top))
+    found, wanted = report.manifest.source_bucket, storage.location.authority
+    if found != wanted:
+        raise SettingsError(f"inventory {report.uri} is of bucket {found}, not of {wanted}")
+    time = storage.now()
+    age = (time.now or time.local) - report.manifest.created_at
+    if age > max_age:
+        raise RefusedError(
+            f"inventory {report.uri} was begun {age} ago, longer than {max_age}"
+            " (--inventory-max-age); nothing was planned"
+        )
+    if age < -clock_skew:
+        raise RefusedError(f"inventory {report.uri} is dated in the future; nothing was planned")
+    return InventoryStorage(storage, report, S3Client(top))
+
+
+def _find(place: Location, bucket: Storage) -> _Report:
+    """Return the report that a place names."""
+    if report_time(place.name):
+        place = place.child(_MANIFEST)
+    if place.name == _MANIFEST:
+        data = _complete_manifest(place, bucket)
+        if data is None:
+            raise RefusedError(
+                f"inventory {place} is not complete: it is absent, or {_CHECKSUM} beside it is"
+                " absent or another's; nothing was planned"
+            )
+        return _Report(place, _parsed(place, data))
+    names = bucket.folder(place.path.lstrip("/")).folders
+    dated = sorted(((at, name) for name in names if (at := report_time(name))), reverse=True)
+    for _, name in dated:
+        manifest = place.child(name).child(_MANIFEST)
+        data = _complete_manifest(manifest, bucket)
+        if data is not None:
+            return _Report(manifest, _parsed(manifest, data))
+        log.warning("inventory.incomplete", manifest=str(manifest))
+    raise SettingsError(f"{place} is no {_MANIFEST}, and holds no complete inventory report")
+
+
+def _complete_manifest(manifest: Location, bucket: Storage) -> bytes | None:
+    """Return a manifest's bytes, ``None`` if it is absent or its checksum does not fit."""
+    key = ObjectKey(manifest.path.lstrip("/"))
+    data = bucket.read(key, max_bytes=_MAX_MANIFEST_BYTES)
+    beside = ObjectKey(key.removesuffix(_MANIFEST) + _CHECKSUM)
+    checksum = bucket.read(beside, max_bytes=_CHUNK)
+    is_complete = data is not None and checksum is not None and is_checksum_of(data, checksum)
+    return data if is_complete else None
+
+
+def _parsed(manifest: Location, data: bytes) -> Manifest:
+    try:
+        return read_manifest(data)
+    except UnreadableInventoryError as err:
+        raise RefusedError(f"inventory {manifest}: {err}; nothing was planned") from err
+
+
+class InventoryStorage:
+    """A storage whose whole listing comes from an inventory; all else is asked of the storage.
+
+    Attributes:
+        location: Of the storage root.
+        is_ordered: ``False``: the files of a report come in no order.
+
+    """
+
+    is_ordered = False
+
+    def __init__(self, storage: Storage, report: _Report, reports: S3Client) -> None:
+        self.location = storage.location
+        self.is_tested = storage.is_tested
+        self.is_versioned = storage.is_versioned
+        self.batch_size = storage.batch_size
+        self.at_once = storage.at_once
+        self._storage = storage
+        self._report = report
+        self._reports = reports
+        self._objects = 0
+
+    @property
+    def inventory(self) -> Inventory:
+        """Return what the listing comes from; see ``Inventoried``."""
+        created_at = self._report.manifest.created_at
+        return Inventory(uri=str(self._report.uri), created_at=created_at, objects=self._objects)
+
+    @property
+    def list_requests(self) -> int:
+        """Return how many list requests the storage itself was sent."""
+        return self._storage.list_requests
+
+    @list_requests.setter
+    def list_requests(self, count: int) -> None:
+        self._storage.list_requests = count
+
+    def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
+        """Yield the inventory's objects below the storage root, or a folder's as it is now.
+
+        Raises:
+            RefusedError: A data file is absent or damaged; nothing was planned.
+            StorageUnreachableError: See ``Lister``.
+
+        """
+        return self._storage.objects(prefix) if prefix else self.pages()
+
+    def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
+        """Yield the inventory's objects below the storage root; see ``objects``."""
+        if within != EVERYTHING:
+            raise ValueError("an inventory has no order, so no key ranges")
+        return self._all()
+
+    def _all(self) -> Iterator[pa.RecordBatch]:
+        self._objects = 0
+        root = self.location.path.lstrip("/")
+        prefix = f"{root}/" if root else ""
+        for path in self._fetched():
+            for batch in self._read(path):
+                self._objects += batch.num_rows
+                below = batch.filter(pc.starts_with(batch["key"], prefix))
+                if below.num_rows:
+                    keys = pc.utf8_slice_codeunits(below["key"], start=len(prefix))
+                    columns = [keys, *below.columns[1:]]
+                    yield pa.RecordBatch.from_arrays(columns, schema=LISTING_SCHEMA)
+
+    def _read(self, path: Path) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from current_objects(path, self._report.manifest)
+        except UnreadableInventoryError as err:
+            raise self._refused(err) from err
+
+    def _refused(self, err: object) -> RefusedError:
+        return RefusedError(f"inventory {self._report.uri}: {err}; nothing was planned")
+
+    def _fetched(self) -> Iterator[Path]:
+        """Yield the data files on this disk, one after the other; the next is under way."""
+        files = self._report.manifest.files
+        with (
+            tempfile.TemporaryDirectory(prefix="orphangc-") as name,
+            ThreadPoolExecutor(max_workers=1) as pool,
+        ):
+            places = (Path(name) / str(number % 2) for number in range(len(files)))
+            ahead = iter(zip(files, places, strict=True))
+            pending = pool.submit(self._fetch, *next(ahead))
+            for following in [*ahead, None]:
+                path = pending.result()
+                if following is not None:
+                    pending = pool.submit(self._fetch, *following)
+                yield path
+
+    def _fetch(self, file: DataFile, path: Path) -> Path:
+        """Return the path that a data file was fetched to, with the bytes of the manifest."""
+        try:
+            size, md5 = self._reports.run(_download(self._reports, file.key, path))
+        except CALL_ERRORS as err:
+            if error_code(err) in _ABSENT:
+                raise self._refused(f"data file {file.key!r} is absent") from err
+            raise self._reports.explained(f"read {file.key!r} in", err) from err
+        if (size, md5) != (file.size, file.md5):
+            raise self._refused(f"data file {file.key!r} is not the one that the manifest names")
+        return path
+
+    def folder(self, prefix: str = "") -> Folder:
+        """Return one level as it is now; see ``Lister``."""
+        return self._storage.folder(prefix)
+
+    def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
+        """Return the bytes of an object; see ``Reader``."""
+        return self._storage.read(key, max_bytes=max_bytes)
+
+    def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
+        """Return some bytes of an object; see ``Reader``."""
+        return self._storage.part(key, start=start, size=size)
+
+    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
+        """Return the fresh facts of each key; see ``Reader``."""
+        return self._storage.stat(keys)
+
+    def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
+        """Delete the objects that are still the same; see ``Deleter``."""
+        return self._storage.delete(objects)
+
+    def now(self) -> StoreTime:
+        """Return the store's time; see ``StoreClock``."""
+        return self._storage.now()
+
+
+async def _download(client: S3Client, key: str, path: Path) -> tuple[int, str]:
+    """Return size and MD5 of an object that was written to ``path``, chunk by chunk."""
+    async for attempt in stamina.retry_context(
+        on=_is_broken_body, attempts=3, wait_initial=0.2, wait_max=2
+    ):
+        with attempt:
+            answer = await client.request("get_object", Key=key)
+            digest, size = hashlib.md5(usedforsecurity=False), 0
+            with path.open("wb") as target:
+                async for chunk in answer["Body"].iter_chunks(_CHUNK):
+                    target.write(chunk)
+                    digest.update(chunk)
+                    size += len(chunk)
+            if size != answer["ContentLength"]:
+                raise ConnectionError(f"{size} of {answer['ContentLength']} bytes came")
+    return size, digest.hexdigest()
+
+
+def _is_broken_body(err: Exception) -> bool:
+    """Return whether a body broke off, which botocore does not retry."""
+    return isinstance(err, CALL_ERRORS) and not error_code(err)

@@ -1,0 +1,44 @@
+"""Files of the work folder as rows of a DataFrame, and read again on executors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from orphangc.adapters.spark.exchange.work_folder import Piece, WorkFolder
+
+__all__ = ["kept_value", "pieces_in", "read_pieces", "tables_of"]
+
+_PIECE = pa.schema([("name", pa.string()), ("sha256", pa.string()), ("rows", pa.int64())])
+
+
+def tables_of(pieces: Sequence[Piece]) -> list[pa.Table]:
+    """Return each piece as a table of one row: a task each."""
+    return [
+        pa.Table.from_pylist(
+            [{"name": each.name, "sha256": each.sha256, "rows": each.rows}], schema=_PIECE
+        )
+        for each in pieces
+    ]
+
+
+def pieces_in(batches: Iterator[pa.RecordBatch]) -> Iterator[Piece]:
+    """Yield the pieces that the rows of a task name."""
+    for batch in batches:
+        for row in batch.select(_PIECE.names).to_pylist():
+            yield Piece(row["name"], row["sha256"], row["rows"])
+
+
+def read_pieces(folder: WorkFolder, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield what the pieces of a task hold."""
+    for piece in pieces_in(batches):
+        yield folder.read_rows(piece)
+
+
+@lru_cache(maxsize=2)
+def kept_value(folder: WorkFolder, piece: Piece) -> Any:
+    """Return a value of the work folder, read once a process: tasks come one after another."""
+    return folder.read_value(piece)

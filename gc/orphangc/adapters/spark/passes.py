@@ -1,0 +1,174 @@
+"""Passes on executors: each task hands its parts of the listing to a pass, as an engine must."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from orphangc.adapters.spark.exchange.exchange_parts import kept_value
+from orphangc.adapters.spark.exchange.work_folder import Piece, WorkFolder
+from orphangc.adapters.spark.join import Joined, Marks, row_ids
+from orphangc.adapters.spark.tasks import packed
+from orphangc.core.columns.listing_columns import Columns, Recogniser
+from orphangc.core.columns.marked_listing import MarkedRows
+from orphangc.ports.engine import Pass
+
+__all__ = ["UUID_ROWS", "Found", "Part", "PassWork", "UuidWork"]
+
+UUID_ROWS = "id long, hi long, lo long"
+_INLINE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the listing, and what is known of its rows.
+
+    Attributes:
+        listed: Rows of ``LISTING_SCHEMA``.
+        marks: A row each object of it; ``None``: nothing is live, and nothing has a tombstone.
+
+    """
+
+    listed: Piece
+    marks: Piece | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one task tells the driver.
+
+    Attributes:
+        value: What the pass has found, pickled; or where that lies, if it is large.
+        marks: By number of the part: where the marks lie, ``None`` if there were none to write.
+
+    """
+
+    value: bytes | Piece
+    marks: dict[int, Piece | None] = field(default_factory=dict)
+
+    def unpickled(self, folder: WorkFolder) -> Any:
+        """Return what the pass has found."""
+        if isinstance(self.value, Piece):
+            return folder.read_value(self.value)
+        return pickle.loads(self.value)  # noqa: S301 - carried by Spark's own channel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UuidWork:
+    """Yields ``UUID_ROWS``: what of a part is joined with live set and tombstones.
+
+    Attributes:
+        folder: Holds the parts.
+        parts: Where the list of them lies.
+        root_name: Last part of the storage root.
+
+    """
+
+    folder: WorkFolder
+    parts: Piece
+    root_name: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield a row for each name that ends in a UUID, and one for each part."""
+        recogniser = Recogniser(self.root_name)
+        parts: Sequence[Part] = kept_value(self.folder, self.parts)
+        for number in _numbers(batches):
+            columns = recogniser.columns(self.folder.read_rows(parts[number].listed))
+            yield _uuid_rows(number, columns)
+
+
+def _numbers(batches: Iterator[pa.RecordBatch]) -> Iterator[int]:
+    """Yield the numbers of a task's parts."""
+    for batch in batches:
+        yield from batch.column("part").to_pylist()
+
+
+def _uuid_rows(number: int, columns: Columns) -> pa.RecordBatch:
+    ids, rows = row_ids(number, columns)
+    is_part = np.arange(len(ids)) == 0
+    words = [
+        pa.array(np.append(each[:1], each[rows]).view(np.int64), mask=is_part)
+        if len(each)
+        else pa.nulls(1, pa.int64())
+        for each in (columns.hi, columns.lo)
+    ]
+    return pa.RecordBatch.from_arrays([pa.array(ids), *words], names=["id", "hi", "lo"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassWork:
+    """Hands parts to a pass.
+
+    Attributes:
+        folder: Holds the parts.
+        parts: Where the list of them lies.
+        work: Where the pass lies.
+        root_name: Last part of the storage root.
+        is_joined: The rows of a task are joined ones, which become marks; else they name parts.
+        others: Tombstones of keys that end in no UUID.
+
+    """
+
+    folder: WorkFolder
+    parts: Piece
+    work: Piece
+    root_name: str
+    is_joined: bool = False
+    others: tuple[pa.RecordBatch, ...] = ()
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield one ``Found``, or nothing for a task without a part."""
+        joined = Joined(batches) if self.is_joined else None
+        numbers = tuple(_numbers(batches)) if joined is None else joined.parts
+        if not numbers:
+            return
+        work: Pass[Any] = kept_value(self.folder, self.work)
+        parts: Sequence[Part] = kept_value(self.folder, self.parts)
+        recogniser = Recogniser(self.root_name)
+        written: dict[int, Piece | None] = {}
+        found = work.begin()
+        try:
+            for number in numbers:
+                batch = self.folder.read_rows(parts[number].listed)
+                columns = recogniser.columns(batch)
+                if joined is None:
+                    marks = self._read(parts[number].marks, columns)
+                    written[number] = None
+                else:
+                    marks = joined.marks(number, columns, self.others)
+                    written[number] = self.folder.write_rows("marks", [marks.written()])
+                work.add(found, _marked(batch, columns, marks))
+        finally:
+            work.end(found)
+        yield packed([Found(self._value(found), written)])
+
+    def _read(self, marks: Piece | None, columns: Columns) -> Marks:
+        return Marks.none(columns) if marks is None else Marks.read(self.folder.read_rows(marks))
+
+    def _value(self, found: Any) -> bytes | Piece:
+        data = pickle.dumps(found, protocol=pickle.HIGHEST_PROTOCOL)
+        return data if len(data) <= _INLINE_BYTES else self.folder.write("values", data)
+
+
+def _marked(batch: pa.RecordBatch, columns: Columns, marks: Marks) -> MarkedRows:
+    return MarkedRows(
+        columns=columns,
+        folders=_folders(batch),
+        in_parsed=marks.in_parsed,
+        in_raw=marks.in_raw,
+        tombstones=marks.tombstones,
+    )
+
+
+def _folders(batch: pa.RecordBatch) -> tuple[str, ...]:
+    """Return the keys of a batch's folders, without their trailing slash."""
+    sizes = batch.column("size")
+    if not sizes.null_count:
+        return ()
+    keys = batch.column("key").filter(sizes.is_null()).to_pylist()
+    return tuple(key.rstrip("/") for key in keys)

@@ -1,0 +1,234 @@
+"""The Spark engine: lists by key range, joins with the evidence, and passes over what is marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pyarrow as pa
+
+from orphangc.adapters.spark.broadcast import REMEMBERED, Evidence, write_evidence
+from orphangc.adapters.spark.exchange.exchange_rows import WorkScratch
+from orphangc.adapters.spark.exchange.work_folder import WorkFolder
+from orphangc.adapters.spark.join import PART_BITS
+from orphangc.adapters.spark.passes import UUID_ROWS, Found, Part, PassWork, UuidWork
+from orphangc.adapters.spark.spark_listing import ListedParts, ListingWork, list_ranges
+from orphangc.adapters.spark.tasks import Cluster, packed, unpacked
+from orphangc.core.columns.live_set import LiveSet
+from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import METADATA_NAME
+from orphangc.core.model.types import StoredObject
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, cut, landmarks
+from orphangc.errors import StorageUnreachableError
+from orphangc.ports import Progress, Storage
+from orphangc.ports.engine import EngineName, Listed, ListingHints, Pass
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+__all__ = ["SparkEngine"]
+
+_T = TypeVar("_T")
+
+_KNOWN_PER_RANGE = 32
+"""A range costs a request, so it should hold something: so many objects that roots refer to."""
+
+_MOST_PARTS = 16
+"""Parts of one task: what must be done again if an executor dies."""
+
+
+class SparkEngine:
+    """Lists and passes on the executors of a session; the driver sees files' names and counts.
+
+    Attributes:
+        name: ``spark``.
+
+    """
+
+    name: EngineName = "spark"
+
+    def __init__(self, session: SparkSession, folder: WorkFolder, root: Location) -> None:
+        """Take settings of ours from among Spark's: ``spark.orphangc.<name>``."""
+        self._cluster = Cluster(session, folder)
+        self._folder = folder
+        self._root = root
+        self._listed = ListedParts()
+        self._parts: list[Part] = []
+        self._evidence: Evidence | None = None
+        self._streams = self._cluster.setting("streams", 16)
+        self._rows = self._cluster.setting("rows", 250_000)
+        self._pages = self._cluster.setting("pages", 64)
+        self._most_broadcast = self._cluster.setting("broadcast", 2_000_000)
+
+    def prepare(self) -> None:
+        """Make sure that executors can do the work; see ``Cluster``."""
+        self._cluster.prepare()
+
+    def close(self) -> None:
+        """Remove everything from the work folder."""
+        self._cluster.close()
+
+    # --- sharing work out
+
+    @property
+    def slots(self) -> int:
+        """Return how many tasks run at once."""
+        return self._cluster.slots
+
+    @property
+    def scratch(self) -> WorkScratch:
+        """Return room that executors see."""
+        return WorkScratch(self._folder)
+
+    def share_out(self, work: Callable[[int, Any], Any], piles: Sequence[Any]) -> list[Any]:
+        """Return what work on each pile returns, ``None`` left out; at most a task a slot.
+
+        Spark may do a share twice: the work has to see to it that this does no harm.
+        """
+        shares = [
+            pa.Table.from_batches([packed([(number, pile)])]) for number, pile in enumerate(piles)
+        ]
+        if not shares:
+            return []
+        found = self._cluster.results(self._cluster.rows(shares), partial(_on_shares, work))
+        return [each for each in found if each is not None]
+
+    # --- listing
+
+    def list_all(self, storage: Storage, hints: ListingHints, progress: Progress) -> Listed:
+        """See ``Engine``."""
+        ranges = self._ranges(hints) if storage.is_ordered else [EVERYTHING]
+        work = ListingWork(
+            root=self._root,
+            folder=self._folder,
+            streams=self._streams,
+            most_pages=self._pages if storage.is_ordered else None,
+            rows=self._rows,
+        )
+        self._listed = list_ranges(self._cluster, ranges, work, progress)
+        self._parts = [Part(piece) for piece in self._listed.parts]
+        storage.list_requests += self._listed.requests
+        return Listed(objects=self._listed.objects, ranges=self._listed.ranges)
+
+    def _ranges(self, hints: ListingHints) -> list[KeyRange]:
+        """Return the ranges to begin with: few where few objects are known."""
+        known = landmarks(hints.directories, hints.names, hints.counts)
+        most = 2 * self._cluster.slots * self._streams
+        wanted = max(1, min(most, int(known.weight) // _KNOWN_PER_RANGE))
+        return cut(EVERYTHING, known.boundaries(wanted))
+
+    def objects_named(self, name: str) -> Iterator[StoredObject]:
+        """See ``Engine``; only what is called ``_metadata`` is looked out for while listing."""
+        if name != METADATA_NAME:
+            raise ValueError(f"nobody looked out for {name!r}")
+        yield from self._listed.roots
+
+    # --- passes
+
+    def mark(self, live: LiveSet, tombstones: Tombstones) -> None:
+        """See ``Engine``; rows are joined by the next pass, which is the first to need it."""
+        self._parts = [Part(each.listed) for each in self._parts]
+        self._evidence = write_evidence(self._folder, live, tombstones, self._root.name)
+
+    def run(self, work: Pass[_T], progress: Progress) -> _T:
+        """See ``Engine``."""
+        evidence, self._evidence = self._evidence, None
+        is_joined = evidence is not None and evidence.rows > 0
+        passing = PassWork(
+            folder=self._folder,
+            parts=self._folder.write_value(self._parts),
+            work=self._folder.write_value(work),
+            root_name=self._root.name,
+            is_joined=is_joined,
+            others=tuple(evidence.others) if evidence is not None else (),
+        )
+        frame = self._numbers()
+        if evidence is not None and is_joined:
+            frame = self._joined(frame, passing, evidence)
+        found: list[Found] = self._cluster.results(frame, passing) if self._parts else []
+        self._take(found)
+        progress(work.phase, self._listed.objects)
+        values = [each.unpickled(self._folder) for each in found]
+        return work.together(values or [self._nothing(work)])
+
+    def _nothing(self, work: Pass[_T]) -> _T:
+        """Return what a pass finds in no rows."""
+        found = work.begin()
+        work.end(found)
+        return found
+
+    def _numbers(self) -> DataFrame:
+        """Return the numbers of the parts, neighbours in one partition."""
+        count = len(self._parts)
+        tasks = max(min(count, 3 * self._cluster.slots), -(-count // _MOST_PARTS))
+        groups = [range(at * count // tasks, (at + 1) * count // tasks) for at in range(tasks)]
+        return self._cluster.rows(
+            [pa.table({"part": pa.array(each, pa.int32())}) for each in groups]
+        )
+
+    def _joined(self, numbers: DataFrame, passing: PassWork, evidence: Evidence) -> DataFrame:
+        """Return each UUID of the listing with what live set and tombstones say of it."""
+        from pyspark.sql import functions as f  # noqa: PLC0415 - an optional extra
+
+        uuids = UuidWork(folder=self._folder, parts=passing.parts, root_name=self._root.name)
+        rows = self._cluster.map(numbers, uuids, UUID_ROWS)
+        flags, remembered = f.lit(0).cast("byte"), []
+        is_small = evidence.rows <= self._most_broadcast
+        if evidence.live:
+            live = self._hinted(evidence.live_frame(self._cluster), is_small=is_small)
+            is_it = (rows.hi == live.live_hi) & _is_equal(rows.lo, live.live_lo)
+            rows = rows.join(live, is_it, "left")
+            flags = f.coalesce("flags", flags)
+        if evidence.tombstones:
+            old = self._hinted(evidence.tombstone_frame(self._cluster), is_small=is_small)
+            is_it = (rows.hi == old.tombstone_hi) & _is_equal(rows.lo, old.tombstone_lo)
+            rows = rows.join(old, is_it, "left")
+            remembered = REMEMBERED.names
+        rows = rows.select("id", flags.alias("flags"), *remembered)
+        number = f.shiftright("id", PART_BITS)
+        return rows if is_small else rows.repartition(len(self._parts), number)
+
+    def _hinted(self, frame: DataFrame, *, is_small: bool) -> DataFrame:
+        """Return a frame that Spark sends to all executors if it is small.
+
+        Spark cannot know its size, and would sort both sides.
+        """
+        from pyspark.sql import functions as f  # noqa: PLC0415 - an optional extra
+
+        return f.broadcast(frame) if is_small else frame
+
+    def _take(self, found: list[Found]) -> None:
+        """Keep the marks, and make sure that each part was passed over exactly once.
+
+        Raises:
+            StorageUnreachableError: It was not.
+
+        """
+        passed = [number for each in found for number in each.marks]
+        if sorted(passed) != list(range(len(self._parts))):
+            raise StorageUnreachableError("Spark passed over other parts than were listed")
+        for each in found:
+            for number, marks in each.marks.items():
+                if marks is not None:
+                    self._parts[number] = replace(self._parts[number], marks=marks)
+
+
+def _is_equal(left: Column, right: Column) -> Column:
+    """Return whether two words are equal, in words that Spark takes no join key from.
+
+    A join by a single number is twice as fast, and one half of a UUID tells almost all of them
+    apart; this tells the rest.
+    """
+    return left.bitwiseXOR(right) == 0
+
+
+def _on_shares(
+    work: Callable[[int, Any], Any], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Do the shares of one task."""
+    for batch in batches:
+        for number, pile in unpacked(pa.Table.from_batches([batch])):
+            yield packed([work(number, pile)])

@@ -1,0 +1,174 @@
+"""Runs plain functions on the executors of a Spark session, one task a part of the work."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from orphangc.adapters.spark.exchange.work_folder import Piece, WorkFolder
+from orphangc.adapters.spark.executor_package import (
+    digest_of_endpoints,
+    digest_of_package,
+    write_package,
+)
+from orphangc.adapters.spark.session import translated
+from orphangc.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["RESULT", "Cluster", "Work", "packed", "unpacked"]
+
+Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""What an executor does with the rows of one task."""
+
+RESULT = "result binary"
+"""The schema of work that returns values: a picklable one a row."""
+
+_TASK = "task"
+_SAME, _OTHER_PACKAGE = "same", "package"
+
+
+def packed(values: Sequence[Any]) -> pa.RecordBatch:
+    """Return values as rows of ``RESULT``."""
+    data = [pickle.dumps(each, protocol=pickle.HIGHEST_PROTOCOL) for each in values]
+    return pa.RecordBatch.from_pydict({"result": pa.array(data, pa.binary())})
+
+
+def unpacked(rows: pa.Table) -> list[Any]:
+    """Return the values of rows of ``RESULT``, which only Spark's own channel has carried."""
+    return [pickle.loads(each) for each in rows["result"].to_pylist()]  # noqa: S301
+
+
+class Cluster:
+    """A session whose executors have this package and see the work folder.
+
+    Attributes:
+        folder: The work folder.
+        slots: How many tasks run at once, about.
+
+    """
+
+    def __init__(self, session: SparkSession, folder: WorkFolder) -> None:
+        self.folder = folder
+        self._session = session
+        self._package: tempfile.TemporaryDirectory[str] | None = None
+        self.slots = 1
+
+    def prepare(self) -> None:
+        """Make sure of both, and count the executors' cores.
+
+        Raises:
+            SettingsError: The executors do not see the work folder, or cannot load the package.
+
+        """
+        with translated("run anything on Spark", SettingsError):
+            self.slots = self.setting("slots", self._count_slots())
+        seen = self.folder.write_value("seen")
+        with translated(f"use --work {self.folder.location} on Spark's executors", SettingsError):
+            seen_by = self._look(seen)
+            if _OTHER_PACKAGE in seen_by:
+                self._send_package()
+                seen_by = self._look(seen)
+        if _OTHER_PACKAGE in seen_by:
+            raise SettingsError("Spark's executors cannot load orphangc; see deploy/spark")
+        if seen_by != {_SAME}:
+            raise SettingsError(
+                "Spark's executors have another S3 endpoint than the driver, so they would list"
+                " another storage: set spark.executorEnv.AWS_ENDPOINT_URL"
+            )
+
+    def setting(self, name: str, default: int) -> int:
+        """Return a setting of ours among Spark's: ``spark.orphangc.<name>``.
+
+        Raises:
+            SettingsError: It is no positive number.
+
+        """
+        text = self._session.conf.get(f"spark.orphangc.{name}", str(default)) or ""
+        if not text.isdecimal() or int(text) < 1:
+            raise SettingsError(f"spark.orphangc.{name} is {text!r}: a number above 0 is wanted")
+        return int(text)
+
+    def _count_slots(self) -> int:
+        """Return into how many parts Spark itself cuts what nobody cuts: one a core."""
+        from pyspark.sql import functions as f  # noqa: PLC0415 - an optional extra
+
+        numbers = self._session.range(10_000).select(f.spark_partition_id().alias("part"))
+        return numbers.distinct().count()
+
+    def _look(self, seen: Piece) -> set[str]:
+        """Return what executors have in common with the driver; they look at the work folder too.
+
+        The question is a function inside a function: such a one travels whole, while one of a
+        module travels as its name, which executors without the package cannot resolve.
+        """
+        digest, endpoints = digest_of_package(), digest_of_endpoints()
+        asked = pickle.dumps((self.folder, seen))
+
+        def told(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for _ in batches:
+                try:
+                    from orphangc.adapters.spark import executor_package as package
+
+                    is_same = package.digest_of_package() == digest
+                except (ImportError, AttributeError):
+                    is_same = False
+                if is_same:
+                    folder, piece = pickle.loads(asked)  # noqa: S301 - came with this function
+                    folder.read_value(piece)
+                    found = "same" if package.digest_of_endpoints() == endpoints else "endpoint"
+                else:  # this process may have to load another one later
+                    found = "package"
+                    for name in [each for each in sys.modules if each.split(".")[0] == "orphangc"]:
+                        del sys.modules[name]
+                yield pa.RecordBatch.from_pydict({"found": pa.array([found])})
+
+        frame = self._session.range(0, self.slots, 1, self.slots)
+        answers = frame.mapInArrow(told, "found string").toArrow()
+        return set(answers["found"].to_pylist())
+
+    def _send_package(self) -> None:
+        """Let executors import the package from a zip, which they fetch when they need it."""
+        self._package = tempfile.TemporaryDirectory(prefix="orphangc-")
+        path = Path(self._package.name) / f"orphangc-{digest_of_package()[:16]}.zip"
+        write_package(path)
+        self._session.addArtifacts(str(path), pyfile=True)
+
+    def close(self) -> None:
+        """Remove what lies on this machine and in the work folder."""
+        self.folder.remove()
+        if self._package is not None:
+            self._package.cleanup()
+
+    def rows(self, tasks: Sequence[pa.Table]) -> DataFrame:
+        """Return the rows of all tasks, each task's in a partition of its own."""
+        from pyspark.sql import functions as f  # noqa: PLC0415 - an optional extra
+
+        numbered = [
+            each.append_column(_TASK, pa.array([number] * each.num_rows, pa.int64()))
+            for number, each in enumerate(tasks)
+        ]
+        wanted = self._session.createDataFrame(pa.concat_tables(numbered))
+        numbers = self._session.range(0, len(tasks), 1, len(tasks))
+        # only a broadcast keeps the partitions that ``range`` has made
+        return numbers.join(f.broadcast(wanted), numbers["id"] == wanted[_TASK]).drop("id", _TASK)
+
+    def results(self, frame: DataFrame, work: Work) -> list[Any]:
+        """Return the values that work over the partitions of a frame returns."""
+        with translated("finish on Spark"):
+            return unpacked(self.map(frame, work, RESULT).toArrow())
+
+    def map(self, frame: DataFrame, work: Work, schema: str) -> DataFrame:
+        """Return the rows that work over the partitions of a frame yields."""
+
+        def carry_out(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield from work(batches)
+
+        return frame.mapInArrow(carry_out, schema)

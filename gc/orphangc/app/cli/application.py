@@ -1,0 +1,75 @@
+"""The application that commands belong to, and what they share."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from orphangc import __version__
+from orphangc.app.telemetry.logs import configure_logs
+
+__all__ = ["app", "config_commands", "registry_commands", "world_commands"]
+
+app = typer.Typer(
+    name="orphangc",
+    help="Finds and removes orphaned Apache Flink checkpoint files; every doubt keeps the file.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+registry_commands = typer.Typer(
+    help="Registry snapshots: what Flink still uses.",
+    epilog="Example: orphangc registry show snapshot.jsonl",
+    no_args_is_help=True,
+)
+app.add_typer(registry_commands, name="registry")
+config_commands = typer.Typer(
+    help="The configuration file of run and serve.",
+    epilog="Example: orphangc config show --config orphangc.yaml",
+    no_args_is_help=True,
+)
+app.add_typer(config_commands, name="config")
+
+
+class _WorldGroup(TyperGroup):
+    """``world ROOT`` is ``world show ROOT``: most people want to see it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Insert the name of the command that is meant where none is given."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+world_commands = typer.Typer(
+    cls=_WorldGroup,
+    help="What is searched and named, and what changed since earlier cycles: give ROOT or --config"
+    " FILE (all options: orphangc world show --help), or a command.",
+    epilog="Example: orphangc world --config orphangc.yaml",
+    no_args_is_help=True,
+)
+app.add_typer(world_commands, name="world")
+
+
+def _show_version(*, value: bool) -> None:
+    if value:
+        sys.stdout.write(f"orphangc {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    *,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Log single steps too.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show version.")
+    ] = False,
+) -> None:
+    """Set up what all commands share."""
+    del version
+    configure_logs(is_verbose=verbose)

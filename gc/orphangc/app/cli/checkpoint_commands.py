@@ -1,0 +1,143 @@
+"""The commands that look into checkpoints: inspect, extract, declare, unclaimed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orphangc.app.cli.application import app
+from orphangc.app.cli.output import is_json, print_json, print_tables, show
+from orphangc.app.console import options as o
+from orphangc.app.console.exit import complain
+from orphangc.app.console.lazy import lazily
+from orphangc.errors import ExitCode
+
+if TYPE_CHECKING:
+    from orphangc.app.commands.checkpoints import declare as declaring
+    from orphangc.app.commands.checkpoints import extract as extracting
+    from orphangc.app.commands.checkpoints import inspect_checkpoint as inspecting
+    from orphangc.app.commands.checkpoints import unclaimed as claiming
+    from orphangc.app.commands.checkpoints import unclaimed_tables as claims
+else:  # each command loads what it needs alone
+    claiming = lazily("orphangc.app.commands.checkpoints.unclaimed")
+    declaring = lazily("orphangc.app.commands.checkpoints.declare")
+    extracting = lazily("orphangc.app.commands.checkpoints.extract")
+    inspecting = lazily("orphangc.app.commands.checkpoints.inspect_checkpoint")
+    claims = lazily("orphangc.app.commands.checkpoints.unclaimed_tables")
+
+__all__ = ["declare", "extract", "inspect", "unclaimed"]
+
+
+@app.command(
+    epilog="Example: orphangc inspect s3://bucket/checkpoints/JOB/chk-8"
+    " --against s3://bucket/checkpoints/JOB/chk-7 --html chk-8.html"
+)
+def inspect(
+    *,
+    checkpoints: Annotated[
+        list[str], typer.Argument(help="Folders of checkpoints or savepoints, or _metadata files.")
+    ],
+    output: Annotated[
+        o.InspectOutput | None,
+        typer.Option(help="table (default on a terminal), tree, json, jsonl: a document a line."),
+    ] = None,
+    tree: Annotated[bool, typer.Option("--tree", help="Short for --output tree.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write a page with a picture.")] = None,
+    against: o.Against = None,
+    rescale_to: o.RescaleTo = None,
+    metadata_only: o.MetadataOnly = False,
+    alias: o.AliasOption = None,
+) -> None:
+    """Show what checkpoints and savepoints hold: operators, states, files."""
+    chosen = o.InspectOutput.TREE if tree else output
+    chosen = chosen or (o.InspectOutput.TABLE if sys.stdout.isatty() else o.InspectOutput.JSON)
+    questions = inspecting.Questions(
+        aliases=alias or (),
+        reads_state=not metadata_only,
+        against=against,
+        rescale_to=rescale_to,
+    )
+    failed = inspecting.show_checkpoints(
+        inspecting.inspect_checkpoints(checkpoints, questions),
+        chosen,
+        html=html,
+        show=print_tables,
+    )
+    for document in failed:
+        complain(f"{document['directory']}: {document['error']}")
+    if failed:
+        raise typer.Exit(ExitCode(max(document["exit_code"] for document in failed)))
+
+
+@app.command(
+    epilog="Example: orphangc extract s3://bucket/checkpoints/JOB/chk-7"
+    " --operator my-source --state SourceReaderState --out state-1"
+)
+def extract(
+    *,
+    checkpoint: o.OneCheckpoint,
+    operator: Annotated[str, typer.Option(help="Its id, uid or name.")],
+    state: Annotated[str, typer.Option(help="Name of the operator state.")],
+    out: Annotated[Path, typer.Option(help="New folder for the bytes.")],
+    subtask: Annotated[int | None, typer.Option(min=0, help="This subtask's alone.")] = None,
+    alias: o.AliasOption = None,
+    output: o.OutputOption = None,
+) -> None:
+    """Write the raw bytes of one operator state, a file each partition, and an index of them."""
+    index = extracting.extract_state(
+        checkpoint, operator=operator, state=state, subtask=subtask, out=out, alias=alias or ()
+    )
+    show(output, index, lambda: extracting.extracted_tables(index))
+
+
+@app.command(
+    epilog="Example: orphangc declare s3://bucket/savepoints/savepoint-1 --out declarations.yaml"
+)
+def declare(
+    *,
+    checkpoint: o.OneCheckpoint,
+    out: Annotated[Path, typer.Option(help="New file to write.")],
+    alias: o.AliasOption = None,
+) -> None:
+    """Write the state declarations that a checkpoint implies; say what it does not tell."""
+    for remark in declaring.declare_checkpoint(checkpoint, out=out, alias=alias or ()):
+        complain(f"not declared: {remark}")
+
+
+@app.command(
+    epilog="Example: orphangc unclaimed s3://bucket/savepoints/savepoint-1"
+    " --declarations declarations.yaml --prune-to s3://bucket/savepoints/pruned-1"
+)
+def unclaimed(
+    *,
+    checkpoint: o.OneCheckpoint,
+    declarations: Annotated[Path, typer.Option(help="What the job's next version declares.")],
+    ignore_unclaimed_state: Annotated[
+        bool,
+        typer.Option("--ignore-unclaimed-state", help="Report, and exit 0 all the same."),
+    ] = False,
+    prune_to: Annotated[
+        str | None,
+        typer.Option(help="New folder: write the checkpoint there without it.", metavar="DIR"),
+    ] = None,
+    alias: o.AliasOption = None,
+    output: o.OutputOption = None,
+) -> None:
+    """Find state that nothing declares any more, before a deployment.
+
+    Exit 5 if there is any, 4 if that cannot be known because names could not be read.
+    """
+    found = claiming.find_unclaimed(
+        checkpoint, declarations=declarations, prune_to=prune_to, alias=alias or ()
+    )
+    if is_json(output):
+        print_json(claims.claims_document(found))
+    else:
+        print_tables(claims.claims_tables(found))
+    for warning in claims.claims_warnings(found):
+        complain(warning)
+    if found.exit_code is not ExitCode.DONE and not ignore_unclaimed_state:
+        raise typer.Exit(found.exit_code)

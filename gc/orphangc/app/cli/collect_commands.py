@@ -1,0 +1,182 @@
+"""The commands that collect by hand: plan, sweep, explain, undelete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orphangc.app.cli.application import app
+from orphangc.app.cli.output import is_json, print_json, print_tables, show
+from orphangc.app.console import options as o
+from orphangc.app.console.lazy import lazily
+from orphangc.errors import ExitCode
+
+if TYPE_CHECKING:
+    from orphangc.app.commands.operate import explain as explaining
+    from orphangc.app.commands.operate import undelete as undeleting
+    from orphangc.app.render import plan_tables as tables
+    from orphangc.app.runner import make_plan as planning
+    from orphangc.app.runner import sweep_plan as sweeping
+else:  # each command loads what it needs alone
+    explaining = lazily("orphangc.app.commands.operate.explain")
+    planning = lazily("orphangc.app.runner.make_plan")
+    sweeping = lazily("orphangc.app.runner.sweep_plan")
+    undeleting = lazily("orphangc.app.commands.operate.undelete")
+    tables = lazily("orphangc.app.render.plan_tables")
+
+__all__ = ["explain", "plan", "sweep", "undelete"]
+
+
+@app.command(
+    epilog="Example: orphangc plan s3://bucket/checkpoints --closed-world"
+    " --flink-rest http://jobmanager:8081 --out plan-1"
+)
+def plan(  # noqa: PLR0913 - one parameter an option
+    *,
+    root: Annotated[
+        str, typer.Argument(help="The storage root: holds the job directories.", metavar="ROOT")
+    ],
+    out: Annotated[Path | None, typer.Option(help="New folder for the plan.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report.")] = None,
+    summary: Annotated[Path | None, typer.Option(help="Write a Markdown summary.")] = None,
+    output: o.OutputOption = None,
+    grace_period: o.GracePeriod = "72h",
+    quarantine_period: o.QuarantinePeriod = "24h",
+    checkpoint_id_margin: o.CheckpointIdMargin = 1,
+    clock_skew: o.ClockSkew = "15m",
+    quiet_period: o.QuietPeriod = "7d",
+    allow_short_margins: o.AllowShortMargins = False,
+    allow_short_grace_period: o.AllowShortGracePeriod = False,
+    scope: o.ScopeOption = None,
+    registry: o.Registry = None,
+    registry_wait: o.RegistryWait = "5m",
+    extra_roots: o.ExtraRoots = None,
+    empty_roots: o.EmptyRoots = None,
+    closed_world: o.ClosedWorld = False,
+    ended_job: o.EndedJob = None,
+    owner: o.Owner = None,
+    flink_rest: o.FlinkRestOption = None,
+    accept_flink_version: o.AcceptFlinkVersion = None,
+    kubernetes_ha: o.KubernetesHaOption = None,
+    zookeeper_ha: o.ZooKeeperHaOption = None,
+    alias: o.AliasOption = None,
+    pin: o.Pin = None,
+    engine: o.EngineOption = o.Engine.AUTO,
+    spark_threshold: o.SparkThreshold = 10_000_000,
+    work: o.Work = None,
+    state: o.State = None,
+    max_delete_share: o.MaxDeleteShare = None,
+    max_deletes: o.MaxDeletes = None,
+    delete_rate: o.DeleteRate = 3200,
+    inventory: o.Inventory = None,
+    inventory_max_age: o.InventoryMaxAge = "72h",
+    noncurrent_versions: o.NoncurrentVersions = False,
+    unsafe_acknowledge_root: o.AcknowledgeRoot = None,
+) -> None:
+    """List, mark and decide: one dry pass that deletes nothing and writes nothing under ROOT."""
+    values = dict(locals())
+    for name in ("out", "report", "summary", "output", "engine", "spark_threshold", "work"):
+        del values[name]
+    del spark_threshold  # nobody knows the number of objects before they are listed
+    choice = o.engine_choice(engine, work)
+    settings = o.settings_from(values)
+    made, breakdown = planning.make_plan(
+        settings, out=out, report=report, summary=summary, engine=choice
+    )
+    if is_json(output):
+        print_json(made.model_dump(mode="json"))
+    else:
+        print_tables(tables.plan_tables(made, breakdown))
+    if made.are_all_refused:
+        raise typer.Exit(ExitCode.REFUSED)
+
+
+@app.command(epilog="Example: orphangc sweep plan-1 --delete")
+def sweep(
+    *,
+    path: o.PlanFolder,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Delete what is due; without it nothing is deleted.")
+    ] = False,
+    flink_rest: o.FlinkRestOption = None,
+    delete_rate: Annotated[
+        int | None,
+        typer.Option(help="Most keys a second, instead of what the plan says."),
+    ] = None,
+    unsafe_clear_halt: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-clear-halt", help="Go on after a halt whose cause a person has found."
+        ),
+    ] = False,
+    engine: o.EngineOption = o.Engine.AUTO,
+    work: o.Work = None,
+    output: o.OutputOption = None,
+) -> None:
+    """Carry out a saved plan: mark again, then lay tombstones, and delete if told to."""
+    made, result = sweeping.sweep_plan(
+        path,
+        is_deleting=delete,
+        flink_rest=tuple(flink_rest or ()),
+        delete_rate=delete_rate,
+        clears_halt=unsafe_clear_halt,
+        engine=o.engine_choice(engine, work),
+    )
+    outcome = {
+        "run_id": result.run_id,
+        "deleting": delete,
+        "plan_id": made.plan_id,
+        "root": made.root,
+        "counts": result.counts(),
+        "refused": result.refused,
+        "stopped": result.stopped,
+        "exit_code": int(result.exit_code),
+    }
+    show(output, outcome, lambda: tables.outcome_tables(outcome))
+    if result.exit_code is not ExitCode.DONE:
+        raise typer.Exit(result.exit_code)
+
+
+@app.command(epilog="Example: orphangc explain KEY --plan plan-1")
+def explain(  # noqa: PLR0913 - one parameter an option
+    *,
+    key: Annotated[
+        str, typer.Argument(help="Key in the storage root, or its full URI.", metavar="KEY")
+    ],
+    plan: Annotated[Path | None, typer.Option(help="Folder of a saved plan.")] = None,
+    root: Annotated[str | None, typer.Option(help="Storage root, where there is no plan.")] = None,
+    ended_job: o.EndedJob = None,
+    flink_rest: o.FlinkRestOption = None,
+    extra_roots: o.ExtraRoots = None,
+    alias: o.AliasOption = None,
+    state: o.State = None,
+    output: o.OutputOption = None,
+) -> None:
+    """Say why an object has its verdict: its scheme, every bound, every root that names it."""
+    values = {
+        "ended_job": ended_job,
+        "flink_rest": flink_rest,
+        "extra_roots": extra_roots,
+        "alias": alias,
+        "state": state,
+    }
+    document = explaining.explain_key(key, plan_folder=plan, root=root, values=values)
+    show(output, document, lambda: explaining.explanation_tables(document))
+
+
+@app.command(epilog="Example: orphangc undelete plan-1")
+def undelete(
+    *,
+    run: Annotated[Path, typer.Argument(help="Folder of the plan that was swept.", metavar="RUN")],
+    output: o.OutputOption = None,
+) -> None:
+    """Bring back what a run deleted, on a versioned bucket."""
+    document = undeleting.undelete_run(run)
+    if is_json(output):
+        print_json(document)
+    else:
+        print_tables([f"{name}: {count}" for name, count in document["counts"].items()])
+    if document["failed"]:
+        raise typer.Exit(ExitCode.SOME_DELETES_FAILED)

@@ -1,0 +1,145 @@
+"""The commands that tell what jobs still need: registry, self-sustained, users-of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from orphangc.app.cli.application import app, registry_commands
+from orphangc.app.cli.output import end, show
+from orphangc.app.console import options as o
+from orphangc.app.console.lazy import lazily
+
+if TYPE_CHECKING:
+    from orphangc.app.commands.operate import registry_snapshots as exporting
+    from orphangc.app.commands.operate import self_sustained as self_sustaining
+    from orphangc.app.commands.operate import users_of as using
+else:  # each command loads what it needs alone
+    exporting = lazily("orphangc.app.commands.operate.registry_snapshots")
+    self_sustaining = lazily("orphangc.app.commands.operate.self_sustained")
+    using = lazily("orphangc.app.commands.operate.users_of")
+
+__all__ = ["registry_export", "registry_show", "self_sustained", "users_of"]
+
+
+@registry_commands.command(
+    "export", epilog="Example: orphangc registry export ROOT --job ID --out FILE"
+)
+def registry_export(
+    *,
+    root: Annotated[str, typer.Argument(help="The storage root.", metavar="ROOT")],
+    job: Annotated[str, typer.Option(help="Job id.")],
+    out: Annotated[Path, typer.Option(help="File to write; .gz compresses it.")],
+    flink_rest: Annotated[str | None, typer.Option(help="Flink REST endpoint to ask too.")] = None,
+    alias: o.AliasOption = None,
+    output: o.OutputOption = None,
+) -> None:
+    """Write a registry snapshot derived from roots and, if asked, from the running job."""
+    values = {"root": root, "alias": alias}
+    _show_snapshot(
+        exporting.export_snapshot(values, job=job, out=out, flink_rest=flink_rest), output
+    )
+
+
+def _show_snapshot(document: dict[str, Any], output: o.Output | None) -> None:
+    show(output, document, lambda: exporting.snapshot_tables(document))
+
+
+@registry_commands.command("show", epilog="Example: orphangc registry show snapshot.jsonl")
+def registry_show(
+    *,
+    file: Annotated[str, typer.Argument(help="A registry snapshot.")],
+    output: o.OutputOption = None,
+) -> None:
+    """Read a registry snapshot, check it, and say what it holds."""
+    _show_snapshot(exporting.show_snapshot(file), output)
+
+
+@app.command(
+    "self-sustained",
+    epilog="Example: orphangc self-sustained s3://bucket/checkpoints --job ID"
+    " --snapshot s3://bucket/savepoints/savepoint-1 --state s3://bucket/orphangc",
+)
+def self_sustained(  # noqa: PLR0913 - one parameter an option
+    *,
+    root: Annotated[
+        str, typer.Argument(help="The storage root: holds the job's directory.", metavar="ROOT")
+    ],
+    job: Annotated[str, typer.Option(help="Job id.")],
+    snapshot: Annotated[
+        str | None,
+        typer.Option(
+            help="Checkpoint or savepoint that it was restored from; without it all that is not"
+            " the job's own.",
+            metavar="PATH",
+        ),
+    ] = None,
+    wait: Annotated[
+        str | None, typer.Option(help="Look a second time so much later, e.g. 10m.")
+    ] = None,
+    registry: o.Registry = None,
+    registry_wait: o.RegistryWait = "5m",
+    extra_roots: o.ExtraRoots = None,
+    ended_job: o.EndedJob = None,
+    owner: o.Owner = None,
+    flink_rest: o.FlinkRestOption = None,
+    kubernetes_ha: o.KubernetesHaOption = None,
+    zookeeper_ha: o.ZooKeeperHaOption = None,
+    alias: o.AliasOption = None,
+    state: o.State = None,
+    unsafe_acknowledge_root: o.AcknowledgeRoot = None,
+    output: o.OutputOption = None,
+) -> None:
+    """Say whether a job still needs files of the snapshot that it was restored from.
+
+    One look is shown as ``seen``, with exit code 0 where it can tell. A yes becomes
+    ``state_self_sustained`` only after a second look with a newer checkpoint between (``--state``
+    or ``--wait``), or at once if the job is over; until then it is null.
+    """
+    values = dict(locals())
+    for name in ("job", "snapshot", "wait", "output"):
+        del values[name]
+    document = self_sustaining.self_sustained(values, job=job, snapshot=snapshot, wait=wait)
+    show(output, document, lambda: self_sustaining.look_tables(document))
+    end(self_sustaining.exit_code(document), document["why"])
+
+
+@app.command(
+    "users-of",
+    epilog="Example: orphangc users-of s3://bucket/savepoints/savepoint-1 s3://bucket/checkpoints"
+    " --closed-world",
+)
+def users_of(  # noqa: PLR0913 - one parameter an option
+    *,
+    snapshot: Annotated[str, typer.Argument(help="A checkpoint or savepoint.", metavar="SNAPSHOT")],
+    roots: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Storage roots whose checkpoints may need it; without any, the one that holds"
+            " the snapshot's own job.",
+            metavar="[ROOT]...",
+        ),
+    ] = None,
+    extra_roots: o.ExtraRoots = None,
+    closed_world: o.ClosedWorld = False,
+    ended_job: o.EndedJob = None,
+    flink_rest: o.FlinkRestOption = None,
+    kubernetes_ha: o.KubernetesHaOption = None,
+    zookeeper_ha: o.ZooKeeperHaOption = None,
+    alias: o.AliasOption = None,
+    unsafe_acknowledge_root: o.AcknowledgeRoot = None,
+    output: o.OutputOption = None,
+) -> None:
+    """List the jobs, and their checkpoints, that still need files of a snapshot.
+
+    ``confirmed`` is false as long as a job that was seen is not over: a pending checkpoint may
+    need it.
+    """
+    values = dict(locals())
+    for name in ("snapshot", "roots", "output"):
+        del values[name]
+    document = using.find_users(snapshot, roots or (), values)
+    show(output, document, lambda: using.user_tables(document))
+    end(using.exit_code(document), document["statement"])

@@ -1,0 +1,80 @@
+"""The commands about all around a collector: doctor, policy, demo."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from orphangc.app.cli.application import app
+from orphangc.app.cli.output import end, show
+from orphangc.app.console import options as o
+from orphangc.app.console.lazy import lazily
+
+if TYPE_CHECKING:
+    from orphangc.app.commands.operate import demo as demonstrating
+    from orphangc.app.commands.operate import doctor as diagnosing
+    from orphangc.app.commands.operate import policy as policing
+else:  # each command loads what it needs alone
+    demonstrating = lazily("orphangc.app.commands.operate.demo")
+    diagnosing = lazily("orphangc.app.commands.operate.doctor")
+    policing = lazily("orphangc.app.commands.operate.policy")
+
+__all__ = ["demo", "doctor", "policy"]
+
+
+@app.command(epilog="Example: orphangc doctor --config orphangc.yaml")
+def doctor(
+    *,
+    config: o.ConfigFile,
+    output: o.OutputOption = None,
+) -> None:
+    """Check settings, permissions, clocks and Flink's REST API before anything runs."""
+    findings = diagnosing.diagnose(config)
+    show(output, findings, lambda: diagnosing.finding_tables(findings))
+    end(diagnosing.exit_code(findings))
+
+
+@app.command(
+    epilog="Example: orphangc policy --provider aws --root s3://bucket/checkpoints"
+    " --state s3://bucket/orphangc-state --output json > policy.json"
+)
+def policy(  # noqa: PLR0913 - one parameter an option
+    *,
+    provider: o.ProviderOption,
+    root: o.PolicyRoot = None,
+    config: o.PolicyConfig = None,
+    mode: o.PolicyMode = None,
+    undelete: o.MayUndelete = False,
+    state: o.State = None,
+    extra_roots: o.ExtraRoots = None,
+    registry: o.Registry = None,
+    owner: o.Owner = None,
+    inventory: o.Inventory = None,
+    noncurrent_versions: o.NoncurrentVersions = False,
+    partition: o.PartitionOption = o.Partition.AWS,
+    output: o.OutputOption = None,
+) -> None:
+    """Print the least that runs must be allowed, as the provider's own policy document."""
+    values = dict(locals())
+    for name in ("provider", "config", "mode", "undelete", "partition", "output"):
+        del values[name]
+    made = policing.make_policy(
+        provider, values, config=config, mode=mode, may_undelete=undelete, partition=partition
+    )
+    show(output, made.document, lambda: policing.policy_tables(made))
+    sys.stderr.writelines(f"note: {note}\n" for note in made.notes)
+
+
+@app.command(epilog="Example: orphangc demo --keep demo-1")
+def demo(
+    *,
+    keep: Annotated[
+        Path | None, typer.Option(help="Make the storage here and leave it there.")
+    ] = None,
+) -> None:
+    """Show the whole way on a small storage of real checkpoints: no network, no Java."""
+    demonstrating.demonstrate(Console(width=100), keep)

@@ -1,0 +1,51 @@
+"""How commands show what they found, and end."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import typer
+from rich.console import Console, RenderableType
+
+from orphangc.app.console import options as o
+from orphangc.app.console.exit import complain
+from orphangc.errors import ExitCode
+
+__all__ = ["end", "is_json", "print_json", "print_tables", "show"]
+
+
+def print_json(data: Any) -> None:
+    """Print a document."""
+    sys.stdout.write(json.dumps(data, indent=1, default=str) + "\n")
+
+
+def print_tables(tables: list[RenderableType]) -> None:
+    """Print what a person reads: as wide as the terminal, or 120 columns."""
+    console = Console(soft_wrap=False, width=None if sys.stdout.isatty() else 120)
+    for table in tables:
+        console.print(table)
+
+
+def show(output: o.Output | None, document: Any, shown: Callable[[], list[RenderableType]]) -> None:
+    """Print a document as JSON or, where a person looks, what is shown of it."""
+    if is_json(output):
+        print_json(document)
+    else:
+        print_tables(shown())
+
+
+def end(code: ExitCode, why: str | None = None) -> None:
+    """End with a code other than "done", after saying why."""
+    if code is ExitCode.DONE:
+        return
+    if why is not None:
+        complain(why)
+    raise typer.Exit(code)
+
+
+def is_json(output: o.Output | None) -> bool:
+    """Return whether JSON is asked for, which it is by default where nobody looks."""
+    return o.is_json(output, is_terminal=sys.stdout.isatty)

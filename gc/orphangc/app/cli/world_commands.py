@@ -1,0 +1,100 @@
+"""The commands about the world that a deletion rests on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orphangc.app.cli.application import world_commands
+from orphangc.app.cli.output import is_json, print_json, show
+from orphangc.app.console import options as o
+from orphangc.app.console.lazy import lazily
+from orphangc.errors import SettingsError
+
+if TYPE_CHECKING:
+    from orphangc.app.commands.world import acknowledge as acknowledging
+    from orphangc.app.commands.world import show as looking
+    from orphangc.app.config import validate as given
+    from orphangc.app.render import world_tables
+else:  # each command loads what it needs alone
+    acknowledging = lazily("orphangc.app.commands.world.acknowledge")
+    given = lazily("orphangc.app.config.validate")
+    looking = lazily("orphangc.app.commands.world.show")
+    world_tables = lazily("orphangc.app.render.world_tables")
+
+_NOT_SETTINGS = frozenset({"config", "output"})
+_FACT = 2
+"""Names that state one fact: its condition, and what it is about."""
+
+
+@world_commands.command(
+    "show",
+    hidden=True,
+    epilog="Example: orphangc world s3://bucket/checkpoints --extra-roots s3://bucket/savepoints",
+)
+def world_show(  # noqa: PLR0913 - one parameter an option
+    *,
+    root: Annotated[str | None, typer.Argument(metavar="[ROOT]", help="Storage root.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Configuration file; shows each of its storage roots.")
+    ] = None,
+    extra_roots: o.ExtraRoots = None,
+    empty_roots: o.EmptyRoots = None,
+    closed_world: o.ClosedWorld = False,
+    registry: o.Registry = None,
+    flink_rest: o.FlinkRestOption = None,
+    kubernetes_ha: o.KubernetesHaOption = None,
+    zookeeper_ha: o.ZooKeeperHaOption = None,
+    alias: o.AliasOption = None,
+    pin: o.Pin = None,
+    state: o.State = None,
+    output: o.OutputOption = None,
+) -> None:
+    """Show every place that is searched or named, what is in it, and what changed since."""
+    values = dict(locals())
+    if (root is None) == (config is None):
+        raise SettingsError("give either a storage root or --config")
+    if config is not None:
+        worlds = looking.worlds_of(config)
+        show(output, looking.world_document(worlds), lambda: looking.worlds_shown(worlds))
+        return
+    settings = given.settings_from({k: v for k, v in values.items() if k not in _NOT_SETTINGS})
+    world, unasked = looking.world_of_call(settings)
+    parts = [each.model_dump(mode="json") for each in unasked]
+    document = {**world.model_dump(mode="json"), "unasked": parts}
+    show(output, document, lambda: [*world_tables.world_tables(world, unasked)])
+
+
+@world_commands.command(
+    "acknowledge",
+    epilog="Example: orphangc world acknowledge s3://bucket/checkpoints place_lost"
+    " s3://other/savepoints",
+)
+def world_acknowledge(
+    *,
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[ROOT] CONDITION WHAT",
+            help="Storage root (none with --config), then the fact as the plan's message names it.",
+        ),
+    ],
+    config: Annotated[
+        Path | None, typer.Option(help="Configuration file whose storage roots it blocks.")
+    ] = None,
+    state: o.State = None,
+    output: o.OutputOption = None,
+) -> None:
+    """Record that one fact of earlier cycles is over for good, so that it blocks no more."""
+    if len(names) != _FACT + (config is None):
+        raise SettingsError("give ROOT CONDITION WHAT, or --config FILE CONDITION WHAT")
+    root = None if config is not None else names[0]
+    condition, what = names[-_FACT:]
+    found = acknowledging.acknowledge(condition, what, root=root, config=config, state=state)
+    if is_json(output):
+        print_json([each.model_dump(mode="json") for each in found])
+    else:
+        for each in found:
+            typer.echo(f"acknowledged: {each.condition} {each.what}, by {each.by}")

@@ -1,0 +1,163 @@
+"""The declarations file on disk: YAML that people write and keep beside their job."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from orphangc.app.config.load import nearest
+from orphangc.app.config.validate import first_problem
+from orphangc.app.console.text import visible
+from orphangc.errors import SettingsError
+from orphangc.flink.compatibility.declarations import (
+    Declarations,
+    KeyedState,
+    OperatorDeclaration,
+    OperatorState,
+    declarations_schema,
+)
+
+__all__ = ["declarations_schema", "declarations_yaml", "read_declarations"]
+
+_MAX_BYTES = 4_000_000
+"""No job declares as much: a file that is larger is another file."""
+
+_ONE_LINE = 2**30
+"""Characters: a text is not folded, as PyYAML does not read every folded text as it was."""
+
+_INSIDE: Mapping[str, type[BaseModel]] = {
+    "operators": OperatorDeclaration,
+    "keyed_states": KeyedState,
+    "operator_states": OperatorState,
+}
+
+
+def read_declarations(path: Path) -> Declarations:
+    """Return the checked declarations.
+
+    Raises:
+        SettingsError: In one line: the file cannot be read, is no YAML, or says something that
+            is unknown (with the nearest known key), wrong, or said twice.
+
+    """
+    content = _parsed(path)
+    if not isinstance(content, dict):
+        raise SettingsError(f"{path}: a mapping with the keys version and operators is needed")
+    _check_keys(content, Declarations, path, "")
+    try:
+        return Declarations.model_validate(content)
+    except ValidationError as err:
+        problem = first_problem(err).replace("a valid tuple", "a list")
+        raise SettingsError(f"{path}: {problem}") from err
+
+
+def declarations_yaml(
+    declarations: Declarations,
+    *,
+    heading: str = "",
+    remarks: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """Return the file's text.
+
+    Args:
+        declarations: What it declares.
+        heading: Comment above all.
+        remarks: Comments above single operators, by operator id.
+
+    """
+    parts = [*_comments([heading] if heading else []), "version: 1\n"]
+    parts.append("operators:\n" if declarations.operators else "operators: []\n")
+    for operator in declarations.operators:
+        parts += _comments((remarks or {}).get(operator.operator_id, ()))
+        content = operator.model_dump(mode="json", exclude_defaults=True)
+        parts.append(_dumped([content]))
+    return "".join(parts)
+
+
+def _dumped(content: object) -> str:
+    text: str = yaml.dump(
+        content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_ONE_LINE
+    )
+    return text
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes plain YAML; names with invisible characters in it stand escaped in quotes."""
+
+    def represent_text(self, text: str) -> yaml.ScalarNode:
+        style = None if text.isprintable() else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_text)
+
+
+def _comments(lines: Sequence[str]) -> list[str]:
+    return [f"# {visible(line)}\n" for line in lines]
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads plain YAML: no aliases, which can make a small file endless, and no key twice."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            mark = None if parent is None else parent.start_mark
+            raise yaml.constructor.ConstructorError(
+                None, None, "an alias, which is not allowed here", mark
+            )
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
+        seen: set[object] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"key {key.value!r} a second time", key.start_mark
+                    )
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _parsed(path: Path) -> object:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise SettingsError(f"{path} has more than {_MAX_BYTES} bytes: no declarations file")
+        return yaml.load(data.decode("utf-8"), _Loader)  # noqa: S506 - a safe loader of our own
+    except (OSError, UnicodeDecodeError) as err:
+        raise SettingsError(f"cannot read {path}: {err}") from err
+    except yaml.YAMLError as err:
+        raise SettingsError(f"{path} is no declarations file: {_problem(err)}") from err
+    except (RecursionError, ValueError) as err:  # nested without end; a date of no calendar
+        raise SettingsError(f"{path} is no declarations file: {type(err).__name__}") from err
+
+
+def _problem(err: yaml.YAMLError) -> str:
+    if not isinstance(err, yaml.MarkedYAMLError) or err.problem_mark is None:
+        return type(err).__name__
+    mark = err.problem_mark
+    return f"{err.problem} at line {mark.line + 1}, column {mark.column + 1}"
+
+
+def _check_keys(content: object, model: type[BaseModel], path: Path, where: str) -> None:
+    """Make sure that all keys are known, at any depth.
+
+    Raises:
+        SettingsError: One is not; the message names the nearest known one.
+
+    """
+    if not isinstance(content, dict):
+        return  # the model says what is wrong with it
+    for key, value in content.items():
+        if key not in model.model_fields:
+            hint = nearest(str(key), model.model_fields)
+            raise SettingsError(f"{path}: unknown key {where}{key}{hint}")
+        if key in _INSIDE and isinstance(value, list):
+            for position, each in enumerate(value):
+                _check_keys(each, _INSIDE[key], path, f"{where}{key}.{position}.")

@@ -1,0 +1,75 @@
+"""``declare``: the state declarations that a checkpoint implies, as a file to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from orphangc.adapters.files.state_files import LocalStateFiles
+from orphangc.app.commands.checkpoints.declarations_file import declarations_yaml
+from orphangc.app.commands.checkpoints.open_checkpoint import Checkpoint, read_checkpoint
+from orphangc.app.config.paths import aliases_from, local, resolved
+from orphangc.app.config.validate import first_problem
+from orphangc.errors import OrphanGcError, SettingsError, UnreadableMetadataError
+from orphangc.flink.compatibility.declarations import Declarations
+from orphangc.flink.compatibility.infer import implied_by, undeclarable
+from orphangc.flink.state.contents import CheckpointContents, OperatorContents
+
+__all__ = ["declare_checkpoint", "read_or_tell"]
+
+
+def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str]:
+    """Write the declarations file of a checkpoint; return what it could not say, a line each.
+
+    Raises:
+        SettingsError: The file exists, or would lie in the checkpoint's folder, which Flink
+            deletes only while nothing else is in it.
+        OrphanGcError: The checkpoint cannot be read. Nothing is written.
+
+    """
+    checkpoint = read_or_tell(uri, alias)
+    place = local(out)
+    if resolved(checkpoint.folder).contains(resolved(place)):
+        raise SettingsError(f"{out} lies inside the checkpoint {checkpoint.folder}: choose another")
+    contents = checkpoint.contents
+    remarks = {each.id: undeclarable(each) for each in contents.operators}
+    text = declarations_yaml(
+        _implied_by(contents, uri),
+        heading=f"what checkpoint {contents.checkpoint_id} in {checkpoint.folder} implies",
+        remarks=remarks,
+    )
+    folder = LocalStateFiles(local(out.parent))
+    if not folder.create(out.name, text.encode()):
+        raise SettingsError(f"{out} exists and is left as it is: give a new file")
+    return [
+        f"{_label(operator)}: {remark}"
+        for operator in contents.operators
+        for remark in remarks[operator.id]
+    ]
+
+
+def _implied_by(contents: CheckpointContents, uri: str) -> Declarations:
+    try:
+        return implied_by(contents)
+    except ValidationError as err:  # two operators of one id, say: no Flink writes that
+        problem = first_problem(err)
+        raise OrphanGcError(f"{uri} implies no declarations: {problem}") from err
+
+
+def _label(operator: OperatorContents) -> str:
+    return f"operator {operator.uid or operator.name or operator.id}"
+
+
+def read_or_tell(uri: str, alias: Sequence[str]) -> Checkpoint:
+    """Return a checkpoint; the error about an unreadable one says which it is.
+
+    Raises:
+        OrphanGcError: It cannot be read.
+
+    """
+    try:
+        return read_checkpoint(uri, aliases=aliases_from(alias))
+    except UnreadableMetadataError as err:
+        raise OrphanGcError(f"{uri}: {err}; nothing is written") from err

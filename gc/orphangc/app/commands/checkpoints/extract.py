@@ -1,0 +1,169 @@
+"""``extract``: the raw bytes of one operator state, a file each partition, for debugging."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from orphangc.app.commands.checkpoints.open_checkpoint import StateFiles, read_checkpoint
+from orphangc.app.config.paths import aliases_from, local, resolved
+from orphangc.core.model.locations import Location
+from orphangc.errors import OrphanGcError, SettingsError, UnreadableMetadataError
+from orphangc.flink.rescale.extraction import FoundPartition, find_operator, find_partitions
+from orphangc.flink.state.extents import Inline, place_of
+from orphangc.flink.values.handles import StreamHandle
+
+__all__ = ["INDEX", "extract_state", "extracted_tables"]
+
+INDEX = "index.json"
+_CHUNK_BYTES = 8 << 20
+_PREFIX_BYTES = 5
+_TELLS_COMPRESSION = 6
+_VERSIONS = range(1, _TELLS_COMPRESSION + 1)
+
+
+def extract_state(
+    uri: str,
+    *,
+    operator: str,
+    state: str,
+    subtask: int | None,
+    out: Path,
+    alias: Sequence[str],
+) -> dict[str, Any]:
+    """Write the partitions of an operator state into a new folder; return its index.
+
+    A partition's bytes are what the state's serializer wrote, up to where the next partition
+    begins (``partition_sizes``); where ``compressed`` is true they are a Snappy stream. The
+    index tells where each lies in storage: ``source`` is null for what lies in ``_metadata``.
+
+    Raises:
+        SettingsError: The folder exists, or lies in the checkpoint's; nothing is called so.
+        OrphanGcError: A file is missing, shorter than its partitions, or cannot be read. No
+            folder is left then.
+
+    """
+    aliases = aliases_from(alias)
+    try:
+        checkpoint = read_checkpoint(uri, aliases=aliases, reads_state=False)
+    except UnreadableMetadataError as err:
+        raise OrphanGcError(f"{uri}: {err}; nothing is written") from err
+    _check_new(out, checkpoint.folder)
+    owner = find_operator(checkpoint.metadata, operator)
+    found = find_partitions(owner, state, subtask=subtask)
+    source = _Source(str(checkpoint.folder), StateFiles(checkpoint.folder, aliases))
+    partial = out.with_name(f".{out.name}-{uuid.uuid4().hex}.partial")
+    partial.mkdir(parents=True)
+    try:
+        document = {
+            "checkpoint_id": checkpoint.metadata.checkpoint_id,
+            "directory": str(checkpoint.folder),
+            "operator": {"id": owner.id, "uid": owner.uid, "name": owner.name},
+            "state": state,
+            "partitions": [_written(each, source, partial) for each in found],
+        }
+        (partial / INDEX).write_text(json.dumps(document, indent=1) + "\n")
+        partial.rename(out)
+    except BaseException:
+        shutil.rmtree(partial)
+        raise
+    return document
+
+
+def extracted_tables(document: dict[str, Any]) -> list[RenderableType]:
+    """Return an index as a table."""
+    table = Table("file", "subtask", "partition", "mode", "offset", "bytes", "compressed")
+    for each in document["partitions"]:
+        compressed = {True: "yes", False: "no", None: "unknown"}[each["compressed"]]
+        figures = (str(each[name]) for name in ("subtask", "partition", "mode", "offset", "length"))
+        table.add_row(each["file"], *figures, compressed)
+    return [table]
+
+
+def _check_new(out: Path, checkpoint: Location) -> None:
+    if out.exists() or out.is_symlink():
+        raise SettingsError(f"{out} exists and is left as it is: give a new folder")
+    if resolved(checkpoint).contains(resolved(local(out))):
+        raise SettingsError(f"{out} lies inside the checkpoint {checkpoint}: choose another")
+
+
+def _written(found: FoundPartition, source: _Source, folder: Path) -> dict[str, Any]:
+    name = f"{found.kind}-{found.subtask}-{found.number}.bin"
+    length = 0
+    with (folder / name).open("xb") as file:
+        for chunk in source.chunks(found):
+            length += file.write(chunk)
+    if found.size not in {None, length}:
+        raise OrphanGcError(
+            f"partition {found.number} of subtask {found.subtask} has {length} bytes"
+            f" instead of {found.size} in {source.path_of(found.delegate) or '_metadata'}"
+        )
+    return {
+        "file": name,
+        "kind": found.kind,
+        "mode": found.mode.name,
+        "subtask": found.subtask,
+        "partition": found.number,
+        "offset": found.offset,
+        "length": length,
+        "compressed": source.is_compressed(found),
+        "source": source.path_of(found.delegate),
+        "source_offset": found.offset + source.start_of(found.delegate),
+    }
+
+
+class _Source:
+    """Reads what handles stand for: files, segments of merged files, bytes in ``_metadata``."""
+
+    def __init__(self, directory: str, files: StateFiles) -> None:
+        self._directory = directory
+        self._files = files
+
+    def path_of(self, handle: StreamHandle) -> str | None:
+        """Return the file, None for bytes in ``_metadata``."""
+        place = place_of(handle, self._directory)
+        return None if isinstance(place, Inline) else place.path
+
+    def start_of(self, handle: StreamHandle) -> int:
+        """Return where in its file the handle's own byte 0 lies."""
+        place = place_of(handle, self._directory)
+        return 0 if isinstance(place, Inline) else place.start or 0
+
+    def chunks(self, found: FoundPartition) -> Iterator[bytes]:
+        """Yield the bytes of a partition; fewer if there are fewer."""
+        at, left = found.offset, found.size
+        while left is None or left > 0:
+            size = _CHUNK_BYTES if left is None else min(left, _CHUNK_BYTES)
+            chunk = self._part(found.delegate, at, size)
+            yield chunk
+            at += len(chunk)
+            left = None if left is None else left - len(chunk)
+            if len(chunk) < size:
+                return
+
+    def is_compressed(self, found: FoundPartition) -> bool | None:
+        """Return whether a state is compressed, None for raw state, which the job writes itself.
+
+        Source: Flink 1.18-2.3, ``OperatorBackendSerializationProxy`` version 6; none before is.
+        """
+        prefix = self._part(found.delegate, 0, _PREFIX_BYTES)
+        version = int.from_bytes(prefix[:4])
+        if found.kind == "raw" or len(prefix) < _PREFIX_BYTES or version not in _VERSIONS:
+            return None
+        return version == _TELLS_COMPRESSION and prefix[4] == 1
+
+    def _part(self, handle: StreamHandle, at: int, size: int) -> bytes:
+        place = place_of(handle, self._directory)
+        if isinstance(place, Inline):
+            return place.data[at : at + size]
+        data = self._files.part(place.path, start=(place.start or 0) + at, size=size)
+        if data is None:
+            raise OrphanGcError(f"{place.path} is missing: the checkpoint is not whole")
+        return data

@@ -1,0 +1,139 @@
+"""``unclaimed``: what of a checkpoint the next version of its job declares no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orphangc.adapters.open import open_state_files
+from orphangc.app.commands.checkpoints.declarations_file import read_declarations
+from orphangc.app.commands.checkpoints.declare import read_or_tell
+from orphangc.app.commands.checkpoints.open_checkpoint import Checkpoint
+from orphangc.app.config.paths import absolute, aliases_from, located, overlap
+from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import METADATA_NAME
+from orphangc.errors import ExitCode, SettingsError
+from orphangc.flink.compatibility.comparison import Comparison
+from orphangc.flink.compatibility.find_unclaimed import compared, stateful_operators
+from orphangc.flink.compatibility.prune import pruned_bytes
+
+__all__ = ["Claims", "as_flink_spells", "find_unclaimed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """What ``unclaimed`` found and did.
+
+    Attributes:
+        checkpoint: Its folder.
+        comparison: With the declarations.
+        pruned_to: The new folder, if one was written.
+
+    """
+
+    checkpoint: Location
+    comparison: Comparison
+    pruned_to: Location | None
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Return what the command ends with, unless unclaimed state is to be ignored.
+
+        4 where nothing is unclaimed as far as could be read: what was not read may be.
+        """
+        if not self.comparison.is_clean:
+            return ExitCode.UNCLAIMED_STATE
+        return ExitCode.DONE if self.comparison.is_complete else ExitCode.REFUSED
+
+
+def find_unclaimed(
+    uri: str, *, declarations: Path, prune_to: str | None, alias: Sequence[str]
+) -> Claims:
+    """Return what is unclaimed in a checkpoint; write one without it, if that is asked for.
+
+    Raises:
+        SettingsError: The declarations are unusable, or the new folder is; or what is to go may
+            be something declared under another name; or Flink will refuse the pruned
+            checkpoint. Nothing is written.
+        OrphanGcError: The checkpoint cannot be read or pruned. Nothing is written.
+
+    """
+    declared = read_declarations(declarations)
+    checkpoint = read_or_tell(uri, alias)
+    comparison = compared(
+        checkpoint.contents, declared, stateful=stateful_operators(checkpoint.metadata)
+    )
+    place = None if prune_to is None else located(prune_to)
+    if place is not None:
+        _prune(checkpoint, comparison, place, as_flink_spells(uri, checkpoint.folder, alias))
+    return Claims(checkpoint=checkpoint.folder, comparison=comparison, pruned_to=place)
+
+
+def as_flink_spells(uri: str, folder: Location, alias: Sequence[str] = ()) -> str:
+    """Return a checkpoint's folder as a handle names it: with the scheme that the caller uses.
+
+    ``s3`` and ``s3a`` are one place to us, but a cluster may have a file system for one only.
+    A folder that an alias leads to is named by what it stands for, which the cluster knows.
+
+    Source: Flink 1.8-2.3, ``Path.toString``.
+    """
+    for text, each in zip(alias, aliases_from(alias), strict=True):
+        key = each.target.key_of(folder)
+        if key is not None:
+            return as_flink_spells(text.partition("=")[0], each.source.child(key))
+    if folder.scheme == "file":
+        return f"file:{folder.path}"
+    scheme = absolute(uri).partition(":")[0].lower()
+    authority = f"//{folder.authority}" if folder.authority else ""
+    return f"{scheme}:{authority}{folder.path}"
+
+
+def _prune(checkpoint: Checkpoint, comparison: Comparison, place: Location, directory: str) -> None:
+    """Write the pruned checkpoint: one file, whole or not at all, where nothing was."""
+    if overlap(checkpoint.folder, place):
+        raise SettingsError(
+            f"{place} and the checkpoint {checkpoint.folder} contain one another: choose another"
+        )
+    if problem := _objection(comparison):
+        raise SettingsError(f"{problem}; nothing is written")
+    files = open_state_files(place)
+    if place.scheme == "file" and Path(place.path).is_file():
+        raise SettingsError(f"{place} is a file: give a new folder")
+    if files.names(""):
+        raise SettingsError(f"{place} is not empty: give a new folder")
+    data = pruned_bytes(checkpoint.metadata, comparison, directory=directory)
+    if not files.create(METADATA_NAME, data):
+        raise SettingsError(f"{place} was filled by somebody else meanwhile: give a new folder")
+
+
+def _objection(found: Comparison) -> str | None:
+    """Return why nothing can be left out safely, None if it can."""
+    for operator in found.misnamed:
+        return (
+            f"operator {operator.label!r} is declared and not in the checkpoint, which holds"
+            " operators that nobody declares: if it is really new, say 'new: true' of it"
+        )
+    for state in found.misnamed_states:
+        kind = state.kind.replace("_", " ")
+        hint = f" (did you mean {state.nearest!r}?)" if state.nearest else ""
+        return (
+            f"{kind} {state.state!r} of operator {state.operator.label!r} is declared and not in"
+            f" the checkpoint, which holds {kind} of it that nobody declares{hint}: if it is"
+            " really new, say 'new: true' of the state"
+        )
+    for replaced in found.replaced:
+        if not replaced.is_stated_new:
+            what = "the states that start empty" if replaced.missing else "the operator"
+            return (
+                f"operator {replaced.operator.label!r} looks replaced under the same uid, and what"
+                f" the old one has kept would be left out: if that is meant, say 'new: true' of"
+                f" {what}"
+            )
+    for changed in found.changed:
+        return (
+            f"{changed.kind.replace('_', ' ')} {changed.state!r} of operator"
+            f" {changed.operator.label!r} is stored as {changed.stored} and declared as"
+            f" {changed.declared}: Flink will refuse the pruned checkpoint, too"
+        )
+    return None

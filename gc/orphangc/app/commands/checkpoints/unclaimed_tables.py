@@ -1,0 +1,170 @@
+"""What ``unclaimed`` found, as a document, as tables, and as warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from orphangc.app.commands.checkpoints.unclaimed import Claims
+from orphangc.app.console.text import human_bytes, visible
+from orphangc.flink.compatibility.comparison import (
+    AbsentOperator,
+    ChangedState,
+    Comparison,
+    MissingState,
+    ReplacedOperator,
+    Unclaimed,
+    Uncompared,
+)
+
+__all__ = ["claims_document", "claims_tables", "claims_warnings"]
+
+
+def claims_document(claims: Claims) -> dict[str, Any]:
+    """Return everything that was found; ``complete`` is false where names could not be read."""
+    found = claims.comparison
+    return {
+        "checkpoint": str(claims.checkpoint),
+        "checkpoint_id": found.checkpoint_id,
+        "unclaimed": [asdict(each) for each in found.unclaimed],
+        "unclaimed_bytes": _known_bytes(found.unclaimed),
+        "changed": [asdict(each) for each in found.changed],
+        "replaced": [asdict(each) for each in found.replaced],
+        "not_compared": [asdict(each) for each in found.uncompared],
+        "absent": [asdict(each) for each in found.absent],
+        "missing": [asdict(each) for each in found.missing],
+        "complete": found.is_complete,
+        "pruned": None if claims.pruned_to is None else _pruned(claims),
+    }
+
+
+def _pruned(claims: Claims) -> dict[str, Any]:
+    found = claims.comparison.unclaimed
+    gone = [each for each in found if each.is_prunable]
+    return {
+        "directory": str(claims.pruned_to),
+        "left_out": len(gone),
+        "left_out_bytes": _known_bytes(gone),
+        "not_prunable": [asdict(each) for each in found if not each.is_prunable],
+    }
+
+
+def _known_bytes(found: Iterable[Unclaimed]) -> int:
+    return sum(each.bytes or 0 for each in found)
+
+
+def claims_tables(claims: Claims) -> list[RenderableType]:
+    """Return the same as tables and lines for people; warnings are not among them."""
+    found = claims.comparison
+    if not found.unclaimed:
+        shown: list[RenderableType] = [Text(f"{_head(claims)}: {_none(found)}")]
+    else:
+        shown = [Text(f"{_head(claims)}: {_sum(found)}"), _table(found.unclaimed)]
+    if claims.pruned_to is not None:
+        pruned = _pruned(claims)
+        shown.append(
+            Text(
+                f"written to {visible(pruned['directory'])}: {pruned['left_out']} left out,"
+                f" {human_bytes(pruned['left_out_bytes'])};"
+                f" {len(pruned['not_prunable'])} cannot be left out offline"
+            )
+        )
+    return shown
+
+
+def _none(found: Comparison) -> str:
+    return "no state is unclaimed" + ("" if found.is_complete else " as far as could be read")
+
+
+def _head(claims: Claims) -> str:
+    return f"checkpoint {claims.comparison.checkpoint_id} in {visible(str(claims.checkpoint))}"
+
+
+def _sum(found: Comparison) -> str:
+    known = human_bytes(_known_bytes(found.unclaimed))
+    more = "" if all(each.bytes is not None for each in found.unclaimed) else " or more"
+    return f"{len(found.unclaimed)} unclaimed, {known}{more}"
+
+
+def _table(found: tuple[Unclaimed, ...]) -> Table:
+    table = Table("unclaimed", "operator", "state", "form", "size", "prunable")
+    for each in found:
+        table.add_row(
+            each.kind.replace("_", " "),
+            Text(visible(each.operator.label)),
+            Text(visible(each.state or "")),
+            each.form or "",
+            "unknown" if each.bytes is None else human_bytes(each.bytes),
+            "yes" if each.is_prunable else "no",
+        )
+    return table
+
+
+def claims_warnings(claims: Claims) -> list[str]:
+    """Return what a person must not overlook, a line each, the dangerous first."""
+    found = claims.comparison
+    lines = [
+        *map(_replaced, found.replaced),
+        *map(_changed, found.changed),
+        *map(_absent, found.absent),
+        *map(_missing, found.missing),
+        *map(_uncompared, found.uncompared),
+    ]
+    if found.unclaimed:
+        lines.append(f"{_sum(found)}: {_head(claims)}")
+    elif not found.is_complete:
+        lines.append(f"whether more is unclaimed cannot be known: {_head(claims)}: {_none(found)}")
+    if claims.pruned_to is not None:
+        lines.append(_leaning(claims))
+    return lines
+
+
+def _leaning(claims: Claims) -> str:
+    return (
+        f"{visible(str(claims.pruned_to))} refers to files of the original checkpoint, which must"
+        " stay: restore it in NO_CLAIM mode, for in CLAIM mode Flink deletes them in the end"
+    )
+
+
+def _replaced(each: ReplacedOperator) -> str:
+    left = ", ".join(map(visible, each.left)) or "its coordinator's state"
+    when = "was" if each.has_happened else "would be"
+    missing = f" ({', '.join(map(visible, each.missing))})" if each.missing else ""
+    return (
+        f"DANGER: operator {visible(each.operator.label)} {when} replaced under the same uid."
+        f" Flink restores without complaint, the new operator finds nothing of its own{missing}"
+        f" and starts empty, and {left} ({human_bytes(each.bytes)}) stays unread in every"
+        " checkpoint. Give the new operator a uid of its own"
+    )
+
+
+def _changed(each: ChangedState) -> str:
+    return (
+        f"{each.kind.replace('_', ' ')} {visible(each.state)} of operator"
+        f" {visible(each.operator.label)} is stored as {each.stored} and declared as"
+        f" {each.declared}: Flink will refuse to restore it"
+    )
+
+
+def _absent(each: AbsentOperator) -> str:
+    hint = f"; did you mean {visible(each.nearest)}?" if each.nearest else ""
+    new = ", as is said of it" if each.is_stated_new else f"{hint}"
+    return f"declared operator {visible(each.label)} ({each.id}) is not in the checkpoint{new}"
+
+
+def _missing(each: MissingState) -> str:
+    hint = f"; did you mean {visible(each.nearest)}?" if each.nearest else ""
+    new = ", as is said of it" if each.is_stated_new else hint
+    return (
+        f"declared {each.kind.replace('_', ' ')} {visible(each.state)} of operator"
+        f" {visible(each.operator.label)} is not in the checkpoint{new}"
+    )
+
+
+def _uncompared(each: Uncompared) -> str:
+    return f"operator {visible(each.operator.label)} cannot be compared: {visible(each.why)}"

@@ -1,0 +1,172 @@
+"""``demo``: the whole way, on a small storage made from real ``_metadata`` files.
+
+The metadata was written by Flink 1.20.5 and 2.3.0; the state files that it names are made here,
+as empty shells of the right names, with a few orphans between them.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from importlib import resources
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from orphangc.adapters.rows.plan_directory import PlanDirectory
+from orphangc.app.render.plan_tables import plan_tables
+from orphangc.app.runner.make_plan import make_plan
+from orphangc.app.runner.sweep_plan import sweep_plan
+from orphangc.app.wiring.clock import now
+from orphangc.collect.decide.breakdown import Breakdown
+from orphangc.collect.observe.checkpoints import files_by_folder
+from orphangc.collect.sweep.result import SweepResult
+from orphangc.core.documents.plan import Plan
+from orphangc.core.model.locations import Alias, canonical
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.errors import OrphanGcError
+from orphangc.flink.metadata.references import read_references
+
+__all__ = ["demonstrate"]
+
+_WRITTEN_BELOW = {
+    "81a6da3390c95fcf6d86e8e27aa0d2b9": "file:/tmp/flink-checkpoints/2.3.0/tm-kill/checkpoints",
+    "453bd8d5d815d6bea9265350b25a5ff7": (
+        "file:/tmp/flink-checkpoints/1.20.5/restore-noclaim/checkpoints"
+    ),
+    "8daecbda897b64710fb20cdeb127d789": (
+        "file:/tmp/flink-checkpoints/1.20.5/restore-noclaim/checkpoints"
+    ),
+}
+"""Job directory in the package, and the storage root that Flink had written it to."""
+
+_ORPHANS = 6
+_AGE = timedelta(days=30)
+_ORPHAN_NAMESPACE = uuid.UUID("5c3c7a6e-7d1a-4f8e-9f0a-1f2b3c4d5e6f")
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    if keep is not None:
+        PlanDirectory(keep).prepare()
+        keep.mkdir(parents=True, exist_ok=True)
+        yield keep.absolute()
+        return
+    with tempfile.TemporaryDirectory(prefix="orphangc-demo-") as name:
+        yield Path(name)
+
+
+def demonstrate(console: Console, keep: Path | None) -> None:
+    """Make a storage, plan, tombstone, sweep, and show that every checkpoint is still whole.
+
+    Args:
+        console: Where it is told.
+        keep: Folder to leave behind; a temporary one if ``None``.
+
+    Raises:
+        OrphanGcError: A retained checkpoint is not whole afterwards, or an orphan is left.
+
+    """
+    with _folder(keep) as folder:
+        root = folder / "checkpoints"
+        orphans = _make_storage(root)
+        _say(
+            console, f"1. A checkpoint storage of three jobs, {len(orphans)} orphans in it: {root}"
+        )
+        settings = _settings(root, folder / "state")
+        console.print(*plan_tables(*_plan(settings, folder / "plan-1")), sep="\n")
+        _say(console, "2. First sweep: tombstones only, not a byte of the storage is touched")
+        _tell(console, sweep_plan(folder / "plan-1", is_deleting=False)[1])
+        _say(console, "3. Later the orphans are found again: their quarantine is over")
+        _plan(settings, folder / "plan-2")
+        _tell(console, sweep_plan(folder / "plan-2", is_deleting=True)[1])
+        _say(console, "4. Every retained checkpoint must still be whole")
+        whole = _check(root, orphans)
+        _say(console, f"   {whole} checkpoints are whole, {len(orphans)} orphans are gone")
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(f"[bold]{escape(text)}[/bold]")
+
+
+def _tell(console: Console, result: SweepResult) -> None:
+    for name, count in result.counts().items():
+        console.print(f"   {name}: {count['objects']} objects, {count['bytes']} bytes")
+
+
+def _settings(root: Path, state: Path) -> StorageRootSettings:
+    return StorageRootSettings(
+        root=str(root),
+        state=str(state),
+        quarantine_period=timedelta(0),
+        allow_short_margins=True,
+        closed_world=True,
+        ended_job=("all",),
+        alias=tuple(f"{written}={root}" for written in dict.fromkeys(_WRITTEN_BELOW.values())),
+    )
+
+
+def _plan(settings: StorageRootSettings, out: Path) -> tuple[Plan, Breakdown]:
+    return make_plan(settings, out=out, report=None, summary=None)
+
+
+def _make_storage(root: Path) -> set[Path]:
+    """Write the storage and return its orphans."""
+    at = (now() - _AGE).timestamp()
+    shipped = resources.files("orphangc.app") / "demo"
+    for job_id in _WRITTEN_BELOW:
+        for checkpoint in (shipped / job_id).iterdir():
+            data = (checkpoint / "_metadata").read_bytes()
+            target = root / job_id / checkpoint.name / "_metadata"
+            _write(target, data, at + 60)
+            for file in _files(root, target):
+                if not file.exists():
+                    _write(file, file.name.encode(), at)
+    orphans = set()
+    for number in range(_ORPHANS):
+        job_id = list(_WRITTEN_BELOW)[number % len(_WRITTEN_BELOW)]
+        name = str(uuid.uuid5(_ORPHAN_NAMESPACE, str(number)))
+        orphan = root / job_id / "shared" / name
+        _write(orphan, b"uploaded, never acknowledged" * 100, at + number)
+        orphans.add(orphan)
+    return orphans
+
+
+def _write(path: Path, data: bytes, at: float) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    os.utime(path, (at, at))
+
+
+def _files(root: Path, metadata: Path) -> Iterator[Path]:
+    """Yield the files that a ``_metadata`` of the demo refers to."""
+    written = _WRITTEN_BELOW[metadata.parent.parent.name]
+    alias = Alias(canonical(written), canonical(str(root)))
+    references = read_references(metadata.read_bytes())
+    for folder, names in files_by_folder(
+        references, canonical(str(metadata.parent)), [alias]
+    ).items():
+        yield from (Path(folder.path) / name for name in names)
+
+
+def _check(root: Path, orphans: set[Path]) -> int:
+    """Return how many checkpoints are whole.
+
+    Raises:
+        OrphanGcError: One is not, or an orphan is left.
+
+    """
+    checkpoints = sorted(root.glob("*/chk-*/_metadata"))
+    for metadata in checkpoints:
+        for file in _files(root, metadata):
+            if not file.is_file():
+                raise OrphanGcError(f"{metadata.parent} lost {file}")
+    left = [orphan for orphan in orphans if orphan.exists()]
+    if left:
+        raise OrphanGcError(f"{len(left)} orphans are left, {left[0]} among them")
+    return len(checkpoints)

@@ -1,0 +1,259 @@
+"""``doctor``: is everything in place, before anything runs?"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from orphangc.adapters.flink.flink_rest import FlinkRest
+from orphangc.adapters.flink.kubernetes_ha import KubernetesHa
+from orphangc.adapters.flink.zookeeper_ha import ZooKeeperHa
+from orphangc.adapters.open import open_storage
+from orphangc.app.commands.operate.exporter_checks import exporter_checks
+from orphangc.app.commands.operate.health import Check, Health
+from orphangc.app.commands.operate.run_checks import checks_of_all, checks_of_root
+from orphangc.app.commands.world.obstacles import Obstacle, obstacles_of
+from orphangc.app.commands.world.show import unlisted_cycle_of
+from orphangc.app.config.load import load_configuration
+from orphangc.app.console.text import visible
+from orphangc.app.render.world_tables import statement
+from orphangc.app.wiring.clock import now
+from orphangc.app.wiring.compose import (
+    REST_TIMEOUT,
+    load_snapshots,
+    open_exports,
+    state_of,
+    state_place,
+)
+from orphangc.collect.observe.checkpoints import MAX_METADATA_BYTES, scan_roots
+from orphangc.core.cluster.job_facts import gate_problem
+from orphangc.core.model.flink_versions import is_tested_version
+from orphangc.core.model.redaction import redacted
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import ObjectKey
+from orphangc.core.world import PlaceKind, World
+from orphangc.errors import ExitCode, OrphanGcError
+from orphangc.ports import HaMetadata, Storage
+
+__all__ = ["diagnose", "exit_code", "finding_tables"]
+
+ALL_ROOTS = "all storage roots"
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check of one storage root."""
+
+    root: str
+    check: str
+    health: Health
+    message: str
+    exit_code: int = 0
+
+
+def diagnose(config: Path) -> list[dict[str, Any]]:
+    """Return the finding of every check of every configured storage root.
+
+    Raises:
+        SettingsError: The configuration itself is not usable.
+
+    """
+    configuration = load_configuration(config)
+    findings = [
+        finding for settings in configuration.storage_roots for finding in _findings(settings)
+    ]
+    findings += _checked(ALL_ROOTS, checks_of_all(configuration))
+    return [asdict(finding) for finding in findings]
+
+
+def _findings(settings: StorageRootSettings) -> Iterator[Finding]:
+    try:
+        storage = open_storage(settings.root, state=state_place(settings))
+    except OrphanGcError as err:
+        yield _bad(settings.root, "open", err)
+        return
+    checks: dict[str, Check] = {
+        "list": lambda: _listing(storage),
+        "read": lambda: _reading(storage),
+        "clock": lambda: _clock(storage, settings),
+        "undo": lambda: _undo(storage),
+        "state": lambda: _state(settings),
+        "registry": lambda: _registry(settings),
+    }
+    checks |= {
+        f"flink {redacted(url)}": _rest_check(url, settings.accept_flink_version)
+        for url in settings.flink_rest
+    }
+    checks |= _ha_checks(settings)
+    try:
+        checks |= exporter_checks(settings)
+    except OrphanGcError as err:
+        yield _bad(settings.root, "exporters", err)
+    checks |= checks_of_root(settings)
+    yield from _checked(settings.root, checks)
+    yield from _collectable(settings)
+
+
+def _collectable(settings: StorageRootSettings) -> Iterator[Finding]:
+    """Yield what the world is, and each job that this configuration can never collect."""
+    try:
+        known = unlisted_cycle_of(settings)
+    except OrphanGcError as err:
+        yield _bad(settings.root, "world", err)
+        return
+    health, said = _world(known.world)
+    yield Finding(settings.root, "world", health, said)
+    found = obstacles_of(known.jobs, known.judged)
+    for each in found.common:
+        yield Finding(settings.root, f"all {found.jobs} jobs", Health.WARNING, _never(each))
+    for job, each in found.own.items():
+        yield Finding(settings.root, f"job {job}", Health.WARNING, _never(each))
+    if found.jobs and not (found.common or found.own):
+        yield Finding(settings.root, f"all {found.jobs} jobs", Health.GOOD, "can be collected")
+
+
+def _never(obstacle: Obstacle) -> str:
+    return (
+        f"never collected with this configuration ({obstacle.code}): {obstacle.message}."
+        f" {obstacle.remedy}"
+    )
+
+
+def _world(world: World) -> tuple[Health, str]:
+    """Return what a closed world covers, and whether anything of it needs a person."""
+    waiting = [each for each in world.changed if not each.acknowledged]
+    asked = [each for each in world.places if each.kind is not PlaceKind.REPORTED]
+    uncovered = [each for each in asked if each.uri not in world.closed_world.covers]
+    is_fine = world.closed_world.stated and not (waiting or uncovered or world.outside)
+    parts = [statement(world)]
+    parts += [f"{each.uri} lies outside" for each in world.outside[:_SHOWN]]
+    parts += [f"{each.condition} {each.what}" for each in waiting[:_SHOWN]]
+    return Health.GOOD if is_fine else Health.WARNING, "; ".join(parts)
+
+
+def _checked(root: str, checks: Mapping[str, Check]) -> Iterator[Finding]:
+    for name, check in checks.items():
+        try:
+            health, message = check()
+        except OrphanGcError as err:
+            yield _bad(root, name, err)
+        else:
+            yield Finding(root, name, health, message)
+
+
+def _bad(root: str, name: str, err: OrphanGcError) -> Finding:
+    return Finding(root, name, Health.BAD, redacted(str(err)), int(err.exit_code))
+
+
+def _listing(storage: Storage) -> tuple[Health, str]:
+    scan = scan_roots(storage)
+    message = f"{len(scan.directories)} job directories, {len(scan.metadata)} roots"
+    return (Health.GOOD if scan.directories else Health.WARNING), message
+
+
+def _reading(storage: Storage) -> tuple[Health, str]:
+    for listed in scan_roots(storage).metadata.values():
+        data = storage.read(ObjectKey(listed.key), max_bytes=MAX_METADATA_BYTES)
+        if data is not None:
+            return Health.GOOD, f"read {listed.key}, {len(data)} bytes"
+    return Health.WARNING, "there is no root to read"
+
+
+def _clock(storage: Storage, settings: StorageRootSettings) -> tuple[Health, str]:
+    time = storage.now()
+    if time.skew is None:
+        return Health.WARNING, "the storage does not tell its time: nothing will be deleted"
+    message = f"{time.skew.total_seconds():+.1f} s against this machine ({time.source})"
+    return (Health.GOOD if abs(time.skew) <= settings.clock_skew else Health.BAD), message
+
+
+def _undo(storage: Storage) -> tuple[Health, str]:
+    if storage.is_versioned:
+        return Health.GOOD, "the bucket is versioned: undelete works"
+    return Health.WARNING, "no versions are kept: a deletion is final"
+
+
+def _state(settings: StorageRootSettings) -> tuple[Health, str]:
+    """Try all that the state location must do, on a throwaway name."""
+    state = state_of(settings)
+    name = f"{state.folder}/doctor-{uuid.uuid4().hex}"
+    is_first = state.files.create(name, b"1")
+    is_second = state.files.create(name, b"2")
+    content = state.files.read(name)
+    state.files.remove(name)
+    if not is_first or is_second or content != b"1" or state.files.read(name) is not None:
+        return Health.BAD, f"{state.files.location} cannot hold a lock"
+    return Health.GOOD, f"{state.files.location} lists, reads, writes, creates and deletes"
+
+
+def _registry(settings: StorageRootSettings) -> tuple[Health, str]:
+    exporters = sum(len(each.jobs()) for each in open_exports(settings.registry))
+    also = f", {exporters} jobs with an exporter" if exporters else ""
+    return Health.GOOD, f"{len(load_snapshots(settings.registry))} registry snapshots{also}"
+
+
+def _rest_check(url: str, accepted: Sequence[str]) -> Check:
+    def check() -> tuple[Health, str]:
+        cluster = FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe()
+        version = cluster.flink_version
+        if not is_tested_version(version) and version not in accepted:
+            return Health.WARNING, f"Flink {version} is not in the tested list"
+        alive = [job for job in cluster.jobs.values() if not job.is_globally_terminal]
+        problems = (gate_problem(job) for job in alive)
+        problem = next((each for each in problems if each is not None), None)
+        if problem is not None:
+            return Health.WARNING, problem
+        return Health.GOOD, f"Flink {version}, {len(alive)} jobs alive"
+
+    return check
+
+
+def _ha_checks(settings: StorageRootSettings) -> dict[str, Check]:
+    """Return the checks of whoever tells which jobs are not over, by name."""
+    return {
+        **{f"kubernetes {each}": _namespace_check(each) for each in settings.kubernetes_ha},
+        **{f"zookeeper {each}": _zookeeper_check(each) for each in settings.zookeeper_ha},
+    }
+
+
+def _namespace_check(namespace: str) -> Check:
+    return lambda: _ha(KubernetesHa(namespace, timeout=REST_TIMEOUT))
+
+
+def _zookeeper_check(address: str) -> Check:
+    return lambda: _ha(ZooKeeperHa(address, timeout=REST_TIMEOUT))
+
+
+def _ha(source: HaMetadata) -> tuple[Health, str]:
+    facts = source.observe()
+    jobs = {hold.job_id for hold in facts.holds}
+    if not facts.things:
+        return Health.WARNING, f"{facts.uri} shows nothing of Flink's: mistyped?"
+    return Health.GOOD, (
+        f"{facts.things} things listed: {len(jobs)} jobs are not over, {len(facts.places)}"
+        " checkpoints and savepoints are named"
+    )
+
+
+def exit_code(findings: list[dict[str, Any]]) -> ExitCode:
+    """Return the code of the first bad finding."""
+    bad = [each for each in findings if each["health"] == Health.BAD]
+    return ExitCode(bad[0]["exit_code"] or ExitCode.FAILED) if bad else ExitCode.DONE
+
+
+def finding_tables(findings: list[dict[str, Any]]) -> list[RenderableType]:
+    """Return the findings as a table."""
+    table = Table("storage root", "check", "", "finding")
+    for each in findings:
+        row = (each["root"], each["check"], each["health"], each["message"])
+        table.add_row(*(Text(visible(str(cell))) for cell in row))
+    return [table]

@@ -1,0 +1,119 @@
+"""``explain``: why one object has its verdict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from orphangc.adapters.rows.plan_directory import PlanDirectory
+from orphangc.app.config.paths import located
+from orphangc.app.console.options import settings_from
+from orphangc.app.console.progress import shown_progress
+from orphangc.app.console.text import visible
+from orphangc.app.runner.make_plan import cycle_of
+from orphangc.app.wiring.compose import roots_now, state_of
+from orphangc.collect.decide.explanation import OneVerdict, explain
+from orphangc.core.documents.plan import Plan
+from orphangc.core.model.locations import Location, canonical, place_of
+from orphangc.core.model.owners import job_directory_of
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import ObjectKey
+from orphangc.errors import SettingsError
+
+__all__ = ["explain_key", "explanation_tables"]
+
+
+def explain_key(
+    key: str, *, plan_folder: Path | None, root: str | None, values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the explanation of one object's verdict, in a saved plan or in a fresh cycle.
+
+    Raises:
+        SettingsError: The object is not in the plan or storage, or its root cannot be told.
+
+    """
+    if plan_folder is not None:
+        return _from_plan(key, PlanDirectory(plan_folder))
+    settings = settings_from({**values, "root": root or _root_of(key)})
+    relative = _relative(key, settings)
+    found = OneVerdict(relative)
+    with shown_progress() as progress:
+        cycle = cycle_of(settings, lambda: found, progress, is_remembered=False)
+    if found.row is None:
+        raise SettingsError(f"{key} is not stored below {settings.root}")
+    tombstone = state_of(settings).tombstones().get(ObjectKey(relative))
+    return explain(
+        relative,
+        found.row,
+        plan=cycle.plan,
+        roots=cycle.mark.roots,
+        tombstone=tombstone,
+        base=canonical(settings.root),
+    )
+
+
+def _from_plan(key: str, directory: PlanDirectory) -> dict[str, Any]:
+    plan = directory.read()
+    relative = _relative(key, plan.settings)
+    found = OneVerdict(relative)
+    for batch in directory.rows(plan):
+        found.write(batch)
+    if found.row is None:
+        raise SettingsError(f"{key} is not in the plan of {plan.root}")
+    tombstone = state_of(plan.settings).tombstones().get(ObjectKey(relative))
+    return explain(
+        relative,
+        found.row,
+        plan=plan,
+        roots=roots_now(plan.settings, _folders_of(plan)),
+        tombstone=tombstone,
+        base=canonical(plan.root),
+    )
+
+
+def _folders_of(plan: Plan) -> Iterator[Location]:
+    """Yield the folders of the checkpoints that a plan has read."""
+    return (place for each in plan.roots if (place := place_of(each.uri)) is not None)
+
+
+def _relative(key: str, settings: StorageRootSettings) -> str:
+    """Return a key relative to the storage root, whether it was given so or as a URI."""
+    base = canonical(settings.root)
+    if ":" in key.partition("/")[0] or key.startswith("/"):
+        inside = base.key_of(_aliased(located(key), settings))
+        if not inside:
+            raise SettingsError(f"{key} does not lie below {base}")
+        return inside
+    return base.key_of(located(key)) or key if base.scheme == "file" else key
+
+
+def _aliased(place: Location, settings: StorageRootSettings) -> Location:
+    return canonical(str(place), settings.aliases)
+
+
+def _root_of(key: str) -> str:
+    """Return the folder that holds the job directory of an object.
+
+    Raises:
+        SettingsError: The object lies in no job directory.
+
+    """
+    directory = job_directory_of(located(key).parent)
+    if directory is None:
+        raise SettingsError(f"{key} lies in no job directory: give --plan or --root")
+    return str(directory.parent)
+
+
+def explanation_tables(document: dict[str, Any]) -> list[RenderableType]:
+    """Return an explanation as a table."""
+    table = Table("what", "is")
+    for name, value in document.items():
+        shown = value if isinstance(value, str) else json.dumps(value, indent=1, default=str)
+        table.add_row(name, Text("\n".join(visible(line) for line in shown.splitlines())))
+    return [table]

@@ -1,0 +1,203 @@
+"""``policy``: the least that the configured storage roots must be allowed, as a provider's own
+document.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from orphangc.app.config.configuration import ScheduledRoot
+from orphangc.app.config.load import load_configuration
+from orphangc.app.config.paths import overlap
+from orphangc.app.config.validate import settings_from
+from orphangc.app.console.options import Partition, Provider
+from orphangc.app.console.text import visible
+from orphangc.core.documents.run_record import RunMode
+from orphangc.core.iam.aws import AWS_LIMITS, CEPH_LIMITS, MOST_CHARACTERS, aws_policy
+from orphangc.core.iam.azure import AZURE_LIMITS, azure_policy
+from orphangc.core.iam.gcp import GCS_LIMITS, gcs_policy
+from orphangc.core.iam.permissions import Need, Purpose, Right, needs_of
+from orphangc.core.model.locations import canonical
+from orphangc.errors import SettingsError
+
+__all__ = ["Policy", "make_policy", "policy_tables"]
+
+
+_SCHEMES: Mapping[Provider, frozenset[str]] = {
+    Provider.AWS: frozenset({"s3"}),
+    Provider.CEPH: frozenset({"s3"}),
+    Provider.GCS: frozenset({"gs"}),
+    Provider.AZURE: frozenset({"abfs", "az", "wasb", "wasbs"}),
+}
+_LIMITS: Mapping[Provider, tuple[str, ...]] = {
+    Provider.AWS: AWS_LIMITS,
+    Provider.CEPH: CEPH_LIMITS,
+    Provider.GCS: GCS_LIMITS,
+    Provider.AZURE: AZURE_LIMITS,
+}
+_OF_ALL = (
+    (
+        "job directories are those directly below a storage root: name the folder that they lie in"
+        " as the root, or deletions deeper are refused"
+    ),
+    (
+        "checkpoints that Flink or its HA metadata reports elsewhere are read too: name their"
+        " folders as extra roots, or no plan is made"
+    ),
+    (
+        "other storage roots of the same state location, places that earlier cycles saw, and the"
+        " folder around a storage root that holds shared or chk-* itself are searched too: name"
+        " them as extra roots, or deletions are blocked"
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What was asked for.
+
+    Attributes:
+        needs: In no provider's words.
+        document: In the provider's.
+        notes: What a person must know, and what the provider cannot express.
+
+    """
+
+    needs: tuple[Need, ...]
+    document: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def make_policy(
+    provider: Provider,
+    values: Mapping[str, Any],
+    *,
+    config: Path | None,
+    mode: RunMode | None,
+    may_undelete: bool,
+    partition: Partition,
+) -> Policy:
+    """Return the policy of one storage root, or of all that a configuration file names.
+
+    Args:
+        provider: Whose words.
+        values: What the command line says of one storage root.
+        config: The file, instead of it.
+        mode: How far runs may go; else what the file says, and ``delete`` without one.
+        may_undelete: Whether deletions are to be undone by the same identity.
+        partition: Of AWS.
+
+    Raises:
+        SettingsError: The settings are not usable, or the provider has no words for them.
+
+    """
+    wanted = _wanted(values, config, mode, may_undelete=may_undelete)
+    needs = tuple(need for each in wanted for need in each if _is_of(provider, need))
+    try:
+        document = _document(provider, needs, partition)
+    except ValueError as err:
+        raise SettingsError(str(err)) from err
+    elsewhere = {need.place for each in wanted for need in each if not _is_of(provider, need)}
+    return Policy(
+        needs,
+        document,
+        (
+            *(
+                f"{visible(place)} is not of provider {provider}: nothing here is about it"
+                for place in sorted(map(str, elsewhere))
+            ),
+            *_notes(provider, needs, document),
+        ),
+    )
+
+
+def _wanted(
+    values: Mapping[str, Any], config: Path | None, mode: RunMode | None, *, may_undelete: bool
+) -> list[tuple[Need, ...]]:
+    """Return the needs of each storage root."""
+    if (config is None) == (values.get("root") is None):
+        raise SettingsError("name one storage root with --root, or all of them with --config")
+    if config is None:
+        settings = settings_from(values)
+        return [needs_of(settings, mode=mode or RunMode.DELETE, may_undelete=may_undelete)]
+    if any(value for name, value in values.items() if name != "root"):
+        raise SettingsError("with --config, the file says all of the storage roots")
+    roots = load_configuration(config).storage_roots
+    _check_apart(roots)
+    return [
+        needs_of(
+            each,
+            mode=mode or each.mode or RunMode.REPORT,
+            may_undelete=may_undelete,
+            work=each.work,
+        )
+        for each in roots
+    ]
+
+
+def _check_apart(roots: Sequence[ScheduledRoot]) -> None:
+    """Make sure that nobody may write or delete freely where checkpoints lie.
+
+    Raises:
+        SettingsError: A place of orphangc's own is, contains, or lies in a storage root.
+
+    """
+    for each in roots:
+        for own in (each.state, each.work):
+            for other in roots:
+                if own is not None and overlap(canonical(own), canonical(other.root)):
+                    raise SettingsError(
+                        f"{own}, which runs write into and delete from, overlaps with storage root"
+                        f" {other.root}: a policy would let them delete checkpoints; choose another"
+                    )
+
+
+def _is_of(provider: Provider, need: Need) -> bool:
+    return need.place.scheme in _SCHEMES[provider]
+
+
+def _document(provider: Provider, needs: tuple[Need, ...], partition: Partition) -> dict[str, Any]:
+    if not any(need.purpose is Purpose.LOOK for need in needs):
+        raise SettingsError(
+            f"no storage root is of provider {provider}: its URIs begin with"
+            f" {' or '.join(f'{scheme}://' for scheme in sorted(_SCHEMES[provider]))}"
+        )
+    match provider:
+        case Provider.AWS:
+            return aws_policy(needs, partition=partition)
+        case Provider.CEPH:
+            return aws_policy(needs, is_ceph=True)
+        case Provider.GCS:
+            return gcs_policy(needs)
+        case Provider.AZURE:
+            return azure_policy(needs)
+
+
+def _notes(provider: Provider, needs: Iterable[Need], document: dict[str, Any]) -> Iterable[str]:
+    yield from _OF_ALL
+    yield from _LIMITS[provider]
+    if any(need.right is Right.DELETE_VERSIONS for need in needs):
+        yield (
+            "who may bring back may also delete for good: keep s3:DeleteObjectVersion for a role"
+            " of its own"
+        )
+    size = len("".join(json.dumps(document).split()))
+    if provider is Provider.AWS and size > MOST_CHARACTERS:
+        yield f"{size} characters are more than the {MOST_CHARACTERS} of a managed policy: split it"
+
+
+def policy_tables(policy: Policy) -> list[RenderableType]:
+    """Return what is needed, as a table."""
+    table = Table("may", "what", "where", "for")
+    for need in policy.needs:
+        row = (need.right, need.area, str(need.place), need.purpose)
+        table.add_row(*(Text(visible(str(cell))) for cell in row))
+    return [table]

@@ -1,0 +1,145 @@
+"""``registry export`` and ``registry show``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from orphangc.adapters.flink.flink_rest import FlinkRest
+from orphangc.adapters.open import open_storage
+from orphangc.adapters.rows.plan_directory import check_writable, write_atomically
+from orphangc.app.config.paths import check_outside, located
+from orphangc.app.console.options import settings_from
+from orphangc.app.wiring.clock import now
+from orphangc.app.wiring.compose import REST_TIMEOUT
+from orphangc.collect.checkpoints.export_registry import derive_snapshot
+from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.core.cluster.job_facts import JobFacts
+from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES, read_snapshot, write_snapshot
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, oldest_retained
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import JobId, ObjectKey, is_job_id
+from orphangc.errors import (
+    RefusedError,
+    SettingsError,
+    StorageUnreachableError,
+    UnreadableSnapshotError,
+)
+from orphangc.ports import Storage
+
+__all__ = ["export_snapshot", "show_snapshot", "snapshot_tables"]
+
+
+def export_snapshot(
+    values: Mapping[str, Any], *, job: str, out: Path, flink_rest: str | None
+) -> dict[str, Any]:
+    """Write a derived snapshot and return what is in it.
+
+    Raises:
+        SettingsError: The job id is none, or the file cannot be written there.
+        RefusedError: A root cannot be read, or the job has none.
+
+    """
+    if not is_job_id(job):
+        raise SettingsError(f"--job {job!r} is no job id of 32 lower-case hex digits")
+    settings = settings_from(values)
+    check_outside(settings.root, [out])
+    check_writable(out)
+    storage = open_storage(settings.root)
+    taken_at = storage.now().now or now()
+    facts = _facts(flink_rest, JobId(job))
+    read = RootReader(settings.aliases).collect(storage)
+    if read.unreadable:
+        first = read.unreadable[0]
+        raise RefusedError(f"cannot read {first.uri}: {first.reason}; nothing was exported")
+    own = [root for root in read.roots if root.job_id == job and root.directory is not None]
+    directory = (own[0].directory if own else None) or storage.location
+    snapshot = derive_snapshot(
+        JobId(job),
+        sorted(own, key=lambda root: root.checkpoint_id),
+        directory=directory,
+        facts=facts,
+        sizes=_sizes(storage, directory),
+        taken_at=taken_at,
+    )
+    data = write_snapshot(snapshot, compress=out.suffix == ".gz")
+    write_atomically(out, data)
+    return _document(read_snapshot(data))
+
+
+def _sizes(storage: Storage, directory: Location) -> dict[str, int]:
+    """Return the bytes of everything below a job directory, by path relative to it."""
+    prefix = storage.location.key_of(directory) or ""
+    start = len(prefix) + 1 if prefix else 0
+    return {
+        row["key"][start:]: row["size"]
+        for batch in storage.objects(prefix)
+        for row in batch.select(["key", "size"]).to_pylist()
+        if row["size"] is not None
+    }
+
+
+def _facts(url: str | None, job_id: JobId) -> JobFacts | None:
+    """Return what Flink says of the job.
+
+    Raises:
+        RefusedError: Flink does not know it.
+
+    """
+    if url is None:
+        return None
+    facts = FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe().jobs.get(job_id)
+    if facts is None:
+        raise RefusedError(f"Flink does not know job {job_id}; nothing was exported")
+    return facts
+
+
+def show_snapshot(file: str) -> dict[str, Any]:
+    """Return what a snapshot holds.
+
+    Raises:
+        UnreadableSnapshotError: It is damaged, partial, or of an unknown form.
+        StorageUnreachableError: It is not there.
+        SettingsError: The argument names no place.
+
+    """
+    place = located(file)
+    data = open_storage(place.parent).read(ObjectKey(place.name), max_bytes=MAX_SNAPSHOT_BYTES)
+    if data is None:
+        raise StorageUnreachableError(f"{place} does not exist")
+    try:
+        return _document(read_snapshot(data))
+    except UnreadableSnapshotError as err:
+        raise UnreadableSnapshotError(f"{place}: {err}") from err
+
+
+def _document(snapshot: RegistrySnapshot) -> dict[str, Any]:
+    return {
+        "source": snapshot.source,
+        "flink_version": snapshot.flink_version,
+        "job_id": snapshot.job_id,
+        "jm_epoch": snapshot.jm_epoch,
+        "sequence": snapshot.sequence,
+        "nonce": snapshot.nonce,
+        "taken_at": snapshot.taken_at.isoformat(),
+        "checkpoint_dir": snapshot.checkpoint_dir,
+        "max_concurrent": snapshot.max_concurrent,
+        "oldest_retained_checkpoint_id": oldest_retained(snapshot),
+        "retained_checkpoint_ids": [each.id for each in snapshot.retained],
+        "issued_checkpoint_ids": [each.id for each in snapshot.issued],
+        "entries": len(snapshot.entries),
+        "kinds": dict(Counter(entry.kind.value for entry in snapshot.entries)),
+    }
+
+
+def snapshot_tables(document: dict[str, Any]) -> list[RenderableType]:
+    """Return what a snapshot holds as a table."""
+    table = Table("field", "value")
+    for name, value in document.items():
+        table.add_row(name, str(value))
+    return [table]

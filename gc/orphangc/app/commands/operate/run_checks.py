@@ -1,0 +1,72 @@
+"""What ``doctor`` looks at for scheduled runs: plans, the lock, the Pushgateway."""
+
+from __future__ import annotations
+
+import uuid
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+
+import httpx
+
+from orphangc.app.commands.operate.health import Check, Health
+from orphangc.app.config.configuration import Configuration
+from orphangc.app.runner.locking import lock_folder
+from orphangc.app.wiring.clock import is_dead
+from orphangc.app.wiring.compose import state_of
+from orphangc.collect.state.lock import holder_of
+from orphangc.core.model.settings import StorageRootSettings, without_credentials
+from orphangc.errors import SettingsError
+
+__all__ = ["checks_of_all", "checks_of_root"]
+
+_TIMEOUT_SECONDS = 10.0
+
+
+def checks_of_root(settings: StorageRootSettings) -> dict[str, Check]:
+    """Return the checks of one storage root, by name."""
+    return {"lock": partial(_lock, settings)}
+
+
+def checks_of_all(configuration: Configuration) -> dict[str, Check]:
+    """Return the checks that concern no single storage root, by name."""
+    checks: dict[str, Check] = {"plans": partial(_plans, configuration.plans_folder)}
+    url = configuration.metrics.pushgateway
+    if url is not None:
+        checks["pushgateway"] = partial(_pushgateway, url)
+    return checks
+
+
+def _lock(settings: StorageRootSettings) -> tuple[Health, str]:
+    state = state_of(settings)
+    holder = holder_of(state.files, lock_folder(state))
+    if holder is None:
+        return Health.GOOD, "nobody holds the lock"
+    who = f"process {holder.pid} on {holder.host}"
+    if is_dead(holder):
+        return Health.GOOD, f"{who} has ended without giving the lock back: the next run takes it"
+    return Health.WARNING, f"{who} holds the lock: a run goes on, or died less than 30 minutes ago"
+
+
+def _plans(folder: Path) -> tuple[Health, str]:
+    """Try the folder; that it lies outside the storage roots the configuration has checked."""
+    probe = folder / f"doctor-{uuid.uuid4().hex}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as err:
+        raise SettingsError(f"plans cannot be written to {folder}: {err.strerror}") from err
+    return Health.GOOD, f"{folder} can be written"
+
+
+def _pushgateway(url: str) -> tuple[Health, str]:
+    """Ask for its page; a run goes on without it, so nothing here is bad."""
+    shown = without_credentials(url)
+    try:
+        answer = httpx.get(f"{url.rstrip('/')}/-/ready", timeout=_TIMEOUT_SECONDS)
+    except httpx.HTTPError as err:
+        return Health.WARNING, f"{shown} does not answer: {type(err).__name__}"
+    if answer.status_code != HTTPStatus.OK:
+        return Health.WARNING, f"{shown} answers {answer.status_code}"
+    return Health.GOOD, f"{shown} is ready"

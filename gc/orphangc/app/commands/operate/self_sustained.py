@@ -1,0 +1,205 @@
+"""``self-sustained``: may the snapshot go that a job was restored from?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from orphangc.adapters.open import open_storage
+from orphangc.app.config.paths import absolute
+from orphangc.app.console.options import settings_from
+from orphangc.app.console.progress import shown_progress
+from orphangc.app.console.text import human_bytes, visible
+from orphangc.app.runner.make_plan import cycle_of
+from orphangc.app.wiring.compose import state_of
+from orphangc.collect.dependencies.sizes import Weighing
+from orphangc.collect.state.self_sustained_history import keep_looks, looks_at_job
+from orphangc.core.decision.evidence import has_ended
+from orphangc.core.documents.self_sustained_record import LookPart, RememberedLook, remembered
+from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.settings import StorageRootSettings, parse_duration
+from orphangc.core.model.types import JobId, is_job_id
+from orphangc.errors import ExitCode, RefusedError, SettingsError
+
+__all__ = ["exit_code", "look_tables", "self_sustained"]
+
+_WORDS = {True: "yes", False: "no", None: "cannot be known"}
+
+
+class _NoSink:
+    """Takes verdicts that nobody wants."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Forget them."""
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+
+def self_sustained(
+    values: Mapping[str, Any], *, job: str, snapshot: str | None, wait: str | None
+) -> dict[str, Any]:
+    """Return whether a job needs nothing of a snapshot, or of anything that is not its own.
+
+    One look is ``seen``; ``state_self_sustained`` is what may be acted upon: a yes only when it is
+    confirmed, ``None`` until then.
+
+    With ``--state`` the look is remembered there, and so are those of scheduled runs: the second
+    one, with a newer completed checkpoint between, confirms the first.
+
+    Raises:
+        SettingsError: The job id is none, the snapshot is no place, or lies in no other's hands,
+            or nothing is there and nobody knows it.
+        RefusedError: Nobody knows the job.
+
+    """
+    if not is_job_id(job):
+        raise SettingsError(f"--job {job!r} is no job id of 32 lower-case hex digits")
+    pause = _pause(wait)
+    asked = () if snapshot is None else (absolute(snapshot).rstrip("/").removesuffix("/_metadata"),)
+    # what somebody asks for is read like a root that must stay, wherever it lies
+    settings = settings_from({**values, "pin": asked})
+    state = state_of(settings) if settings.state is not None else None
+    before = () if state is None else looks_at_job(state, JobId(job))
+    places = [canonical(each, settings.aliases) for each in asked]
+    document, looks = _look(settings, JobId(job), places, before)
+    if pause and any(each.value and each.confirmed_at is None for each in looks):
+        time.sleep(pause.total_seconds())
+        document, looks = _look(settings, JobId(job), places, looks)
+    if state is not None:
+        keep_looks(state, JobId(job), looks)
+    return document
+
+
+def _pause(wait: str | None) -> timedelta:
+    try:
+        pause = parse_duration(wait or "0")
+    except ValueError as err:
+        raise SettingsError(f"--wait: {err}") from err
+    assert isinstance(pause, timedelta)  # noqa: S101 - it was a text
+    return pause
+
+
+def _look(
+    settings: StorageRootSettings,
+    job: JobId,
+    asked: Sequence[Location],
+    before: Sequence[RememberedLook],
+) -> tuple[dict[str, Any], tuple[RememberedLook, ...]]:
+    """Return what one cycle shows, as a document and as what is to be remembered."""
+    with shown_progress() as progress:
+        cycle = cycle_of(settings, _NoSink, progress)
+    keys = [key for key, each in cycle.jobs.items() if each.job_id == job and each.directories]
+    key = keys[0] if len(keys) == 1 else job
+    if len(keys) > 1:
+        raise RefusedError(
+            f"{len(keys)} directories below {settings.root} are of jobs of the id {job}: name the"
+            f" storage root of one, such as {keys[0]}"
+        )
+    if key not in cycle.jobs:
+        raise RefusedError(
+            f"job {job} has no directory below {settings.root}, and nobody says that it runs:"
+            " whether it needs a snapshot cannot be known"
+        )
+    evidence = cycle.jobs[key]
+    _check_foreign(asked, evidence.directories)
+    seen = cycle.sustaining.look_at(key, asked, Weighing(open_storage).weigh)
+    for each in asked:
+        _check_known(each, seen, before)
+    newest = max(evidence.retained_ids, default=None)
+    looks = remembered(
+        before,
+        seen,
+        at=cycle.evidence.now,
+        newest_checkpoint_id=newest,
+        is_ended=has_ended(evidence, cycle.evidence),
+    )
+    place = str(asked[0]) if asked else ""
+    answer = next(each for each in looks if each.place == place)
+    return {
+        "job_id": job,
+        "root": str(canonical(settings.root)),
+        "snapshot": place or None,
+        "state_self_sustained": answer.answer,
+        "seen": {"value": answer.value, "why": answer.why},
+        "confirmed": answer.confirmed_at is not None if answer.value else None,
+        "safe_to_delete": answer.is_safe_to_delete if place else None,
+        "since": answer.since.isoformat(),
+        "why": answer.told,
+        "looked_at": answer.at.isoformat(),
+        "job_state": evidence.state,
+        "newest_checkpoint_id": newest,
+        "looks": [_document(each) for each in looks],
+    }, looks
+
+
+def _document(look: RememberedLook) -> dict[str, Any]:
+    told = {"is_safe_to_delete": look.is_safe_to_delete if look.place else None}
+    return {**look.model_dump(mode="json"), "why": look.told, **told}
+
+
+def _check_foreign(asked: Sequence[Location], own: Sequence[Location]) -> None:
+    for place in asked:
+        if any(directory.contains(place) for directory in own):
+            raise SettingsError(f"--snapshot {place} lies in the job's own directory")
+
+
+def _check_known(
+    place: Location, seen: Sequence[LookPart], before: Sequence[RememberedLook]
+) -> None:
+    """Make sure that somebody knows a snapshot: nothing needs what a mistyped name means.
+
+    Flink deletes what it claimed, so one that is gone is still known by what was seen before, or
+    as what the job was restored from.
+
+    Raises:
+        SettingsError: Nobody does.
+
+    """
+    told = str(place)
+    if any(each.place == told and each.restored_from for each in seen):
+        return
+    if any(each.place == told for each in before):
+        return
+    top = open_storage(Location(place.scheme, place.authority, "/"))
+    if not top.folder(place.path.lstrip("/")).objects:
+        raise SettingsError(
+            f"--snapshot {place} holds no file, and no look has seen it: there is no snapshot"
+        )
+
+
+def exit_code(document: Mapping[str, Any]) -> ExitCode:
+    """Return 0 where one look can tell, a no and a yes seen once as well; 4 where it cannot."""
+    is_known = document["seen"]["value"] is not None
+    return ExitCode.DONE if is_known else ExitCode.REFUSED
+
+
+def look_tables(document: Mapping[str, Any]) -> list[RenderableType]:
+    """Return the looks as a table, a line a place."""
+    table = Table("what is not the job's own", "needed no more", "since", "files", "bytes", "why")
+    for look in document["looks"]:
+        table.add_row(
+            Text(visible(look["place"] or "everything")),
+            _WORDS[look["value"]]
+            + ("" if look["confirmed_at"] or not look["value"] else " (once)"),
+            look["since"][:16].replace("T", " "),
+            str(look["references"]),
+            "" if look["bytes"] is None else human_bytes(look["bytes"]),
+            Text(visible(look["why"])),
+        )
+    return [f"job {document['job_id']} below {document['root']}", _said(document), table]
+
+
+def _said(document: Mapping[str, Any]) -> str:
+    """Return the answer; what was seen once is none yet, though the exit code is 0."""
+    seen, answer = document["seen"]["value"], document["state_self_sustained"]
+    if seen and answer is None:
+        return "self-sustained: seen once, not confirmed yet (exit code 0 all the same)"
+    return f"self-sustained: {_WORDS[answer]}"

@@ -1,0 +1,40 @@
+"""``undelete``: what a run deleted, back from a versioned bucket."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from orphangc.adapters.open import open_storage
+from orphangc.adapters.rows.outcome_files import outcome_rows, read_outcome
+from orphangc.adapters.rows.plan_directory import PlanDirectory
+from orphangc.collect.sweep.restore_deleted import undelete
+from orphangc.errors import RefusedError
+from orphangc.ports import DeletionStatus, Undeleter
+
+__all__ = ["undelete_run"]
+
+
+def undelete_run(path: Path) -> dict[str, Any]:
+    """Bring back what the sweep of a plan deleted; return how many came back.
+
+    Raises:
+        SettingsError: There is no plan, or it was not swept.
+        RefusedError: The storage keeps no versions, or the run deleted nothing.
+
+    """
+    plan = PlanDirectory(path).read()
+    read_outcome(path)
+    storage = open_storage(plan.root)
+    if not hasattr(storage, "undelete"):
+        raise RefusedError(f"{plan.root} keeps no versions: what was deleted is gone for good")
+    counts: Counter[str] = Counter()
+    failed = []
+    for each in undelete(cast("Undeleter", storage), partial(outcome_rows, path)):
+        is_back = each.status is DeletionStatus.DELETED
+        counts["restored" if is_back else each.status] += 1
+        if not is_back:
+            failed.append({"key": each.key, "error": each.error})
+    return {"plan_id": plan.plan_id, "root": plan.root, "counts": counts, "failed": failed}

@@ -1,0 +1,257 @@
+"""``users-of``: who still needs a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from orphangc.adapters.flink.flink_rest import FlinkRest
+from orphangc.adapters.open import open_storage
+from orphangc.app.config.paths import absolute
+from orphangc.app.console.options import settings_from
+from orphangc.app.console.text import human_bytes, visible
+from orphangc.app.wiring.clock import now
+from orphangc.app.wiring.compose import REST_TIMEOUT, ha_metadata
+from orphangc.collect.dependencies.sizes import Weighing
+from orphangc.collect.dependencies.snapshot_users import Snapshot, User, Users, users_of
+from orphangc.collect.observe.checkpoints import RootReader, RootsRead
+from orphangc.collect.observe.ended_jobs import Lives
+from orphangc.collect.observe.observation import read_root_at
+from orphangc.collect.observe.reported import reported_places
+from orphangc.core.cluster.ha_facts import HaFacts
+from orphangc.core.cluster.job_facts import ClusterFacts
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.decision.evidence import Root, UnreadableRoot
+from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.naming import METADATA_NAME, place_of_folder
+from orphangc.core.model.owners import job_directory_of
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import ObjectKey
+from orphangc.errors import ExitCode, RefusedError, SettingsError
+
+__all__ = ["exit_code", "find_users", "user_tables"]
+
+_FactsT_co = TypeVar("_FactsT_co", covariant=True)
+
+
+def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return who still needs a snapshot, among the roots below some storage roots.
+
+    Args:
+        snapshot: Its folder, or its ``_metadata``.
+        roots: Storage roots; none: the one that holds the snapshot's own job directory.
+        values: The other options.
+
+    Raises:
+        SettingsError: A place is none, there is no snapshot, or no storage root can be told.
+        RefusedError: The snapshot cannot be read.
+        StorageUnreachableError: A storage root cannot be listed.
+
+    """
+    asked = absolute(snapshot).rstrip("/").removesuffix(f"/{METADATA_NAME}")
+    first, *more = roots or [_root_of(asked)]
+    extra = (*more, *(values.get("extra_roots") or ()))
+    settings = settings_from({**values, "root": first, "extra_roots": extra})
+    place = canonical(asked, settings.aliases)
+    reader = RootReader(settings.aliases, settings.acknowledged)
+    own = _read_snapshot(place, reader)
+    bases = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
+    registries = [FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest]
+    holders = ha_metadata(settings)
+    before, held_before = _observed(registries), _observed(holders)
+    read = [reader.collect(base) for base in bases]
+    after, held_after = _observed(registries), _observed(holders)
+    roots_read = {(root.folder, root.sha256): root for each in read for root in each.roots}
+    elsewhere, unreadable = _reported(
+        (*before, *after),
+        settings,
+        reader,
+        roots_read.values(),
+        ha=(*held_before, *held_after),
+    )
+    directories = _directories(read, [base.location for base in bases])
+    found = users_of(
+        own,
+        (*roots_read.values(), *elsewhere),
+        (*_unacknowledged(read), *unreadable),
+        Lives(
+            before=before,
+            after=after,
+            is_declared_ended=settings.is_declared_ended,
+            held={hold.job_id for each in (*held_before, *held_after) for hold in each.holds},
+            changed_at=_changed_at(roots_read.values()),
+            now=now(),
+            quiet_period=settings.quiet_period,
+            directories=directories,
+            aliases=settings.aliases,
+        ),
+        aliases=settings.aliases,
+        job_ids=directories.keys(),
+        weighing=Weighing(open_storage),
+    )
+    return _document(own, found, settings, [base.location for base in bases])
+
+
+class _Observed(Protocol[_FactsT_co]):
+    def observe(self) -> _FactsT_co: ...
+
+
+def _observed(asked: Iterable[_Observed[_FactsT_co]]) -> list[_FactsT_co]:
+    return [each.observe() for each in asked]
+
+
+def _changed_at(roots: Iterable[Root]) -> dict[str, datetime]:
+    """Return the store time of the newest checkpoint in the directories of each job id."""
+    found: dict[str, datetime] = {}
+    for root in roots:
+        if root.directory is not None and root.modified_at is not None:
+            found[root.job_id] = max(root.modified_at, found.get(root.job_id, root.modified_at))
+    return found
+
+
+def _reported(
+    clusters: Iterable[ClusterFacts],
+    settings: StorageRootSettings,
+    reader: RootReader,
+    read: Iterable[Root],
+    *,
+    ha: Iterable[HaFacts],
+) -> tuple[list[Root], list[UnreadableRoot]]:
+    """Return the roots that Flink reports outside all storage roots (R4), and the unreadable."""
+    known = {root.folder for root in read}
+    places, unusable = reported_places(clusters, (), settings, ha=ha)
+    found = [
+        each
+        for place in places
+        if place not in known
+        for each in read_root_at(open_storage, reader, place)
+    ]
+    broken = [*unusable, *(each for each in found if isinstance(each, UnreadableRoot))]
+    return (
+        [each for each in found if isinstance(each, Root)],
+        [each for each in broken if not each.is_acknowledged],
+    )
+
+
+def _root_of(snapshot: str) -> str:
+    """Return the folder that holds the job directory of a checkpoint.
+
+    Raises:
+        SettingsError: It lies in none: a savepoint, mostly.
+
+    """
+    try:
+        place = canonical(snapshot)
+    except ValueError as err:
+        raise SettingsError(str(err)) from err
+    directory = job_directory_of(place)
+    if directory is None:
+        raise SettingsError(f"{snapshot} lies in no job directory: name the storage roots to read")
+    return str(directory.parent)
+
+
+def _read_snapshot(place: Location, reader: RootReader) -> Snapshot:
+    storage = open_storage(place.parent)
+    listed = storage.folder(place.name)
+    if not listed.objects:
+        raise SettingsError(f"{place} holds no file: there is no snapshot")
+    stored = FileNames(each.key.rpartition("/")[2] for each in listed.objects)
+    metadata = storage.stat([ObjectKey(f"{place.name}/{METADATA_NAME}")])[0]
+    root = None if metadata is None else reader.read(storage, place.name, metadata)
+    if isinstance(root, UnreadableRoot):
+        raise RefusedError(
+            f"cannot read {root.uri}: {root.reason}; which files it names cannot be known"
+        )
+    return Snapshot(place=place, root=root, stored=stored)
+
+
+def _unacknowledged(read: Sequence[RootsRead]) -> list[UnreadableRoot]:
+    return [each for part in read for each in part.unreadable if not each.is_acknowledged]
+
+
+def _directories(read: Sequence[RootsRead], bases: Sequence[Location]) -> dict[str, list[Location]]:
+    """Return the job directories by their owner's id, "" where it is unknown."""
+    found: dict[str, list[Location]] = {}
+    for base, each in zip(bases, read, strict=True):
+        for directory in sorted(each.scan.directories):
+            job_id = place_of_folder(f"{directory}/shared".lstrip("/"), base.name).job_id
+            found.setdefault(job_id, []).append(base.child(directory))
+    return found
+
+
+def _document(
+    snapshot: Snapshot, found: Users, settings: StorageRootSettings, bases: Sequence[Location]
+) -> dict[str, Any]:
+    return {
+        "snapshot": str(snapshot.place),
+        "checkpoint_id": None if snapshot.root is None else snapshot.root.checkpoint_id,
+        "files": sum(len(names) for names in snapshot.files.values()),
+        "read": [str(base) for base in bases],
+        "closed_world": settings.closed_world,
+        "has_users": True if found.users else (None if found.unknown else False),
+        "is_complete": not found.unknown,
+        "confirmed": found.is_confirmed,
+        "statement": _statement(found, settings),
+        "users": [_user(each) for each in found.users],
+        "unknown": [{"uri": uri, "reason": reason} for uri, reason in found.unknown],
+    }
+
+
+def _user(user: User) -> dict[str, Any]:
+    return {
+        "job_id": user.job_id,
+        "place": None if user.place is None else str(user.place),
+        "why": user.why,
+        "references": user.standing.references,
+        "bytes": user.bytes,
+        "sample": list(user.standing.sample),
+        "checkpoints": [
+            {"uri": each.uri, "checkpoint_id": each.checkpoint_id, "references": each.references}
+            for each in user.standing.named_by
+        ],
+    }
+
+
+def _statement(found: Users, settings: StorageRootSettings) -> str:
+    count = len(found.users)
+    if found.unknown:
+        known = f"{count} need it, and of" if count else "of"
+        uri, reason = found.unknown[0]
+        return f"{known} {len(found.unknown)} it cannot be known: {uri}: {reason}"
+    if count:
+        return f"{count} need it"
+    if found.is_confirmed and settings.closed_world:
+        return "nobody needs it"
+    if found.is_confirmed:
+        said = "none among the roots that were read"
+    else:
+        said = (
+            "none of the checkpoints that were read needs it; a pending one may: look again after"
+            " the next checkpoint"
+        )
+    return said if settings.closed_world else f"{said}; nobody has stated that these are all"
+
+
+def exit_code(document: Mapping[str, Any]) -> ExitCode:
+    """Return 0 where all users are known, 4 where there may be others."""
+    return ExitCode.DONE if document["is_complete"] else ExitCode.REFUSED
+
+
+def user_tables(document: Mapping[str, Any]) -> list[RenderableType]:
+    """Return the users as a table, a line each, and what follows from it."""
+    table = Table("who", "checkpoints", "files", "bytes", "why")
+    for user in document["users"]:
+        table.add_row(
+            Text(visible(user["job_id"] or user["place"])),
+            ", ".join(str(each["checkpoint_id"]) for each in user["checkpoints"]),
+            str(user["references"]),
+            "" if user["bytes"] is None else human_bytes(user["bytes"]),
+            Text(visible(user["why"])),
+        )
+    shown: list[RenderableType] = [f"snapshot {document['snapshot']}: {document['statement']}"]
+    return [*shown, table] if document["users"] else shown

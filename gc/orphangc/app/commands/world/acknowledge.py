@@ -1,0 +1,104 @@
+"""``world acknowledge``: a person's word that one fact of an earlier cycle is over for good."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from orphangc.app.config.load import load_configuration
+from orphangc.app.config.validate import settings_from
+from orphangc.app.telemetry.logs import always_shown
+from orphangc.app.wiring.clock import now, this_process
+from orphangc.app.wiring.compose import state_of
+from orphangc.collect.state.store import RootState
+from orphangc.collect.world.memory_files import (
+    DamagedMemoryError,
+    keep_acknowledgement,
+    read_acknowledgements,
+    read_memory,
+    set_aside,
+)
+from orphangc.core.memory.acknowledgement import Acknowledgement
+from orphangc.core.memory.remembered import StandingFact
+from orphangc.core.model.codes import Condition
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.errors import SettingsError
+
+
+def acknowledge(
+    condition: str,
+    what: str,
+    *,
+    root: str | None = None,
+    config: Path | None = None,
+    state: str | None = None,
+) -> list[Acknowledgement]:
+    """Return what was acknowledged, after it was written to the state and the audit log.
+
+    Args:
+        condition: Name of the condition that blocks.
+        what: The place, directory, checkpoint, cluster, state or file that its message names.
+        root: Storage root that it blocks, unless a configuration names it.
+        config: Configuration file; every storage root that it blocks is meant.
+        state: State location of ``root``.
+
+    Raises:
+        SettingsError: The last plan was blocked by no such fact: it says by which ones it was.
+        OrphanGcError: The state location cannot be read or written.
+
+    """
+    states = [state_of(each) for each in _settings(root, config, state)]
+    given = [word for each in states for word in _acknowledged(each, condition, what)]
+    if not given:
+        standing = [f"{e.condition} {e.what}" for one in states for e in _standing(one)]
+        known = "; ".join(standing) or "no such fact"
+        raise SettingsError(f"nothing blocks with {condition} {what}; the last plan knows {known}")
+    return given
+
+
+def _settings(
+    root: str | None, config: Path | None, state: str | None
+) -> Sequence[StorageRootSettings]:
+    if (root is None) == (config is None):
+        raise SettingsError("give either a storage root or --config")
+    if config is not None:
+        return load_configuration(config).storage_roots or ()
+    return [settings_from({"root": root, "state": state})]
+
+
+def _standing(state: RootState) -> Iterator[StandingFact]:
+    """Yield what blocks: what the last cycle missed, and a file that cannot be read."""
+    try:
+        read_acknowledgements(state)
+        yield from read_memory(state).memory.standing
+    except DamagedMemoryError as err:
+        at = state.files.modified_at(err.name) or now()
+        yield StandingFact(condition=Condition.MEMORY_UNREADABLE, what=err.name, since=at)
+
+
+def _acknowledged(state: RootState, condition: str, what: str) -> Iterator[Acknowledgement]:
+    for fact in list(_standing(state)):
+        if (fact.condition, fact.what) != (condition, what):
+            continue
+        word = Acknowledgement(
+            condition=condition,
+            what=what,
+            since=fact.since,
+            at=now(),
+            by=f"{_account()}@{this_process().host}",
+        )
+        if condition == Condition.MEMORY_UNREADABLE:
+            set_aside(state, what)
+        keep_acknowledgement(state, word)
+        facts = word.model_dump(mode="json")
+        always_shown().info("world.acknowledged", root=str(state.root), **facts)
+        yield word
+
+
+def _account() -> str:
+    """Return the account that runs this process; a container's may have no name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"

@@ -1,0 +1,89 @@
+"""``world``: everything that is searched, named, asked and remembered around storage roots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from orphangc.app.config.load import load_configuration
+from orphangc.app.console.text import visible
+from orphangc.app.render.world_tables import world_tables
+from orphangc.app.wiring.compose import opened, state_of
+from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.unlisted_cycle import UnlistedCycle, unlisted_cycle
+from orphangc.collect.world.recalling import recalled
+from orphangc.core.memory.unasked import without_unasked
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.world import World, WorldChange
+from orphangc.core.world.united import united_world
+
+_LONGEST_WAIT = timedelta(seconds=30)
+"""Time that an exporter has to answer here; a person waits for this."""
+
+
+def unlisted_cycle_of(settings: StorageRootSettings) -> UnlistedCycle:
+    """Return what is known of a storage root without listing its objects; changes nothing.
+
+    Raises:
+        OrphanGcError: The storage root, an extra root or the state location cannot be read.
+
+    """
+    state = state_of(settings)
+    wait = min(settings.registry_wait, _LONGEST_WAIT)
+    before = recalled(state)
+    patient = settings.model_copy(update={"registry_wait": wait})
+    with opened(patient, lambda *_: None, memory=before.memory) as root:
+        return unlisted_cycle(
+            root.outside,
+            root.settings,
+            reader=RootReader(settings.aliases, settings.acknowledged),
+            halted=state.halted(),
+            before=before,
+        )
+
+
+def world_of_call(settings: StorageRootSettings) -> tuple[World, tuple[WorldChange, ...]]:
+    """Return the world that a command line names, and what earlier cycles know of all else.
+
+    What such a call leaves out may be configured elsewhere: it is neither lost nor silent.
+
+    Raises:
+        OrphanGcError: The storage root, an extra root or the state location cannot be read.
+
+    """
+    registries = [str(canonical(source)) for source in settings.registry]
+    return without_unasked(unlisted_cycle_of(settings).world, registries)
+
+
+def worlds_of(config: Path) -> dict[str, World]:
+    """Return the world of each configured storage root, by its URI.
+
+    Raises:
+        SettingsError: The configuration is not usable.
+        OrphanGcError: A storage root, an extra root or a state location cannot be read.
+
+    """
+    roots = load_configuration(config).storage_roots
+    return {each.root: unlisted_cycle_of(each.bare).world for each in roots}
+
+
+def world_document(worlds: dict[str, World]) -> dict[str, Any]:
+    """Return all worlds as one document; ``storage_roots`` holds the one of each storage root."""
+    parts = {root: world.model_dump(mode="json") for root, world in worlds.items()}
+    return {**united_world([*worlds.values()]).model_dump(mode="json"), "storage_roots": parts}
+
+
+def worlds_shown(worlds: dict[str, World]) -> list[RenderableType]:
+    """Return the tables of each world, below the URI of its storage root."""
+    return [each for root, world in worlds.items() for each in _shown(root, world)]
+
+
+def _shown(root: str, world: World) -> Iterator[RenderableType]:
+    yield Text(visible(root), style="bold")
+    yield from world_tables(world)

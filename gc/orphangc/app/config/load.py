@@ -1,0 +1,212 @@
+"""Reads the configuration file: one YAML file, completed and overridden by the environment."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_settings.exceptions import SettingsError as UnusableVariableError
+
+from orphangc.app.config.configuration import (
+    Configuration,
+    HttpSettings,
+    LogSettings,
+    MetricsSettings,
+    ScheduledRoot,
+)
+from orphangc.app.config.paths import check_outside, located, overlap
+from orphangc.app.config.validate import first_problem, validated
+from orphangc.app.config.yaml_text import read_yaml
+from orphangc.core.model.locations import canonical
+from orphangc.errors import SettingsError
+
+__all__ = ["chosen_roots", "configuration_schema", "load_configuration", "nearest", "overriding"]
+
+_SECTIONS: Mapping[str, type[BaseModel]] = {
+    "http": HttpSettings,
+    "metrics": MetricsSettings,
+    "log": LogSettings,
+}
+_VARIABLE = re.compile(r"\$(\$|\{([^{}]*)\})")
+
+
+def load_configuration(path: Path) -> Configuration:
+    """Return the checked configuration; every storage root has its mode and its schedule.
+
+    ``${NAME}`` in a text is the environment's NAME, ``$$`` a dollar sign: so a password is named
+    in the file and stands in none.
+
+    Raises:
+        SettingsError: In one line: the file cannot be read, is no YAML, or says something that
+            is unknown (with the nearest known key) or wrong.
+
+    """
+    content = _read(path)
+    _check_keys(content, Configuration, path, "")
+    content = _completed(content, path, "")
+    for name, section in _SECTIONS.items():
+        if isinstance(content.get(name), dict):
+            _check_keys(content[name], section, path, f"{name}.")
+    roots = content.get("storage_roots")
+    if not isinstance(roots, list) or not roots:
+        raise SettingsError(f"{path}: storage_roots: a list of at least one storage root is needed")
+    checked = [_root_settings(each, path, position) for position, each in enumerate(roots)]
+    try:
+        configuration = Configuration(**{**content, "storage_roots": checked})
+    except ValidationError as err:
+        raise SettingsError(f"{path}: {first_problem(err)}") from err
+    except UnusableVariableError as err:
+        raise SettingsError(f"environment: {err}") from err
+    return _with_defaults(configuration, path)
+
+
+def overriding() -> list[str]:
+    """Return the names of the environment's variables that win over the file."""
+    prefix = str(Configuration.model_config["env_prefix"])
+    known = tuple(f"{prefix}{name}".upper() for name in Configuration.model_fields)
+    return sorted(name for name in os.environ if name.upper().startswith(known))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    content = read_yaml(path)
+    if not isinstance(content, dict):
+        raise SettingsError(f"{path}: a mapping with the key storage_roots is needed")
+    return content
+
+
+def _completed(value: Any, path: Path, where: str) -> Any:
+    """Return a value with the environment's variables in all its texts.
+
+    Raises:
+        SettingsError: One is not set.
+
+    """
+
+    def replaced(match: re.Match[str]) -> str:
+        if match[1] == "$":
+            return "$"
+        if match[2] not in os.environ:
+            raise SettingsError(f"{path}: {where}: the variable {match[2]!r} is not set")
+        return os.environ[match[2]]
+
+    match value:
+        case str():
+            return _VARIABLE.sub(replaced, value)
+        case dict():
+            above = f"{where}." if where else ""
+            return {key: _completed(each, path, f"{above}{key}") for key, each in value.items()}
+        case list():
+            return [_completed(each, path, f"{where}.{i}") for i, each in enumerate(value)]
+        case _:
+            return value
+
+
+def _root_settings(content: object, path: Path, position: int) -> dict[str, Any]:
+    where = f"storage_roots.{position}"
+    if not isinstance(content, dict):
+        raise SettingsError(f"{path}: {where}: a mapping is needed")
+    _check_keys(content, ScheduledRoot, path, f"{where}.")
+    try:
+        return validated(ScheduledRoot, content).model_dump(exclude_unset=True)
+    except SettingsError as err:
+        raise SettingsError(f"{path}: {where}: {err}") from err
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the end of a sentence that tells the known name most like an unknown one."""
+    found = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def _check_keys(content: dict[str, Any], model: type[BaseModel], path: Path, where: str) -> None:
+    for key in content:
+        if key not in model.model_fields or key == "siblings":
+            hint = nearest(str(key), model.model_fields)
+            raise SettingsError(f"{path}: unknown key {where}{key}{hint}")
+
+
+def _with_defaults(configuration: Configuration, path: Path) -> Configuration:
+    """Return the configuration with what it says for all in each storage root.
+
+    Raises:
+        SettingsError: Two storage roots are one place, or one contains the other: two runs would
+            judge the same files by different evidence. Or the plans would lie in one of them.
+
+    """
+    roots = tuple(_scheduled(each, configuration) for each in configuration.storage_roots)
+    for one, other in combinations(roots, 2):
+        if overlap(canonical(one.root), canonical(other.root)):
+            raise SettingsError(
+                f"{path}: storage roots {one.root} and {other.root} are, or contain, the same place"
+            )
+    plans = configuration.plans_folder.absolute()
+    for each in roots:
+        check_outside(each.root, [plans])
+        if each.engine != "spark" and each.work is not None:
+            raise SettingsError(f"{path}: {each.root}: work is for engine: spark")
+    return configuration.model_copy(update={"storage_roots": _with_siblings(roots), "plans": plans})
+
+
+def _with_siblings(roots: Sequence[ScheduledRoot]) -> tuple[ScheduledRoot, ...]:
+    """Return the storage roots, each with the world of all the others.
+
+    Their jobs may need its files, and so may whatever their extra roots hold and their clusters
+    report.
+    """
+    return tuple(_with_world_of(each, [o for o in roots if o.root != each.root]) for each in roots)
+
+
+def _with_world_of(root: ScheduledRoot, others: Sequence[ScheduledRoot]) -> ScheduledRoot:
+    """Return a storage root that searches what others name, and asks whom they ask."""
+    places = dict.fromkeys(place for o in others for place in (o.root, *o.extra_roots))
+    searched = {root.root, *root.extra_roots}
+    shared = ("empty_roots", "flink_rest", "kubernetes_ha", "zookeeper_ha")
+    together = {
+        name: tuple(dict.fromkeys(each for one in (root, *others) for each in getattr(one, name)))
+        for name in shared
+    }
+    siblings = tuple(place for place in places if place not in searched)
+    return root.model_copy(update={"siblings": siblings, **together})
+
+
+def _scheduled(root: ScheduledRoot, configuration: Configuration) -> ScheduledRoot:
+    return root.model_copy(
+        update={
+            "root": str(canonical(root.root)),
+            "mode": root.mode or configuration.mode,
+            "schedule": root.schedule or configuration.schedule,
+        }
+    )
+
+
+def chosen_roots(
+    configuration: Configuration, only: Iterable[str] | None
+) -> tuple[ScheduledRoot, ...]:
+    """Return the configured storage roots that are named, in the file's order; all if none is.
+
+    Raises:
+        SettingsError: One is not configured.
+
+    """
+    wanted = [str(located(each)) for each in only or ()]
+    known = {each.root: each for each in configuration.storage_roots}
+    for name in wanted:
+        if name not in known:
+            raise SettingsError(f"storage root {name} is not configured{nearest(name, known)}")
+    return tuple(each for name, each in known.items() if not wanted or name in wanted)
+
+
+def configuration_schema() -> dict[str, Any]:
+    """Return the JSON schema of the configuration file, as editors and CI use it."""
+    schema = Configuration.model_json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "orphangc configuration",
+        **{key: value for key, value in schema.items() if key != "title"},
+    }

@@ -1,0 +1,67 @@
+"""What an operator gives, as options or as keys of a file, made into settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from orphangc.app.config.paths import absolute
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.errors import SettingsError
+
+__all__ = ["first_problem", "settings_from", "validated"]
+
+_Settings = TypeVar("_Settings", bound=StorageRootSettings)
+
+_PLACES = ("root", "state", "registry", "extra_roots", "empty_roots", "pin", "inventory", "work")
+
+
+def settings_from(values: Mapping[str, Any]) -> StorageRootSettings:
+    """Return the settings that options amount to.
+
+    Raises:
+        SettingsError: In one line: which setting, and what is wrong with it.
+
+    """
+    return validated(StorageRootSettings, values)
+
+
+def validated(model: type[_Settings], values: Mapping[str, Any]) -> _Settings:
+    """Return the settings that options, or a part of the configuration file, amount to.
+
+    Raises:
+        SettingsError: In one line: which setting, and what is wrong with it.
+
+    """
+    given = {name: value for name, value in values.items() if value is not None}
+    for name in (*_PLACES, "alias"):
+        if name in given:
+            given[name] = _each(given[name], _absolute_alias if name == "alias" else absolute)
+    try:
+        return model.model_validate(given)
+    except ValidationError as err:
+        raise SettingsError(first_problem(err)) from err
+
+
+def _each(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a text, or each text of a list, changed; what is neither is judged later."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list | tuple):
+        return tuple(_each(each, change) for each in value)
+    return value
+
+
+def _absolute_alias(text: str) -> str:
+    source, _, target = text.partition("=")
+    return f"{absolute(source)}={absolute(target)}" if source and target else text
+
+
+def first_problem(err: ValidationError) -> str:
+    """Return the first validation error in one line, without the value that may be secret."""
+    first = err.errors(include_input=False, include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message

@@ -1,0 +1,344 @@
+"""The options that say everything about one storage root, shared by every command that needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orphangc.app.config.paths import located
+from orphangc.app.config.validate import settings_from
+from orphangc.app.wiring.engine_choice import EngineChoice
+from orphangc.core.documents.run_record import RunMode
+from orphangc.errors import SettingsError
+
+__all__ = ["Output", "is_json", "settings_from"]
+
+_SAFETY, _EVIDENCE, _LIMITS = "Safety margins", "Evidence", "Limits"
+_LISTING = "Listing"
+
+
+class Output(StrEnum):
+    """How data is shown on stdout."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+class InspectOutput(StrEnum):
+    """How documents are shown on stdout."""
+
+    TABLE = "table"
+    TREE = "tree"
+    JSON = "json"
+    JSONL = "jsonl"
+
+
+class SchemaOf(StrEnum):
+    """Which file a JSON schema is of."""
+
+    CONFIGURATION = "configuration"
+    DECLARATIONS = "declarations"
+
+
+class Engine(StrEnum):
+    """Who lists and decides."""
+
+    AUTO = "auto"
+    LOCAL = "local"
+    SPARK = "spark"
+
+
+OutputOption = Annotated[
+    Output | None,
+    typer.Option("--output", help="table (default on a terminal) or json (default elsewhere)."),
+]
+GracePeriod = Annotated[
+    str,
+    typer.Option(help="Age below which nothing is an orphan.", rich_help_panel=_SAFETY),
+]
+QuarantinePeriod = Annotated[
+    str,
+    typer.Option(help="How long a tombstone must stand before deletion.", rich_help_panel=_SAFETY),
+]
+CheckpointIdMargin = Annotated[
+    int,
+    typer.Option(
+        help="Checkpoint ids below the oldest retained one that still count as young.",
+        rich_help_panel=_SAFETY,
+    ),
+]
+ClockSkew = Annotated[
+    str, typer.Option(help="Slack in every comparison of two clocks.", rich_help_panel=_SAFETY)
+]
+QuietPeriod = Annotated[
+    str,
+    typer.Option(
+        help="How long an ended job's directory must have been still.", rich_help_panel=_SAFETY
+    ),
+]
+AllowShortMargins = Annotated[
+    bool,
+    typer.Option(
+        "--allow-short-margins",
+        help="Accept a grace, quarantine or quiet period below 24h, a clock skew below 1m.",
+        rich_help_panel=_SAFETY,
+    ),
+]
+AllowShortGracePeriod = Annotated[
+    bool,
+    typer.Option(
+        "--allow-short-grace-period",
+        help="Old name of --allow-short-margins.",
+        hidden=True,
+    ),
+]
+ScopeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Also report on taskowned, exclusive or changelog; never collected. Repeatable."
+    ),
+]
+Registry = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Registry snapshot, a folder of them, or the folder that exporters write into."
+        " Repeatable.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
+RegistryWait = Annotated[
+    str,
+    typer.Option(
+        help="How long a running job's exporter may take to answer.", rich_help_panel=_EVIDENCE
+    ),
+]
+ExtraRoots = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Savepoints and other storages whose checkpoints may refer here. Repeatable.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
+EmptyRoots = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--empty-root",
+        "--empty-roots",
+        metavar="URI",
+        help="State that this extra root, or a folder that is gone, holds no checkpoint."
+        " Repeatable.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
+ClosedWorld = Annotated[
+    bool,
+    typer.Option(
+        "--closed-world",
+        help="State that the places that are searched are all there is.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
+EndedJob = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="State that this job (or 'all') is over. Repeatable.", rich_help_panel=_EVIDENCE
+    ),
+]
+Owner = Annotated[
+    str | None,
+    typer.Option(
+        help="The one job of a directory not named by a job id.", rich_help_panel=_EVIDENCE
+    ),
+]
+FlinkRestOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--flink-rest", help="Flink REST endpoint to ask. Repeatable.", rich_help_panel=_EVIDENCE
+    ),
+]
+AcceptFlinkVersion = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--accept-flink-version",
+        metavar="VERSION",
+        help="Vouch for a vendor's build of a tested release, as REST shows it. Repeatable.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
+KubernetesHaOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kubernetes-ha",
+        metavar="NAMESPACE",
+        help="Namespace whose HA ConfigMaps and Flink resources tell who is alive. Repeatable.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
+ZooKeeperHaOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--zookeeper-ha",
+        metavar="HOSTS/PATH",
+        help="ZooKeeper whose HA metadata tells who is alive: host:port,host:port/path."
+        " Repeatable.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
+RescaleTo = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=32768,
+        help="Show what each subtask would get if every operator had so many.",
+        metavar="N",
+    ),
+]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        help="Another checkpoint: what both keep, and what each adds.", metavar="CHECKPOINT"
+    ),
+]
+MetadataOnly = Annotated[
+    bool,
+    typer.Option("--metadata-only", help="Read no state file; names of keyed states stay unknown."),
+]
+AliasOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="FROM=TO: paths inside _metadata that start with FROM mean TO. Repeatable.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
+Pin = Annotated[
+    list[str] | None,
+    typer.Option(help="File or folder that must stay. Repeatable.", rich_help_panel=_EVIDENCE),
+]
+AcknowledgeRoot = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unsafe-acknowledge-root",
+        help="URI=SHA256 of a _metadata known to be broken. Repeatable.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
+Inventory = Annotated[
+    str | None,
+    typer.Option(
+        help="S3 Inventory to plan from instead of listing: a manifest.json, or the folder of"
+        " its reports.",
+        rich_help_panel=_LISTING,
+    ),
+]
+InventoryMaxAge = Annotated[
+    str,
+    typer.Option(help="Age above which an inventory is refused.", rich_help_panel=_LISTING),
+]
+NoncurrentVersions = Annotated[
+    bool,
+    typer.Option(
+        "--noncurrent-versions",
+        help="Also count noncurrent versions: takes a second listing.",
+        rich_help_panel=_LISTING,
+    ),
+]
+EngineOption = Annotated[Engine, typer.Option(help="Who lists and decides.")]
+SparkThreshold = Annotated[int, typer.Option(help="Objects from which 'auto' would choose Spark.")]
+Work = Annotated[
+    str | None,
+    typer.Option(
+        help="Folder that all of Spark's executors see; holds their files while they work."
+    ),
+]
+State = Annotated[
+    str | None,
+    typer.Option(help="Where tombstones, journal, history and lock live; never inside ROOT."),
+]
+MaxDeleteShare = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SHARE|JOB=SHARE",
+        help="Largest part of a job's files in shared/ that may go (default 0.5); JOB=SHARE for one"
+        " job. Repeatable.",
+        rich_help_panel=_LIMITS,
+    ),
+]
+MaxDeletes = Annotated[
+    int | None, typer.Option(help="Most objects of one sweep.", rich_help_panel=_LIMITS)
+]
+DeleteRate = Annotated[
+    int,
+    typer.Option(
+        help="Most keys a second that a sweep deletes; throttling lowers it.",
+        rich_help_panel=_LIMITS,
+    ),
+]
+
+
+def engine_choice(engine: Engine, work: str | None) -> EngineChoice:
+    """Return who lists and decides.
+
+    Raises:
+        SettingsError: ``--work`` names no place, or is of no use.
+
+    """
+    if engine is not Engine.SPARK:
+        if work is not None:
+            raise SettingsError("--work is for --engine spark")
+        return EngineChoice()
+    return EngineChoice(is_spark=True, work=None if work is None else located(work))
+
+
+def is_json(output: Output | None, *, is_terminal: Callable[[], bool]) -> bool:
+    """Return whether data is to be printed as JSON."""
+    if output is None:
+        return not is_terminal()
+    return output is Output.JSON
+
+
+PlanFolder = Annotated[Path, typer.Argument(help="Folder of a saved plan.", metavar="DIR")]
+ConfigFile = Annotated[Path, typer.Option(help="The configuration file.")]
+
+
+class Provider(StrEnum):
+    """Whose permissions a policy is about."""
+
+    AWS = "aws"
+    CEPH = "ceph"
+    GCS = "gcs"
+    AZURE = "azure"
+
+
+class Partition(StrEnum):
+    """Which of AWS's worlds."""
+
+    AWS = "aws"
+    CHINA = "aws-cn"
+    US_GOV = "aws-us-gov"
+
+
+ProviderOption = Annotated[Provider, typer.Option(help="Whose words the policy is written in.")]
+PolicyRoot = Annotated[
+    str | None, typer.Option(help="The storage root: holds the job directories.", metavar="URI")
+]
+PolicyConfig = Annotated[
+    Path | None, typer.Option(help="Configuration file, for all of its storage roots at once.")
+]
+PolicyMode = Annotated[
+    RunMode | None,
+    typer.Option(help="How far runs may go; else what the file says, or delete without a file."),
+]
+MayUndelete = Annotated[
+    bool, typer.Option("--undelete", help="Also allow to bring back what was deleted.")
+]
+PartitionOption = Annotated[Partition, typer.Option(help="Partition of AWS.")]
+OneCheckpoint = Annotated[
+    str,
+    typer.Argument(
+        help="Folder of a checkpoint or savepoint, or its _metadata file.", metavar="CHECKPOINT"
+    ),
+]

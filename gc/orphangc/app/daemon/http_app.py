@@ -1,0 +1,91 @@
+"""The HTTP application, put together."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.telemetry import TelemetryConfig
+from prometheus_client import CollectorRegistry
+from starlette.middleware.gzip import GZipMiddleware
+
+from orphangc import __version__
+from orphangc.app.config.configuration import HttpSettings
+from orphangc.app.status.status import StatusSource
+from orphangc.app.web.pages.routes import pages_of
+from orphangc.app.web.probes import probes_of
+from orphangc.app.web.problem_documents import PROBLEM_TYPE, install_problems
+from orphangc.app.web.rest import rest_of
+from orphangc.app.web.security import Guarded
+
+__all__ = ["create_app"]
+
+_NO_TELEMETRY: TelemetryConfig = {
+    "auto_configure": False,
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+}
+"""What people ask for, keys of objects included, is told to nobody else."""
+
+_DESCRIPTION = """\
+What the garbage collector for Apache Flink's checkpoint files knows. Everything is read-only and
+told from memory: no request touches a storage, and nothing can be changed or deleted over HTTP.
+"""
+_TAGS = [
+    {
+        "name": "jobs",
+        "description": "Flink jobs, as the newest plans have them.",
+    },
+    {"name": "runs", "description": "Passes over storage roots."},
+    {"name": "probes", "description": "For Prometheus and Kubernetes."},
+]
+
+
+def create_app(
+    source: StatusSource, registry: CollectorRegistry, http: HttpSettings | None = None
+) -> FastAPI:
+    """Return the ASGI application.
+
+    Args:
+        source: Tells the status; asked at every request, from several threads.
+        registry: The metrics.
+        http: As configured; prices and host names are taken from it.
+
+    """
+    settings = http or HttpSettings()
+    app = FastAPI(
+        title="orphangc",
+        version=__version__,
+        docs_url=None,  # their pages load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry=_NO_TELEMETRY,
+    )
+    app.include_router(probes_of(source, registry))
+    app.include_router(rest_of(source))
+    app.include_router(pages_of(source, settings))
+    install_problems(app)
+    app.add_middleware(GZipMiddleware, minimum_size=1024)
+    app.add_middleware(Guarded, hosts=settings.allowed_hosts)
+    app.openapi = cache(lambda: _openapi_of(app))  # type: ignore[method-assign]
+    return app
+
+
+def _openapi_of(app: FastAPI) -> dict[str, Any]:
+    """Return the description of the API; errors are said to be the problem documents they are."""
+    document = get_openapi(
+        title=app.title,
+        version=app.version,
+        description=_DESCRIPTION,
+        tags=_TAGS,
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        routes=app.routes,
+    )
+    for operations in document["paths"].values():
+        for status, answer in operations["get"]["responses"].items():
+            if int(status) >= 400:  # noqa: PLR2004 - where errors begin
+                answer["content"] = {PROBLEM_TYPE: answer["content"].pop("application/json")}
+    return document

@@ -1,0 +1,198 @@
+"""The scheduler of the daemon: starts runs when they are due, one at a time of each root."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable
+from datetime import datetime
+from time import monotonic
+
+import structlog
+from apscheduler.events import (
+    EVENT_JOB_ERROR,
+    EVENT_JOB_MAX_INSTANCES,
+    EVENT_JOB_MISSED,
+    JobEvent,
+)
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.jobstores.memory import MemoryJobStore
+from apscheduler.schedulers.background import BackgroundScheduler
+
+from orphangc import __version__
+from orphangc.app.config.configuration import ScheduledRoot
+from orphangc.app.config.schedule import longest_gap, trigger_of
+from orphangc.app.daemon.workers import Children, Ended, signal_name
+from orphangc.app.status.board import Board
+from orphangc.app.wiring.clock import now
+from orphangc.core.documents.run_record import Phase, PhaseRecord, RunMode, RunRecord, RunResult
+from orphangc.errors import ExitCode
+
+__all__ = ["Daemon", "unrecorded"]
+
+log = structlog.get_logger()
+
+_TICKS_EVERY_SECONDS = 10
+_ALIVE_FOR_SECONDS = 60.0
+_LOOKS_EVERY_SECONDS = 300
+"""Time between two attempts to read records that could not be read."""
+_SIGNALLED = 128
+
+
+def unrecorded(settings: ScheduledRoot, result: RunResult, exit_code: int, error: str) -> RunRecord:
+    """Return the record of a run that could not write its own."""
+    at = now()
+    mode = settings.mode or RunMode.REPORT
+    phase = PhaseRecord(phase=Phase.PLAN, result=result, started_at=at, duration_seconds=0.0)
+    return RunRecord(
+        run_id=f"{at:%Y%m%dT%H%M%S%fZ}-{uuid.uuid4().hex[:8]}",
+        root=settings.root,
+        tool_version=__version__,
+        mode=mode,
+        effective_mode=mode,
+        started_at=at,
+        ended_at=at,
+        result=result,
+        exit_code=exit_code,
+        error=error,
+        phases=(phase,),
+        grace_period_seconds=settings.grace_period.total_seconds(),
+    )
+
+
+class Daemon:
+    """Starts runs by their schedules.
+
+    Nothing here waits for a storage: what touches one is a child process.
+    """
+
+    def __init__(self, board: Board, children: Children) -> None:
+        """Take what is told of runs, and what runs them; ``start`` begins."""
+        self._board = board
+        self._children = children
+        self._configuration = board.configuration
+        self._ticked = monotonic()
+        self._scheduler = BackgroundScheduler(
+            jobstores={"default": MemoryJobStore()},
+            executors={
+                "default": ThreadPoolExecutor(self._configuration.concurrent_runs),
+                "records": ThreadPoolExecutor(1),
+                "ticks": ThreadPoolExecutor(1),
+            },
+            job_defaults={"coalesce": True, "max_instances": 1},
+            timezone=self._configuration.timezone,
+        )
+        logging.getLogger("apscheduler").setLevel(logging.CRITICAL)  # the listeners tell it all
+        self._scheduler.add_listener(self._note, EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES)
+        self._scheduler.add_listener(self._note_fault, EVENT_JOB_ERROR)
+        board.next_run_of = self._next_run_of
+        board.alive = self.is_alive
+
+    def start(self) -> None:
+        """Begin to tick, to read what earlier runs recorded, and to start runs."""
+        self._every(_TICKS_EVERY_SECONDS, "ticks", self._tick)
+        self._every(_LOOKS_EVERY_SECONDS, "records", self._look)
+        for settings in self._configuration.storage_roots:
+            self._schedule(settings)
+        self._scheduler.start()
+
+    def _every(self, seconds: int, name: str, work: Callable[[], None]) -> None:
+        self._scheduler.add_job(
+            work,
+            "interval",
+            seconds=seconds,
+            id=name,
+            executor=name,
+            next_run_time=now(),
+            misfire_grace_time=None,
+        )
+
+    def _schedule(self, settings: ScheduledRoot) -> None:
+        schedule, timezone = settings.schedule or "", self._configuration.timezone
+        first = {"next_run_time": now()} if self._configuration.run_at_start else {}
+        self._scheduler.add_job(
+            self._run,
+            trigger_of(schedule, timezone),
+            args=(settings.root,),
+            id=settings.root,
+            name=settings.root,
+            # a run that waits for others may begin as late as the next one is due
+            misfire_grace_time=int(longest_gap(schedule, timezone).total_seconds()),
+            replace_existing=True,
+            **first,
+        )
+
+    def stop(self) -> None:
+        """End in order: no new run; those that go on end, and are waited for."""
+        self._board.is_ending = True
+        self._children.end()
+        self._scheduler.remove_all_jobs()
+        self._scheduler.shutdown(wait=True)
+
+    def is_alive(self) -> bool:
+        """Return whether the scheduler's thread lives and has ticked of late."""
+        return bool(self._scheduler.running) and monotonic() - self._ticked < _ALIVE_FOR_SECONDS
+
+    def _tick(self) -> None:
+        self._ticked = monotonic()
+
+    def _look(self) -> None:
+        """Read what is recorded, once; from then on this daemon knows its own runs."""
+        if self._board.is_loaded:
+            return
+        for root, known in self._children.known().items():
+            self._board.load(root, known.records, known.error)
+
+    def _next_run_of(self, root: str) -> datetime | None:
+        job = self._scheduler.get_job(root)
+        found: datetime | None = None if job is None else job.next_run_time
+        return found
+
+    # ------------------------------------------------------------------ runs
+
+    def _run(self, root: str) -> None:
+        """Run a storage root in a child, and take its record."""
+        self._board.began(root)
+        record = None
+        try:
+            ended = self._children.run(root)
+            if ended is not None:
+                record = ended.record or self._of_dead(root, ended)
+        finally:
+            self._board.ended(root, record)
+        if not self._board.is_loaded:
+            self._look()
+
+    def _of_dead(self, root: str, ended: Ended) -> RunRecord:
+        """Return the record of a run whose process told nothing; it is written down for it."""
+        settings = self._board.settings(root)
+        if ended.code < 0:
+            error = f"the process of the run was killed by {signal_name(ended.code)}"
+            code = _SIGNALLED - ended.code
+            record = unrecorded(settings, RunResult.INTERRUPTED, code, error)
+        else:
+            error = f"the process of the run ended with code {ended.code}: see its log"
+            code = ended.code or ExitCode.FAILED
+            result = RunResult.INTERRUPTED if code > _SIGNALLED else RunResult.FAILED
+            record = unrecorded(settings, result, code, error)
+        log.error("run.died", root=root, run_id=record.run_id, exit_code=code, reason=error)
+        return self._children.keep(record)
+
+    def _note(self, event: JobEvent) -> None:
+        """Count a run that could not start in time."""
+        if event.job_id not in {each.root for each in self._configuration.storage_roots}:
+            return
+        is_busy = event.code == EVENT_JOB_MAX_INSTANCES
+        why = "the run before has not ended" if is_busy else "it could not start in time"
+        settings = self._board.settings(event.job_id)
+        record = unrecorded(settings, RunResult.MISSED, ExitCode.FAILED, why)
+        log.warning("run.missed", root=event.job_id, reason=why)
+        self._board.tell(record)
+
+    def _note_fault(self, event: JobEvent) -> None:
+        """Count a run that failed before it had a process: a fault of ours, or no memory."""
+        reason = f"{type(event.exception).__name__}: {event.exception}"
+        log.error("run.failed", root=event.job_id, reason=reason)
+        if event.job_id in {each.root for each in self._configuration.storage_roots}:
+            settings = self._board.settings(event.job_id)
+            self._board.tell(unrecorded(settings, RunResult.FAILED, ExitCode.FAILED, reason))

@@ -1,0 +1,149 @@
+"""``serve``: the daemon, from the configuration to its orderly end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import structlog
+import uvicorn
+
+from orphangc import __version__
+from orphangc.app.config.configuration import Configuration, HttpSettings
+from orphangc.app.config.load import load_configuration, overriding
+from orphangc.app.daemon.http_app import create_app
+from orphangc.app.daemon.scheduler import Daemon
+from orphangc.app.daemon.workers import Children
+from orphangc.app.status.board import Board
+from orphangc.app.telemetry.logs import configure_logs
+from orphangc.app.telemetry.metrics import Metrics
+from orphangc.errors import OrphanGcError, SettingsError
+
+__all__ = ["serve"]
+
+log = structlog.get_logger()
+
+_GOODBYE_SECONDS = 3
+
+
+def serve(config: Path) -> None:
+    """Run by the schedules of a configuration until a signal comes; then end in order.
+
+    Raises:
+        SettingsError: The configuration is not usable, or the address is not to be had.
+
+    """
+    configuration = load_configuration(config)
+    is_verbose = log.is_enabled_for(logging.DEBUG)
+    configure_logs(configuration.log, is_verbose=is_verbose, takes_others=True)
+    if names := overriding():
+        log.warning("settings.overridden", variables=names)
+    with _listening(configuration.http) as listening, _private_copy(config) as copy:
+        options = ("--verbose",) if is_verbose else ()
+        _Service(configuration, Children(copy, options), listening).run(copy.parent)
+
+
+@contextmanager
+def _private_copy(config: Path) -> Iterator[Path]:
+    """Yield a copy of the configuration: what runs do does not change while the daemon lives."""
+    folder = Path(tempfile.mkdtemp(prefix="orphangc-"))
+    try:
+        copy = folder / config.name
+        copy.write_bytes(config.read_bytes())
+        yield copy
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _listening(http: HttpSettings) -> Iterator[socket.socket]:
+    """Yield a socket that listens already, so that an address in use is told at once."""
+    try:
+        family = socket.getaddrinfo(http.host, http.port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.create_server((http.host, http.port), family=family, backlog=128)
+    except OSError as err:
+        raise SettingsError(f"cannot listen at {http.host}, port {http.port}: {err}") from err
+    with listening:
+        yield listening
+
+
+class _Service:
+    """One daemon with its server."""
+
+    def __init__(
+        self, configuration: Configuration, children: Children, listening: socket.socket
+    ) -> None:
+        self._listening = listening
+        self._ending, self._end = os.pipe()  # a signal's handler may take no lock, and wakes by it
+        self._is_over = False
+        self._failure: BaseException | None = None
+        metrics = Metrics(configuration.storage_roots, __version__)
+        self._board = Board(configuration, metrics)
+        self._daemon = Daemon(self._board, children)
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                create_app(self._board, metrics.registry, configuration.http),
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                server_header=False,
+                timeout_graceful_shutdown=_GOODBYE_SECONDS,
+            )
+        )
+
+    def run(self, folder: Path) -> None:
+        """Serve until a signal comes; a second one ends this process at once.
+
+        Raises:
+            OrphanGcError: The server failed.
+
+        """
+        before = {
+            number: signal.signal(number, lambda n, f: self._signalled(n, f, folder))
+            for number in (signal.SIGTERM, signal.SIGINT)
+        }
+        try:
+            self._serve()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        if self._failure is not None:
+            raise OrphanGcError(f"the HTTP server failed: {self._failure}")
+
+    def _serve(self) -> None:
+        http = threading.Thread(target=self._answer, name="http", daemon=True)
+        http.start()
+        self._daemon.start()
+        host, port = self._listening.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        log.info("daemon.serving", address=f"http://{shown}:{port}", version=__version__)
+        os.read(self._ending, 1)
+        log.info("daemon.ending")
+        self._daemon.stop()
+        self._server.should_exit = True
+        http.join()
+        log.info("daemon.ended")
+
+    def _answer(self) -> None:
+        try:
+            self._server.run(sockets=[self._listening])
+        except BaseException as err:  # noqa: BLE001 - raised in the main thread
+            self._failure = err
+        finally:
+            os.write(self._end, b"!")
+
+    def _signalled(self, number: int, _: FrameType | None, folder: Path) -> None:
+        if self._is_over:
+            shutil.rmtree(folder, ignore_errors=True)
+            os._exit(128 + number)  # children see their stdin end
+        self._is_over = True
+        os.write(self._end, b"!")

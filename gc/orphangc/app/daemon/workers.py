@@ -1,0 +1,158 @@
+"""The child processes of the daemon: each run is one, so it may need memory, or die, for itself.
+
+A child holds the other end of a pipe as its stdin: when the daemon has died, however it did, that
+ends, and the child ends too, in order.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import structlog
+from pydantic import TypeAdapter, ValidationError
+
+from orphangc.core.documents.run_record import RunRecord
+
+__all__ = ["Children", "Ended", "Known"]
+
+log = structlog.get_logger()
+
+_RECORDS = TypeAdapter(list[RunRecord])
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a child that ran a storage root ended.
+
+    Attributes:
+        code: Exit code; negative: the signal that killed it.
+        record: What it said, ``None`` if it said nothing that is whole.
+
+    """
+
+    code: int
+    record: RunRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is recorded of one storage root.
+
+    Attributes:
+        records: Newest first.
+        error: Why they cannot be read, ``None`` if they could be.
+
+    """
+
+    records: Sequence[RunRecord] = ()
+    error: str | None = None
+
+
+@dataclass(slots=True)
+class Children:
+    """Starts children, and tells those that run to end.
+
+    Attributes:
+        config: The configuration file that they read.
+        options: Of the command line, before the command.
+
+    """
+
+    config: Path
+    options: Sequence[str] = ()
+    _running: dict[int, subprocess.Popen[str]] = field(default_factory=dict)
+    _is_over: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def end(self) -> None:
+        """Start no further run, and end those that go on: they finish their batch."""
+        with self._lock:
+            self._is_over = True
+            for process in self._running.values():
+                process.terminate()
+
+    def run(self, root: str) -> Ended | None:
+        """Return how a run of a storage root ended; ``None`` if none may start now."""
+        with self._lock:
+            if self._is_over:
+                return None
+            process = self._start("run", "--only", root, "--child", "--output", "json")
+            self._running[process.pid] = process
+        try:
+            out, code = _waited_for(process)
+        finally:
+            with self._lock:
+                del self._running[process.pid]
+        return Ended(code, _only_record(out))
+
+    def known(self) -> dict[str, Known]:
+        """Return what is recorded of each storage root; none if that could not be asked."""
+        out, code = _waited_for(self._start("records"))
+        try:
+            content: dict[str, Any] = json.loads(out)
+            return {
+                root: Known(_RECORDS.validate_python(each["records"]), each["error"])
+                for root, each in content.items()
+            }
+        except (ValueError, KeyError, TypeError, AttributeError) as err:
+            log.warning("records.unread", exit_code=code, reason=type(err).__name__)
+            return {}
+
+    def keep(self, record: RunRecord) -> RunRecord:
+        """Write down the record of a run that left none; return it with its totals, if it was."""
+        process = self._start("records", "--keep")
+        assert process.stdin is not None  # noqa: S101 - asked for
+        try:
+            process.stdin.write(json.dumps([record.model_dump(mode="json")]))
+            process.stdin.close()
+        except OSError:
+            log.warning("record.not_written", run_id=record.run_id)
+        out, _ = _waited_for(process)
+        return _only_record(out) or record
+
+    def _start(self, command: str, *arguments: str) -> subprocess.Popen[str]:
+        options = ("--config", str(self.config), *arguments)
+        return subprocess.Popen(  # noqa: S603 - this very program
+            [sys.executable, "-m", "orphangc", *self.options, command, *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # a terminal's Ctrl-C reaches the daemon alone
+        )
+
+
+def _waited_for(process: subprocess.Popen[str]) -> tuple[str, int]:
+    """Return what a child said and its exit code."""
+    assert process.stdout is not None  # noqa: S101 - asked for
+    assert process.stdin is not None  # noqa: S101
+    try:
+        out = process.stdout.read()
+        return out, process.wait()
+    finally:
+        process.stdout.close()
+        if not process.stdin.closed:
+            process.stdin.close()
+
+
+def _only_record(text: str) -> RunRecord | None:
+    try:
+        (record,) = _RECORDS.validate_json(text)
+    except (ValidationError, ValueError):
+        return None
+    return record
+
+
+def signal_name(code: int) -> str:
+    """Return the name of the signal that an exit code of a child tells of."""
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"

@@ -1,0 +1,209 @@
+"""What to do about each guard that refused and each condition that is unmet; one sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from orphangc.core.model.codes import Condition, Guard
+
+__all__ = ["CONDITION_ADVICE", "GUARD_ADVICE", "condition_advice", "guard_advice"]
+
+GUARD_ADVICE: Mapping[str, str] = {
+    Guard.UNREADABLE_ROOT: (
+        "Repair or remove the broken checkpoint; if it must stay, name its exact bytes with"
+        " --unsafe-acknowledge-root URI=SHA256."
+    ),
+    Guard.ACKNOWLEDGED_ROOT: (
+        "Nothing to do: the acknowledged checkpoint protects this directory; remove the"
+        " checkpoint when nobody needs it any more, and the job can be judged."
+    ),
+    Guard.CLOCK_SKEW: (
+        "Synchronise this machine's clock (NTP) and plan again; raise --clock-skew only if the"
+        " difference is known and constant."
+    ),
+    Guard.FUTURE_TIME: (
+        "Find out who wrote a store time in the future; the job can be judged once that time"
+        " has passed."
+    ),
+    Guard.COPIED_TREE: (
+        "This directory was copied or restored from a backup, so its times say nothing of age;"
+        " let the job complete a checkpoint of its own, and plan again after the grace period."
+    ),
+    Guard.PARSER_DISAGREEMENT: (
+        "Report this to the authors of orphangc together with the _metadata file; until it is"
+        " understood nothing can be planned."
+    ),
+    Guard.UNPROVEN_LAYOUT: (
+        "Nothing to do: with file merging, changelog or ForSt nobody outside Flink can tell what"
+        " is live; let Flink clean up this job itself."
+    ),
+    Guard.RESTARTING: (
+        "Nothing to do: the job is starting or restarting, and the first plan that sees it run"
+        " judges it; if it never runs again, find out why it gets no resources."
+    ),
+    Guard.UNKNOWN_OWNER: (
+        "Name the job that writes to this directory with --owner, if it is one job only."
+    ),
+    Guard.TWO_OWNERS: (
+        "Stop the job on one of the clusters, or move the older directory of checkpoints away"
+        " and name it with --extra-roots."
+    ),
+    Guard.ENDED_JOB_IS_RUNNING: (
+        "Take the job out of --ended-job: somebody still runs it or writes its checkpoints."
+    ),
+    Guard.NO_ROOTS: (
+        "Wait for the job's first checkpoint; if the job is over for good, declare it with"
+        " --ended-job."
+    ),
+    Guard.RETAINED_ROOT_MISSING: (
+        "Find the checkpoint that the HA metadata names: give the storage that holds it with"
+        " --extra-roots; if it is lost, the job cannot be resumed from it, and its stale metadata"
+        " must go before anything is deleted here."
+    ),
+    Guard.MISPLACED_ROOT: (
+        "Somebody copied or renamed a checkpoint folder: move it out of the job's directory and"
+        " name it with --extra-roots."
+    ),
+    Guard.DAMAGED_LATEST_ROOT: (
+        "Look for the missing files first: check the aliases (--alias), --extra-roots and what"
+        " else deletes in this bucket; for a job that is over, --ended-job accepts the damage."
+    ),
+    Guard.UNSTABLE_ROOT: (
+        "Raise state.checkpoints.num-retained, or the checkpoint interval, so that one checkpoint"
+        " stays for as long as the listing takes; add with --extra-roots a directory that lies"
+        " elsewhere."
+    ),
+    Guard.GATE: (
+        "Without a registry snapshot a running job can be judged only with one concurrent"
+        " checkpoint on plain RocksDB or heap state: change the job, or export its registry"
+        " and pass --registry."
+    ),
+    Guard.REGISTRY: (
+        "Check that the JobManager runs, and that its exporter still writes snapshots and repeats"
+        " nonces (its log says why not); raise --registry-wait if it is only slow; for a job that"
+        " is over, say so with --ended-job or remove its folder there."
+    ),
+    Guard.DEPENDENT_JOB: (
+        "Resolve what stops the other job first: it was restored from this directory and still"
+        " needs files in it."
+    ),
+}
+"""A job that a guard refused keeps everything, whatever is said about the rest."""
+
+CONDITION_ADVICE: Mapping[str, str] = {
+    Condition.CLOSED_WORLD: (
+        "Give every savepoint folder and every other storage whose checkpoints may refer here"
+        " with --extra-roots, then state with --closed-world that this is all there is."
+    ),
+    Condition.PLACE_UNREACHABLE: (
+        "Make every storage root of the same configuration file and state location reachable: its"
+        " jobs may need files here; if one is gone for good, take it out of the file, or state"
+        " that with --empty-root."
+    ),
+    Condition.PLACE_WITHOUT_CHECKPOINTS: (
+        "Mount the place or correct its name; if it holds no checkpoint for good reason, state"
+        " that with --empty-root."
+    ),
+    Condition.OUTSIDE_PATH: (
+        "Search the place that is named with --extra-roots, or say with --alias what the path"
+        " means; if the place is gone or holds no checkpoint, state that with --empty-root."
+    ),
+    Condition.JOB_STATE_UNKNOWN: (
+        "Name the cluster that runs the job with --flink-rest, or declare with --ended-job that"
+        " the job is over."
+    ),
+    Condition.HELD_BY_HA: (
+        "Resume the job and name its cluster with --flink-rest; if it is over for good, delete its"
+        " Flink resource or its HA metadata first: a statement alone does not outweigh them."
+    ),
+    Condition.GATE_NOT_SEEN: (
+        "Make sure that every --flink-rest endpoint, --kubernetes-ha namespace and --zookeeper-ha"
+        " answers for the whole time of the listing, and plan again."
+    ),
+    Condition.NOT_QUIET: (
+        "Wait until nothing has changed in the directory for the quiet period; if something keeps"
+        " changing it, the job is not over."
+    ),
+    Condition.UNTESTED_FLINK_VERSION: (
+        "Read the plan as a report only: this Flink release has not been tested with orphangc."
+        " If a vendor built it from a tested release, and you know that its checkpoints work as"
+        " the original's, name the exact version with --accept-flink-version."
+    ),
+    Condition.UNTESTED_STORAGE: (
+        "Read the plan as a report only: deletion has not been tested on this kind of storage."
+    ),
+    Condition.STORE_CLOCK_UNKNOWN: (
+        "Reach the storage by an endpoint that tells its time (a Date header), or put the state"
+        " location (--state) on the mounted file system, beside the storage root; without it no"
+        " object has a known age."
+    ),
+    Condition.REGISTRY_ORDER_UNPROVEN: (
+        "Give with --registry the folder that the exporter inside the JobManager writes into, and"
+        " the right to write the nonces there; a snapshot alone does not prove that it is newer"
+        " than the listing."
+    ),
+    Condition.NOTHING_PROTECTED: (
+        "Check --alias and --extra-roots: a running job whose checkpoints use nothing of shared/"
+        " usually means that its paths are spelled otherwise."
+    ),
+    Condition.DEPENDENT_JOB: (
+        "Resolve what blocks the other job first: it was restored from this directory and still"
+        " needs files in it."
+    ),
+    Condition.PLACE_LOST: (
+        "Mount the place, or give it again with --extra-roots; if its checkpoints are gone for"
+        " good, say so with orphangc world acknowledge."
+    ),
+    Condition.PLACE_REPLACED: (
+        "Mount again what was mounted there; if the place has moved for good, say so with orphangc"
+        " world acknowledge."
+    ),
+    Condition.JOB_DIRECTORY_EMPTIED: (
+        "Find out what removed the checkpoints, and restore them if a job may need them; if they"
+        " are gone for good, say so with orphangc world acknowledge."
+    ),
+    Condition.CHECKPOINT_NOT_FOUND: (
+        "Add the place of the checkpoint with --extra-roots, or say with --alias what its path"
+        " means; if it is gone for good, say so with orphangc world acknowledge."
+    ),
+    Condition.CLUSTER_SILENT: (
+        "Ask the cluster again with --flink-rest, --kubernetes-ha or --zookeeper-ha; if its jobs"
+        " are over, declare each with --ended-job and its id."
+    ),
+    Condition.STATE_LOST: (
+        "Give the state location of the earlier cycles with --state, or restore what is missing in"
+        " it; if that is lost for good, say so with orphangc world acknowledge."
+    ),
+    Condition.MEMORY_UNREADABLE: (
+        "Restore the file of the state location that the message names; if it is lost for good,"
+        " say so with orphangc world acknowledge."
+    ),
+    Condition.HALTED: (
+        "An earlier run found that something in use had been judged an orphan: find out why"
+        " before anything else, then remove halted.json from the state location."
+    ),
+    Condition.REVIVED: (
+        "Something that had a tombstone is in use again: find out which checkpoint brought it"
+        " back before anything is deleted here."
+    ),
+    Condition.MAX_DELETE_SHARE: (
+        "Look at the orphans; if the share is right, give --max-delete-share JOB=SHARE for this job"
+        " alone."
+    ),
+    Condition.MAX_DELETES: (
+        "Look at the orphans; if the number is right, raise --max-deletes for this one plan."
+    ),
+}
+"""A blocked job is planned as a report; ``sweep`` deletes nothing of it."""
+
+_ELSE = "See the message; another version of orphangc made this plan."
+
+
+def guard_advice(guard: str) -> str:
+    """Return what to do about a guard that refused, as the plan names it."""
+    return GUARD_ADVICE.get(guard, _ELSE)
+
+
+def condition_advice(condition: str) -> str:
+    """Return what to do about an unmet condition, as the plan names it."""
+    return CONDITION_ADVICE.get(condition, _ELSE)

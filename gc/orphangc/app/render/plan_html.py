@@ -1,0 +1,142 @@
+"""The plan as one HTML file: no script, no asset, no request; it can be mailed and printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment
+
+from orphangc.app.render.page_values import Row, job_views, rows_by_age, rows_by_job, settings_rows
+from orphangc.app.render.reason_groups import BOUND_WORDS, KINDS, kind_order
+from orphangc.app.render.stacked_bars import stacked
+from orphangc.app.render.summary import Fate, headline, stops, summarise
+from orphangc.app.render.template_environment import page_environment
+from orphangc.app.render.unlisted_rows import EXTRAS_ADVICE, extra_rows, inventory_sentence
+from orphangc.app.render.world_tables import statement
+from orphangc.collect.decide.breakdown import Breakdown
+from orphangc.core.documents.plan import Plan
+from orphangc.core.model.tallies import Amount, Cell
+
+__all__ = ["JOBS_IN_PICTURE", "render_html"]
+
+JOBS_IN_PICTURE = 50
+"""More bars than fit on a few screens say nothing; the table has all of them."""
+
+_LIMITS = {
+    "limit_jobs": JOBS_IN_PICTURE,  # the others are folded away
+    "limit_missing": 50,
+    "limit_evidence": 50,
+    "limit_stops": 10,
+    "limit_rows": 2000,
+}
+"""Whoever needs more than these reads ``plan.json``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _LeftOut:
+    jobs: int
+    amount: Amount
+
+
+def render_html(plan: Plan, breakdown: Breakdown) -> str:
+    """Return the report of a plan as one self-contained page.
+
+    Every text that comes from outside (names in a bucket, error messages of a store) is escaped
+    for HTML and freed of control characters by the environment, not by the templates.
+
+    Args:
+        plan: Signed or not.
+        breakdown: The verdicts of the same cycle.
+
+    """
+    return _environment().get_template("report.html.j2").render(_context(plan, breakdown))
+
+
+@cache
+def _environment() -> Environment:
+    environment = page_environment("orphangc.app.render")
+    environment.globals.update(bound_words=BOUND_WORDS, **_LIMITS)
+    return environment
+
+
+def _context(plan: Plan, breakdown: Breakdown) -> dict[str, Any]:
+    cells = breakdown.cells()
+    summary = summarise(plan, breakdown)
+    jobs = job_views(plan, cells)
+    stopped = stops(plan.jobs)
+    return {
+        "plan": plan,
+        "now": plan.created_at,
+        "summary": summary,
+        "headline": headline(plan, summary),
+        "tone": _tone(plan, summary.fates),
+        "stops": stopped,
+        "jobs": jobs,
+        "anchors": {view.name: view.anchor for view in jobs},
+        "fates": {view.name: view.fate for view in jobs},
+        "tallies": sorted(plan.tallies, key=lambda tally: (tally.scope, kind_order(tally.reason))),
+        "whole": stacked([("All that is stored", summary.kinds)])[0],
+        "does_add_up": _does_add_up(plan, cells),
+        "extras": () if plan.extras is None else extra_rows(plan.extras),
+        "extras_advice": EXTRAS_ADVICE,
+        "source": inventory_sentence(plan),
+        "statement": None if plan.world is None else statement(plan.world),
+        "settings": settings_rows(plan.settings),
+        "sections": _sections(plan, has_stops=bool(stopped)),
+        **_pictures(cells),
+    }
+
+
+def _pictures(cells: tuple[Cell, ...]) -> dict[str, Any]:
+    by_job, by_age = rows_by_job(cells), rows_by_age(cells)
+    rest = by_job[JOBS_IN_PICTURE:]
+    return {
+        "by_job": by_job,
+        "by_age": by_age,
+        "columns": [kind for kind in KINDS if any(row.amounts[kind].objects for row in by_job)],
+        "bars_by_job": stacked([_named(row) for row in by_job[:JOBS_IN_PICTURE]]),
+        "bars_by_age": stacked([_named(row) for row in by_age]),
+        "left_out": _LeftOut(len(rest), sum((row.total for row in rest), Amount()))
+        if rest
+        else None,
+    }
+
+
+def _named(row: Row) -> tuple[str, Mapping[Any, Amount]]:
+    return row.name, row.amounts
+
+
+def _tone(plan: Plan, fates: Mapping[Fate, int]) -> Fate:
+    """Return what the headline's mark says: the worst that has to be looked at."""
+    if plan.are_all_refused or fates[Fate.REFUSED]:
+        return Fate.REFUSED
+    return Fate.BLOCKED if fates[Fate.BLOCKED] else Fate.CLEAR
+
+
+def _does_add_up(plan: Plan, cells: tuple[Cell, ...]) -> bool:
+    """Return whether the breakdown is that of the plan."""
+    counted_cells = sum((cell.amount for cell in cells), Amount())
+    tallied = sum((Amount(tally.objects, tally.bytes) for tally in plan.tallies), Amount())
+    return counted_cells == tallied
+
+
+def _sections(plan: Plan, *, has_stops: bool) -> list[tuple[str, str]]:
+    """Return the anchors and titles of what the page has."""
+    every = (
+        ("listing", "What is stored", True),
+        ("warnings", "Warnings", bool(plan.warnings)),
+        ("stops", "What stops deletion", has_stops),
+        ("by-job", "By job", True),
+        ("by-age", "By age", True),
+        ("jobs", "Jobs", True),
+        ("tallies", "Verdicts", True),
+        ("reported", "Only reported", bool(plan.reported)),
+        ("extras", "Not in the listing", plan.extras is not None),
+        ("roots", "Roots", True),
+        ("settings", "Settings", True),
+        ("identity", "Identity", True),
+    )
+    return [(anchor, title) for anchor, title, is_there in every if is_there]

@@ -1,0 +1,251 @@
+"""The plan and its outcome as tables for a terminal of 100 columns.
+
+Every text that comes from outside becomes a ``Text``, which Rich prints and never interprets,
+after its control characters were spelled out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from orphangc.app.console.text import (
+    duration,
+    human_bytes,
+    id_ranges,
+    instant,
+    share,
+    visible,
+)
+from orphangc.app.render.reason_groups import KIND_OF, Kind, kind_order
+from orphangc.app.render.summary import (
+    Fate,
+    Stop,
+    counted,
+    fate_of,
+    headline,
+    name_of,
+    stops,
+    summarise,
+)
+from orphangc.app.render.unlisted_rows import extra_rows, inventory_sentence, is_worth_a_look
+from orphangc.app.render.world_tables import statement
+from orphangc.collect.decide.breakdown import Breakdown
+from orphangc.core.documents.plan import ExtrasPart, JobPart, Plan
+from orphangc.core.model.types import Mode
+
+__all__ = ["outcome_tables", "plan_tables"]
+
+_JOBS = 50
+_NAMED = 2
+_STYLES: Mapping[Kind, str] = {
+    Kind.ORPHAN: "yellow",
+    Kind.DUE: "red",
+    Kind.REFUSED: "magenta",
+}
+_FATES: Mapping[Fate, tuple[str, str]] = {
+    Fate.REFUSED: ("■", "bold red"),
+    Fate.BLOCKED: ("▲", "yellow"),
+    Fate.CLEAR: ("●", "green"),
+}
+
+
+def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[RenderableType]:
+    """Return what a person wants to know of a plan: sentence, tallies, jobs, what stops them.
+
+    Args:
+        plan: Signed or not.
+        breakdown: Of the same cycle, if there is one: it tells what is due in blocked jobs.
+
+    """
+    parts: list[RenderableType] = [_heading(plan, breakdown), _tallies_table(plan)]
+    if plan.jobs:
+        parts.append(_jobs_table(plan.jobs))
+    if len(plan.jobs) > _JOBS:
+        parts.append(Text(f"{len(plan.jobs) - _JOBS:,} more jobs stand in plan.json."))
+    if plan.world is not None:
+        parts.append(_text(statement(plan.world)))
+    parts += [_stop_block(stop) for stop in stops(plan.jobs)]
+    if plan.extras is not None and is_worth_a_look(plan.extras):
+        parts.append(_extras_table(plan.extras))
+    parts += [_text(f"warning: {each}", "yellow") for each in plan.warnings]
+    return parts
+
+
+def outcome_tables(outcome: Mapping[str, Any]) -> list[RenderableType]:
+    """Return what a person wants to know of a sweep.
+
+    Args:
+        outcome: ``outcome.json`` as ``collect.sweep.sweep`` wrote it; what is absent is not shown.
+
+    """
+    parts: list[RenderableType] = [_outcome_heading(outcome), _counts_table(outcome)]
+    refused = outcome.get("refused") or {}
+    if refused:
+        parts.append(_refused_table(refused))
+    if outcome.get("stopped"):
+        parts.append(_text(f"stopped early: {outcome['stopped']}", "bold red"))
+    interrupted = outcome.get("interrupted_runs") or ()
+    parts += [_text(f"an earlier run was interrupted: {each}", "yellow") for each in interrupted]
+    return parts
+
+
+def _text(value: object, style: str = "") -> Text:
+    """Return foreign text, harmless; long names may break anywhere."""
+    return Text(visible(str(value)), style=style, overflow="fold")
+
+
+def _table(title: str, *columns: str, numbers: Iterable[str] = ()) -> Table:
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    right = set(numbers)
+    for column in columns:
+        if column in right:
+            table.add_column(column, justify="right", no_wrap=True)
+        else:
+            table.add_column(column, overflow="fold")
+    return table
+
+
+# --- the plan
+
+
+def _heading(plan: Plan, breakdown: Breakdown | None) -> Text:
+    heading = _text(plan.root, "bold")
+    heading.append(f"\nplan of {instant(plan.created_at)}, ", style="dim")
+    heading.append(f"grace period {duration(plan.bounds.grace_period_seconds)}\n", style="dim")
+    heading.append(headline(plan, summarise(plan, breakdown)))
+    if (source := inventory_sentence(plan)) is not None:
+        heading.append(f"\n{source}", style="yellow")
+    return heading
+
+
+def _tallies_table(plan: Plan) -> Table:
+    numbers = ("objects", "bytes", "exactly", "share")
+    table = _table("Verdicts", "area", "verdict", "reason", *numbers, numbers=numbers)
+    ordered = sorted(plan.tallies, key=lambda tally: (tally.scope, kind_order(tally.reason)))
+    for tally in ordered:
+        style = _STYLES.get(KIND_OF[tally.reason], "")
+        table.add_row(
+            tally.scope.value,
+            Text(tally.action.value, style=style),
+            Text(tally.reason.value, style=style, overflow="fold"),
+            f"{tally.objects:,}",
+            human_bytes(tally.bytes),
+            f"{tally.bytes:,}",
+            share(tally.bytes, plan.bytes_listed),
+        )
+    table.add_section()
+    listed = (f"{plan.objects_listed:,}", human_bytes(plan.bytes_listed), f"{plan.bytes_listed:,}")
+    table.add_row("all", "", "listed", *listed, "")
+    return table
+
+
+def _jobs_table(jobs: tuple[JobPart, ...]) -> Table:
+    table = _table(
+        "Jobs",
+        "job",
+        "deletion",
+        "state",
+        "retained",
+        "live",
+        "listed",
+        "missing",
+        numbers=("live", "listed", "missing"),
+    )
+    for job in jobs[:_JOBS]:
+        table.add_row(
+            _text(name_of(job)),
+            _fate_text(fate_of(job)),
+            _state_words(job),
+            id_ranges(job.retained_checkpoint_ids, 3) or "none",
+            f"{job.live_objects:,}",
+            f"{job.listed_objects:,}",
+            f"{job.missing_objects:,}",
+        )
+    return table
+
+
+def _extras_table(part: ExtrasPart) -> Table:
+    numbers = ("number", "bytes", "exactly")
+    table = _table("Not in the listing", "what", *numbers, "", numbers=numbers)
+    for row in extra_rows(part):
+        table.add_row(row.name, row.number or "unknown", row.size, row.exactly, row.remark)
+    return table
+
+
+def _state_words(job: JobPart) -> str:
+    """Return the state; the mode only where it is not the usual one."""
+    return job.state.value if job.mode is Mode.DERIVED else f"{job.state.value}, {job.mode.value}"
+
+
+def _fate_text(fate: Fate) -> Text:
+    mark, style = _FATES[fate]
+    return Text(f"{mark} {fate.value}", style=style)
+
+
+def _stop_block(stop: Stop) -> Group:
+    text = _fate_text(stop.fate)
+    text.append(f" {visible(stop.code)}", style="bold")
+    text.append(f", {counted(len(stop.jobs), 'job')}: {stop.advice}")
+    lines = [_text(f"{name}: {message}", "dim") for name, message in stop.jobs[:_NAMED]]
+    if len(stop.jobs) > _NAMED:
+        lines.append(Text(f"and {len(stop.jobs) - _NAMED:,} more", style="dim"))
+    return Group(text, *(Padding(line, (0, 0, 0, 4)) for line in lines))
+
+
+# --- the outcome
+
+
+def _outcome_heading(outcome: Mapping[str, Any]) -> Text:
+    heading = _text(outcome.get("root", ""), "bold")
+    verb = "deleting" if outcome.get("deleting") else "laying tombstones only"
+    heading.append(f"\nsweep {visible(str(outcome.get('run_id', '')))}, {verb}", style="dim")
+    heading.append(f", exit code {outcome.get('exit_code', '?')}", style="dim")
+    return heading
+
+
+def _counts_table(outcome: Mapping[str, Any]) -> Table:
+    table = _table(
+        "Outcomes",
+        "verdict",
+        "outcome",
+        "objects",
+        "bytes",
+        "exactly",
+        numbers=("objects", "bytes", "exactly"),
+    )
+    for name, amount in (outcome.get("counts") or {}).items():
+        action, _, became = str(name).partition("/")
+        size = int(amount["bytes"])
+        table.add_row(
+            _text(action),
+            _text(became, "red" if became == "failed" else ""),
+            f"{int(amount['objects']):,}",
+            human_bytes(size),
+            f"{size:,}",
+        )
+    if not table.row_count:
+        table.add_row("nothing", "was asked for", "0", human_bytes(0), "0")
+    return table
+
+
+def _refused_table(refused: Mapping[str, Any]) -> Table:
+    table = _table("Jobs of which nothing was deleted", "job", "why")
+    for job, why in list(refused.items())[:_JOBS]:
+        table.add_row(_text(job), _text(why))
+    if len(refused) > _JOBS:
+        table.add_row("...", f"{len(refused) - _JOBS:,} more stand in outcome.json")
+    return table

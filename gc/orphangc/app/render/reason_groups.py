@@ -1,0 +1,131 @@
+"""The reasons of verdicts, drawn together into the few kinds that a picture can show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from orphangc.core.documents.plan import Tally
+from orphangc.core.model.bounds import BoundName
+from orphangc.core.model.tallies import AgeBucket, Amount
+from orphangc.core.model.types import Action, JobState, Reason
+
+__all__ = [
+    "ACTION_WORDS",
+    "AGE_LABELS",
+    "BOUND_WORDS",
+    "KINDS",
+    "KIND_OF",
+    "REASON_WORDS",
+    "STATE_WORDS",
+    "Kind",
+    "KindWords",
+    "by_kind",
+    "kind_order",
+]
+
+
+class Kind(StrEnum):
+    """A share of the listing; the value names its colour and its pattern."""
+
+    LIVE = "live"
+    YOUNG = "young"
+    ORPHAN = "orphan"
+    QUARANTINE = "quarantine"
+    DUE = "due"
+    REFUSED = "refused"
+    REPORT_ONLY = "report"
+    UNRECOGNISED = "unrecognised"
+
+
+@dataclass(frozen=True, slots=True)
+class KindWords:
+    """What a kind is called, and what it means in a sentence."""
+
+    label: str
+    meaning: str
+
+
+KINDS: Mapping[Kind, KindWords] = {
+    Kind.LIVE: KindWords("Live", "a checkpoint, snapshot or pin refers to it; kept"),
+    Kind.YOUNG: KindWords("Too young", "not referred to, but too new to be judged; kept"),
+    Kind.ORPHAN: KindWords("Orphan, new", "nothing needs it; a sweep lays a tombstone"),
+    Kind.QUARANTINE: KindWords("In quarantine", "has a tombstone that is not old enough; kept"),
+    Kind.DUE: KindWords("Due for deletion", "an orphan whose quarantine is over"),
+    Kind.REFUSED: KindWords("Refused", "what is live in this job cannot be known; kept"),
+    Kind.REPORT_ONLY: KindWords("Report only", "another area or layout; counted, never collected"),
+    Kind.UNRECOGNISED: KindWords("Unrecognised", "no name of Flink's; counted, never touched"),
+}
+"""In the order in which a bar shows them: from what stays, along the way out, to the rest."""
+
+KIND_OF: Mapping[Reason, Kind] = {
+    Reason.REFERENCED: Kind.LIVE,
+    Reason.NOT_OLDER_THAN_OLDEST_RETAINED: Kind.YOUNG,
+    Reason.TOO_YOUNG: Kind.YOUNG,
+    Reason.ORPHAN: Kind.ORPHAN,
+    Reason.IN_QUARANTINE: Kind.QUARANTINE,
+    Reason.QUARANTINE_OVER: Kind.DUE,
+    Reason.JOB_REFUSED: Kind.REFUSED,
+    Reason.REPORT_ONLY: Kind.REPORT_ONLY,
+    Reason.UNRECOGNISED: Kind.UNRECOGNISED,
+}
+
+REASON_WORDS: Mapping[Reason, str] = {
+    Reason.REFERENCED: "referred to",
+    Reason.NOT_OLDER_THAN_OLDEST_RETAINED: "not older than the oldest retained checkpoint",
+    Reason.TOO_YOUNG: "stored after the cutoff, or no usable time",
+    Reason.ORPHAN: "orphan, found for the first time",
+    Reason.IN_QUARANTINE: "orphan, in quarantine",
+    Reason.QUARANTINE_OVER: "orphan, quarantine over",
+    Reason.JOB_REFUSED: "its job is refused",
+    Reason.REPORT_ONLY: "area or layout that is only reported",
+    Reason.UNRECOGNISED: "no name of Flink's",
+}
+
+ACTION_WORDS: Mapping[Action, str] = {
+    Action.KEEP: "keep",
+    Action.TOMBSTONE: "lay a tombstone",
+    Action.REVIVE: "drop its tombstone",
+    Action.DELETE: "delete",
+}
+
+STATE_WORDS: Mapping[JobState, str] = {
+    JobState.RUNNING: "running",
+    JobState.SUSPENDED: "suspended, not over",
+    JobState.ENDED: "ended",
+    JobState.UNKNOWN: "unknown, treated as running",
+}
+
+BOUND_WORDS: Mapping[BoundName, str] = {
+    BoundName.GRACE_PERIOD: "start of the cycle less the grace period",
+    BoundName.OLDEST_OWN_ROOT: "oldest checkpoint that bounds the job, less the clock slack",
+    BoundName.QUIET_PERIOD: "start of the cycle less the quiet period (the job has ended)",
+    BoundName.FIRST_SNAPSHOT: "first registry snapshot less twice the clock slack",
+    BoundName.OLDEST_ISSUED: "oldest unfinished checkpoint less twice the clock slack",
+    BoundName.INVENTORY: "start of the inventory less the clock slack",
+}
+
+AGE_LABELS: Mapping[AgeBucket, str] = {
+    AgeBucket.UNDER_1_HOUR: "under 1 h",
+    AgeBucket.HOURS_1_TO_24: "1-24 h",
+    AgeBucket.DAYS_1_TO_3: "1-3 d",
+    AgeBucket.DAYS_3_TO_7: "3-7 d",
+    AgeBucket.DAYS_7_TO_30: "7-30 d",
+    AgeBucket.DAYS_30_TO_90: "30-90 d",
+    AgeBucket.OLDER: "older",
+    AgeBucket.UNKNOWN: "unknown",
+}
+
+
+def kind_order(reason: Reason) -> tuple[int, int]:
+    """Return the place of a reason: that of its kind, then its own."""
+    return list(KINDS).index(KIND_OF[reason]), list(Reason).index(reason)
+
+
+def by_kind(tallies: Iterable[Tally]) -> dict[Kind, Amount]:
+    """Return what each kind amounts to; every kind is there, in order."""
+    sums = dict.fromkeys(KINDS, Amount())
+    for tally in tallies:
+        sums[KIND_OF[tally.reason]] += Amount(tally.objects, tally.bytes)
+    return sums

@@ -1,0 +1,222 @@
+"""What a person wants to know of a plan at once, as a value that every rendering shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from orphangc.app.console.text import NO_JOB, human_bytes
+from orphangc.app.render.advice import condition_advice, guard_advice
+from orphangc.app.render.reason_groups import Kind, by_kind
+from orphangc.core.documents.plan import JobPart, Plan
+from orphangc.core.documents.run_record import JobRecord
+from orphangc.core.model.codes import WORLD_CONDITIONS
+from orphangc.core.model.tallies import Amount, summed
+from orphangc.core.model.types import Action
+
+if TYPE_CHECKING:  # the status page words a plan without loading Arrow
+    from orphangc.collect.decide.breakdown import Breakdown
+
+__all__ = [
+    "Fate",
+    "Judged",
+    "Stop",
+    "Summary",
+    "counted",
+    "fate_of",
+    "headline",
+    "name_of",
+    "stops",
+    "summarise",
+]
+
+
+Judged = JobPart | JobRecord
+"""A job, as a plan or as the record of a run tells of it."""
+
+
+class Fate(StrEnum):
+    """What a sweep may do to a job."""
+
+    REFUSED = "refused"
+    BLOCKED = "blocked"
+    CLEAR = "clear"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """One guard or condition, and all jobs that it stops.
+
+    Attributes:
+        fate: ``REFUSED`` for a guard, ``BLOCKED`` for a condition of deletion.
+        code: Its name in the plan.
+        advice: What to do about it.
+        jobs: Names of the jobs with the sentence that each was given.
+
+    """
+
+    fate: Fate
+    code: str
+    advice: str
+    jobs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The plan in a few numbers.
+
+    Attributes:
+        kinds: All that was listed, by kind.
+        tombstones: What a sweep lays tombstones for, if nothing defers it.
+        deferred: The part of ``tombstones`` that lies in jobs with an unmet condition of the
+            world, which get none; ``None`` if nobody counted.
+        revived: What a sweep drops the tombstones of.
+        due: What ``sweep --delete`` would delete if nothing stopped it.
+        held_back: The part of ``due`` that lies in blocked jobs; ``None`` if nobody counted.
+        fates: How many jobs.
+        missing: How many references point to nothing.
+
+    """
+
+    kinds: Mapping[Kind, Amount]
+    tombstones: Amount
+    deferred: Amount | None
+    revived: Amount
+    due: Amount
+    held_back: Amount | None
+    fates: Mapping[Fate, int]
+    missing: int
+
+    @property
+    def deletable(self) -> Amount:
+        """Return what ``sweep --delete`` would delete, as far as is known."""
+        back = self.held_back or Amount()
+        return Amount(self.due.objects - back.objects, self.due.bytes - back.bytes)
+
+
+def fate_of(job: Judged) -> Fate:
+    """Return what a sweep may do to a job."""
+    if job.refused is not None:
+        return Fate.REFUSED
+    return Fate.BLOCKED if job.blocked else Fate.CLEAR
+
+
+def name_of(job: Judged) -> str:
+    """Return the job's id, or its directory where nobody knows the owner."""
+    return job.job_id or (job.directories[0] if job.directories else NO_JOB)
+
+
+def summarise(plan: Plan, breakdown: Breakdown | None = None) -> Summary:
+    """Return the plan in a few numbers.
+
+    Args:
+        plan: Signed or not.
+        breakdown: Of the same cycle; tells how much of what is due lies in blocked jobs.
+
+    """
+    fates = [fate_of(job) for job in plan.jobs]
+    return Summary(
+        kinds=by_kind(plan.tallies),
+        tombstones=_with_action(plan, Action.TOMBSTONE),
+        deferred=_of_jobs(plan, Action.TOMBSTONE, [*map(is_deferred, plan.jobs)], breakdown),
+        revived=_with_action(plan, Action.REVIVE),
+        due=_with_action(plan, Action.DELETE),
+        held_back=_of_jobs(
+            plan, Action.DELETE, [fate is Fate.BLOCKED for fate in fates], breakdown
+        ),
+        fates={fate: fates.count(fate) for fate in Fate},
+        missing=sum(job.missing_objects for job in plan.jobs),
+    )
+
+
+def _with_action(plan: Plan, action: Action) -> Amount:
+    parts = (Amount(t.objects, t.bytes) for t in plan.tallies if t.action is action)
+    return sum(parts, Amount())
+
+
+def is_deferred(job: Judged) -> bool:
+    """Return whether a job gets no tombstone: not all of its world was searched."""
+    return any(each.condition in WORLD_CONDITIONS for each in job.blocked)
+
+
+def _of_jobs(
+    plan: Plan, action: Action, chosen: Sequence[bool], breakdown: Breakdown | None
+) -> Amount | None:
+    """Return how much of what gets an action lies in chosen jobs; all or nothing needs no count.
+
+    An object of no job counts as one of theirs, and so does one of a job that is refused.
+    """
+    amount = _with_action(plan, action)
+    if not amount.objects or True not in chosen:
+        return Amount()
+    pairs = [*zip(plan.jobs, chosen, strict=True)]
+    free = {job.job_id for job, is_chosen in pairs if not is_chosen and job.refused is None}
+    free -= {job.job_id for job, is_chosen in pairs if is_chosen}
+    if not free:
+        return amount
+    if breakdown is None:
+        return None
+    cells = (cell for cell in breakdown.cells() if cell.action is action)
+    return summed(cells, lambda cell: cell.job_id not in free).get(True, Amount())
+
+
+def stops(jobs: Iterable[Judged]) -> tuple[Stop, ...]:
+    """Return every guard and condition that stops a job, refusals first, then by jobs stopped."""
+    found: dict[tuple[Fate, str], list[tuple[str, str]]] = {}
+    for job in jobs:
+        name = name_of(job)
+        if job.refused is not None:
+            key = (Fate.REFUSED, job.refused.guard)
+            found.setdefault(key, []).append((name, job.refused.message))
+        for each in job.blocked:
+            found.setdefault((Fate.BLOCKED, each.condition), []).append((name, each.message))
+    ordered = sorted(found.items(), key=lambda item: (item[0][0] is Fate.BLOCKED, -len(item[1])))
+    return tuple(_stop(fate, code, named) for (fate, code), named in ordered)
+
+
+def _stop(fate: Fate, code: str, named: list[tuple[str, str]]) -> Stop:
+    advice = guard_advice(code) if fate is Fate.REFUSED else condition_advice(code)
+    return Stop(fate=fate, code=code, advice=advice, jobs=tuple(named))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: ``1 job``, ``2,048 objects``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def headline(plan: Plan, summary: Summary) -> str:
+    """Return the one sentence that says what a sweep of this plan would do."""
+    if not plan.jobs:
+        return "No job was judged; nothing would be touched."
+    if plan.are_all_refused:
+        return "Every job is refused: nothing would be touched, and nobody knows what is live."
+    due = summary.deletable
+    at_most = "at most " if summary.held_back is None else ""
+    deletion = f"delete {at_most}{_amount(due)}" if due.objects else "delete nothing"
+    sentence = f"A sweep would {_tombstones(summary)} and, with --delete, {deletion}."
+    if summary.deferred is not None and summary.deferred.objects:
+        sentence += (
+            f" {_amount(summary.deferred)} get no tombstone yet: not all that their jobs rest on"
+            " was found."
+        )
+    if summary.held_back is None:
+        return f"{sentence} What lies in blocked jobs stays."
+    if summary.held_back.objects:
+        return f"{sentence} {_amount(summary.held_back)} more are due in blocked jobs, and stay."
+    return sentence
+
+
+def _tombstones(summary: Summary) -> str:
+    back = summary.deferred or Amount()
+    number = summary.tombstones.objects - back.objects
+    at_most = "at most " if summary.deferred is None else ""
+    laid = f"lay {at_most}{counted(number, 'tombstone')}" if number else "lay no tombstones"
+    if not summary.revived.objects:
+        return laid
+    return f"{laid}, drop {summary.revived.objects:,} of what is in use again"
+
+
+def _amount(amount: Amount) -> str:
+    return f"{counted(amount.objects, 'object')} ({human_bytes(amount.bytes)})"

@@ -1,0 +1,60 @@
+"""Where pages come from: templates that cannot forget to escape."""
+
+from __future__ import annotations
+
+import re
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from orphangc.app.console.text import NO_JOB, duration, human_bytes, instant, share, visible
+from orphangc.app.render.reason_groups import ACTION_WORDS, KIND_OF, KINDS, REASON_WORDS
+from orphangc.app.render.summary import counted
+
+__all__ = ["page_environment"]
+
+_OPTION = re.compile(r"(?<![\w-])(--[a-z]+(?:-[a-z]+)*)", re.ASCII)
+"""An option in a sentence; every second part of a split is one."""
+
+
+def page_environment(*packages: str) -> Environment:
+    """Return an environment with the templates of some packages and the words of all pages.
+
+    Every text that comes from outside (names in a bucket, error messages of a store) is escaped
+    for HTML and freed of control characters here, not by the templates.
+    """
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(package) for package in packages]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_finalized,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        human=human_bytes,
+        exact="{:,}".format,
+        counted=counted,
+        instant=instant,
+        duration=duration,
+        share=share,
+        split_options=_OPTION.split,
+    )
+    environment.globals.update(
+        kinds=KINDS,
+        action_words=ACTION_WORDS,
+        reason_words=REASON_WORDS,
+        kind_of=KIND_OF,
+        no_job=NO_JOB,
+    )
+    return environment
+
+
+def _finalized(value: object) -> object:
+    """Return what an expression prints: text from outside cannot steer the screen.
+
+    What a macro made is markup, whose own expressions came through here already.
+    """
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return visible(value)

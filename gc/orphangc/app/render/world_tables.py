@@ -1,0 +1,110 @@
+"""The world of a storage root as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from orphangc.app.console.text import visible
+from orphangc.app.render.place_words import PLACE_WORDS
+from orphangc.core.world import PlaceKind, SearchedPlace, World, WorldChange
+
+
+def world_tables(world: World, unasked: Sequence[WorldChange] = ()) -> Iterator[RenderableType]:
+    """Yield one table for each part of the world that is not empty, then the statement.
+
+    Args:
+        world: World of one storage root.
+        unasked: What earlier cycles know of things that the call did not name.
+
+    """
+    yield _places(world)
+    for table in (_outside(world), _clusters(world), _changed(world), _unasked(unasked)):
+        if table.row_count:
+            yield table
+    yield Text(statement(world))
+
+
+def _outside(world: World) -> Table:
+    table = Table("outside all places", "named by", "blocks")
+    for path in world.outside:
+        named = ", ".join(path.named_by[:2]) + (" …" if path.named_by[2:] else "")
+        table.add_row(*_cells(path.uri, named, ", ".join(path.jobs)))
+    return table
+
+
+def _clusters(world: World) -> Table:
+    table = Table("cluster", "answers", "jobs")
+    for cluster in world.clusters:
+        is_fine = "yes" if cluster.answers else "no"
+        table.add_row(*_cells(cluster.uri, is_fine, str(len(cluster.jobs))))
+    return table
+
+
+def _changed(world: World) -> Table:
+    table = Table("changed", "what", "since", "acknowledged")
+    for change in world.changed:
+        said = "yes" if change.acknowledged else "no: it blocks"
+        table.add_row(*_cells(change.condition, change.what, _minute(change.since), said))
+    return table
+
+
+def _unasked(changes: Sequence[WorldChange]) -> Table:
+    table = Table("not given in this call", "known at", "a plan without it")
+    for change in changes:
+        said = "goes on: acknowledged" if change.acknowledged else f"blocks: {change.condition}"
+        table.add_row(*_cells(change.what, _minute(change.since), said))
+    return table
+
+
+def _minute(at: datetime | None) -> str:
+    return "" if at is None else f"{at:%Y-%m-%d %H:%M}"
+
+
+def statement(world: World) -> str:
+    """Return what a closed world covers, in one line: each place with what was found in it."""
+    parts = [
+        _counted(each, is_covered=each.uri in world.closed_world.covers) for each in _asked(world)
+    ]
+    covered = "; ".join(parts)
+    if world.closed_world.stated:
+        return f"closed world: {covered}"
+    return f"closed world not stated (closed_world, --closed-world). It would cover: {covered}"
+
+
+def _asked(world: World) -> list[SearchedPlace]:
+    return [each for each in world.places if each.kind is not PlaceKind.REPORTED]
+
+
+def _counted(place: SearchedPlace, *, is_covered: bool) -> str:
+    if place.checkpoints is None:
+        return f"{visible(place.uri)} (OUT OF REACH)"
+    what = f"{place.job_directories} jobs, {place.checkpoints} checkpoints"
+    if is_covered:
+        return f"{visible(place.uri)} ({what})"
+    return f"{visible(place.uri)} (0 CHECKPOINTS: not covered, see --empty-root)"
+
+
+def _places(world: World) -> Table:
+    table = Table("place", "kind", "device", "jobs", "checkpoints", "newest", "known since")
+    for each in world.places:
+        table.add_row(
+            *_cells(
+                each.uri,
+                PLACE_WORDS[each.kind],
+                each.device or "",
+                "?" if each.job_directories is None else str(each.job_directories),
+                "?" if each.checkpoints is None else str(each.checkpoints),
+                _minute(each.newest_checkpoint_at),
+                "" if each.since is None else f"{each.since:%Y-%m-%d}",
+            )
+        )
+    return table
+
+
+def _cells(*texts: str) -> Iterator[Text]:
+    return (Text(visible(text)) for text in texts)

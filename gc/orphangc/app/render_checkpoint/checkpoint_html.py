@@ -1,0 +1,121 @@
+"""What checkpoints hold as one HTML file: no script, no asset, no request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment
+
+from orphangc.app.console.text import human_bytes
+from orphangc.app.render.template_environment import page_environment
+from orphangc.app.render_checkpoint.checkpoint_view import PARTS, OperatorView, Part, operator_views
+from orphangc.collect.checkpoints.compare import Comparison
+from orphangc.flink.state.contents import CheckpointContents
+
+__all__ = ["CheckpointPage", "render_checkpoints"]
+
+_LIMITS = {
+    "limit_operators": 50,
+    "limit_states": 2000,
+    "limit_files": 200,
+    "limit_subtasks": 200,
+}
+"""Whoever needs more than these reads the JSON document."""
+
+_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointPage:
+    """One checkpoint of the page.
+
+    Attributes:
+        document: The whole one, or one with ``error``.
+        contents: None if it could not be read.
+        comparison: With another one, None if nobody asked.
+
+    """
+
+    document: dict[str, Any]
+    contents: CheckpointContents | None
+    comparison: Comparison | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rect:
+    """``x`` and ``width`` are per cent of the picture's width."""
+
+    part: Part
+    words: str
+    x: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bar:
+    view: OperatorView
+    rects: tuple[_Rect, ...]
+
+    @property
+    def alternative(self) -> str:
+        """Return the bar in words."""
+        parts = (each.words for each in self.rects)
+        return f"{self.view.label}: {', '.join(parts) or 'no state'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Section:
+    page: CheckpointPage
+    anchor: str
+    views: tuple[OperatorView, ...]
+    bars: tuple[_Bar, ...]
+    parts: tuple[Part, ...]
+    files: tuple[dict[str, Any], ...]
+
+
+def render_checkpoints(pages: Sequence[CheckpointPage]) -> str:
+    """Return one self-contained page about some checkpoints, in their order.
+
+    Every text that comes from outside is escaped for HTML and freed of control characters by the
+    environment, not by the template.
+    """
+    sections = [_section(f"c{number}", page) for number, page in enumerate(pages, 1)]
+    return _environment().get_template("checkpoint.html.j2").render(sections=sections)
+
+
+@cache
+def _environment() -> Environment:
+    environment = page_environment("orphangc.app.render")
+    environment.globals.update(kinds=PARTS, **_LIMITS)
+    return environment
+
+
+def _section(anchor: str, page: CheckpointPage) -> _Section:
+    views = () if page.contents is None else operator_views(page.contents)
+    drawn = sorted(views, key=lambda view: -view.bytes)[: _LIMITS["limit_operators"]]
+    widest = max((view.bytes for view in drawn), default=0)
+    files = sorted(page.document.get("files", ()), key=lambda each: -(each["size"] or 0))
+    used = {each.part for view in views for each in view.slices}
+    return _Section(
+        page=page,
+        anchor=anchor,
+        views=views,
+        bars=tuple(_bar(view, widest) for view in drawn),
+        parts=tuple(part for part in PARTS if part in used),
+        files=tuple(files[: _LIMITS["limit_files"]]),
+    )
+
+
+def _bar(view: OperatorView, widest: int) -> _Bar:
+    """Return a bar; edges are rounded, not widths, so that no gap adds up."""
+    rects, done = [], 0
+    for each in view.slices:
+        left, right = (round(100 * at / widest, _DIGITS) for at in (done, done + each.bytes))
+        words = f"{each.name}: {human_bytes(each.bytes)} ({PARTS[each.part].label.lower()})"
+        width = round(right - left, _DIGITS)
+        rects.append(_Rect(part=each.part, words=words, x=left, width=width))
+        done += each.bytes
+    return _Bar(view=view, rects=tuple(rects))

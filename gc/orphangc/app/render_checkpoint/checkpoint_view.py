@@ -1,0 +1,213 @@
+"""What a checkpoint holds, as the rows and slices that tables, tree and page show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from orphangc.app.render.reason_groups import KindWords
+from orphangc.flink.inspection.contents_json import MODE_WORDS, total_bytes
+from orphangc.flink.state.contents import (
+    CheckpointContents,
+    KeyedStateContents,
+    OperatorContents,
+    Serializer,
+)
+from orphangc.flink.values.handles import StateMode
+
+__all__ = [
+    "PARTS",
+    "OperatorView",
+    "Part",
+    "Slice",
+    "StateRow",
+    "label_of",
+    "operator_views",
+]
+
+
+class Part(StrEnum):
+    """What kind of state; the value names its colour and its pattern."""
+
+    KEYED = "keyed"
+    LIST = "list"
+    UNION = "union"
+    BROADCAST = "broadcast"
+    RAW = "raw"
+    CHANNEL = "channel"
+    COORDINATOR = "coordinator"
+    OTHER = "other"
+
+
+PARTS: Mapping[Part, KindWords] = {
+    Part.KEYED: KindWords("Keyed state", "split by key groups"),
+    Part.LIST: KindWords("List state", "its partitions are dealt out to the subtasks"),
+    Part.UNION: KindWords("Union list state", "every subtask gets all partitions"),
+    Part.BROADCAST: KindWords("Broadcast state", "every subtask gets a copy"),
+    Part.RAW: KindWords("Raw state", "bytes that only the operator understands"),
+    Part.CHANNEL: KindWords("Channel state", "records that were on their way"),
+    Part.COORDINATOR: KindWords("Coordinator state", "of the operator's part in the JobManager"),
+    Part.OTHER: KindWords("Headers", "of operator state, or of unknown sizes"),
+}
+"""In the order in which a bar shows them."""
+
+_NO_NAMESPACE = "VoidNamespace"
+_OF_MODE = {
+    StateMode.SPLIT_DISTRIBUTE: Part.LIST,
+    StateMode.UNION: Part.UNION,
+    StateMode.BROADCAST: Part.BROADCAST,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateRow:
+    """One state.
+
+    Attributes:
+        part: What kind of state.
+        name: As the job calls it; what it is, for state that has no name.
+        is_named: Whether the job called it so.
+        kind: In words.
+        partitions: How many, None where that means nothing.
+        bytes: None where they cannot be told from those of others.
+        serializers: What wrote it, "" if unknown.
+
+    """
+
+    part: Part
+    name: str
+    is_named: bool = True
+    kind: str
+    partitions: int | None = None
+    bytes: int | None
+    serializers: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """A part of an operator's bar."""
+
+    part: Part
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorView:
+    """One operator.
+
+    Attributes:
+        contents: What it holds.
+        label: Its name, or its uid, or its id.
+        bytes: Of all its state.
+        states: Its states, named ones first.
+        slices: Its bytes by state, in the order of ``PARTS``; they add up to ``bytes``.
+
+    """
+
+    contents: OperatorContents
+    label: str
+    bytes: int
+    states: tuple[StateRow, ...]
+    slices: tuple[Slice, ...]
+
+
+def label_of(contents: OperatorContents) -> str:
+    """Return what an operator is called."""
+    return contents.name or contents.uid or contents.id
+
+
+def operator_views(contents: CheckpointContents) -> tuple[OperatorView, ...]:
+    """Return the operators in the order of ``_metadata``."""
+    return tuple(_view(each) for each in contents.operators)
+
+
+def _view(contents: OperatorContents) -> OperatorView:
+    rows = (*_keyed_rows(contents), *_operator_rows(contents), *_nameless_rows(contents))
+    slices = [Slice(part=row.part, name=row.name, bytes=row.bytes) for row in rows if row.bytes]
+    rest = total_bytes(contents) - sum(each.bytes for each in slices)
+    if rest > 0:
+        slices.append(Slice(part=Part.OTHER, name=PARTS[Part.OTHER].label, bytes=rest))
+    order = list(PARTS)
+    return OperatorView(
+        contents=contents,
+        label=label_of(contents),
+        bytes=total_bytes(contents),
+        states=rows,
+        slices=tuple(sorted(slices, key=lambda each: order.index(each.part))),
+    )
+
+
+def _keyed_rows(contents: OperatorContents) -> list[StateRow]:
+    states = contents.keyed_states
+    rows = [_keyed_row(each) for each in states or ()]
+    is_whole = len(rows) == 1 and rows[0].bytes is not None
+    if contents.keyed_kinds and not is_whole:
+        together = "all keyed states" if rows else "keyed state"
+        rows.append(
+            StateRow(
+                part=Part.KEYED,
+                name=f"({together})",
+                is_named=False,
+                kind="names unknown" if states is None else "together",
+                bytes=contents.keyed_bytes,
+            )
+        )
+    return rows
+
+
+def _keyed_row(state: KeyedStateContents) -> StateRow:
+    return StateRow(
+        part=Part.KEYED,
+        name=state.name,
+        kind=f"keyed {state.kind.value}",
+        bytes=state.bytes,
+        serializers=", ".join(
+            words for each in state.serializers if (words := _serializer_words(each))
+        ),
+    )
+
+
+def _serializer_words(serializer: Serializer) -> str:
+    """Return what a person wants to know of a serializer; nothing of a namespace that is none."""
+    words = _short(serializer.snapshot)
+    match serializer.role:
+        case "value":
+            return words
+        case "namespace" if words == _NO_NAMESPACE:
+            return ""
+        case role:
+            return f"{role} {words}"
+
+
+def _short(snapshot: str) -> str:
+    return snapshot.replace("SerializerSnapshot", "")
+
+
+def _operator_rows(contents: OperatorContents) -> list[StateRow]:
+    return [
+        StateRow(
+            part=_OF_MODE[each.mode],
+            name=each.name,
+            kind=MODE_WORDS[each.mode],
+            partitions=each.partitions,
+            bytes=each.bytes,
+            serializers=_short(each.serializer or ""),
+        )
+        for each in contents.operator_states
+    ]
+
+
+def _nameless_rows(contents: OperatorContents) -> list[StateRow]:
+    every = (
+        (Part.RAW, "raw operator state", contents.raw_operator_bytes),
+        (Part.RAW, "raw keyed state", contents.raw_keyed_bytes),
+        (Part.CHANNEL, "channel state", contents.channel_bytes),
+        (Part.COORDINATOR, "coordinator state", contents.coordinator_bytes),
+    )
+    return [
+        StateRow(part=part, name=f"({words})", is_named=False, kind=words, bytes=size)
+        for part, words, size in every
+        if size or (part is Part.COORDINATOR and size is not None)
+    ]

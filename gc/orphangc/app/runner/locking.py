@@ -1,0 +1,37 @@
+"""The lock of a storage root, held by this process for as long as a block lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from orphangc.app.wiring.clock import is_dead, this_process
+from orphangc.collect.state.lock import Holder, Lock, acquire
+from orphangc.collect.state.store import RootState
+
+__all__ = ["held_lock", "lock_folder"]
+
+
+def lock_folder(state: RootState) -> str:
+    """Return where the lock of a storage root lies in its state location."""
+    return f"{state.folder}/lock"
+
+
+@contextmanager
+def held_lock(state: RootState, *, holder: Holder | None = None) -> Iterator[Lock]:
+    """Yield the lock of a storage root, and give it back.
+
+    Args:
+        state: Of the storage root.
+        holder: Who wants it; this process, if nobody says.
+
+    Raises:
+        LockHeldError: A living run holds it.
+
+    """
+    wanting = holder or this_process()
+    lock = acquire(state.files, lock_folder(state), wanting, is_dead=is_dead)
+    try:
+        yield lock
+    finally:
+        lock.release()

@@ -1,0 +1,210 @@
+"""``plan``: from settings to files and tables."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from orphangc.adapters.rows.plan_directory import PlanDirectory, check_writable
+from orphangc.adapters.rows.verdict_files import VerdictFiles
+from orphangc.adapters.spark.exchange.work_folder import WorkFolder
+from orphangc.adapters.spark.executor_verdicts import SentVerdicts
+from orphangc.app.config.paths import check_outside
+from orphangc.app.console.progress import shown_progress
+from orphangc.app.render.plan_html import render_html
+from orphangc.app.render.plan_markdown import render_markdown
+from orphangc.app.telemetry.audit_log import log_plan
+from orphangc.app.wiring.clock import now
+from orphangc.app.wiring.compose import opened, state_of
+from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
+from orphangc.collect.cycle import Cycle, run_cycle
+from orphangc.collect.decide.breakdown import Breakdown
+from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.state.store import RootState
+from orphangc.collect.world.recalling import Recalled, new_state_warning, not_kept, recalled
+from orphangc.core.documents.plan import Plan
+from orphangc.core.model.locations import Location
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.world.known_states import KnownState
+from orphangc.ports import Progress, VerdictSink
+
+__all__ = ["cycle_of", "make_plan"]
+
+
+@dataclass(slots=True)
+class _PlanSink:
+    """What a worker of a plan does with its verdicts."""
+
+    breakdown: Breakdown
+    files: VerdictFiles | SentVerdicts | None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self.breakdown.write(batch)
+        if self.files is not None:
+            self.files.write(batch)
+
+    def close(self) -> None:
+        if self.files is not None:
+            self.files.close()
+
+    def fetched(self, folder: Path) -> dict[str, str]:
+        """Return sha256 by name of the worker's files, which are in the plan's folder then."""
+        if isinstance(self.files, SentVerdicts):
+            return self.files.fetch(folder)
+        return {} if self.files is None else self.files.digests
+
+
+def _open_plan_sink(folder: Path | None, at: datetime, sent: WorkFolder | None) -> _PlanSink:
+    if folder is None:
+        return _PlanSink(Breakdown(at), None)
+    return _PlanSink(Breakdown(at), VerdictFiles(folder) if sent is None else SentVerdicts(sent))
+
+
+@contextmanager
+def _work_folder(work: Location | None) -> Iterator[WorkFolder | None]:
+    """Yield where executors leave verdicts that do not see the plan's folder."""
+    if work is None:
+        yield None
+        return
+    folder = WorkFolder(work.child(f"orphangc-verdicts-{uuid.uuid4().hex}"))
+    try:
+        yield folder
+    finally:
+        folder.remove()
+
+
+def cycle_of(
+    settings: StorageRootSettings,
+    open_sink: Callable[[], VerdictSink],
+    progress: Progress,
+    *,
+    listing: Path | None = None,
+    engine: EngineChoice = LOCAL,
+    known: Sequence[KnownState] = (),
+    is_remembered: bool = True,
+) -> Cycle:
+    """Return one dry cycle of a storage root.
+
+    Args:
+        settings: Settings of the storage root.
+        open_sink: Opens what takes verdicts.
+        progress: Shows how far the cycle has come.
+        listing: Folder that keeps a listing which is interrupted.
+        engine: Engine: local or Spark.
+        known: What earlier plans know of their state location.
+        is_remembered: Whether later cycles are to know what this one saw.
+
+    """
+    state = state_of(settings)
+    tombstones, halted = state.tombstones(), state.halted()
+    before = recalled(state, known)
+    with opened(
+        settings,
+        progress,
+        listing=listing,
+        engine=engine,
+        is_planning=True,
+        memory=before.memory,
+    ) as root:
+        cycle = run_cycle(
+            root.outside,
+            settings,
+            reader=RootReader(settings.aliases, settings.acknowledged),
+            tombstones=tombstones,
+            halted=halted,
+            open_sink=open_sink,
+            before=before,
+        )
+    if is_remembered:
+        cycle.plan = _remembered(cycle, state, before)
+    return cycle
+
+
+def _remembered(cycle: Cycle, state: RootState, before: Recalled) -> Plan:
+    """Return the plan, after its cycle was written to the memory where that is possible."""
+    plan = cycle.plan
+    warnings = [new_state_warning(state)] if before.is_new else []
+    problem = not_kept(state, before, cycle.remembered)
+    if problem is not None:
+        plan = plan.model_copy(update={"states": ()})
+        warnings.append(problem)
+    return plan.model_copy(update={"warnings": (*plan.warnings, *warnings)})
+
+
+def make_plan(
+    settings: StorageRootSettings,
+    *,
+    out: Path | None,
+    report: Path | None,
+    summary: Path | None,
+    engine: EngineChoice = LOCAL,
+    tells_blocked: bool = False,
+    known: Sequence[KnownState] = (),
+) -> tuple[Plan, Breakdown]:
+    """Return a plan and its breakdown, written to ``out`` and rendered where asked.
+
+    Args:
+        settings: Of the storage root.
+        out: New folder for the plan.
+        report: HTML file.
+        summary: Markdown file.
+        engine: Who lists and decides.
+        tells_blocked: Log each unmet condition of deletion too: nobody looks at a table.
+        known: What earlier plans know of their state location.
+
+    Raises:
+        OrphanGcError: Nothing was planned, and nothing was written.
+
+    """
+    check_outside(settings.root, [each for each in (out, report, summary) if each is not None])
+    for file in (report, summary):
+        if file is not None:
+            check_writable(file)
+    at = now()
+    directory = None if out is None else PlanDirectory(out)
+    if directory is not None:
+        directory.prepare()
+    folder = None if directory is None else directory.verdicts
+    breakdown, files = Breakdown(at), dict[str, str]()
+    with (
+        shown_progress() as progress,
+        _discarding(directory),
+        _work_folder(engine.work if folder is not None else None) as sent,
+    ):
+        open_sink = partial(_open_plan_sink, folder, at, sent)
+        listing = None if directory is None else directory.listing
+        cycle = cycle_of(settings, open_sink, progress, listing=listing, engine=engine, known=known)
+        for sink in cycle.sinks:
+            assert isinstance(sink, _PlanSink)  # noqa: S101 - opened above
+            breakdown.add(sink.breakdown)
+            files |= {} if folder is None else sink.fetched(folder)
+        plan = cycle.plan.signed() if directory is None else directory.write(cycle.plan, files)
+    if report is not None:
+        _write(report, render_html(plan, breakdown))
+    if summary is not None:
+        _write(summary, render_markdown(plan, breakdown))
+    log_plan(plan, tells_blocked=tells_blocked)
+    return plan, breakdown
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _discarding(directory: PlanDirectory | None) -> Iterator[None]:
+    """Remove what a plan that fails has written."""
+    try:
+        yield
+    except BaseException:
+        if directory is not None:
+            directory.discard()
+        raise

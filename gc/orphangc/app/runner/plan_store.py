@@ -1,0 +1,89 @@
+"""The plans of runs: a folder for each storage root, in it one for each run, the newest kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from orphangc.adapters.rows.resumable_listing import LISTING_FOLDER
+from orphangc.core.times.instants import from_iso
+from orphangc.core.world.known_states import KnownState, known_state
+
+__all__ = ["KeptPlans"]
+
+log = structlog.get_logger()
+
+_RUN_ID = re.compile(r"\d{8}T\d{12}Z-[0-9a-f]{8}")
+"""What carries another name was made by somebody else, and stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPlans:
+    """The plans of one storage root.
+
+    Attributes:
+        folder: Holds a folder for each run.
+        keep: So many stay.
+
+    """
+
+    folder: Path
+    keep: int
+
+    @classmethod
+    def of(cls, folder: Path, root: str, keep: int) -> KeptPlans:
+        """Return those of a storage root."""
+        return cls(folder / hashlib.sha256(root.encode()).hexdigest()[:16], keep)
+
+    def new(self, run_id: str) -> Path:
+        """Return where the plan of a run goes.
+
+        Where the run before was interrupted, that is its folder by a new name: its listing is gone
+        on with, if it is young enough.
+        """
+        folder = self.folder / run_id
+        before = max(self._runs(), default=None)
+        if before is not None and _is_interrupted(before):
+            before.rename(folder)
+        return folder
+
+    def known_state(self) -> tuple[KnownState, ...]:
+        """Return what the newest plan knows of its state location; nothing without any plan.
+
+        A plan that cannot be read says nothing: it is a hint of a lost state, never evidence.
+        """
+        for folder in sorted(self._runs(), reverse=True):
+            try:
+                document = json.loads((folder / "plan.json").read_bytes())
+                at = from_iso(document["created_at"])
+                states = [str(each) for each in document.get("states", ())]
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                continue
+            if at is not None:
+                return known_state(states, at, f"the plan in {folder}")
+        return ()
+
+    def prune(self) -> None:
+        """Remove all but the newest plans; what cannot be removed is left."""
+        for old in sorted(self._runs())[: -self.keep]:
+            shutil.rmtree(old, onerror=lambda _, path, why: _left(path, why[1]))
+
+    def _runs(self) -> list[Path]:
+        if not self.folder.is_dir():
+            return []
+        found = (each for each in self.folder.iterdir() if _RUN_ID.fullmatch(each.name))
+        return [each for each in found if each.is_dir() and not each.is_symlink()]
+
+
+def _is_interrupted(folder: Path) -> bool:
+    return (folder / LISTING_FOLDER).is_dir() and not (folder / "plan.json").exists()
+
+
+def _left(path: str, why: BaseException) -> None:
+    log.warning("plan.not_removed", path=path, reason=str(why))

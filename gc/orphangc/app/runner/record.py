@@ -1,0 +1,304 @@
+"""Makes the record of a run from what its parts left behind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from orphangc import __version__
+from orphangc.app.config.configuration import ScheduledRoot
+from orphangc.app.telemetry.logs import redacted
+from orphangc.collect.decide.breakdown import Breakdown
+from orphangc.collect.sweep.result import SweepResult
+from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.documents.plan import JobPart, Plan, Tally
+from orphangc.core.documents.run_record import (
+    DuePart,
+    JobRecord,
+    Phase,
+    PhaseRecord,
+    RunMode,
+    RunRecord,
+    RunResult,
+    SweptPart,
+    TombstonesPart,
+)
+from orphangc.core.documents.self_sustained_record import RememberedLook, answer_of, remembered
+from orphangc.core.model.codes import Condition
+from orphangc.core.model.tallies import Cell, summed
+from orphangc.core.model.types import Action, EvidenceSource, JobState, Outcome
+from orphangc.core.times.instants import EPOCH, shifted
+from orphangc.errors import ExitCode, OrphanGcError, RefusedError
+
+__all__ = ["Draft", "is_signal", "phase_record", "result_of", "tombstones_part"]
+
+_RESULTS: Mapping[int, RunResult] = {
+    ExitCode.DONE: RunResult.DONE,
+    ExitCode.SOME_DELETES_FAILED: RunResult.SOME_DELETES_FAILED,
+    ExitCode.REFUSED: RunResult.REFUSED,
+    ExitCode.UNREACHABLE: RunResult.UNREACHABLE,
+    ExitCode.LOCK_HELD: RunResult.LOCKED,
+}
+_DAY_US = 86_400_000_000
+_SIGNALLED = 128
+"""A process that a signal ended exits with this and the signal's number."""
+
+
+def is_signal(exit_code: int) -> bool:
+    """Return whether a code is that of a process that a signal ended."""
+    return exit_code > _SIGNALLED
+
+
+def result_of(exit_code: int) -> RunResult:
+    """Return what an exit code says of a run."""
+    if is_signal(exit_code):
+        return RunResult.INTERRUPTED
+    return _RESULTS.get(exit_code, RunResult.FAILED)
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """A record that is not finished.
+
+    Attributes:
+        run_id: Of the run.
+        settings: Of the storage root.
+        started_at: By this machine's clock.
+        effective_mode: How far the run may go.
+        reason: Why not as far as configured.
+        looks_before: By job id: what earlier runs saw of what its state rests on.
+        phases: Those that have ended.
+        plan: Once there is one.
+        breakdown: The same.
+        plan_folder: Where it lies.
+        swept: Once a sweep has begun.
+        tombstones: At the end.
+        halted: Why all collection is stopped, at the end.
+        error: What ended the run early.
+        guard: Of the refusal that did.
+        exit_code: So far.
+
+    """
+
+    run_id: str
+    settings: ScheduledRoot
+    started_at: datetime
+    effective_mode: RunMode
+    reason: str | None = None
+    looks_before: Mapping[str, Sequence[RememberedLook]] = field(default_factory=dict)
+    phases: list[PhaseRecord] = field(default_factory=list)
+    plan: Plan | None = None
+    breakdown: Breakdown | None = None
+    plan_folder: str | None = None
+    swept: SweepResult | None = None
+    tombstones: TombstonesPart | None = None
+    halted: str | None = None
+    error: str | None = None
+    guard: str | None = None
+    exit_code: int = ExitCode.DONE
+
+    def fail(self, err: BaseException, exit_code: int) -> None:
+        """Note what ended the run."""
+        self.exit_code = exit_code
+        if is_signal(exit_code):
+            self.error = "a signal ended the run"
+            return
+        said = " ".join(redacted(str(err)).split())
+        is_ours = isinstance(err, OrphanGcError)
+        self.error = said if is_ours else f"{type(err).__name__}: {said}".removesuffix(": ")
+        self.guard = err.guard if isinstance(err, RefusedError) else None
+
+    def finished(self, ended_at: datetime) -> RunRecord:
+        """Return the record, without the totals."""
+        plan, swept = self.plan, self.swept
+        jobs = () if plan is None else _jobs(plan, self.breakdown, self.looks_before)
+        return RunRecord(
+            run_id=self.run_id,
+            root=self.settings.root,
+            tool_version=__version__,
+            mode=self.settings.mode or RunMode.REPORT,
+            effective_mode=self.effective_mode,
+            effective_mode_reason=self.reason,
+            started_at=self.started_at,
+            ended_at=max(ended_at, self.started_at),
+            result=result_of(self.exit_code),
+            exit_code=self.exit_code,
+            error=self.error,
+            phases=tuple(self.phases),
+            plan_id=None if plan is None else plan.plan_id,
+            plan_folder=self.plan_folder,
+            objects_listed=0 if plan is None else plan.objects_listed,
+            bytes_listed=0 if plan is None else plan.bytes_listed,
+            list_requests=0 if plan is None else plan.list_requests,
+            roots_read=0 if plan is None else len(plan.roots),
+            amounts=() if plan is None else plan.tallies,
+            jobs=jobs,
+            world=None if plan is None else plan.world,
+            warnings=() if plan is None else plan.warnings,
+            missing_objects=sum(job.missing_objects for job in jobs),
+            held_back_objects=sum(job.held_back.objects for job in jobs if job.held_back),
+            held_back_bytes=sum(job.held_back.bytes for job in jobs if job.held_back),
+            refusals=self._refusals(),
+            swept=() if swept is None else _swept(swept),
+            stopped=None if swept is None or swept.stopped is None else redacted(swept.stopped),
+            tombstones=self.tombstones,
+            halted=self.halted,
+            registry_age_seconds=None if plan is None else _registry_age(plan),
+            grace_period_seconds=self.settings.grace_period.total_seconds(),
+        )
+
+    def _refusals(self) -> dict[str, int]:
+        """Return how many jobs each rule stopped, in the plan or in the sweep's own look."""
+        planned: Counter[str] = Counter()
+        for job in () if self.plan is None else self.plan.jobs:
+            if job.refused is not None:
+                planned[job.refused.guard] += 1
+            planned.update(str(each.condition) for each in job.blocked)
+        swept: Counter[str] = Counter()
+        for rules in {} if self.swept is None else self.swept.unmet.values():
+            swept.update(str(name) for name, _ in rules)
+        both = planned | swept
+        stopped_by = None if self.swept is None else self.swept.stopped_by
+        for guard in (self.guard, getattr(stopped_by, "guard", None)):
+            if guard is not None:
+                both |= Counter({str(guard): 1})
+        if self.halted is not None:
+            both |= Counter({str(Condition.HALTED): 1})
+        return dict(sorted(both.items()))
+
+
+def _swept(result: SweepResult) -> tuple[SweptPart, ...]:
+    return tuple(
+        SweptPart(
+            action=Action(action),
+            outcome=Outcome(outcome),
+            objects=result.objects[action, outcome],
+            bytes=result.bytes[action, outcome],
+        )
+        for action, outcome in sorted(result.objects)
+    )
+
+
+def _tallies(cells: Iterable[Cell]) -> dict[str, tuple[Tally, ...]]:
+    """Return the amounts of each job, its ages together."""
+    sums = summed(cells, lambda cell: (cell.job_id, cell.scope, cell.action, cell.reason))
+    found: dict[str, list[Tally]] = {}
+    for (job_id, scope, action, reason), amount in sorted(sums.items()):
+        tally = Tally(
+            scope=scope, action=action, reason=reason, objects=amount.objects, bytes=amount.bytes
+        )
+        found.setdefault(job_id, []).append(tally)
+    return {job_id: tuple(tallies) for job_id, tallies in found.items()}
+
+
+def _jobs(
+    plan: Plan,
+    breakdown: Breakdown | None,
+    looks_before: Mapping[str, Sequence[RememberedLook]],
+) -> tuple[JobRecord, ...]:
+    amounts = _tallies(() if breakdown is None else breakdown.cells())
+    jobs = [
+        _job(job, amounts.pop(job.job_id, ()), _looks(job, plan, looks_before)) for job in plan.jobs
+    ]
+    jobs += [JobRecord(job_id=job_id, amounts=rest) for job_id, rest in amounts.items()]
+    return tuple(sorted(jobs, key=lambda job: job.job_id))
+
+
+def _looks(
+    job: JobPart, plan: Plan, before: Mapping[str, Sequence[RememberedLook]]
+) -> tuple[RememberedLook, ...]:
+    is_alone = sum(each.job_id == job.job_id for each in plan.jobs) == 1
+    return remembered(
+        before.get(job.job_id, ()) if job.job_id and is_alone else (),
+        job.looks,
+        at=plan.created_at,
+        newest_checkpoint_id=max(job.retained_checkpoint_ids, default=None),
+        is_ended=_has_ended(job),
+    )
+
+
+def _has_ended(job: JobPart) -> bool:
+    """Return whether the plan shows a job to be over: no checkpoint can come any more."""
+    is_quiet = all(each.condition != Condition.NOT_QUIET for each in job.blocked)
+    return job.state is JobState.ENDED and is_quiet
+
+
+def _job(job: JobPart, amounts: tuple[Tally, ...], looks: tuple[RememberedLook, ...]) -> JobRecord:
+    return JobRecord(
+        job_id=job.job_id,
+        directories=job.directories,
+        state=job.state,
+        mode=job.mode,
+        oldest_retained_checkpoint_id=job.oldest_retained_checkpoint_id,
+        retained_checkpoint_ids=job.retained_checkpoint_ids,
+        amounts=amounts,
+        missing_objects=job.missing_objects,
+        held_back=job.held_back,
+        refused=job.refused,
+        blocked=job.blocked,
+        state_self_sustained=answer_of(looks),
+        looks=looks,
+    )
+
+
+def _registry_age(plan: Plan) -> float | None:
+    """Return the age of the oldest of the jobs' newest registry snapshots."""
+    newest = [
+        max(taken)
+        for job in plan.jobs
+        if job.state is not JobState.ENDED
+        and (
+            taken := [
+                each.taken_at
+                for each in job.evidence
+                if each.source is EvidenceSource.SNAPSHOT and each.taken_at is not None
+            ]
+        )
+    ]
+    if not newest:
+        return None
+    return max(0.0, (plan.created_at - min(newest)).total_seconds())  # E2 is younger than the plan
+
+
+def tombstones_part(tombstones: Tombstones, quarantine_period: timedelta) -> TombstonesPart:
+    """Return what stands, and on which day each part of it falls due."""
+    objects: Counter[int] = Counter()
+    sizes: Counter[int] = Counter()
+    oldest: list[datetime] = []
+    for batch in tombstones.to_batches():
+        since = batch["since"]
+        oldest.append(pc.min(since).as_py())
+        due = pc.add(since, pa.scalar(quarantine_period, pa.duration("us")))
+        days = pc.divide(due.cast(pa.int64()), _DAY_US)
+        table = pa.table({"day": days, "size": batch["size"]}).group_by("day")
+        for row in table.aggregate([("size", "sum"), ([], "count_all")]).to_pylist():
+            objects[row["day"]] += row["count_all"]
+            sizes[row["day"]] += row["size_sum"]
+    return TombstonesPart(
+        objects=objects.total(),
+        bytes=sizes.total(),
+        oldest_at=min(oldest, default=None),
+        due=tuple(
+            DuePart(day=_day(day), objects=objects[day], bytes=sizes[day])
+            for day in sorted(objects)
+        ),
+    )
+
+
+def _day(number: int) -> date:
+    return shifted(EPOCH, timedelta(days=number)).date()
+
+
+def phase_record(phase: Phase, exit_code: int, started_at: datetime, seconds: float) -> PhaseRecord:
+    """Return one phase of a run."""
+    return PhaseRecord(
+        phase=phase,
+        result=result_of(exit_code),
+        started_at=started_at,
+        duration_seconds=round(seconds, 3),
+    )

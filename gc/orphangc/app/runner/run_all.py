@@ -1,0 +1,141 @@
+"""The commands around scheduled runs: ``run``, and what the daemon asks child processes for."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import structlog
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from orphangc.app.config.configuration import Configuration
+from orphangc.app.config.load import chosen_roots, load_configuration
+from orphangc.app.console.exit import shielded
+from orphangc.app.runner.plan_store import KeptPlans
+from orphangc.app.runner.run_root import exit_code_of_all, run_root
+from orphangc.app.telemetry.logs import configure_logs
+from orphangc.app.telemetry.metrics_push import push, write_textfile
+from orphangc.app.wiring.compose import state_of
+from orphangc.collect.state.history import kept_record, newest_records
+from orphangc.core.documents.run_record import RunRecord
+from orphangc.core.model.types import Action, Outcome
+from orphangc.errors import OrphanGcError
+
+__all__ = ["keep_records", "known_records", "record_tables", "run_configured"]
+
+log = structlog.get_logger()
+
+_SHOWN = 50
+
+
+def run_configured(
+    config: Path, only: Sequence[str], *, is_child: bool = False
+) -> tuple[list[RunRecord], int]:
+    """Run each storage root once, in the file's order; return the records and the exit code.
+
+    Args:
+        config: The configuration file.
+        only: Storage roots; all that are configured, if none is named.
+        is_child: The daemon runs it: it ends when the daemon has died, and leaves the metrics to
+            the daemon.
+
+    Raises:
+        SettingsError: The configuration is not usable, or a storage root is not configured.
+
+    """
+    configuration = _loaded(config)
+    roots = chosen_roots(configuration, only)
+    records: list[RunRecord] = []
+    with shielded() as signals:
+        if is_child:
+            _end_with_stdin()
+        for root in roots:
+            plans = KeptPlans.of(configuration.plans_folder, root.root, configuration.keep_plans)
+            record = run_root(root, plans, signals)
+            records.append(record)
+            if not is_child:
+                push(configuration.metrics, root, record)
+            if signals.exit_code is not None:
+                break
+        if not is_child:
+            write_textfile(configuration, records)
+        code = signals.exit_code
+    return records, exit_code_of_all(records) if code is None else code
+
+
+def _loaded(config: Path) -> Configuration:
+    configuration = load_configuration(config)
+    is_verbose = structlog.get_logger().is_enabled_for(logging.DEBUG)
+    configure_logs(configuration.log, is_verbose=is_verbose, takes_others=True)
+    return configuration
+
+
+def _end_with_stdin() -> None:
+    """Send this process SIGTERM when nobody holds the other end of its stdin any more."""
+
+    def watch() -> None:
+        while os.read(0, 1024):
+            pass
+        log.warning("daemon.gone")
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="stdin", daemon=True).start()
+
+
+def known_records(config: Path, only: Sequence[str]) -> dict[str, Any]:
+    """Return the newest records of each storage root, or why they cannot be read."""
+    found: dict[str, Any] = {}
+    for root in chosen_roots(_loaded(config), only):
+        try:
+            records = list(islice(newest_records(state_of(root)), _SHOWN))
+        except OrphanGcError as err:
+            found[root.root] = {"error": str(err), "records": []}
+        else:
+            documents = [each.model_dump(mode="json") for each in records]
+            found[root.root] = {"error": None, "records": documents}
+    return found
+
+
+def keep_records(config: Path, text: str) -> list[RunRecord]:
+    """Write down records of runs that left none: they never began, or were killed.
+
+    Raises:
+        OrphanGcError: One cannot be written.
+
+    """
+    roots = {each.root: each for each in _loaded(config).storage_roots}
+    records = [RunRecord.model_validate(each) for each in json.loads(text)]
+    return [kept_record(state_of(roots[each.root]), each) for each in records]
+
+
+def record_tables(records: Sequence[RunRecord]) -> list[RenderableType]:
+    """Return how the runs went, for people."""
+    table = Table("storage root", "result", "mode", "orphans", "tombstones", "deleted", "why")
+    for each in records:
+        row = (
+            each.root,
+            each.result,
+            each.effective_mode,
+            _amount(each, Action.TOMBSTONE, Action.DELETE),
+            "" if each.tombstones is None else f"{each.tombstones.objects:,}",
+            f"{each.swept_objects(Action.DELETE, Outcome.DONE):,}",
+            each.error or each.effective_mode_reason or "",
+        )
+        table.add_row(*(Text(str(cell)) for cell in row))
+    return [table]
+
+
+def _amount(record: RunRecord, *actions: Action) -> str:
+    if record.plan_id is None:
+        return ""
+    chosen = [each for each in record.amounts if each.action in actions]
+    return f"{sum(t.objects for t in chosen):,} ({sum(t.bytes for t in chosen):,} B)"

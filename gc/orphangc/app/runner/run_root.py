@@ -1,0 +1,251 @@
+"""``run``: one pass over a storage root, from the lock to the record that tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+import structlog
+
+from orphangc.app.config.configuration import ScheduledRoot
+from orphangc.app.config.paths import located
+from orphangc.app.console.exit import Signals
+from orphangc.app.runner.locking import held_lock
+from orphangc.app.runner.make_plan import make_plan
+from orphangc.app.runner.plan_store import KeptPlans
+from orphangc.app.runner.record import Draft, is_signal, phase_record, tombstones_part
+from orphangc.app.runner.sweep_plan import HeldSweep, Holding
+from orphangc.app.telemetry.audit_log import log_refusal, log_run
+from orphangc.app.telemetry.logs import redacted, run_named
+from orphangc.app.wiring.clock import now, this_process
+from orphangc.app.wiring.compose import state_of
+from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
+from orphangc.collect.state.history import has_planned, kept_record, looks_before, totals_so_far
+from orphangc.collect.state.lock import Holder, Lock, Renewal
+from orphangc.collect.state.store import RootState
+from orphangc.collect.sweep.agreement import check_plan
+from orphangc.collect.sweep.result import code_of
+from orphangc.core.documents.run_record import (
+    Phase,
+    RunMode,
+    RunRecord,
+    Totals,
+    totals_after,
+)
+from orphangc.errors import ExitCode, LockHeldError, OrphanGcError, RefusedError
+
+__all__ = ["exit_code_of_all", "run_root"]
+
+log = structlog.get_logger()
+
+_WORST_FIRST = (
+    ExitCode.FAILED,
+    ExitCode.USAGE,
+    ExitCode.UNREACHABLE,
+    ExitCode.LOCK_HELD,
+    ExitCode.SOME_DELETES_FAILED,
+    ExitCode.REFUSED,
+)
+
+
+def exit_code_of_all(records: list[RunRecord]) -> int:
+    """Return the exit code of a command that ran several storage roots.
+
+    One root: its own code. Several: the worst, in the order 1, 2, 10, 11, 3, 4, 0. As 4 promises
+    that nothing was deleted, it becomes 1 where another root's run deleted something.
+    """
+    codes = {record.exit_code for record in records}
+    if len(records) == 1:
+        return records[0].exit_code
+    worst = next((int(code) for code in _WORST_FIRST if code in codes), int(ExitCode.DONE))
+    if worst == ExitCode.REFUSED and any(record.has_deleted for record in records):
+        return ExitCode.FAILED
+    return worst
+
+
+def run_root(settings: ScheduledRoot, plans: KeptPlans, signals: Signals) -> RunRecord:
+    """Return the record of one run of one storage root, however it ended.
+
+    It is written to the state location too, unless another run holds the lock, or nothing can be
+    written there. A signal ends the run where ``signals`` lets it through, and is in the record.
+
+    Args:
+        settings: As configured.
+        plans: Keeps the plans of this storage root.
+        signals: Those that are to end the process; shielded.
+
+    """
+    holder, at = this_process(), now()
+    run_id = f"{at:%Y%m%dT%H%M%S%fZ}-{holder.token[:8]}"
+    mode = settings.mode or RunMode.REPORT
+    draft = Draft(run_id=run_id, settings=settings, started_at=at, effective_mode=mode)
+    with run_named(run_id=run_id, root=settings.root):
+        log.info("run.started", mode=mode)
+        record = _recorded(draft, plans, signals, holder=holder)
+        log_run(record)
+    return record
+
+
+def _recorded(draft: Draft, plans: KeptPlans, signals: Signals, *, holder: Holder) -> RunRecord:
+    record = None
+    try:
+        state = state_of(draft.settings)
+        try:
+            with held_lock(state, holder=holder) as lock:
+                _go(_Run(draft, plans, signals, state, lock))
+                record = _written(draft.finished(now()), state)
+        except LockHeldError as err:
+            if record is None:
+                return _locked(draft, err, state)
+            raise
+    except Exception as err:  # noqa: BLE001 - a run must never stop those of other storage roots
+        if record is not None:
+            log.warning("lock.not_released", reason=str(err))
+            return record
+        _note(draft, err)
+    return draft.finished(now()) if record is None else record
+
+
+def _locked(draft: Draft, err: LockHeldError, state: RootState) -> RunRecord:
+    """Return the record of a run that found the lock held; it is nowhere written."""
+    _note(draft, err)
+    record = draft.finished(now())
+    try:
+        totals = totals_so_far(state)
+    except OrphanGcError:
+        totals = Totals()
+    return record.model_copy(update={"totals": totals_after(totals, record)})
+
+
+def _go(run: _Run) -> None:
+    """Run, and note in the draft whatever ends it."""
+    try:
+        with run.signals.let_through():
+            run.go()
+    except (Exception, SystemExit) as err:  # noqa: BLE001 - told in the record
+        _note(run.draft, err)
+    run.look_back()
+
+
+def _note(draft: Draft, err: BaseException) -> None:
+    """Note what ended a run, before its plan or in a phase of it."""
+    draft.fail(err, code_of(err))
+    if not draft.phases:
+        draft.phases.append(phase_record(Phase.PLAN, draft.exit_code, draft.started_at, 0.0))
+    if isinstance(err, RefusedError):
+        log_refusal(err)
+    elif is_signal(draft.exit_code):
+        log.warning("run.interrupted", exit_code=draft.exit_code)
+    elif isinstance(err, OrphanGcError):
+        log.warning("run.failed", reason=draft.error)
+    else:
+        log.error("run.failed", reason=draft.error)
+        log.debug("run.crashed", exc_info=err)
+
+
+def _written(record: RunRecord, state: RootState) -> RunRecord:
+    """Return the record with its totals; that it cannot be written must not fail the run."""
+    try:
+        return kept_record(state, record)
+    except Exception as err:  # noqa: BLE001
+        log.error("record.not_written", reason=str(err))  # noqa: TRY400 - one line
+        return record
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run that holds the lock."""
+
+    draft: Draft
+    plans: KeptPlans
+    signals: Signals
+    state: RootState
+    lock: Lock
+
+    def go(self) -> None:
+        """Plan, and sweep as far as the mode allows."""
+        draft = self.draft
+        self.state.bind()
+        if draft.effective_mode is not RunMode.REPORT and not has_planned(self.state):
+            draft.effective_mode = RunMode.REPORT
+            draft.reason = "the first run on a storage root only reports"
+        draft.looks_before = looks_before(self.state)
+        with Renewal(self.lock) as renewal:
+            self._phase(Phase.PLAN, self._plan)
+            renewal.check()
+        if draft.effective_mode is not RunMode.REPORT and draft.exit_code == ExitCode.DONE:
+            self._phase(Phase.SWEEP, self._sweep)  # which renews by itself
+
+    def _phase(self, phase: Phase, work: Callable[[], int]) -> None:
+        started_at, begun = now(), monotonic()
+        code: int = ExitCode.FAILED
+        try:
+            code = work()
+            self.draft.exit_code = code
+        except BaseException as err:
+            code = code_of(err)
+            raise
+        finally:
+            self.draft.phases.append(phase_record(phase, code, started_at, monotonic() - begun))
+
+    def _plan(self) -> int:
+        known = self.plans.known_state()
+        folder = self.plans.new(self.draft.run_id)
+        self.draft.plan, self.draft.breakdown = make_plan(
+            self.draft.settings.bare,
+            out=folder,
+            report=None,
+            summary=None,
+            engine=_engine(self.draft.settings),
+            tells_blocked=True,
+            known=known,
+        )
+        self.draft.plan_folder = str(folder)
+        if not self.draft.plan.are_all_refused:
+            return ExitCode.DONE
+        self.draft.error = "a guard refused every job"
+        return ExitCode.REFUSED
+
+    def _sweep(self) -> int:
+        draft, plan = self.draft, self.draft.plan
+        assert plan is not None  # noqa: S101 - the phase before
+        assert draft.plan_folder is not None  # noqa: S101
+        check_plan(plan, draft.settings.bare, now())
+        holding = Holding(
+            settings=draft.settings.bare, state=self.state, lock=self.lock, run_id=draft.run_id
+        )
+        sweep = HeldSweep(
+            holding,
+            Path(draft.plan_folder),
+            plan,
+            is_deleting=draft.effective_mode is RunMode.DELETE,
+            engine=_engine(draft.settings),
+        )
+        draft.swept = sweep.result
+        result = sweep.carry_out()
+        if result.stopped is not None:
+            draft.error = redacted(result.stopped)
+        elif result.exit_code == ExitCode.REFUSED:
+            draft.error = "nothing that is due may be deleted: see what refuses or blocks its jobs"
+        return result.exit_code
+
+    def look_back(self) -> None:
+        """Note what stands at the end, and make room; neither may fail the run."""
+        draft = self.draft
+        try:
+            period = draft.settings.quarantine_period
+            draft.tombstones = tombstones_part(self.state.tombstones(), period)
+            draft.halted = self.state.halted()
+        except Exception as err:  # noqa: BLE001
+            log.warning("state.unread", reason=str(err))
+        self.plans.prune()
+
+
+def _engine(settings: ScheduledRoot) -> EngineChoice:
+    if settings.engine != "spark":
+        return LOCAL
+    return EngineChoice(
+        is_spark=True, work=None if settings.work is None else located(settings.work)
+    )

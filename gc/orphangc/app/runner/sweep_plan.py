@@ -1,0 +1,214 @@
+"""``sweep``: carries out a saved plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from orphangc.adapters.rows.outcome_files import OutcomeFiles
+from orphangc.adapters.rows.plan_directory import PlanDirectory
+from orphangc.adapters.rows.temporary_rows import scratch
+from orphangc.adapters.spark.spark_engine import SparkEngine
+from orphangc.app.config.validate import settings_from
+from orphangc.app.console.progress import shown_progress
+from orphangc.app.runner.locking import held_lock
+from orphangc.app.telemetry.audit_log import Audited, log_unmet
+from orphangc.app.telemetry.logs import run_named
+from orphangc.app.wiring.clock import now
+from orphangc.app.wiring.compose import Root, opened, outside_elsewhere, state_of
+from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
+from orphangc.collect.delete.distributed import Elsewhere
+from orphangc.collect.state.lock import Lock
+from orphangc.collect.state.store import RootState
+from orphangc.collect.sweep.agreement import check_plan
+from orphangc.collect.sweep.result import SweepResult, code_of
+from orphangc.collect.sweep.sweep import Sweep
+from orphangc.core.documents.plan import Plan
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.errors import SettingsError
+
+__all__ = ["HeldSweep", "Holding", "sweep_plan"]
+
+
+def sweep_plan(
+    path: Path,
+    *,
+    is_deleting: bool,
+    flink_rest: Sequence[str] = (),
+    delete_rate: int | None = None,
+    clears_halt: bool = False,
+    engine: EngineChoice = LOCAL,
+) -> tuple[Plan, SweepResult]:
+    """Return a saved plan and what became of it.
+
+    Args:
+        path: The plan's folder.
+        is_deleting: Delete what is due.
+        flink_rest: Endpoints with credentials, which a plan does not hold; replaces the plan's.
+        delete_rate: Keys a second at most, where the plan's setting is not meant.
+        clears_halt: A person has looked at why collection was halted.
+        engine: Who lists, decides and deletes.
+
+    Raises:
+        OrphanGcError: Nothing was swept.
+
+    """
+    plan = PlanDirectory(path).read()
+    settings = _settings_now(plan.settings, flink_rest, delete_rate)
+    check_plan(plan, settings, now())
+    state = state_of(settings)
+    with held_lock(state) as lock:
+        if clears_halt:
+            state.clear_halt()
+        run_id = _run_id(now(), lock.holder.token)
+        with run_named(run_id=run_id, root=plan.root):
+            holding = Holding(settings=settings, state=state, lock=lock, run_id=run_id)
+            sweeping = HeldSweep(holding, path, plan, is_deleting=is_deleting, engine=engine)
+            return plan, sweeping.carry_out()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """A run that holds the lock of its storage root.
+
+    Attributes:
+        settings: Of the storage root.
+        state: Of the storage root.
+        lock: Is held.
+        run_id: Of the run.
+
+    """
+
+    settings: StorageRootSettings
+    state: RootState
+    lock: Lock
+    run_id: str
+
+
+@dataclass(slots=True)
+class HeldSweep:
+    """The sweep of a plan by a run that holds the lock.
+
+    Attributes:
+        holding: The run.
+        path: The plan's folder.
+        plan: That was read from it.
+        is_deleting: Delete what is due.
+        engine: Who lists, decides and deletes.
+        result: What was done so far, also where an error or a signal ends it.
+
+    """
+
+    holding: Holding
+    path: Path
+    plan: Plan
+    _: KW_ONLY
+    is_deleting: bool
+    engine: EngineChoice = LOCAL
+    result: SweepResult = field(default_factory=SweepResult)
+
+    def carry_out(self) -> SweepResult:
+        """Return what became of the plan, which is written beside it.
+
+        Raises:
+            OrphanGcError: It ended early, with an outcome where something had begun.
+
+        """
+        settings, state = self.holding.settings, self.holding.state
+        with (
+            shown_progress() as progress,
+            opened(settings, progress, engine=self.engine) as root,
+            scratch() as room,
+        ):
+            elsewhere = _elsewhere(root, state) if self.engine.is_spark else None
+            outcomes = OutcomeFiles(self.path)
+            sweep = Sweep(
+                outside=root.outside,
+                settings=settings,
+                state=state,
+                lock=self.holding.lock,
+                run_id=self.holding.run_id,
+                is_deleting=self.is_deleting,
+                scratch=room if elsewhere is None else elsewhere.crew.scratch,
+                outcomes=Audited(outcomes),
+                elsewhere=elsewhere,
+                result=self.result,
+            )
+            try:
+                sweep.carry_out(self.plan, PlanDirectory(self.path).rows(self.plan))
+            except BaseException as err:
+                sweep.result.stopped_by = sweep.result.stopped_by or err
+                sweep.result.exit_code = code_of(err)
+                if outcomes.rows:
+                    outcomes.publish(_outcome(self.plan, sweep))
+                outcomes.discard()
+                raise
+            finally:
+                log_unmet(sweep.result.unmet)
+            outcomes.publish(_outcome(self.plan, sweep))
+        return sweep.result
+
+
+def _elsewhere(root: Root, state: RootState) -> Elsewhere:
+    """Return Spark's executors as those who delete.
+
+    Raises:
+        SettingsError: They would need credentials, which Spark is never given.
+
+    """
+    engine = root.outside.engine
+    assert isinstance(engine, SparkEngine)  # noqa: S101 - chosen by the caller
+    bare = settings_from(root.settings.model_dump(mode="json"))
+    if bare.flink_rest != root.settings.flink_rest:
+        raise SettingsError("--flink-rest with credentials cannot be used on Spark's executors")
+    settings = bare.model_copy(update={"state": str(state.files.location)})
+    return Elsewhere(
+        crew=engine,
+        open_outside=partial(outside_elsewhere, settings),
+        open_state=partial(state_of, settings),
+    )
+
+
+def _settings_now(
+    settings: StorageRootSettings, flink_rest: Sequence[str], delete_rate: int | None
+) -> StorageRootSettings:
+    """Return a plan's settings with what may be said anew: endpoints, the pace.
+
+    Endpoints only get the credentials that a plan does not hold; fewer would be less evidence.
+
+    Raises:
+        SettingsError: They are not the endpoints of the plan, or the rate is none.
+
+    """
+    anew: dict[str, Any] = {"flink_rest": tuple(flink_rest)} if flink_rest else {}
+    if delete_rate is not None:
+        anew["delete_rate"] = delete_rate
+    if not anew:
+        return settings
+    given = settings_from({**settings.model_dump(), **anew})
+    if set(given.model_dump(mode="json")["flink_rest"]) != set(settings.flink_rest):
+        raise SettingsError("--flink-rest must name exactly the endpoints of the plan")
+    return given
+
+
+def _run_id(at: datetime, token: str) -> str:
+    return f"{at:%Y%m%dT%H%M%SZ}-{token[:8]}"
+
+
+def _outcome(plan: Plan, sweep: Sweep) -> dict[str, Any]:
+    result = sweep.result
+    return {
+        "schema_version": 1,
+        "run_id": sweep.run_id,
+        "deleting": sweep.is_deleting,
+        "plan_id": plan.plan_id,
+        "root": plan.root,
+        "counts": result.counts(),
+        "refused": result.refused,
+        "stopped": result.stopped,
+        "exit_code": int(result.exit_code),
+    }

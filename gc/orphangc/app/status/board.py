@@ -1,0 +1,152 @@
+"""What the daemon knows, in memory: every answer over HTTP is made from it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from orphangc import __version__
+from orphangc.app.config.configuration import Configuration, ScheduledRoot
+from orphangc.app.status.status import RootStatus, Status
+from orphangc.app.telemetry.metrics import Metrics
+from orphangc.app.wiring.clock import now
+from orphangc.core.documents.run_record import RunRecord, RunResult
+
+__all__ = ["Board"]
+
+_KEPT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    settings: ScheduledRoot
+    records: tuple[RunRecord, ...] = ()
+    running_since: datetime | None = None
+    unread: str | None = "its records have not been read yet"
+
+
+@dataclass(slots=True)
+class Board:
+    """The status of a daemon: a ``StatusSource`` that many threads ask and few write to.
+
+    Attributes:
+        configuration: Of the daemon.
+        metrics: Are told of every run too.
+        next_run_of: Tells when a storage root runs next.
+        alive: Tells whether the scheduler does its work.
+        is_ending: No run starts any more.
+
+    """
+
+    configuration: Configuration
+    metrics: Metrics
+    next_run_of: Callable[[str], datetime | None] = lambda _: None
+    alive: Callable[[], bool] = lambda: False
+    is_ending: bool = False
+    _started_at: datetime = field(default_factory=now)
+    _rows: dict[str, _Row] = field(init=False)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __post_init__(self) -> None:
+        """Begin with nothing but the configuration."""
+        self._rows = {each.root: _Row(each) for each in self.configuration.storage_roots}
+
+    @property
+    def is_loaded(self) -> bool:
+        """Return whether the records of every storage root have been read."""
+        return all(row.unread is None for row in self._rows.values())
+
+    def settings(self, root: str) -> ScheduledRoot:
+        """Return the settings of a storage root."""
+        return self._rows[root].settings
+
+    def load(self, root: str, records: Sequence[RunRecord], error: str | None) -> None:
+        """Take what is recorded of a storage root, or why it cannot be read."""
+        with self._lock:
+            row = self._rows.get(root)
+            if row is None:
+                return
+            if error is not None:
+                self._rows[root] = replace(row, unread=f"its records cannot be read: {error}")
+                return
+            known = {each.run_id for each in row.records}
+            for record in reversed(records):
+                if record.run_id not in known:
+                    self.metrics.restore(root, record)
+            merged = {each.run_id: each for each in (*row.records, *records)}
+            self._rows[root] = replace(row, records=_newest(merged.values()), unread=None)
+
+    def began(self, root: str) -> None:
+        """Note that a run has started."""
+        with self._lock:
+            self._rows[root] = replace(self._rows[root], running_since=now())
+
+    def ended(self, root: str, record: RunRecord | None) -> None:
+        """Note that a run has ended, and how; without a record it had not begun."""
+        with self._lock:
+            self._rows[root] = replace(self._rows[root], running_since=None)
+            if record is not None:
+                self.tell(record)
+
+    def tell(self, record: RunRecord) -> None:
+        """Take the record of a run; of missed runs in a row the newest stands for all."""
+        with self._lock:
+            row, before = self._rows[record.root], self._rows[record.root].records
+            self.metrics.observe(record)
+            if record.result is RunResult.MISSED:
+                before = tuple(
+                    each
+                    for position, each in enumerate(before)
+                    if position or each.result is not RunResult.MISSED
+                )
+            unread = None if record.totals.runs else row.unread
+            records = _newest((record, *before))
+            self._rows[record.root] = replace(row, records=records, unread=unread)
+
+    def status(self) -> Status:
+        """Return the status of this moment."""
+        with self._lock:
+            rows = list(self._rows.values())
+        return Status(
+            version=__version__,
+            now=now(),
+            started_at=self._started_at,
+            not_ready=self._not_ready(rows),
+            roots=tuple(
+                RootStatus(
+                    settings=row.settings,
+                    records=row.records,
+                    next_run_at=None if self.is_ending else self.next_run_of(row.settings.root),
+                    running_since=row.running_since,
+                )
+                for row in rows
+            ),
+        )
+
+    def is_alive(self) -> bool:
+        """Return whether the scheduler still does its work."""
+        return self.alive()
+
+    def _not_ready(self, rows: Sequence[_Row]) -> str | None:
+        """Return why nobody should rely on what is told: it ends, or it does not know enough."""
+        if self.is_ending:
+            return "the daemon is ending"
+        for row in rows:
+            if row.unread is not None:
+                return f"{row.settings.root}: {row.unread}"
+        newest = [row.records[0].result for row in rows if row.records]
+        if len(newest) == len(rows) and set(newest) == {RunResult.UNREACHABLE}:
+            return "no storage root could be reached in its last run"
+        return None
+
+
+def _newest(records: Iterable[RunRecord]) -> tuple[RunRecord, ...]:
+    """Return the newest records, newest first; only the newest plan keeps its world."""
+    found = sorted(records, key=lambda each: each.run_id, reverse=True)[:_KEPT]
+    plan = next((each for each in found if each.plan_id is not None), None)
+    return tuple(
+        each if each is plan or each.world is None else each.model_copy(update={"world": None})
+        for each in found
+    )

@@ -1,0 +1,138 @@
+"""What must be on record: each deletion, each refusal with what to do, and how a run ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import structlog
+
+from orphangc.app.render.advice import condition_advice, guard_advice
+from orphangc.app.telemetry.logs import always_shown
+from orphangc.core.documents.plan import Plan
+from orphangc.core.documents.run_record import RunRecord
+from orphangc.core.model.codes import Condition
+from orphangc.core.model.types import Action, Outcome
+from orphangc.errors import RefusedError
+from orphangc.ports import OutcomeSink
+
+__all__ = ["Audited", "log_plan", "log_refusal", "log_run", "log_unmet"]
+
+log = structlog.get_logger()
+
+_CONDITIONS = frozenset(Condition)
+
+
+class Audited:
+    """Takes outcomes for another sink, and logs a line for each deletion that was tried.
+
+    Attributes:
+        sink: The other one.
+
+    """
+
+    def __init__(self, sink: OutcomeSink) -> None:
+        self.sink = sink
+        self._log = always_shown()
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows of ``OUTCOME_SCHEMA``; what is on file is logged after it."""
+        self.sink.write(batch)
+        is_deletion = pc.equal(batch["action"], Action.DELETE)
+        is_tried = pc.not_equal(batch["outcome"], Outcome.PLANNED)
+        for row in batch.filter(pc.and_(is_deletion, is_tried)).to_pylist():
+            is_done = row["outcome"] == Outcome.DONE
+            facts = {name: row[name] for name in ("key", "size", "reason", "etag", "outcome")}
+            facts |= {"job_id": row["job_id"], "stored_at": row["modified_at"].isoformat()}
+            if row["error"] is not None:
+                facts["error"] = row["error"]
+            self._log.info("object.deleted" if is_done else "object.not_deleted", **facts)
+
+
+def log_unmet(unmet: Mapping[str, Iterable[tuple[str, str]]]) -> None:
+    """Log why nothing of some jobs may be deleted: the rule, the job, and what to do."""
+    for key, rules in unmet.items():
+        for name, reason in rules:
+            if name in _CONDITIONS:
+                advice = condition_advice(name)
+                log.warning("job.blocked", job_id=key, condition=name, reason=reason, advice=advice)
+            else:
+                advice = guard_advice(name)
+                log.warning("job.refused", job_id=key, guard=name, reason=reason, advice=advice)
+
+
+def log_plan(plan: Plan, *, tells_blocked: bool = False) -> None:
+    """Log what a plan found, and what stands in the way of it."""
+    log_unmet(
+        {
+            job.job_id: ((job.refused.guard, job.refused.message),)
+            for job in plan.jobs
+            if job.refused is not None
+        }
+    )
+    if tells_blocked:
+        log_unmet(
+            {
+                job.job_id: tuple((each.condition, each.message) for each in job.blocked)
+                for job in plan.jobs
+                if job.refused is None
+            }
+        )
+    for warning in plan.warnings:
+        log.warning("plan.doubtful", reason=warning)
+    log.info(
+        "plan.written",
+        plan_id=plan.plan_id,
+        root=plan.root,
+        objects=plan.objects_listed,
+        orphans=plan.objects(Action.TOMBSTONE, Action.DELETE),
+        jobs=len(plan.jobs),
+        refused=sum(job.refused is not None for job in plan.jobs),
+        duration_seconds=plan.duration_seconds,
+    )
+
+
+def log_refusal(err: RefusedError) -> None:
+    """Log why all the work on a storage root was refused, and what to do."""
+    facts = {}
+    if err.guard is not None:
+        is_condition = err.guard in _CONDITIONS
+        facts["condition" if is_condition else "guard"] = str(err.guard)
+        facts["advice"] = condition_advice(err.guard) if is_condition else guard_advice(err.guard)
+    log.warning("run.refused", reason=str(err), **facts)
+
+
+def log_run(record: RunRecord) -> None:
+    """Log the one line that holds everything about a run."""
+    facts: dict[str, Any] = {
+        "mode": record.mode,
+        "effective_mode": record.effective_mode,
+        "effective_mode_reason": record.effective_mode_reason,
+        "result": record.result,
+        "exit_code": record.exit_code,
+        "duration_seconds": (record.ended_at - record.started_at).total_seconds(),
+        "plan_id": record.plan_id,
+        "objects_listed": record.objects_listed,
+        "bytes_listed": record.bytes_listed,
+        "jobs": len(record.jobs),
+        "amounts": {
+            f"{each.scope}/{each.action}/{each.reason}": {
+                "objects": each.objects,
+                "bytes": each.bytes,
+            }
+            for each in record.amounts
+        },
+        "swept": {
+            f"{each.action}/{each.outcome}": {"objects": each.objects, "bytes": each.bytes}
+            for each in record.swept
+        },
+        "refusals": dict(record.refusals),
+        "missing_objects": record.missing_objects,
+        "halted": record.halted,
+        "stopped": record.stopped,
+        "error": record.error,
+    }
+    with_ids = {"run_id": record.run_id, "root": record.root, **facts}
+    always_shown().info("run.finished", **with_ids)

@@ -1,0 +1,133 @@
+"""Logs: events on stderr, as lines for people on a terminal and as JSON elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import structlog
+from structlog.typing import EventDict, Processor
+
+from orphangc.app.config.configuration import LogSettings
+from orphangc.app.console.text import visible
+from orphangc.core.model.redaction import redacted
+
+__all__ = ["always_shown", "configure_logs", "redacted", "run_named"]
+
+_MAY_HIDE = re.compile("(?i:@|=|%3d|a[ks]ia|token|secret|pass|pwd|bearer|key)")
+"""What a text without secrets mostly lacks: most lines are looked at once."""
+_EXACT = ("key", "etag")
+"""What a listing told: whoever reads in the audit log what was deleted must find its very name."""
+_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
+
+_run: dict[str, str] = {}
+"""What the run of this process is; threads do not inherit context variables, and a process has
+one run at a time."""
+
+
+def configure_logs(
+    settings: LogSettings | None = None, *, is_verbose: bool = False, takes_others: bool = False
+) -> None:
+    """Send structlog's events to stderr; data goes to stdout and is never mixed with them.
+
+    Args:
+        settings: Format and level.
+        is_verbose: Show single steps too, whatever the settings say.
+        takes_others: Show what libraries log in the same form.
+
+    """
+    chosen = settings or LogSettings()
+    is_json = chosen.format == "json" or (chosen.format == "auto" and not sys.stderr.isatty())
+    level = logging.DEBUG if is_verbose else _LEVELS[chosen.level]
+    common: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        _name_run,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    rendering: list[Processor] = [
+        structlog.processors.format_exc_info,
+        _redact,
+        _show,
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+    ]
+    if is_json:
+        rendering = [_DICT_TRACEBACKS, _redact, structlog.processors.JSONRenderer(default=str)]
+    structlog.configure(
+        processors=[*common, *rendering],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+    if takes_others:
+        _take_others(common, rendering)
+
+
+_DICT_TRACEBACKS = structlog.processors.ExceptionRenderer(
+    structlog.tracebacks.ExceptionDictTransformer(show_locals=False)  # they may hold a password
+)
+
+
+def _take_others(common: list[Processor], rendering: list[Processor]) -> None:
+    """Let warnings of libraries be lines of the same form."""
+    handler = logging.StreamHandler(sys.stderr)
+    strip = structlog.stdlib.ProcessorFormatter.remove_processors_meta
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=common, processors=[strip, *rendering]
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+
+
+def always_shown() -> Any:
+    """Return a logger whose lines are shown whatever the level: what was done must be on record."""
+    return structlog.wrap_logger(
+        structlog.PrintLogger(sys.stderr),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+    )
+
+
+@contextmanager
+def run_named(**facts: str) -> Iterator[None]:
+    """Put facts into every line that is logged meanwhile, whatever thread logs it."""
+    before = dict(_run)
+    _run.update(facts)
+    try:
+        yield
+    finally:
+        _run.clear()
+        _run.update(before)
+
+
+def _name_run(_: Any, __: str, event: EventDict) -> EventDict:
+    for name, value in _run.items():
+        event.setdefault(name, value)
+    return event
+
+
+def _redact(_: Any, __: str, event: EventDict) -> EventDict:
+    return {name: v if name in _EXACT else _clean(v) for name, v in event.items()}
+
+
+def _show(_: Any, __: str, event: EventDict) -> EventDict:
+    """Spell out what a terminal would obey: names in a bucket are anybody's."""
+    return {key: _shown(value) for key, value in event.items()}
+
+
+def _shown(value: Any) -> Any:
+    return "\n".join(map(visible, value.split("\n"))) if isinstance(value, str) else value
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return redacted(value) if _MAY_HIDE.search(value) else value
+    if isinstance(value, dict):
+        return {key: _clean(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(each) for each in value]
+    return value

@@ -1,0 +1,281 @@
+"""What Prometheus is told: computed from records when it is asked, so no counter ever goes back.
+
+Every series that can ever be is there from the start, with 0: a rate needs the sample before the
+first event. No label holds a key or a job id: their number would have no bound.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, product
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from orphangc.app.config.configuration import ScheduledRoot
+from orphangc.app.config.schedule import longest_gap
+from orphangc.core.documents.run_record import (
+    DURATION_BUCKETS_SECONDS,
+    Phase,
+    RunRecord,
+    RunResult,
+    Totals,
+    totals_after,
+    totals_merged,
+)
+from orphangc.core.model.codes import Condition, Guard
+from orphangc.core.model.types import Action, Outcome, Reason, Scope
+
+__all__ = ["Metrics"]
+
+_SWEPT = (Action.TOMBSTONE, Action.REVIVE, Action.DELETE)
+_RULES = tuple(sorted({*map(str, Guard), *map(str, Condition)}))
+
+_ANSWERS = {True: "yes", False: "no", None: "unknown"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """What is known of one storage root; replaced whole, for others read it meanwhile."""
+
+    totals: Totals = field(default_factory=Totals)
+    newest_plan: RunRecord | None = None
+    oldest_tombstone: float = 0.0
+    is_halted: bool = False
+    refusals: Mapping[str, int] = field(default_factory=dict)
+
+    def after(self, record: RunRecord, totals: Totals) -> _Known:
+        """Return what is known after one more run."""
+        oldest, is_halted = self.oldest_tombstone, self.is_halted
+        if record.tombstones is not None:
+            oldest_at = record.tombstones.oldest_at
+            oldest = 0.0 if oldest_at is None else oldest_at.timestamp()
+            is_halted = record.halted is not None
+        plan = self.newest_plan if record.plan_id is None else record
+        # a run without a plan says nothing of the jobs, unless a rule stopped it
+        has_looked = record.plan_id is not None or bool(record.refusals)
+        return _Known(
+            totals=totals,
+            newest_plan=plan,
+            oldest_tombstone=oldest,
+            is_halted=is_halted,
+            refusals=record.refusals if has_looked else self.refusals,
+        )
+
+
+class Metrics(Collector):
+    """The metrics of some storage roots.
+
+    Attributes:
+        registry: Holds them and nothing else.
+
+    """
+
+    def __init__(
+        self, roots: Sequence[ScheduledRoot], version: str, *, is_pushed: bool = False
+    ) -> None:
+        """Begin with nothing but zeros.
+
+        Args:
+            roots: As configured.
+            version: Of the tool.
+            is_pushed: Leave out what no run has told: a push would put zeros over what an earlier
+                one said.
+
+        """
+        self.registry = CollectorRegistry()
+        self._roots = {each.root: each for each in roots}
+        self._intervals = {
+            each.root: 0.0 if each.schedule is None else longest_gap(each.schedule).total_seconds()
+            for each in roots
+        }
+        self._known = {each.root: _Known() for each in roots}
+        self._version = version
+        self._is_pushed = is_pushed
+        self.registry.register(self)
+
+    def restore(self, root: str, record: RunRecord) -> None:
+        """Go on where a run before has ended: its totals, and what it found."""
+        known = self._known[root]
+        self._known[root] = known.after(record, totals_merged(known.totals, record.totals))
+
+    def observe(self, record: RunRecord) -> None:
+        """Take one more run into account."""
+        known = self._known[record.root]
+        is_on_file = bool(record.totals.runs) and record.result is not RunResult.LOCKED
+        if is_on_file:  # its totals hold what others have run meanwhile, too
+            totals = totals_merged(known.totals, record.totals)
+        else:
+            totals = totals_after(known.totals, record)
+        self._known[record.root] = known.after(record, totals)
+
+    def describe(self) -> Iterable[Metric]:
+        """Return the families, for those who look for clashes of names."""
+        return self.collect()
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every family with its samples."""
+        yield from self._counters()
+        yield self._durations()
+        yield from self._findings()
+        yield from self._settings()
+
+    def _totals(self) -> Iterator[tuple[str, Totals]]:
+        for root, known in list(self._known.items()):
+            yield root, known.totals
+
+    def _counters(self) -> Iterator[Metric]:
+        runs = CounterMetricFamily(
+            "orphangc_runs",
+            "Runs by phase and how the phase ended; only done is a success.",
+            labels=("root", "phase", "result"),
+        )
+        objects = CounterMetricFamily(
+            "orphangc_swept_objects",
+            "Objects that runs acted upon, and what became of them.",
+            labels=("root", "action", "outcome"),
+        )
+        swept_bytes = CounterMetricFamily(
+            "orphangc_swept_bytes",
+            "Bytes of the objects that runs acted upon.",
+            labels=("root", "action", "outcome"),
+        )
+        refusals = CounterMetricFamily(
+            "orphangc_refusals",
+            "Jobs that a guard refused, or an unmet condition kept from deletion, in each run.",
+            labels=("root", "guard"),
+        )
+        requests = CounterMetricFamily(
+            "orphangc_list_requests", "List requests of all plans.", labels=("root",)
+        )
+        for root, totals in self._totals():
+            _fill(runs, root, product(Phase, RunResult), totals.runs)
+            _fill(objects, root, product(_SWEPT, Outcome), totals.swept_objects)
+            _fill(swept_bytes, root, product(_SWEPT, Outcome), totals.swept_bytes)
+            _fill(refusals, root, ((rule,) for rule in _RULES), totals.refusals)
+            requests.add_metric((root,), totals.list_requests)
+        yield from (runs, objects, swept_bytes, refusals, requests)
+
+    def _durations(self) -> Metric:
+        family = HistogramMetricFamily(
+            "orphangc_run_duration_seconds",
+            "How long the phases of runs took.",
+            labels=("root", "phase"),
+        )
+        edges = (*map(str, DURATION_BUCKETS_SECONDS), "inf")
+        for (root, totals), phase in product(self._totals(), Phase):
+            counts = accumulate(totals.durations.get(f"{phase}/{edge}", 0) for edge in edges)
+            buckets = [(str(float(edge)), n) for edge, n in zip(edges, counts, strict=True)]
+            buckets[-1] = ("+Inf", buckets[-1][1])
+            family.add_metric((root, phase), buckets, totals.duration_seconds.get(phase, 0.0))
+        return family
+
+    def _findings(self) -> Iterator[Metric]:
+        success = GaugeMetricFamily(
+            "orphangc_last_success_timestamp_seconds",
+            "When a phase was last done; 0: never.",
+            labels=("root", "phase"),
+        )
+        for (root, totals), phase in product(self._totals(), Phase):
+            at = totals.last_success_at.get(phase)
+            success.add_metric((root, phase), 0.0 if at is None else at.timestamp())
+        yield success
+        yield from self._stored()
+        missing = _gauge("missing_objects", "Objects that checkpoints refer to and that are gone.")
+        held = _gauge(
+            "held_back_objects", "Objects that the jobs' oldest checkpoints alone hold back."
+        )
+        held_bytes = _gauge("held_back_bytes", "Bytes of the objects that are held back.")
+        age = _gauge(
+            "registry_age_seconds",
+            "Age of the oldest of the jobs' newest registry snapshots, when the plan was made.",
+        )
+        tombstone = _gauge(
+            "oldest_tombstone_timestamp_seconds", "Since when the oldest tombstone stands; 0: none."
+        )
+        halted = _gauge("halted", "Whether all collection is stopped until a person has looked.")
+        refused = GaugeMetricFamily(
+            "orphangc_refused_jobs",
+            "Jobs that the newest run saw refused by a guard, or kept by an unmet condition.",
+            labels=("root", "guard"),
+        )
+        sustained = GaugeMetricFamily(
+            "orphangc_self_sustained_jobs",
+            "Jobs of the newest plan by whether they need nothing of what they were restored from.",
+            labels=("root", "answer"),
+        )
+        for root, known in self._told():
+            plan = known.newest_plan
+            _fill(sustained, root, ((word,) for word in _ANSWERS.values()), _answers(plan))
+            missing.add_metric((root,), 0 if plan is None else plan.missing_objects)
+            held.add_metric((root,), 0 if plan is None else plan.held_back_objects)
+            held_bytes.add_metric((root,), 0 if plan is None else plan.held_back_bytes)
+            seconds = None if plan is None else plan.registry_age_seconds
+            age.add_metric((root,), seconds or 0.0)
+            tombstone.add_metric((root,), known.oldest_tombstone)
+            halted.add_metric((root,), known.is_halted)
+            _fill(refused, root, ((rule,) for rule in _RULES), known.refusals)
+        yield from (missing, held, held_bytes, age, tombstone, halted, refused, sustained)
+
+    def _told(self) -> Iterator[tuple[str, _Known]]:
+        """Yield what is known of each root, leaving out those that nothing is known of."""
+        for root, known in list(self._known.items()):
+            if known.newest_plan is not None or not self._is_pushed:
+                yield root, known
+
+    def _stored(self) -> Iterator[Metric]:
+        labels = ("root", "scope", "reason")
+        objects = GaugeMetricFamily(
+            "orphangc_stored_objects", "Objects of the newest plan by its reason.", labels=labels
+        )
+        sizes = GaugeMetricFamily(
+            "orphangc_stored_bytes", "Bytes of the newest plan by its reason.", labels=labels
+        )
+        for root, known in self._told():
+            sums: dict[str, tuple[int, int]] = {}
+            for each in () if known.newest_plan is None else known.newest_plan.amounts:
+                key = f"{each.scope}/{each.reason}"
+                before = sums.get(key, (0, 0))
+                sums[key] = (before[0] + each.objects, before[1] + each.bytes)
+            kinds = list(product(Scope, Reason))
+            _fill(objects, root, kinds, {key: each[0] for key, each in sums.items()})
+            _fill(sizes, root, kinds, {key: each[1] for key, each in sums.items()})
+        yield from (objects, sizes)
+
+    def _settings(self) -> Iterator[Metric]:
+        grace = _gauge("grace_period_seconds", "Age below which nothing is an orphan.")
+        interval = _gauge(
+            "run_interval_seconds", "Longest time between two runs that the schedule asks for."
+        )
+        for root, settings in self._roots.items():
+            grace.add_metric((root,), settings.grace_period.total_seconds())
+            interval.add_metric((root,), self._intervals[root])
+        build = GaugeMetricFamily(
+            "orphangc_build_info", "The version that runs.", labels=("version",)
+        )
+        build.add_metric((self._version,), 1)
+        yield from (grace, interval, build)
+
+
+def _answers(plan: RunRecord | None) -> Mapping[str, int]:
+    jobs = () if plan is None else plan.jobs
+    return Counter(_ANSWERS[job.state_self_sustained] for job in jobs if job.job_id)
+
+
+def _gauge(name: str, text: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"orphangc_{name}", text, labels=("root",))
+
+
+def _fill(
+    family: CounterMetricFamily | GaugeMetricFamily,
+    root: str,
+    kinds: Iterable[Sequence[str]],
+    values: Mapping[str, int],
+) -> None:
+    """Add a sample for each kind; kinds that nobody has counted are 0."""
+    for kind in kinds:
+        family.add_metric((root, *map(str, kind)), values.get("/".join(kind), 0))

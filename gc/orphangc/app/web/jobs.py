@@ -1,0 +1,210 @@
+"""What is known of a job over all storage roots: its files may lie below several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from orphangc.app.console.text import duration
+from orphangc.app.status.status import RootStatus, Status
+from orphangc.core.documents.run_record import JobRecord, RunRecord
+from orphangc.core.documents.self_sustained_record import RememberedLook
+from orphangc.core.model.types import ForeignKind, is_job_id
+
+__all__ = [
+    "UNKNOWN_JOB",
+    "ForeignPlace",
+    "KnownJob",
+    "Sustained",
+    "is_outdated",
+    "known_jobs",
+    "self_sustained",
+    "sightings",
+]
+
+_GRAVITY = {True: 0, None: 1, False: 2}
+
+UNKNOWN_JOB = "No plan of a configured storage root knows this job."
+"""For a job id that is spelled well, and for one that is not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownJob:
+    """A job as the newest plan of one storage root shows it."""
+
+    root: RootStatus
+    run: RunRecord
+    record: JobRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignPlace:
+    """A snapshot, or a directory, that a job was restored from or names files of.
+
+    Attributes:
+        place: Where it lies.
+        kind: Which of both.
+        is_safe: Whether it may go: neither this job needs it, nor anybody else that was seen.
+        why: The reason, in words.
+        since: Since when that is so; ``None`` where it is not known.
+        look: The newest look at it.
+
+    """
+
+    place: str
+    kind: ForeignKind
+    is_safe: bool | None
+    why: str
+    since: datetime | None
+    look: RememberedLook
+
+
+@dataclass(frozen=True, slots=True)
+class Sustained:
+    """Whether a job's state is self-sustained, and why it is (not) known.
+
+    Attributes:
+        value: The answer; ``None``: it cannot be known, or not yet.
+        why: The reason, in words.
+        since: Since when that is so; ``None`` where it is not known.
+        places: What it was restored from, and what it still names files of.
+
+    """
+
+    value: bool | None
+    why: str
+    since: datetime | None = None
+    places: tuple[ForeignPlace, ...] = ()
+
+    @property
+    def is_safe(self) -> bool | None:
+        """Return whether all that the job was restored from may go."""
+        answers = [each.is_safe for each in self.places]
+        if False in answers:
+            return False
+        return None if None in answers else True
+
+    @property
+    def is_safe_since(self) -> datetime | None:
+        """Return since when the answer for all of it is what it is."""
+        times = [
+            each.since
+            for each in self.places
+            if each.is_safe is self.is_safe and each.since is not None
+        ]
+        return max(times, default=None)
+
+
+def known_jobs(status: Status) -> dict[str, list[KnownJob]]:
+    """Return where each job is known, by id; what belongs to no known job is left out."""
+    found: dict[str, list[KnownJob]] = {}
+    for root in status.roots:
+        run = root.newest_plan
+        for record in () if run is None else run.jobs:
+            if is_job_id(record.job_id):
+                known = KnownJob(root=root, run=run, record=record)  # type: ignore[arg-type]
+                found.setdefault(record.job_id, []).append(known)
+    return found
+
+
+def sightings(status: Status, job_id: str) -> list[KnownJob]:
+    """Return where a job is known; nowhere if the id is none."""
+    return known_jobs(status).get(job_id, []) if is_job_id(job_id) else []
+
+
+def self_sustained(status: Status, seen: Sequence[KnownJob]) -> Sustained:
+    """Return whether a job needs no file of the snapshot that it was restored from.
+
+    Whoever hears "yes" may delete that snapshot. So one storage root that says no is enough for a
+    no, and a yes needs every one: none may be without a plan, for the job may have checkpoints
+    there, and no plan may be so old that a sweep would refuse it.
+    """
+    answer = _answer(status, seen)
+    if not any(look.kind for known in seen for look in known.record.looks):
+        return answer
+    return replace(answer, places=_places(seen, doubt=_doubt(status, seen)))
+
+
+def _answer(status: Status, seen: Sequence[KnownJob]) -> Sustained:
+    no = next((known for known in seen if known.record.state_self_sustained is False), None)
+    if no is not None:
+        look = next((each for each in no.record.looks if each.answer is False), None)
+        said = "a retained checkpoint still refers to files outside the job's own directories"
+        return Sustained(
+            value=False,
+            why=f"Below {no.root.settings.root}: {said if look is None else look.why}.",
+            since=None if look is None else look.since,
+        )
+    doubt = _doubt(status, seen)
+    if doubt is not None:
+        return Sustained(value=None, why=doubt)
+    times = [known.record.looks[0].since for known in seen if known.record.looks]
+    return Sustained(
+        value=True,
+        why="No retained checkpoint refers to files outside the job's own directories.",
+        since=max(times, default=None),
+    )
+
+
+def _doubt(status: Status, seen: Sequence[KnownJob]) -> str | None:
+    """Return why no yes can be given."""
+    doubt = next((each for each in map(_doubt_about, seen) if each), None) or _unseen(status)
+    if doubt is not None:
+        return doubt
+    old = next((known for known in seen if _is_old(status, known)), None)
+    if old is None:
+        return None
+    age = duration(status.now - old.run.started_at)
+    return (
+        f"The newest plan of {old.root.settings.root} is {age} old, more than the grace period: the"
+        " job may have been restored since."
+    )
+
+
+def _doubt_about(known: KnownJob) -> str | None:
+    if known.record.state_self_sustained is not None:
+        return None
+    refused = known.record.refused
+    why = "none of its checkpoints could be judged" if refused is None else refused.message
+    look = next((each for each in known.record.looks if each.answer is None), None)
+    return f"Below {known.root.settings.root}: {why if look is None else look.told}"
+
+
+def _places(seen: Sequence[KnownJob], *, doubt: str | None) -> tuple[ForeignPlace, ...]:
+    """Return what the job was restored from; a doubt about anything leaves no yes."""
+    found: dict[str, ForeignPlace] = {}
+    for known in seen:
+        for look in known.record.looks:
+            if look.kind is None:
+                continue
+            is_safe = look.is_safe_to_delete
+            is_doubted = is_safe is True and doubt is not None
+            place = ForeignPlace(
+                place=look.place,
+                kind=look.kind,
+                is_safe=None if is_doubted else is_safe,
+                why=f"{doubt}" if is_doubted else look.told,
+                since=None if is_doubted else look.since,
+                look=look,
+            )
+            before = found.get(look.place)
+            if before is None or _GRAVITY[place.is_safe] > _GRAVITY[before.is_safe]:
+                found[look.place] = place
+    return tuple(found[place] for place in sorted(found))
+
+
+def _unseen(status: Status) -> str | None:
+    root = next((each for each in status.roots if each.newest_plan is None), None)
+    if root is None:
+        return None
+    return f"There is no plan of {root.settings.root} yet: the job may have checkpoints there."
+
+
+def _is_old(status: Status, known: KnownJob) -> bool:
+    return is_outdated(known.run, known.root, status)
+
+
+def is_outdated(plan: RunRecord, root: RootStatus, status: Status) -> bool:
+    """Return whether a plan is so old that a sweep would refuse it."""
+    return status.now - plan.started_at > root.settings.plan_life

@@ -1,0 +1,82 @@
+"""Pages from templates; what all of them need is put in here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from orphangc import __version__
+from orphangc.app.render.template_environment import page_environment
+from orphangc.app.web.page_text import (
+    FATE_WORDS,
+    MODE_WORDS,
+    RESULT_WORDS,
+    in_words,
+    minute,
+    span_words,
+)
+
+__all__ = ["icon", "page", "style", "style_name"]
+
+_ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="8"'
+    ' fill="#2563b8"/><circle cx="8" cy="8" r="4" fill="none" stroke="#fff" stroke-width="2"'
+    ' stroke-dasharray="19 6"/></svg>'
+)
+
+
+@cache
+def _environment() -> Environment:
+    environment = page_environment("orphangc.app.web", "orphangc.app.render")
+    environment.filters.update(ago=in_words, minute=minute, span=span_words)
+    environment.globals.update(
+        version=__version__,
+        fate_words=FATE_WORDS,
+        mode_words=MODE_WORDS,
+        result_words=RESULT_WORDS,
+        anchors={},  # the report's bars lead to places on its page; here they lead to pages
+        fates={},
+    )
+    return environment
+
+
+@cache
+def style() -> str:
+    """Return the style sheet of all pages."""
+    return _environment().get_template("web.css.j2").render()
+
+
+@cache
+def style_name() -> str:
+    """Return the name that the style sheet has for as long as it says the same."""
+    return f"style-{hashlib.sha256(style().encode()).hexdigest()[:16]}.css"
+
+
+def icon() -> str:
+    """Return the icon of all pages."""
+    return _ICON
+
+
+def page(
+    request: Request, template: str, context: Mapping[str, Any], status: int = 200
+) -> HTMLResponse:
+    """Return a page.
+
+    Args:
+        request: Tells below which path a proxy shows the app.
+        template: Its name.
+        context: What it is about.
+        status: Of the answer.
+
+    """
+    base = str(request.scope.get("root_path", "")).rstrip("/")
+    text = (
+        _environment().get_template(template).render(base=base, style_name=style_name(), **context)
+    )
+    return HTMLResponse(text, status)

@@ -1,0 +1,144 @@
+"""Modes, results and times in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+
+from orphangc.app.render.summary import Fate
+from orphangc.core.documents.run_record import RunMode, RunResult
+
+__all__ = [
+    "FATE_WORDS",
+    "MODE_WORDS",
+    "RESULT_WORDS",
+    "SUSTAINED_WORDS",
+    "ModeWords",
+    "ResultWords",
+    "Tone",
+    "in_words",
+    "minute",
+    "span_words",
+]
+
+_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
+
+
+class Tone(StrEnum):
+    """What a mark says; the values are those of the report's fates, whose looks they share."""
+
+    STOP = "refused"
+    WAIT = "blocked"
+    GO = "clear"
+
+
+@dataclass(frozen=True, slots=True)
+class ModeWords:
+    """What a mode is called, and what it does."""
+
+    label: str
+    meaning: str
+
+
+MODE_WORDS: Mapping[RunMode, ModeWords] = {
+    RunMode.REPORT: ModeWords("Report only", "It looks and tells; it changes and deletes nothing."),
+    RunMode.QUARANTINE: ModeWords(
+        "Quarantine",
+        "It writes down which objects are orphans, a tombstone each; it deletes nothing.",
+    ),
+    RunMode.DELETE: ModeWords(
+        "Delete", "It deletes what has stayed an orphan for the whole quarantine period."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ResultWords:
+    """How a run ended, and what to do about it."""
+
+    label: str
+    tone: Tone
+    advice: str
+
+
+RESULT_WORDS: Mapping[RunResult, ResultWords] = {
+    RunResult.DONE: ResultWords("done", Tone.GO, "Nothing to do."),
+    RunResult.SOME_DELETES_FAILED: ResultWords(
+        "some deletions failed",
+        Tone.STOP,
+        "Look at the errors in the run's outcomes.parquet, and whether the credentials may delete"
+        " there; what failed stays an orphan, and the next run tries again.",
+    ),
+    RunResult.REFUSED: ResultWords(
+        "refused", Tone.STOP, "See why; nothing is deleted until that is resolved."
+    ),
+    RunResult.FAILED: ResultWords(
+        "failed",
+        Tone.STOP,
+        "Look at the log of this run by its id; orphangc doctor --config FILE checks settings"
+        " and permissions.",
+    ),
+    RunResult.UNREACHABLE: ResultWords(
+        "storage unreachable",
+        Tone.STOP,
+        "Check endpoint, network and credentials: orphangc doctor --config FILE tries them one by"
+        " one.",
+    ),
+    RunResult.LOCKED: ResultWords(
+        "another run held the lock",
+        Tone.WAIT,
+        "Nothing to do if the other run is meant to be there; else let only one daemon or CronJob"
+        " have this storage root.",
+    ),
+    RunResult.INTERRUPTED: ResultWords(
+        "interrupted",
+        Tone.WAIT,
+        "Nothing to do if you stopped it: the next run begins anew. If nobody did, look whether"
+        " its process ran out of memory.",
+    ),
+    RunResult.MISSED: ResultWords(
+        "missed",
+        Tone.WAIT,
+        "Nothing to do if this machine was asleep; else give the schedule a longer interval than"
+        " a run takes.",
+    ),
+}
+
+FATE_WORDS: Mapping[Fate, str] = {
+    Fate.REFUSED: "cannot be judged",
+    Fate.BLOCKED: "deletion blocked",
+    Fate.CLEAR: "clear",
+}
+
+SUSTAINED_WORDS: Mapping[bool | None, tuple[str, Tone, str]] = {
+    True: ("yes", Tone.GO, "it needs no file of the snapshot that it was restored from"),
+    False: ("no", Tone.WAIT, "keep the snapshot that it was restored from: it uses files of it"),
+    None: ("cannot be known", Tone.WAIT, "keep the snapshot that it was restored from"),
+}
+"""Short, how it looks, and what follows from it."""
+
+
+def minute(at: datetime) -> str:
+    """Return a time in UTC to the minute."""
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def span_words(span: timedelta) -> str:
+    """Return about how long something takes: ``3 days``, ``12 minutes``; one unit is enough."""
+    seconds = round(abs(span.total_seconds()))
+    for unit, size in _UNITS:
+        # two of a smaller unit say more than one and a bit of a larger
+        if seconds >= size * (2 if unit != "minute" else 1):
+            count = round(seconds / size)
+            return f"{count} {unit}" + ("" if count == 1 else "s")
+    return f"{seconds} second" + ("" if seconds == 1 else "s")
+
+
+def in_words(at: datetime, now: datetime) -> str:
+    """Return where a time lies from now: ``12 minutes ago``, ``in 5 hours``, ``just now``."""
+    span = at - now
+    if abs(span) < timedelta(seconds=10):
+        return "just now"
+    return f"{span_words(span)} ago" if span < timedelta(0) else f"in {span_words(span)}"

@@ -1,0 +1,236 @@
+"""What needs somebody, and what to do about it: the first thing that the status page says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+from itertools import takewhile
+
+from orphangc.app.render.summary import Fate, Stop, counted, stops
+from orphangc.app.status.status import RootStatus, Status
+from orphangc.app.web.jobs import is_outdated
+from orphangc.app.web.page_text import RESULT_WORDS, Tone, span_words
+from orphangc.app.web.pages.attention_text import STOP_TITLES, TROUBLES
+from orphangc.core.documents.run_record import RunMode, RunRecord, RunResult
+from orphangc.core.model.codes import MEMORY_CONDITIONS, Condition, Guard
+from orphangc.core.model.types import Action, Outcome
+
+__all__ = ["Need", "Place", "Urgency", "mode_of", "needs_of", "setup_of"]
+
+_PATIENCE = 2
+"""How often in a row something may pass by itself before it needs somebody."""
+
+_PASSING = frozenset({RunResult.LOCKED, RunResult.INTERRUPTED, RunResult.MISSED})
+
+_WAITING_GUARDS = frozenset(
+    {
+        Guard.ACKNOWLEDGED_ROOT,
+        Guard.UNPROVEN_LAYOUT,
+        Guard.RESTARTING,
+        Guard.COPIED_TREE,
+        Guard.NO_ROOTS,
+    }
+)
+_WAITING_CONDITIONS = frozenset({Condition.NOT_QUIET})
+"""Time resolves these, or nothing does: nobody has to do anything."""
+
+_ALARMS = MEMORY_CONDITIONS | {Condition.HALTED, Condition.REVIVED}
+"""Blocks that matter in every mode: something that was in use had been taken for an orphan, or
+something that earlier cycles saw has disappeared. The message of the latter gives the command."""
+
+_ORDER = (
+    "not_ready",
+    Condition.HALTED,
+    Condition.REVIVED,
+    Guard.PARSER_DISAGREEMENT,
+    "missing",
+    Guard.DAMAGED_LATEST_ROOT,
+    Guard.UNREADABLE_ROOT,
+    RunResult.UNREACHABLE,
+    RunResult.FAILED,
+    RunResult.SOME_DELETES_FAILED,
+    "old",
+)
+"""What comes first: what may be a loss, then what stops everything; the rest as it is found."""
+
+
+class Urgency(IntEnum):
+    """Who has to do something, the most urgent first."""
+
+    ACT = 0
+    """Somebody."""
+    WAIT = 1
+    """Nobody: it passes, or it is meant."""
+
+    @property
+    def tone(self) -> Tone:
+        """Return what its mark says."""
+        return Tone.STOP if self is Urgency.ACT else Tone.WAIT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where something is the matter; ``job`` and ``run_id`` where there is one."""
+
+    root: str
+    message: str
+    job: str = ""
+    run_id: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Need:
+    """One thing, wherever it is the matter.
+
+    Attributes:
+        urgency: Whether somebody has to do something.
+        code: Its name in plans and metrics.
+        title: What is the matter.
+        advice: What to do.
+        places: Where.
+
+    """
+
+    urgency: Urgency
+    code: str
+    title: str
+    advice: str
+    places: list[Place] = field(default_factory=list)
+
+    @property
+    def jobs(self) -> int:
+        """Return how many jobs it is about."""
+        return len({(place.root, place.job) for place in self.places if place.job})
+
+
+def mode_of(root: RootStatus) -> RunMode:
+    """Return how far runs may go, as far as is known before the first one."""
+    if root.settings.mode is not None:
+        return root.settings.mode
+    return RunMode.REPORT if root.newest is None else root.newest.mode
+
+
+def needs_of(status: Status) -> list[Need]:
+    """Return what is the matter, the most urgent first; the same thing of many roots once."""
+    return _gathered([*_of_daemon(status), *(n for r in status.roots for n in _of_root(r, status))])
+
+
+def setup_of(status: Status) -> list[Need]:
+    """Return what stands between reporting and deleting where runs only report."""
+    found = []
+    for root in status.roots:
+        if mode_of(root) is RunMode.REPORT:
+            found += [_stop_need(root, stop) for stop in _stops(root) if _is_setup(stop)]
+    return _gathered(found)
+
+
+def _gathered(needs: Iterable[Need]) -> list[Need]:
+    together: dict[tuple[Urgency, str, str], Need] = {}
+    for need in needs:
+        first = together.setdefault((need.urgency, need.code, need.title), need)
+        if first is not need:
+            first.places += need.places
+    return sorted(together.values(), key=lambda need: (need.urgency, _rank(need.code)))
+
+
+def _rank(code: str) -> int:
+    return _ORDER.index(code) if code in _ORDER else len(_ORDER)
+
+
+def _of_daemon(status: Status) -> Iterator[Need]:
+    if status.not_ready is not None:
+        yield _trouble("not_ready", Place(root="", message=status.not_ready))
+
+
+def _of_root(root: RootStatus, status: Status) -> Iterator[Need]:
+    """Yield what is the matter with one storage root, damage first."""
+    plan = root.newest_plan
+    all_stops = [stop for stop in _stops(root) if not (_is_setup(stop) and _reports(root))]
+    yield from (_stop_need(root, stop) for stop in all_stops if stop.code in _ALARMS)
+    if plan is not None and plan.missing_objects:
+        message = f"{counted(plan.missing_objects, 'file')} cannot be seen"
+        yield _trouble("missing", _place(root, plan, message))
+    yield from _of_newest(root)
+    if plan is not None and is_outdated(plan, root, status):
+        message = f"the newest plan is {span_words(status.now - plan.started_at)} old"
+        yield _trouble("old", _place(root, plan, message))
+    yield from (_stop_need(root, stop) for stop in all_stops if stop.code not in _ALARMS)
+    for warning in () if plan is None else plan.warnings:
+        yield _trouble("doubt", _place(root, plan, warning))
+
+
+def _of_newest(root: RootStatus) -> Iterator[Need]:
+    """Yield what is the matter with the newest run itself."""
+    run = root.newest
+    if run is None:
+        return
+    has_stops = any(stop.fate is Fate.REFUSED for stop in stops(run.jobs))
+    if run.result is not RunResult.DONE and not (run.result is RunResult.REFUSED and has_stops):
+        yield _result_need(root, run)
+    if run.stopped is not None:
+        yield _trouble("stopped", _place(root, run, run.stopped))
+
+
+def _result_need(root: RootStatus, run: RunRecord) -> Need:
+    words = RESULT_WORDS[run.result]
+    streak = len(list(takewhile(lambda each: each.result is run.result, root.records)))
+    message = run.error or _failed_deletes(run)
+    if streak > 1:
+        message = f"{message} ({streak} times in a row)" if message else f"{streak} times in a row"
+    passes = run.result in _PASSING and streak < _PATIENCE
+    return Need(
+        urgency=Urgency.WAIT if passes else Urgency.ACT,
+        code=run.result,
+        title=f"The last run: {words.label}",
+        advice=words.advice,
+        places=[_place(root, run, message)],
+    )
+
+
+def _failed_deletes(run: RunRecord) -> str:
+    failed = run.swept_objects(Action.DELETE, Outcome.FAILED)
+    return f"{counted(failed, 'object')} could not be deleted" if failed else ""
+
+
+def _trouble(code: str, place: Place) -> Need:
+    title, advice = TROUBLES[code]
+    return Need(urgency=Urgency.ACT, code=code, title=title, advice=advice, places=[place])
+
+
+def _place(root: RootStatus, run: RunRecord | None, message: str) -> Place:
+    run_id = None if run is None else run.run_id
+    return Place(root=root.settings.root, message=message, run_id=run_id)
+
+
+def _stops(root: RootStatus) -> tuple[Stop, ...]:
+    return stops(root.jobs)
+
+
+def _reports(root: RootStatus) -> bool:
+    return mode_of(root) is RunMode.REPORT
+
+
+def _is_setup(stop: Stop) -> bool:
+    """Return whether it stands only in the way of deletion, which nobody asked for yet."""
+    return stop.fate is Fate.BLOCKED and stop.code not in _ALARMS | _WAITING_CONDITIONS
+
+
+def _stop_need(root: RootStatus, stop: Stop) -> Need:
+    waiting = _WAITING_GUARDS if stop.fate is Fate.REFUSED else _WAITING_CONDITIONS
+    run = root.newest_plan
+    return Need(
+        urgency=Urgency.WAIT if stop.code in waiting else Urgency.ACT,
+        code=stop.code,
+        title=STOP_TITLES.get(stop.code, stop.code),
+        advice=stop.advice,
+        places=[
+            Place(
+                root=root.settings.root,
+                message=message,
+                job=name,
+                run_id=None if run is None else run.run_id,
+            )
+            for name, message in stop.jobs
+        ],
+    )

@@ -1,0 +1,213 @@
+"""Why one object has its verdict, told from the plan that a run kept on this machine."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from orphangc.app.console.lazy import lazily
+from orphangc.app.console.text import visible
+from orphangc.app.render.reason_groups import KIND_OF, REASON_WORDS, Kind
+from orphangc.core.documents.plan import JobPart, Plan
+from orphangc.core.documents.run_record import RunRecord
+from orphangc.core.model.bounds import NEVER
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.types import Action, Reason
+from orphangc.errors import OrphanGcError
+
+if TYPE_CHECKING:
+    from orphangc.adapters.rows import verdict_lookup
+    from orphangc.adapters.rows.verdict_lookup import VerdictLookup
+else:  # a daemon that nobody asks for an object need not load Arrow
+    verdict_lookup = lazily("orphangc.adapters.rows.verdict_lookup")
+
+__all__ = ["Example", "Explanation", "explanation"]
+
+_EXAMPLES = 4
+
+REASON_MEANINGS: Mapping[Reason, str] = {
+    Reason.REFERENCED: (
+        "A checkpoint, a savepoint, a registry snapshot or a pin refers to it, by its path, its"
+        " name or its UUID. Somebody can still restore from it, so it stays."
+    ),
+    Reason.NOT_OLDER_THAN_OLDEST_RETAINED: (
+        "Nothing refers to it, but its name carries the id of a checkpoint that is not older than"
+        " the oldest retained one: a checkpoint that is still being written may need it. It is"
+        " judged again when the job has gone on."
+    ),
+    Reason.TOO_YOUNG: (
+        "Nothing refers to it, but it was stored after the cutoff (or has no usable store time):"
+        " files are stored before the checkpoint that names them, so it may be about to be used."
+        " It is judged again when it is older."
+    ),
+    Reason.ORPHAN: (
+        "Nothing refers to it, and it is older than everything that may still be written: an"
+        " orphan, seen for the first time. A run in mode quarantine or delete writes a tombstone"
+        " for it; its bytes stay untouched."
+    ),
+    Reason.IN_QUARANTINE: (
+        "It is an orphan and has a tombstone, but not for long enough, or no newer checkpoint of"
+        " the running job has completed since. It stays until both are so."
+    ),
+    Reason.QUARANTINE_OVER: (
+        "It was an orphan when its tombstone was laid, it is one again, and it is still the same"
+        " object. A run in mode delete deletes it, if nothing blocks its job."
+    ),
+    Reason.JOB_REFUSED: (
+        "A guard stopped the work on its job: what is live there cannot be known, so everything of"
+        " the job stays."
+    ),
+    Reason.REPORT_ONLY: (
+        "It lies in an area or layout that orphangc counts and reports, and never collects: only"
+        " Flink knows what is in use there."
+    ),
+    Reason.UNRECOGNISED: (
+        "Its name fits none of Flink's naming schemes: somebody else's file, perhaps. It is"
+        " counted and never touched."
+    ),
+}
+
+ACTION_MEANINGS: Mapping[Action, str] = {
+    Action.KEEP: "It stays.",
+    Action.TOMBSTONE: "It stays, and is written down as an orphan.",
+    Action.REVIVE: "It stays, and is no longer written down as an orphan.",
+    Action.DELETE: "It is to be deleted.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An object to look at."""
+
+    key: str
+    size: int
+    reason: Reason
+
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of its reason."""
+        return KIND_OF[self.reason]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What is known of a key.
+
+    Attributes:
+        key: As asked for, relative to the storage root; "" if none was.
+        problem: Why there is no answer, ``None`` if there is one or nothing was asked.
+        row: Its verdict, ``VERDICT_SCHEMA``.
+        reason: Of the verdict.
+        headline: The verdict in a sentence.
+        meaning: What the reason means.
+        job: What the plan says of its job.
+        command: Tells more, from the storage itself; ``None`` if no shell could be given the key.
+        examples: Objects to look at, where no key was asked for.
+
+    """
+
+    key: str
+    problem: str | None = None
+    row: Mapping[str, Any] = field(default_factory=dict)
+    reason: Reason | None = None
+    headline: str = ""
+    meaning: str = ""
+    job: JobPart | None = None
+    command: str | None = None
+    examples: Mapping[Reason, tuple[Example, ...]] = field(default_factory=dict)
+
+    @property
+    def is_cutoff_never(self) -> bool:
+        """Return whether an unknown bound keeps everything of the job."""
+        return self.job is not None and self.job.cutoff <= NEVER
+
+
+def explanation(record: RunRecord, key: str) -> Explanation:
+    """Return why an object has its verdict.
+
+    Only the folder that the record names is read, and only if it still holds the record's plan.
+
+    Args:
+        record: Of the run that made the plan.
+        key: Relative to the storage root, or as a URI below it; "" for some examples.
+
+    """
+    relative = _relative(key.strip(), record.root)
+    if record.plan_folder is None or record.plan_id is None:
+        return Explanation(key=relative, problem="This run made no plan.")
+    command = _command(relative, record.plan_folder)
+    try:
+        lookup = verdict_lookup.VerdictLookup(Path(record.plan_folder))
+        plan = _plan(lookup, record)
+        if not relative:
+            return Explanation(key="", examples=_examples(lookup, plan))
+        row = lookup.find(plan, relative)
+    except OrphanGcError as err:
+        return Explanation(key=relative, problem=_problem(err), command=command)
+    if row is None:
+        problem = "The plan has no object of this name. Names are compared byte by byte."
+        return Explanation(key=relative, problem=problem)
+    return _explained(relative, row, plan, command)
+
+
+def _plan(lookup: VerdictLookup, record: RunRecord) -> Plan:
+    plan = lookup.plan()
+    if plan.plan_id != record.plan_id:
+        raise OrphanGcError(f"{record.plan_folder} now holds the plan of another run")
+    return plan
+
+
+def _problem(err: OrphanGcError) -> str:
+    return f"The plan is not to be had on this machine: {err}."
+
+
+def _explained(key: str, row: Mapping[str, Any], plan: Plan, command: str | None) -> Explanation:
+    action, reason = Action(row["action"]), Reason(row["reason"])
+    job = plan.job_of(row["job_id"], canonical(plan.root).child(key.rpartition("/")[0]))
+    return Explanation(
+        key=key,
+        row=row,
+        reason=reason,
+        headline=_headline(action, reason, job),
+        meaning=REASON_MEANINGS[reason],
+        job=job,
+        command=command,
+    )
+
+
+def _headline(action: Action, reason: Reason, job: JobPart | None) -> str:
+    if action is Action.DELETE and job is not None and job.blocked:
+        return "It stays for now: it is due for deletion, but its job is blocked."
+    return f"{ACTION_MEANINGS[action][:-1]}: {REASON_WORDS[reason]}."
+
+
+def _relative(key: str, root: str) -> str:
+    """Return a key relative to the storage root, however it was given."""
+    try:
+        inside = canonical(root).key_of(canonical(key))
+    except ValueError:
+        return key.lstrip("/")
+    return key.lstrip("/") if inside is None else inside
+
+
+def _command(key: str, folder: str) -> str | None:
+    """Return the command that tells more; none for a name that a terminal would not show."""
+    if visible(key + folder) != key + folder:
+        return None
+    if key.startswith("-"):
+        return shlex.join(["orphangc", "explain", "--plan", folder, "--", key])
+    return shlex.join(["orphangc", "explain", key, "--plan", folder])
+
+
+def _examples(lookup: VerdictLookup, plan: Plan) -> dict[Reason, tuple[Example, ...]]:
+    """Return a few objects of each reason, what goes first."""
+    found = lookup.examples(plan, _EXAMPLES)
+    order = [Reason.QUARANTINE_OVER, Reason.ORPHAN, Reason.IN_QUARANTINE, *Reason]
+    return {
+        reason: tuple(Example(row["key"], row["size"], reason) for row in found[reason])
+        for reason in dict.fromkeys(order)
+        if reason in found
+    }

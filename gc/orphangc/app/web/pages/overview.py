@@ -1,0 +1,183 @@
+"""What the status page says, put together from all that is known."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+from orphangc.app.config.configuration import HttpSettings
+from orphangc.app.console.text import human_bytes
+from orphangc.app.render.place_words import PLACE_WORDS
+from orphangc.app.render.reason_groups import Kind
+from orphangc.app.render.summary import counted
+from orphangc.app.status.status import Status
+from orphangc.app.web.jobs import known_jobs
+from orphangc.app.web.page_text import SUSTAINED_WORDS, Tone, in_words
+from orphangc.app.web.pages.attention import Urgency, needs_of, setup_of
+from orphangc.app.web.pages.attention_text import STOP_TITLES
+from orphangc.app.web.pages.page_view import (
+    Cost,
+    JobRow,
+    RootView,
+    Stored,
+    cost_of,
+    due_days,
+    job_rows,
+    root_view,
+    stored_in,
+    sustained_counts,
+)
+from orphangc.app.web.runs import all_runs
+from orphangc.app.web.world_view import world_view
+from orphangc.core.documents.run_record import RunMode
+from orphangc.core.model.types import Action, Outcome
+
+__all__ = ["status_context"]
+
+_RUNS_SHOWN = 12
+
+
+def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
+    """Return everything that the template of the status page shows."""
+    needs = needs_of(status)
+    acts = [need for need in needs if need.urgency is Urgency.ACT]
+    waits = [need for need in needs if need.urgency is Urgency.WAIT]
+    roots = [root_view(root) for root in status.roots]
+    plans = [view.plan for view in roots if view.plan is not None]
+    stored = stored_in("All that is stored", (each for plan in plans for each in plan.amounts))
+    swept = sum(plan.swept_bytes(Action.DELETE, Outcome.DONE) for plan in plans)
+    left = max(0, stored.orphaned.bytes - swept)
+    cost = cost_of(left, http)
+    only_reports = all(view.mode is RunMode.REPORT for view in roots)
+    jobs, world = job_rows(status), world_view(plans)
+    runs = all_runs(status)
+    return {
+        "status": status,
+        "linked": frozenset(known_jobs(status)),
+        "acts": acts,
+        "waits": waits,
+        "setup": setup_of(status),
+        "tone": _tone(has_acts=bool(acts), is_news=only_reports or not plans),
+        "lead": " ".join(_sentences(status, roots, stored, swept=swept, cost=cost)),
+        "sections": _sections(
+            acts=bool(acts), next=only_reports, waits=bool(waits), world=world is not None
+        ),
+        "roots": roots,
+        "plans": plans,
+        "modes": {view.mode for view in roots},
+        "only_reports": only_reports,
+        "RunMode": RunMode,
+        "world": world,
+        "place_words": PLACE_WORDS,
+        "stop_titles": STOP_TITLES,
+        "stored": stored,
+        "cost": cost,
+        "left": left,
+        "swept": swept,
+        "jobs": jobs,
+        "job_groups": _by_root(jobs, status),
+        "sustained": sustained_counts(jobs),
+        "sustained_words": SUSTAINED_WORDS,
+        "due": due_days((plan.tombstones for plan in plans), status.now.date()),
+        "next_run_at": _next_run_at(status),
+        "running": [root for root in status.roots if root.running_since is not None],
+        "runs": runs[:_RUNS_SHOWN],
+        "runs_kept": len(runs),
+    }
+
+
+def _tone(*, has_acts: bool, is_news: bool) -> str:
+    if has_acts:
+        return Tone.STOP
+    return "idle" if is_news else Tone.GO
+
+
+def _next_run_at(status: Status) -> Any:
+    starts = (root.next_run_at for root in status.roots if root.next_run_at is not None)
+    return min(starts, default=None)
+
+
+def _sentences(
+    status: Status, roots: list[RootView], stored: Stored, *, swept: int, cost: Cost
+) -> list[str]:
+    """Return what orphangc did and found, in the order in which people ask."""
+    unread = sum(view.plan is None for view in roots)
+    if unread == len(roots):
+        return [_first_run(status)]
+    return [
+        _found(stored, swept, cost),
+        *_doubts(stored, unread, len(roots)),
+        _done(roots),
+    ]
+
+
+def _first_run(status: Status) -> str:
+    is_running = any(root.running_since is not None for root in status.roots)
+    starts = _next_run_at(status)
+    if is_running:
+        begin = "The first run is going on: it"
+    elif starts is not None:
+        begin = f"The first run starts {in_words(starts, status.now)}: it"
+    else:
+        begin = "The first run"
+    return (
+        f"{begin} lists what is stored, reads every checkpoint, and tells which files no checkpoint"
+        " needs. Nothing is changed or deleted by it, whatever the mode."
+    )
+
+
+def _found(stored: Stored, swept: int, cost: Cost) -> str:
+    """Return what there is now: the plan's numbers less what its own sweep has deleted."""
+    whole, orphaned = stored.total.bytes - swept, max(0, stored.orphaned.bytes - swept)
+    if not stored.total.objects:
+        return "Nothing is stored."
+    if not orphaned:
+        return f"No orphan is left among {human_bytes(whole)}."
+    return (
+        f"{human_bytes(orphaned)} of {human_bytes(whole)} belong to no checkpoint any more:"
+        f" {cost.text} a month."
+    )
+
+
+def _doubts(stored: Stored, unread: int, roots: int) -> list[str]:
+    sentences = []
+    refused = stored.kinds[Kind.REFUSED].bytes
+    if refused:
+        sentences.append(f"{human_bytes(refused)} cannot be judged, and are kept.")
+    if unread:
+        has = "has" if unread == 1 else "have"
+        of_them = counted(roots, "storage root")
+        sentences.append(f"{unread} of {of_them} {has} never been read.")
+    return sentences
+
+
+def _done(roots: list[RootView]) -> str:
+    deleted = sum(view.deleted.bytes for view in roots)
+    if deleted:
+        return f"{human_bytes(deleted)} have been deleted so far."
+    if all(view.mode is RunMode.REPORT for view in roots):
+        return "So far orphangc has only looked: it changes and deletes nothing until you say so."
+    return "Nothing has been deleted so far."
+
+
+def _sections(**present: bool) -> list[tuple[str, str]]:
+    """Return the anchors and titles of what the page has."""
+    every = (
+        ("acts", "needs", "What needs you"),
+        ("next", "next", "How to go on"),
+        ("", "stored", "What is stored"),
+        ("waits", "waits", "Waiting"),
+        ("", "roots", "Storage roots"),
+        ("world", "world", "What was searched"),
+        ("", "jobs", "Jobs"),
+        ("", "due", "Tombstones"),
+        ("", "runs", "Last runs"),
+    )
+    return [(anchor, title) for name, anchor, title in every if not name or present[name]]
+
+
+def _by_root(jobs: tuple[JobRow, ...], status: Status) -> list[list[JobRow]]:
+    """Return the jobs of each storage root, in the order of the configuration."""
+    order = {root.settings.root: place for place, root in enumerate(status.roots)}
+    ordered = sorted(jobs, key=lambda row: order[row.root])
+    return [list(rows) for _, rows in groupby(ordered, key=lambda row: row.root)]

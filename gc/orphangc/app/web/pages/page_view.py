@@ -1,0 +1,269 @@
+"""Storage roots, jobs and runs, prepared for pages: templates compare, they do not sum."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from orphangc.app.config.configuration import HttpSettings
+from orphangc.app.console.text import id_ranges
+from orphangc.app.render.reason_groups import STATE_WORDS, Kind, by_kind
+from orphangc.app.render.stacked_bars import Bar, stacked
+from orphangc.app.render.summary import Fate, fate_of, name_of
+from orphangc.app.status.status import RootStatus, Status
+from orphangc.app.web.jobs import Sustained, known_jobs, self_sustained
+from orphangc.app.web.pages.attention import mode_of
+from orphangc.app.web.pages.storage_growth import Growth, growth
+from orphangc.core.documents.plan import Tally
+from orphangc.core.documents.run_record import JobRecord, RunMode, RunRecord, TombstonesPart
+from orphangc.core.model.tallies import Amount
+from orphangc.core.model.types import Action, Outcome, is_job_id
+
+__all__ = [
+    "Cost",
+    "DueDay",
+    "JobRow",
+    "RootView",
+    "Stored",
+    "cost_of",
+    "due_days",
+    "history_of",
+    "job_rows",
+    "record_rows",
+    "root_view",
+    "stored_in",
+    "sustained_counts",
+]
+
+_GIB = 1024**3
+_ORPHANED = (Kind.ORPHAN, Kind.QUARANTINE, Kind.DUE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What bytes cost a month, and the assumption; the price is nobody's bill."""
+
+    amount: float
+    price: float
+    currency: str
+
+    @property
+    def text(self) -> str:
+        """Return the amount as people say it."""
+        if not self.amount:
+            return f"0 {self.currency}"
+        if self.amount < 1:
+            return f"less than 1 {self.currency}"
+        return f"about {self.amount:,.0f} {self.currency}"
+
+
+def cost_of(size: int, http: HttpSettings) -> Cost:
+    """Return what bytes cost a month at the assumed price."""
+    return Cost(
+        amount=size / _GIB * http.price_per_gib_month,
+        price=http.price_per_gib_month,
+        currency=http.currency,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What is stored, by kind, as the newest plans say."""
+
+    bar: Bar
+    kinds: Mapping[Kind, Amount]
+
+    @property
+    def total(self) -> Amount:
+        """Return everything together."""
+        return self.bar.total
+
+    @property
+    def orphaned(self) -> Amount:
+        """Return the orphans, whatever stage they are at."""
+        return sum((self.kinds[kind] for kind in _ORPHANED), Amount())
+
+
+def stored_in(name: str, tallies: Iterable[Tally]) -> Stored:
+    """Return what tallies amount to, with their bar as wide as the picture."""
+    kinds = by_kind(tallies)
+    return Stored(bar=stacked([(name, kinds)])[0], kinds=kinds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RootView:
+    """One storage root on the status page.
+
+    Attributes:
+        status: As the daemon has it.
+        mode: How far its runs may go.
+        newest: Its newest record.
+        plan: Its newest record with a plan, ``None`` until there is one.
+        stored: What that plan found.
+        growth: Over its records; ``None`` while there are too few.
+        jobs: How many.
+        deleted: What all runs together have deleted.
+
+    """
+
+    status: RootStatus
+    mode: RunMode
+    newest: RunRecord | None
+    plan: RunRecord | None
+    stored: Stored | None
+    growth: Growth | None
+    jobs: int
+    deleted: Amount
+
+    @property
+    def uri(self) -> str:
+        """Return the storage root."""
+        return self.status.settings.root
+
+
+def root_view(root: RootStatus) -> RootView:
+    """Return one storage root for the status page."""
+    plan, newest = root.newest_plan, root.newest
+    return RootView(
+        status=root,
+        mode=mode_of(root),
+        newest=newest,
+        plan=plan,
+        stored=None if plan is None else stored_in(root.settings.root, plan.amounts),
+        growth=growth((r.started_at, r.run_id, r.amounts) for r in root.records if r.plan_id),
+        jobs=sum(bool(job.job_id) for job in root.jobs),
+        deleted=Amount() if newest is None else _deleted(newest),
+    )
+
+
+def _deleted(record: RunRecord) -> Amount:
+    key = f"{Action.DELETE}/{Outcome.DONE}"
+    totals = record.totals
+    return Amount(totals.swept_objects.get(key, 0), totals.swept_bytes.get(key, 0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRow:
+    """One job in a list of jobs.
+
+    Attributes:
+        job_id: "" if its owner is unknown.
+        name: Its id, or its directory.
+        root: The storage root that it lies below.
+        record: As its run tells.
+        fate: What a sweep may do to it.
+        state: In words, "" if it belongs to no job.
+        retained: Its retained checkpoints, drawn together.
+        bar: What it stores; the largest job of the list is as wide as the picture.
+        kinds: The same as numbers.
+        sustained: Whether its state is self-sustained.
+        snapshots: The same with what it was restored from; ``None`` in a list of one run.
+
+    """
+
+    job_id: str
+    name: str
+    root: str
+    record: JobRecord
+    fate: Fate
+    state: str
+    retained: str
+    bar: Bar
+    kinds: Mapping[Kind, Amount]
+    sustained: bool | None
+    snapshots: Sustained | None
+
+    @property
+    def orphaned(self) -> Amount:
+        """Return its orphans."""
+        return sum((self.kinds[kind] for kind in _ORPHANED), Amount())
+
+
+def job_rows(status: Status) -> tuple[JobRow, ...]:
+    """Return every job of the newest plans: what is stopped first, then by orphaned bytes."""
+    known = known_jobs(status)
+    found = [
+        (root.settings.root, job, self_sustained(status, known[job.job_id]))
+        if job.job_id in known
+        else (root.settings.root, job, None)
+        for root in status.roots
+        for job in root.jobs
+    ]
+    return _rows(found)
+
+
+def record_rows(record: RunRecord) -> tuple[JobRow, ...]:
+    """Return the jobs of one run in the same order."""
+    rows = _rows([(record.root, job, None) for job in record.jobs])
+    return tuple(replace(row, sustained=row.record.state_self_sustained) for row in rows)
+
+
+def _rows(found: Sequence[tuple[str, JobRecord, Sustained | None]]) -> tuple[JobRow, ...]:
+    kinds = [by_kind(job.amounts) for _, job, _ in found]
+    bars = stacked([(name_of(job), each) for (_, job, _), each in zip(found, kinds, strict=True)])
+    rows = (
+        JobRow(
+            job_id=job.job_id if is_job_id(job.job_id) else "",
+            name=name_of(job),
+            root=root,
+            record=job,
+            fate=fate_of(job),
+            state="" if job.state is None else STATE_WORDS[job.state],
+            retained=id_ranges(job.retained_checkpoint_ids),
+            bar=bar,
+            kinds=each,
+            sustained=None if sustained is None else sustained.value,
+            snapshots=sustained if sustained is not None and sustained.places else None,
+        )
+        for (root, job, sustained), each, bar in zip(found, kinds, bars, strict=True)
+    )
+    order = list(Fate)
+    return tuple(
+        sorted(rows, key=lambda r: (order.index(r.fate), -r.orphaned.bytes, -r.bar.total.bytes))
+    )
+
+
+def sustained_counts(rows: Iterable[JobRow]) -> Mapping[bool | None, int]:
+    """Return how many jobs are state self-sustained, are not, and nobody knows of."""
+    return Counter({row.job_id: row.sustained for row in rows if row.job_id}.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueDay:
+    """Tombstones whose quarantine ends on one day."""
+
+    day: date
+    amount: Amount
+    width: float
+    is_past: bool
+
+
+def due_days(parts: Iterable[TombstonesPart | None], today: date) -> tuple[DueDay, ...]:
+    """Return what falls due, day by day; widths are per cent of the largest day's bytes."""
+    sums: dict[date, Amount] = {}
+    for part in parts:
+        for due in () if part is None else part.due:
+            sums[due.day] = sums.get(due.day, Amount()) + Amount(due.objects, due.bytes)
+    most = max((amount.bytes for amount in sums.values()), default=0)
+    return tuple(
+        DueDay(
+            day=day,
+            amount=amount,
+            width=round(100 * amount.bytes / most, 2) if most else 0,
+            is_past=day < today,
+        )
+        for day, amount in sorted(sums.items())
+    )
+
+
+def history_of(status: Status, job_id: str) -> Growth | None:
+    """Return what a job stored over all runs that knew it."""
+    return growth(
+        (record.started_at, record.run_id, job.amounts)
+        for root in status.roots
+        for record in root.records
+        for job in record.jobs
+        if job.job_id == job_id
+    )

@@ -1,0 +1,137 @@
+"""Pages for people; made from memory, but for single verdicts out of a plan on this machine."""
+
+from __future__ import annotations
+
+import threading
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from orphangc.app.config.configuration import HttpSettings
+from orphangc.app.render.summary import stops
+from orphangc.app.status.status import StatusSource
+from orphangc.app.web.jobs import UNKNOWN_JOB, known_jobs, self_sustained, sightings
+from orphangc.app.web.page_templates import icon, page, style, style_name
+from orphangc.app.web.page_text import SUSTAINED_WORDS
+from orphangc.app.web.pages.attention_text import STOP_TITLES
+from orphangc.app.web.pages.object_page import explanation
+from orphangc.app.web.pages.overview import status_context
+from orphangc.app.web.pages.page_view import (
+    due_days,
+    history_of,
+    job_rows,
+    record_rows,
+    stored_in,
+)
+from orphangc.app.web.problem_documents import problem
+from orphangc.app.web.runs import UNKNOWN_RUN, all_runs, find_run
+
+__all__ = ["pages_of"]
+
+_ASSET_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable"}
+_RUNS_ON_STATUS = 12
+_RUNS_ON_PAGE = 500
+_READERS = 2
+"""How many pages read a plan at a time: the rest of the daemon must not wait for them."""
+
+
+def pages_of(source: StatusSource, http: HttpSettings) -> APIRouter:
+    """Return the routes for people."""
+    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    _add_assets(router)
+    _add_status(router, source, http)
+    _add_runs(router, source)
+    _add_objects(router, source)
+
+    @router.get("/ui/jobs/{job_id}")
+    def job(request: Request, job_id: str) -> Response:
+        status = source.status()
+        seen = sightings(status, job_id)
+        if not seen:
+            raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_JOB)
+        context = {
+            "linked": {job_id},
+            "job_id": job_id,
+            "rows": [row for row in job_rows(status) if row.job_id == job_id],
+            "seen": seen,
+            "sustained": self_sustained(status, seen),
+            "sustained_words": SUSTAINED_WORDS,
+            "stop_titles": STOP_TITLES,
+            "stops": stops(known.record for known in seen),
+            "growth": history_of(status, job_id),
+        }
+        return page(request, "job_page.html.j2", context)
+
+    return router
+
+
+def _add_assets(router: APIRouter) -> None:
+    @router.get("/assets/{name}")
+    def asset(name: str) -> Response:
+        if name == style_name():
+            return Response(style(), media_type="text/css", headers=_ASSET_HEADERS)
+        if name == "icon.svg":
+            return Response(icon(), media_type="image/svg+xml", headers=_ASSET_HEADERS)
+        raise problem(HTTPStatus.NOT_FOUND, "No such file.")
+
+
+def _add_status(router: APIRouter, source: StatusSource, http: HttpSettings) -> None:
+    @router.get("/")
+    def index(request: Request) -> Response:
+        return page(request, "status.html.j2", status_context(source.status(), http))
+
+
+def _add_runs(router: APIRouter, source: StatusSource) -> None:
+    @router.get("/ui/runs")
+    def runs(
+        request: Request, root: Annotated[str | None, Query(max_length=4096)] = None
+    ) -> Response:
+        found = all_runs(source.status(), root)
+        context = {"runs": found[:_RUNS_ON_PAGE], "kept": len(found), "root": root}
+        return page(request, "runs.html.j2", context)
+
+    @router.get("/ui/runs/{run_id}")
+    def run(request: Request, run_id: str) -> Response:
+        status = source.status()
+        found = find_run(status, run_id)
+        if found is None:
+            raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_RUN)
+        record = found.record
+        context = {
+            "status": status,
+            "linked": frozenset(known_jobs(status)),
+            "found": found,
+            "run": record,
+            "stored": stored_in("All that is stored", record.amounts),
+            "jobs": record_rows(record),
+            "sustained_words": SUSTAINED_WORDS,
+            "stops": stops(record.jobs),
+            "stop_titles": STOP_TITLES,
+            "due": due_days([record.tombstones], status.now.date()),
+        }
+        return page(request, "run.html.j2", context)
+
+
+def _add_objects(router: APIRouter, source: StatusSource) -> None:
+    reading = threading.BoundedSemaphore(_READERS)
+
+    @router.get("/ui/runs/{run_id}/objects")
+    def objects(
+        request: Request, run_id: str, key: Annotated[str, Query(max_length=4096)] = ""
+    ) -> Response:
+        status = source.status()
+        found = find_run(status, run_id)
+        if found is None:
+            raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_RUN)
+        if not reading.acquire(blocking=False):
+            raise problem(
+                HTTPStatus.SERVICE_UNAVAILABLE, "Other pages are reading plans; try again."
+            )
+        try:
+            told = explanation(found.record, key)
+        finally:
+            reading.release()
+        context = {"run": found.record, "told": told, "linked": frozenset(known_jobs(status))}
+        return page(request, "object.html.j2", context)

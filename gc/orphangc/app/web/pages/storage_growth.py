@@ -1,0 +1,139 @@
+"""What was stored, run by run, as the geometry of a stacked area."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from orphangc.app.console.text import human_bytes
+from orphangc.app.render.reason_groups import KINDS, Kind, by_kind
+from orphangc.app.web.page_text import minute, span_words
+from orphangc.core.documents.plan import Tally
+from orphangc.core.model.tallies import Amount
+
+__all__ = ["HEIGHT", "WIDTH", "Area", "Growth", "Sample", "growth"]
+
+WIDTH = 600
+HEIGHT = 150
+_MOST = 60
+"""More runs than this make no better picture; first and last are always drawn."""
+_GOING = (Kind.ORPHAN, Kind.QUARANTINE, Kind.DUE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """What one run found; every kind has an amount."""
+
+    at: datetime
+    run_id: str
+    kinds: Mapping[Kind, Amount]
+
+    @property
+    def total(self) -> int:
+        """Return all bytes."""
+        return sum(amount.bytes for amount in self.kinds.values())
+
+    @property
+    def going(self) -> int:
+        """Return the bytes of orphans, at whatever stage."""
+        return sum(self.kinds[kind].bytes for kind in _GOING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Area:
+    """One kind over time: an SVG path in a picture of ``WIDTH`` times ``HEIGHT``."""
+
+    kind: Kind
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """The picture, its scale, and what it shows in words."""
+
+    samples: tuple[Sample, ...]
+    areas: tuple[Area, ...]
+    most: int
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Return the kinds that are anywhere in it."""
+        return tuple(area.kind for area in self.areas)
+
+    @property
+    def sentence(self) -> str:
+        """Return what became of all that is stored, and of the orphans."""
+        first, last = self.samples[0], self.samples[-1]
+        span = span_words(last.at - first.at)
+        return (
+            f"In {span}: stored {_change(first.total, last.total)},"
+            f" orphaned {_change(first.going, last.going)}."
+        )
+
+    @property
+    def alternative(self) -> str:
+        """Return the picture in words."""
+        first, last = self.samples[0], self.samples[-1]
+        return (
+            f"Bytes by kind from {minute(first.at)} to {minute(last.at)},"
+            f" {len(self.samples)} runs. {self.sentence}"
+        )
+
+
+def growth(found: Iterable[tuple[datetime, str, Iterable[Tally]]]) -> Growth | None:
+    """Return the picture of runs, ``None`` if there are too few to draw.
+
+    Args:
+        found: When, the run's id, and what it found, in any order.
+
+    """
+    every = sorted(
+        (Sample(at=at, run_id=run, kinds=by_kind(tallies)) for at, run, tallies in found),
+        key=lambda sample: (sample.at, sample.run_id),
+    )
+    samples = _thinned(every)
+    if len(samples) < 2 or samples[0].at == samples[-1].at:  # noqa: PLR2004 - a line has two ends
+        return None
+    most = max(sample.total for sample in samples)
+    return Growth(samples=samples, areas=_areas(samples, most), most=most)
+
+
+def _thinned(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+    if len(samples) <= _MOST:
+        return tuple(samples)
+    step = (len(samples) - 1) / (_MOST - 1)
+    return tuple(samples[round(place * step)] for place in range(_MOST))
+
+
+def _areas(samples: Sequence[Sample], most: int) -> tuple[Area, ...]:
+    floor = [0] * len(samples)
+    areas = []
+    for kind in KINDS:
+        top = [low + sample.kinds[kind].bytes for low, sample in zip(floor, samples, strict=True)]
+        if top != floor:
+            areas.append(Area(kind=kind, path=_path(samples, floor, top, most)))
+        floor = top
+    return tuple(areas)
+
+
+def _path(samples: Sequence[Sample], floor: list[int], top: list[int], most: int) -> str:
+    """Return the outline of an area: its upper edge from left to right, its lower edge back."""
+    start, span = samples[0].at, samples[-1].at - samples[0].at
+    xs = [_part(sample.at - start, span) for sample in samples]
+    edges = [
+        [f"{x:.1f},{HEIGHT * (1 - size / most):.1f}" for x, size in zip(xs, sizes, strict=True)]
+        for sizes in (top, floor)
+    ]
+    return "M" + "L".join([*edges[0], *reversed(edges[1])]) + "Z"
+
+
+def _part(done: timedelta, whole: timedelta) -> float:
+    return WIDTH * (done / whole)
+
+
+def _change(before: int, after: int) -> str:
+    if before == after:
+        return "unchanged"
+    sign = "+" if after > before else "\N{MINUS SIGN}"
+    return f"{sign}{human_bytes(abs(after - before))}"

@@ -1,0 +1,97 @@
+"""Errors as documents of RFC 9457, and as pages for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from orphangc.app.web.page_templates import page
+from orphangc.app.web.response_headers import NOT_KEPT, SAFE_HEADERS
+
+__all__ = ["Problem", "install_problems", "problem", "problem_response", "responses"]
+
+PROBLEM_TYPE = "application/problem+json"
+
+
+class Problem(BaseModel):
+    """Why a request has no answer (RFC 9457)."""
+
+    type: str = Field(
+        default="about:blank", description="Always this: the status says which kind it is."
+    )
+    title: str = Field(description="The status in words.")
+    status: int = Field(description="The HTTP status code.")
+    detail: str = Field(description="What is wrong with this request, for people.")
+
+
+def problem(status: HTTPStatus, detail: str) -> HTTPException:
+    """Return the exception that becomes a problem document, or a page that says the same."""
+    return HTTPException(status.value, detail)
+
+
+def responses(**described: str) -> dict[int | str, dict[str, Any]]:
+    """Return the error answers of a route for its description, by names of ``HTTPStatus``."""
+    return {
+        HTTPStatus[name].value: {"model": Problem, "description": text}
+        for name, text in described.items()
+    }
+
+
+def problem_response(
+    status: int, detail: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a problem document."""
+    content = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail)
+    return JSONResponse(
+        content.model_dump(), status, headers=dict(headers or {}), media_type=PROBLEM_TYPE
+    )
+
+
+def install_problems(app: FastAPI) -> None:
+    """Let every error of the app end as a problem: a page for browsers, a document for others."""
+
+    async def on_http(request: Request, err: Exception) -> Response:
+        assert isinstance(err, HTTPException)  # noqa: S101 - registered for it
+        return _answer(request, err.status_code, str(err.detail), err.headers)
+
+    async def on_invalid(request: Request, err: Exception) -> Response:
+        assert isinstance(err, RequestValidationError)  # noqa: S101 - registered for it
+        first = err.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return _answer(request, HTTPStatus.UNPROCESSABLE_ENTITY, f"{where}: {first['msg']}", None)
+
+    async def on_bug(request: Request, _: Exception) -> Response:
+        detail = "A mistake in orphangc; its log on stderr says which."
+        headers = {**SAFE_HEADERS, NOT_KEPT[0]: NOT_KEPT[1]}  # nothing is around this answer
+        return _answer(request, HTTPStatus.INTERNAL_SERVER_ERROR, detail, headers)
+
+    app.add_exception_handler(HTTPException, on_http)
+    app.add_exception_handler(RequestValidationError, on_invalid)
+    app.add_exception_handler(Exception, on_bug)
+
+
+def _answer(
+    request: Request, status: int, detail: str, headers: Mapping[str, str] | None
+) -> Response:
+    if not _is_for_people(request):
+        return problem_response(status, detail, headers)
+    phrase = HTTPStatus(status).phrase
+    answer = page(request, "problem.html.j2", {"phrase": phrase, "detail": detail}, status)
+    answer.headers.update(headers or {})
+    return answer
+
+
+def _is_for_people(request: Request) -> bool:
+    path = request.scope["path"]
+    return (
+        path in {"", "/"}
+        or path.startswith("/ui/")
+        or "text/html" in request.headers.get("accept", "")
+    )

@@ -1,0 +1,203 @@
+"""REST: jobs and runs as JSON, from memory."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field
+
+from orphangc.app.status.status import Status, StatusSource
+from orphangc.app.web.jobs import (
+    UNKNOWN_JOB,
+    KnownJob,
+    known_jobs,
+    self_sustained,
+    sightings,
+)
+from orphangc.app.web.problem_documents import problem, responses
+from orphangc.app.web.runs import UNKNOWN_RUN, all_runs, find_run
+from orphangc.core.documents.plan import Tally
+from orphangc.core.documents.run_record import JobRecord, RunMode, RunRecord, RunResult
+from orphangc.core.documents.self_sustained_record import NamedPart
+from orphangc.core.model.types import ForeignKind
+
+__all__ = ["rest_of"]
+
+_JobId = Annotated[str, Path(description="Flink's job id: 32 lower-case hexadecimal digits.")]
+_RunId = Annotated[str, Path(description="As a run, its logs and its record name it.")]
+
+
+class JobInRoot(BaseModel):
+    """What the newest plan of one storage root says of a job."""
+
+    root: str = Field(description="The storage root.")
+    run_id: str = Field(description="The run that made the plan.")
+    judged_at: datetime = Field(description="When that run began.")
+    job: JobRecord = Field(description="What it found.")
+
+
+class RestoredAnswer(BaseModel):
+    """A snapshot or directory that a job was restored from, or still names files of."""
+
+    place: str = Field(description="Where it lies.")
+    kind: ForeignKind = Field(description="A snapshot, or another job's directory.")
+    safe_to_delete: bool | None = Field(
+        description="Whether neither this job needs it, nor anybody else that was seen; null: it"
+        " cannot be known, or no second look has confirmed it yet."
+    )
+    reason: str = Field(description="Why, in words.")
+    since: datetime | None = Field(description="Since when that is so.")
+    references: int = Field(description="Files of it that the job's checkpoints still name.")
+    sample: tuple[str, ...] = Field(description="A few of them.")
+    named_by: tuple[NamedPart, ...] = Field(description="The checkpoints that name them.")
+    also_named_by: tuple[str, ...] = Field(description="Who else names files of a snapshot.")
+
+
+class JobAnswer(BaseModel):
+    """A job, over all storage roots that know it."""
+
+    job_id: str = Field(description="Flink's job id.")
+    state_self_sustained: bool | None = Field(
+        description="Whether no retained checkpoint refers to files outside the job's own"
+        " directories, seen twice with a newer completed checkpoint between; null if unknown."
+    )
+    state_self_sustained_reason: str = Field(description="Why, in words.")
+    state_self_sustained_since: datetime | None = Field(description="Since when that is so.")
+    restored_from: list[RestoredAnswer] = Field(
+        description="What it was restored from, as far as somebody says, or still names files of."
+    )
+    roots: list[JobInRoot] = Field(description="One for each storage root that knows the job.")
+
+
+class RunSummary(BaseModel):
+    """One run, without its jobs."""
+
+    run_id: str = Field(description="Sorts by time.")
+    root: str = Field(description="The storage root.")
+    started_at: datetime = Field(description="By the clock of the machine that ran.")
+    ended_at: datetime = Field(description="The same.")
+    result: RunResult = Field(description="Only done is a success.")
+    exit_code: int = Field(description="Of the process.")
+    error: str | None = Field(description="What ended it, one line.")
+    mode: RunMode = Field(description="As configured.")
+    effective_mode: RunMode = Field(description="How far the run was allowed to go.")
+    plan_id: str | None = Field(description="Null: it made no plan.")
+    objects_listed: int = Field(description="All that is stored below the root.")
+    bytes_listed: int = Field(description="The same.")
+    missing_objects: int = Field(description="Referred to, and absent.")
+    amounts: tuple[Tally, ...] = Field(description="Objects and bytes by verdict.")
+
+
+def rest_of(source: StatusSource) -> APIRouter:
+    """Return the routes for programs."""
+    router = APIRouter()
+    _add_jobs(router, source)
+    _add_runs(router, source)
+    return router
+
+
+def _add_jobs(router: APIRouter, source: StatusSource) -> None:
+    unknown = responses(NOT_FOUND=UNKNOWN_JOB)
+
+    @router.get("/jobs", tags=["jobs"], summary="All jobs")
+    def jobs() -> list[JobAnswer]:
+        """Tell every job that the newest plans know, by id."""
+        status = source.status()
+        return [_job_answer(status, *each) for each in sorted(known_jobs(status).items())]
+
+    @router.get("/jobs/{job_id}", tags=["jobs"], summary="One job", responses=unknown)
+    def job(job_id: _JobId) -> JobAnswer:
+        """Tell what the newest plans say of one job."""
+        status = source.status()
+        return _job_answer(status, job_id, _seen(status, job_id))
+
+    @router.get(
+        "/jobs/{job_id}/state-self-sustained",
+        tags=["jobs"],
+        summary="May the snapshot go that the job was restored from?",
+        responses={**unknown, **responses(SERVICE_UNAVAILABLE="It cannot be known now.")},
+    )
+    def state_self_sustained(job_id: _JobId) -> bool:
+        """Tell whether no retained checkpoint of the job refers to files of others.
+
+        The answer is ``true`` only if every storage root that knows the job says so, twice, with a
+        newer completed checkpoint of the job between, or once if the job has ended; if every
+        configured storage root has a plan, and no such plan is older than the grace period.
+        """
+        status = source.status()
+        sustained = self_sustained(status, _seen(status, job_id))
+        if sustained.value is None:
+            raise problem(HTTPStatus.SERVICE_UNAVAILABLE, sustained.why)
+        return sustained.value
+
+
+def _add_runs(router: APIRouter, source: StatusSource) -> None:
+    @router.get(
+        "/runs",
+        tags=["runs"],
+        summary="The last runs",
+        responses=responses(UNPROCESSABLE_ENTITY="The limit is no number from 1 to 1000."),
+    )
+    def runs(
+        limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 50,
+        root: Annotated[str | None, Query(description="Only those of this storage root.")] = None,
+    ) -> list[RunSummary]:
+        """Tell the last runs of all storage roots, the newest first, without their jobs."""
+        found = all_runs(source.status(), root)[:limit]
+        return [RunSummary.model_validate(each, from_attributes=True) for each in found]
+
+    @router.get(
+        "/runs/{run_id}",
+        tags=["runs"],
+        summary="One run",
+        responses=responses(NOT_FOUND=UNKNOWN_RUN),
+    )
+    def run(run_id: _RunId) -> RunRecord:
+        """Tell everything that is recorded of one run."""
+        found = find_run(source.status(), run_id)
+        if found is None:
+            raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_RUN)
+        return found.record
+
+
+def _seen(status: Status, job_id: str) -> list[KnownJob]:
+    seen = sightings(status, job_id)
+    if not seen:
+        raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_JOB)
+    return seen
+
+
+def _job_answer(status: Status, job_id: str, seen: list[KnownJob]) -> JobAnswer:
+    sustained = self_sustained(status, seen)
+    return JobAnswer(
+        job_id=job_id,
+        state_self_sustained=sustained.value,
+        state_self_sustained_reason=sustained.why,
+        state_self_sustained_since=sustained.since,
+        restored_from=[
+            RestoredAnswer(
+                place=each.place,
+                kind=each.kind,
+                safe_to_delete=each.is_safe,
+                reason=each.why,
+                since=each.since,
+                references=each.look.references,
+                sample=each.look.sample,
+                named_by=each.look.named_by,
+                also_named_by=each.look.also_named_by,
+            )
+            for each in sustained.places
+        ],
+        roots=[
+            JobInRoot(
+                root=known.root.settings.root,
+                run_id=known.run.run_id,
+                judged_at=known.run.started_at,
+                job=known.record,
+            )
+            for known in seen
+        ],
+    )

@@ -1,0 +1,43 @@
+"""Runs found among the records that the daemon has in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orphangc.app.status.status import RootStatus, Status
+from orphangc.core.documents.run_record import RunRecord
+
+__all__ = ["UNKNOWN_RUN", "FoundRun", "all_runs", "find_run"]
+
+UNKNOWN_RUN = "No record that is kept is of this run."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRun:
+    """One run with its neighbours of the same storage root, where there are any."""
+
+    root: RootStatus
+    record: RunRecord
+    earlier: RunRecord | None
+    later: RunRecord | None
+
+
+def all_runs(status: Status, root: str | None = None) -> list[RunRecord]:
+    """Return the runs of all storage roots, or of one, newest first."""
+    roots = (each for each in status.roots if root in {None, each.settings.root})
+    found = [record for each in roots for record in each.records]
+    return sorted(found, key=lambda record: (record.started_at, record.run_id), reverse=True)
+
+
+def find_run(status: Status, run_id: str) -> FoundRun | None:
+    """Return a run by its id."""
+    for root in status.roots:
+        for place, record in enumerate(root.records):
+            if record.run_id == run_id:
+                return FoundRun(
+                    root=root,
+                    record=record,
+                    earlier=root.records[place + 1] if place + 1 < len(root.records) else None,
+                    later=root.records[place - 1] if place else None,
+                )
+    return None

@@ -1,0 +1,384 @@
+"""Puts adapters behind the ports for one storage root."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import cast
+
+from platformdirs import user_state_path
+
+from orphangc import __version__
+from orphangc.adapters.files.mount_table import device_of
+from orphangc.adapters.files.unopened_storage import UnopenedStorage
+from orphangc.adapters.flink.exporter_folder import ExporterFolder, is_job_folder
+from orphangc.adapters.flink.flink_rest import FlinkRest
+from orphangc.adapters.flink.kubernetes_ha import KubernetesHa
+from orphangc.adapters.flink.zookeeper_ha import ZooKeeperHa
+from orphangc.adapters.open import open_extras, open_state_files, open_storage
+from orphangc.adapters.rows.resumable_listing import KeptListing, ListingIdentity
+from orphangc.adapters.rows.spool import ArrowSpool
+from orphangc.adapters.s3_inventory.inventory import open_inventory
+from orphangc.app.config.paths import overlap, resolved
+from orphangc.app.wiring.clock import now
+from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
+from orphangc.app.wiring.engines import opened_spark_engine
+from orphangc.collect.listing.local_engine import LocalEngine
+from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.observation import Outside, read_root_at
+from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
+from orphangc.collect.state.store import RootState
+from orphangc.collect.world.bound_roots import bound_roots
+from orphangc.collect.world.recalling import outside_directories, recalled
+from orphangc.core.decision.evidence import Root as Checkpoint
+from orphangc.core.decision.evidence import UnreadableRoot
+from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES, read_snapshot
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
+from orphangc.core.memory.remembered import WorldMemory
+from orphangc.core.model.codes import Guard
+from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.naming import checkpoint_id_of
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import ObjectKey, Scope
+from orphangc.errors import (
+    OrphanGcError,
+    RefusedError,
+    SettingsError,
+    UnreadableSnapshotError,
+)
+from orphangc.ports import HaMetadata, Progress, Storage
+from orphangc.ports.engine import Engine
+
+__all__ = [
+    "REST_TIMEOUT",
+    "Root",
+    "ha_metadata",
+    "load_snapshots",
+    "open_exports",
+    "opened",
+    "outside_elsewhere",
+    "roots_now",
+    "state_of",
+    "state_place",
+]
+
+REST_TIMEOUT = timedelta(seconds=30)
+_STREAMS = 32
+_ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_PROFILE", "FSSPEC_S3_ENDPOINT_URL")
+"""Variables that make one URI mean another storage."""
+
+
+def default_state(root: Location) -> Location:
+    """Return where the state of a root is kept if nobody says: this user's own state folder."""
+    digest = hashlib.sha256(str(root).encode()).hexdigest()[:16]
+    return canonical(str(user_state_path("orphangc") / digest))
+
+
+def state_place(settings: StorageRootSettings) -> Location:
+    """Return the state location of a storage root."""
+    return canonical(settings.state) if settings.state else default_state(canonical(settings.root))
+
+
+def state_of(settings: StorageRootSettings) -> RootState:
+    """Return the state of a storage root.
+
+    Raises:
+        SettingsError: The default state folder lies inside the storage root, or around it.
+
+    """
+    root = canonical(settings.root)
+    place = state_place(settings)
+    if overlap(root, place):
+        raise SettingsError(f"state {place} and storage root {root} contain each other: --state")
+    return RootState(open_state_files(place), root)
+
+
+def load_snapshots(sources: Sequence[str]) -> list[RegistrySnapshot]:
+    """Return the registry snapshots of all sources: a file each, or all files of a folder.
+
+    What exporters write lies deeper: ``open_exports``.
+
+    Raises:
+        RefusedError: One is damaged, partial, or not there: its job's liveness is
+            unknown, and with it everybody's.
+        StorageUnreachableError: The place cannot be listed or read.
+
+    """
+    return [snapshot for source in sources for snapshot in _load(canonical(source))]
+
+
+def _load(place: Location) -> Iterator[RegistrySnapshot]:
+    storage = open_storage(place.parent)
+    keys = [ObjectKey(place.name)]
+    folder = storage.folder("")
+    if place.name in folder.folders:
+        storage = open_storage(place)
+        folder = storage.folder("")
+        keys = [each.key for each in folder.objects]
+        if not keys and not any(map(is_job_folder, folder.folders)):
+            raise RefusedError(
+                f"no registry snapshot in {place}; nothing was planned", guard=Guard.REGISTRY
+            )
+    for key in keys:
+        data = storage.read(key, max_bytes=MAX_SNAPSHOT_BYTES)
+        if data is None:
+            raise RefusedError(
+                f"no registry snapshot {place}; nothing was planned", guard=Guard.REGISTRY
+            )
+        try:
+            yield read_snapshot(data)
+        except UnreadableSnapshotError as err:
+            where = place if place.name == key else place.child(key)
+            raise RefusedError(
+                f"{where}: {err}; nothing was planned", guard=Guard.REGISTRY
+            ) from err
+
+
+def open_exports(sources: Sequence[str]) -> list[ExporterFolder]:
+    """Return which of the sources are folders that exporters write into.
+
+    Raises:
+        StorageUnreachableError: A place cannot be listed.
+
+    """
+    places = [canonical(source) for source in sources]
+    folders = [place for place in places if place.name in _folders_beside(place)]
+    opened_ones = [ExporterFolder(place) for place in folders]
+    return [each for each in opened_ones if each.jobs()]
+
+
+def _folders_beside(place: Location) -> tuple[str, ...]:
+    return open_storage(place.parent).folder("").folders
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """One storage root, ready for a cycle."""
+
+    settings: StorageRootSettings
+    outside: Outside
+
+
+@contextmanager
+def opened(
+    settings: StorageRootSettings,
+    progress: Progress,
+    *,
+    listing: Path | None = None,
+    engine: EngineChoice = LOCAL,
+    is_planning: bool = False,
+    memory: WorldMemory | None = None,
+) -> Iterator[Root]:
+    """Open everything that a cycle of one storage root asks.
+
+    Args:
+        settings: Of the storage root.
+        progress: Is told how far the cycle has come.
+        listing: Where the listing is kept, so that an interrupted one can be gone on with; if
+            nowhere, it is a temporary one.
+        engine: Who lists and decides.
+        is_planning: Take an inventory for the listing where the settings name one, and count
+            what a listing does not show; a sweep lists for itself.
+        memory: What earlier cycles saw, if the caller has read it.
+
+    Raises:
+        StorageUnreachableError: The storage root or an extra root cannot be reached.
+        SettingsError: A scheme is unknown.
+
+    """
+    root = canonical(settings.root)
+    storage = open_storage(root, state=state_place(settings))
+    if is_planning and settings.inventory is not None:
+        if engine.is_spark:
+            raise SettingsError("an inventory is read by engine local: leave out one of both")
+        storage = open_inventory(
+            settings.inventory,
+            storage,
+            max_age=settings.inventory_max_age,
+            clock_skew=settings.clock_skew,
+        )
+        listing = None  # an inventory is never gone on with by a listing, nor the other way round
+    siblings, remembered = _searched_beside(settings, memory)
+    with _opened_engine(engine, storage, listing) as chosen:
+        outside = Outside(
+            storage=storage,
+            extra=[open_storage(uri) for uri in settings.extra_roots],
+            siblings=siblings,
+            remembered=remembered,
+            device_of=device_of,
+            registries=[
+                FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest
+            ],
+            snapshots=lambda: load_snapshots(settings.registry),
+            exports=lambda: open_exports(settings.registry),
+            open_storage=open_storage,
+            engine=chosen,
+            wait=time.sleep,
+            progress=progress,
+            extras=open_extras(root) if is_planning else None,
+            ha=ha_metadata(settings),
+        )
+        yield Root(settings, outside)
+
+
+def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
+    """Return who tells which jobs are not over, each once.
+
+    Raises:
+        SettingsError: An extra is not installed.
+
+    """
+    namespaces = dict.fromkeys(settings.kubernetes_ha)
+    ensembles = dict.fromkeys(settings.zookeeper_ha)
+    return [
+        *(KubernetesHa(each, timeout=REST_TIMEOUT) for each in namespaces),
+        *(ZooKeeperHa(each, timeout=REST_TIMEOUT) for each in ensembles),
+    ]
+
+
+def outside_elsewhere(settings: StorageRootSettings) -> Outside:
+    """Return what a process asks that only deletes: it lists nothing, so it needs no engine."""
+    siblings, remembered = _searched_beside(settings)
+    return Outside(
+        storage=open_storage(settings.root, state=state_place(settings)),
+        extra=[open_storage(uri) for uri in settings.extra_roots],
+        siblings=siblings,
+        remembered=remembered,
+        registries=[FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest],
+        snapshots=lambda: load_snapshots(settings.registry),
+        exports=lambda: open_exports(settings.registry),
+        open_storage=open_storage,
+        engine=cast("Engine", None),
+        wait=time.sleep,
+        progress=lambda *_: None,
+        ha=ha_metadata(settings),
+    )
+
+
+def _searched_beside(
+    settings: StorageRootSettings, memory: WorldMemory | None = None
+) -> tuple[list[Storage], list[Storage]]:
+    """Return the siblings, and the directories outside all places that earlier cycles saw.
+
+    Args:
+        settings: Settings of the storage root.
+        memory: What earlier cycles saw; read if it is ``None``.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be listed or read.
+
+    """
+    siblings = _siblings_of(settings)
+    known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
+    known += [storage.location for storage in siblings]
+    remembered: list[Storage] = []
+    seen = recalled(state_of(settings)).memory if memory is None else memory
+    for place in outside_directories(seen):
+        _add_sibling(place, known, remembered)
+    return siblings, remembered
+
+
+def _siblings_of(settings: StorageRootSettings) -> list[Storage]:
+    """Return the other storage roots that are searched, each place once.
+
+    These are those that the settings imply, and those that the same state location serves.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be listed or read.
+
+    """
+    known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
+    chosen: list[Storage] = []
+    for place in (*settings.other_roots, *_around_job_directory(known[0])):
+        _add_sibling(place, known, chosen)
+    for bound in bound_roots(state_of(settings).files):
+        if bound.root is None:
+            reason = f"{bound.folder}/root.json does not say whose state it is: repair or remove it"
+            chosen.append(UnopenedStorage(bound.folder, reason))
+        else:
+            _add_sibling(bound.root, known, chosen)
+    return chosen
+
+
+def _around_job_directory(root: Location) -> list[Location]:
+    """Return the folder around a storage root that is itself a job directory by what it holds.
+
+    With ``create-subdir=false`` its name is no job id; jobs beside it may have claimed its
+    checkpoints. The root folder of a machine is none that holds jobs.
+    """
+    if root.path == "/" or (root.scheme == "file" and root.parent.path == "/"):
+        return []
+    folders = open_storage(root).folder("").folders
+    is_job_directory = any(
+        name == Scope.SHARED or checkpoint_id_of(name) is not None for name in folders
+    )
+    return [root.parent] if is_job_directory else []
+
+
+def _add_sibling(place: Location, known: list[Location], chosen: list[Storage]) -> None:
+    """Open a place, unless it lies in one that is searched already, whatever its spelling."""
+    if any(resolved(each).contains(resolved(place)) for each in known):
+        return
+    known.append(place)
+    try:
+        chosen.append(open_storage(place))
+    except OrphanGcError as err:
+        chosen.append(UnopenedStorage(place, str(err)))
+
+
+@contextmanager
+def _opened_engine(
+    choice: EngineChoice, storage: Storage, listing: Path | None
+) -> Iterator[Engine]:
+    if choice.is_spark:
+        with opened_spark_engine(storage.location, choice.work) as engine:
+            yield engine
+        return
+    with ArrowSpool(None if listing is None else _kept_in(listing, storage)) as spool:
+        yield LocalEngine(spool, storage.location.name, streams=_STREAMS)
+
+
+def _kept_in(folder: Path, storage: Storage) -> KeptListing:
+    """Return the folder that keeps a listing of a storage, as it is reached from here."""
+    asked = "\n".join(f"{name}={os.environ.get(name, '')}" for name in _ENDPOINTS)
+    identity = ListingIdentity(
+        root=str(storage.location),
+        tool_version=__version__,
+        fingerprint=hashlib.sha256(asked.encode()).hexdigest(),
+    )
+    return KeptListing(folder, identity, clock=lambda: storage.now().now)
+
+
+def roots_now(settings: StorageRootSettings, named: Iterable[Location] = ()) -> list[Checkpoint]:
+    """Return every checkpoint that a cycle of the storage root reads, as it is now.
+
+    A sibling that is out of reach shows none, for which plans are blocked.
+
+    Args:
+        settings: Settings of the storage root.
+        named: Folders of checkpoints that a plan has read, wherever they lie.
+
+    Raises:
+        RefusedError: One of them cannot be read.
+        StorageUnreachableError: The storage root or an extra root cannot be searched.
+
+    """
+    reader = RootReader(settings.aliases, settings.acknowledged)
+    own = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
+    siblings, remembered = _searched_beside(settings)
+    answers = BaseSearch(own, [*siblings, *remembered]).ask(reader.collect, NOTHING_READ)
+    read = [each for answer in answers for each in (*answer.roots, *answer.unreadable)]
+    found = {each.folder for each in read if isinstance(each, Checkpoint)}
+    for place in named:
+        if place not in found:
+            read += read_root_at(open_storage, reader, place)
+    for each in read:
+        if isinstance(each, UnreadableRoot):
+            raise RefusedError(f"cannot read {each.uri}: {each.reason}")
+    return [each for each in read if isinstance(each, Checkpoint)]

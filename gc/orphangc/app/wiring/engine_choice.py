@@ -1,0 +1,26 @@
+"""Who lists and decides, as the operator says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orphangc.core.model.locations import Location
+
+__all__ = ["LOCAL", "EngineChoice"]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineChoice:
+    """Who lists and decides.
+
+    Attributes:
+        is_spark: Spark; else this process.
+        work: Where Spark's executors keep files meanwhile; ``None``: on this machine.
+
+    """
+
+    is_spark: bool = False
+    work: Location | None = None
+
+
+LOCAL = EngineChoice()

@@ -1,0 +1,55 @@
+"""Opens the engine that was chosen; Spark needs a session and a folder that executors see."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import structlog
+
+from orphangc.adapters.spark.exchange.work_folder import WorkFolder
+from orphangc.adapters.spark.session import is_on_this_machine, opened_session
+from orphangc.adapters.spark.spark_engine import SparkEngine
+from orphangc.core.model.locations import Location, canonical
+from orphangc.errors import SettingsError
+from orphangc.ports.engine import Engine
+
+__all__ = ["opened_spark_engine"]
+
+
+_NEEDS_WORK = (
+    "engine spark on a cluster needs --work URI: a folder that all executors see,"
+    " below which it keeps its files while it runs"
+)
+
+
+@contextmanager
+def opened_spark_engine(root: Location, work: Location | None) -> Iterator[Engine]:
+    """Yield the Spark engine of a storage root; its files go when it is closed.
+
+    Args:
+        root: The storage root; executors reach it with credentials of their environment.
+        work: Where files lie meanwhile; ``None``: on this machine, where that will do.
+
+    Raises:
+        SettingsError: PySpark or Java is missing, Spark cannot be reached, or its executors do
+            not see ``work``.
+
+    """
+    is_verbose = structlog.get_logger().is_enabled_for(logging.DEBUG)
+    with (
+        tempfile.TemporaryDirectory(prefix="orphangc-spark-") as here,
+        opened_session(is_verbose=is_verbose) as session,
+    ):
+        if work is None and not is_on_this_machine(session):
+            raise SettingsError(_NEEDS_WORK)
+        place = canonical(here) if work is None else work.child(f"orphangc-{uuid.uuid4().hex}")
+        engine = SparkEngine(session, WorkFolder(place), root)
+        try:
+            engine.prepare()
+            yield engine
+        finally:
+            engine.close()

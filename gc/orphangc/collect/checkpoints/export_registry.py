@@ -1,0 +1,123 @@
+"""A registry snapshot derived from roots, and from a running job where Flink answers.
+
+It knows no more than the roots that it came from: it protects, and proves nothing more (R14).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from orphangc.core.cluster.job_facts import JobFacts
+from orphangc.core.decision.evidence import Root
+from orphangc.core.exporter.registry_snapshot import (
+    EntryKind,
+    IssuedCheckpoint,
+    RegistryEntry,
+    RegistrySnapshot,
+    RestoredCheckpoint,
+    RetainedCheckpoint,
+)
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import JobId, Mode
+from orphangc.errors import RefusedError
+
+__all__ = ["derive_snapshot"]
+
+
+@dataclass(slots=True)
+class _Used:
+    created: int
+    last_used: int
+
+
+def derive_snapshot(
+    job_id: JobId,
+    roots: Sequence[Root],
+    *,
+    directory: Location,
+    facts: JobFacts | None,
+    sizes: Mapping[str, int],
+    taken_at: datetime,
+) -> RegistrySnapshot:
+    """Return what the job's roots refer to, as a snapshot of source ``derived``.
+
+    ``created`` is the oldest retained checkpoint that refers to a file, for its true creator is
+    not in the name. The sequence is the time in microseconds: it rises from export to export.
+
+    Args:
+        job_id: The job.
+        roots: Its own roots.
+        directory: Its job directory.
+        facts: What Flink's REST API says of it, ``None`` if it was not asked.
+        sizes: Bytes of what is stored below the directory, by path.
+        taken_at: Aware UTC, before the roots were listed.
+
+    Raises:
+        RefusedError: A root's state lies in a layout that roots cannot prove (R2), or the job
+            has no root at all.
+
+    """
+    if not roots:
+        raise RefusedError(f"no checkpoint of job {job_id} below {directory}: nothing to export")
+    for root in roots:
+        if root.unproven_layout is not None:
+            raise RefusedError(f"{root.folder} holds {root.unproven_layout}: not exported (R2)")
+    started = "" if facts is None or facts.incarnation is None else facts.incarnation
+    return RegistrySnapshot(
+        source=Mode.DERIVED,
+        flink_version=None if facts is None else facts.flink_version,
+        job_id=job_id,
+        jm_epoch=str(uuid.uuid5(uuid.NAMESPACE_URL, f"{directory}#{started}")),
+        sequence=int(taken_at.timestamp() * 1_000_000),
+        nonce=None,
+        taken_at=taken_at,
+        checkpoint_dir=str(directory),
+        max_concurrent=None if facts is None else facts.max_concurrent,
+        retained=tuple(
+            RetainedCheckpoint(
+                id=root.checkpoint_id,
+                is_savepoint=bool(root.is_savepoint),
+                path=str(root.folder),
+            )
+            for root in roots
+        ),
+        issued=_issued(facts),
+        restored=_restored(facts),
+        entries=_entries(roots, directory, sizes),
+    )
+
+
+def _issued(facts: JobFacts | None) -> tuple[IssuedCheckpoint, ...]:
+    if facts is None:
+        return ()
+    pending = (each for each in facts.checkpoints if each.id in facts.in_progress_ids)
+    return tuple(IssuedCheckpoint(id=each.id, at=each.triggered_at) for each in pending)
+
+
+def _restored(facts: JobFacts | None) -> tuple[RestoredCheckpoint, ...]:
+    if facts is None or facts.restored is None or facts.restored.external_path is None:
+        return ()
+    shown = facts.restored
+    return (RestoredCheckpoint(id=shown.id, path=shown.external_path or "", mode=None),)
+
+
+def _entries(
+    roots: Sequence[Root], directory: Location, sizes: Mapping[str, int]
+) -> tuple[RegistryEntry, ...]:
+    used: dict[str, _Used] = {}
+    for root in roots:
+        for folder, names in root.files.items():
+            inside = directory.key_of(folder)
+            prefix = str(folder) if inside is None else inside
+            for name in names:
+                path = f"{prefix}/{name}" if prefix else name
+                entry = used.setdefault(path, _Used(root.checkpoint_id, root.checkpoint_id))
+                entry.created = min(entry.created, root.checkpoint_id)
+                entry.last_used = max(entry.last_used, root.checkpoint_id)
+    return tuple(
+        RegistryEntry(path, EntryKind.FILE, sizes.get(path), each.created, each.last_used)
+        for path, each in sorted(used.items())
+    )

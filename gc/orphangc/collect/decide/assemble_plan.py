@@ -1,0 +1,222 @@
+"""What a cycle found, as the plan that people and sweeps read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from orphangc import __version__
+from orphangc.collect.decide.plan_sections import evidence_of, job_part, root_part
+from orphangc.collect.decide.verdicts import Counts, JobView, Reported
+from orphangc.collect.dependencies.foreign_usage import Sustaining
+from orphangc.collect.mark.mark import Mark
+from orphangc.collect.mark.missing import Missing
+from orphangc.collect.mark.missing_check import inventory_of, missing_of_lasting
+from orphangc.collect.mark.survey import Surveyed
+from orphangc.collect.mark.unlisted import extras_part
+from orphangc.collect.observe.observation import Observation, Outside
+from orphangc.core.decision.entropy_injection import entropy_in_listing, entropy_of
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
+from orphangc.core.documents.plan import (
+    BoundsPart,
+    HeldBackPart,
+    InventoryPart,
+    JobPart,
+    Plan,
+    ReportedPart,
+    tallies_of,
+)
+from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import Scope
+from orphangc.core.times.instants import from_microseconds, shifted
+from orphangc.core.world import World
+from orphangc.ports import Storage
+
+__all__ = ["Found", "Looked", "missing_by_job", "plan_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What the listing shows, and what it does not."""
+
+    surveyed: Surveyed
+    missing: Missing
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Everything that one cycle found, phase by phase."""
+
+    seen: Observation
+    looked: Looked
+    marked: Mark
+    views: Mapping[str, JobView]
+    evidence: CycleEvidence
+    counts: Counts
+    missing: Mapping[str, Sequence[str]]
+    sustaining: Sustaining
+    world: World
+
+
+def plan_of(found: Found, settings: StorageRootSettings, outside: Outside) -> Plan:
+    """Return the unsigned plan."""
+    seen, surveyed, counts = found.seen, found.looked.surveyed, found.counts
+    storage = outside.storage
+    return Plan(
+        tool_version=__version__,
+        root=str(canonical(settings.root)),
+        scopes=settings.scopes,
+        created_at=found.evidence.now,
+        engine=outside.engine.name,
+        bounds=_bounds_part(found.evidence),
+        jobs=tuple(_job_part(view, found) for view in found.views.values()),
+        roots=tuple(root_part(root) for root in found.marked.roots),
+        tallies=tallies_of(counts.objects, counts.bytes),
+        objects_listed=surveyed.objects,
+        bytes_listed=surveyed.size,
+        list_requests=storage.list_requests,
+        duration_seconds=_seconds(seen.time.local, storage.now().local),
+        live_set_sha256=found.marked.live.digest(),
+        reported=tuple(_reported_part(key, each) for key, each in sorted(counts.reported.items())),
+        inventory=_inventory_part(storage),
+        extras=extras_part(
+            outside.extras, surveyed.markers, with_versions=settings.noncurrent_versions
+        ),
+        world=found.world,
+        warnings=(*_warnings(found), *_ha_warnings(found, settings, outside)),
+        settings=settings,
+    )
+
+
+def _bounds_part(evidence: CycleEvidence) -> BoundsPart:
+    margins = evidence.margins
+    return BoundsPart(
+        cutoff=shifted(evidence.now, -margins.grace_period),
+        grace_period_seconds=margins.grace_period.total_seconds(),
+        quarantine_period_seconds=margins.quarantine_period.total_seconds(),
+        checkpoint_id_margin=margins.checkpoint_id_margin,
+        clock_skew_seconds=margins.clock_skew.total_seconds(),
+    )
+
+
+def _job_part(view: JobView, found: Found) -> JobPart:
+    part = job_part(
+        view.evidence,
+        view.judgement,
+        bounds=view.bounds.bounds,
+        cutoff=view.bounds.cutoff,
+        oldest_retained_checkpoint_id=view.bounds.oldest_retained_checkpoint_id,
+        missing=found.missing[view.evidence.key],
+        evidence=evidence_of(view.evidence, found.evidence, view.evidence.clusters),
+        looks=found.sustaining.look_at(view.evidence.key),
+    )
+    return part.model_copy(update={"held_back": _held_back_part(view, found)})
+
+
+def _held_back_part(view: JobView, found: Found) -> HeldBackPart | None:
+    held = found.counts.held_back.get(view.evidence.key)
+    if held is None or not held.objects:
+        return None
+    return HeldBackPart(checkpoint=held.checkpoint_id, objects=held.objects, bytes=held.size)
+
+
+def missing_by_job(
+    jobs: Iterable[JobEvidence], looked: Looked, seen: Observation, storage: Storage
+) -> dict[str, list[str]]:
+    """Return the keys that each job's lasting checkpoints refer to and nothing shows."""
+    passing = _passing(seen)
+    return {
+        job.key: missing_of_lasting(looked.missing, job.own_roots, storage, passing=passing)
+        for job in jobs
+    }
+
+
+def _passing(seen: Observation) -> set[Location]:
+    """Return the folders of the roots that were not there all the time.
+
+    One reading shows them and the other does not, or only Flink's word for its newest checkpoint.
+    """
+    first, second = (
+        {root.folder for part in parts for root in part.roots}
+        for parts in (seen.first, seen.second)
+    )
+    began = (seen.time.now or seen.time.local).replace(microsecond=0)  # as coarse as S3 is
+    newer = {r.folder for r in seen.elsewhere if r.modified_at is None or r.modified_at >= began}
+    return (first ^ second) | newer
+
+
+def _seconds(start: datetime, end: datetime) -> float:
+    return round((end - start).total_seconds(), 3)
+
+
+def _reported_part(key: tuple[Scope, str], shown: Reported) -> ReportedPart:
+    return ReportedPart(
+        scope=key[0],
+        job_id=key[1],
+        objects=shown.objects,
+        bytes=shown.size,
+        unreferenced_objects=shown.unreferenced_objects,
+        unreferenced_bytes=shown.unreferenced_size,
+        oldest_modified_at=from_microseconds(shown.oldest_us),
+    )
+
+
+def _inventory_part(storage: Storage) -> InventoryPart | None:
+    inventory = inventory_of(storage)
+    if inventory is None:
+        return None
+    return InventoryPart(
+        uri=inventory.uri, created_at=inventory.created_at, objects=inventory.objects
+    )
+
+
+def _warnings(found: Found) -> tuple[str, ...]:
+    """Return what is worth a look though it stops nothing."""
+    warnings = []
+    collected = [each.evidence for each in found.views.values() if each.evidence.is_collected]
+    if any(job.own_roots for job in collected) and not any(
+        shown.live_objects for shown in found.looked.surveyed.jobs.values()
+    ):
+        warnings.append(
+            "roots were read, but nothing in the listing is referred to: an alias missing?"
+        )
+    warnings += [
+        f"job {job.job_id}: {entropy.words}; what is orphaned there is neither listed nor collected"
+        for job in collected
+        if (entropy := entropy_of(job)) is not None
+        and entropy_in_listing(job, job.survey.shared_directories) is None
+    ]
+    if found.seen.listed.is_resumed:
+        warnings.append(
+            "a part of the listing is that of an interrupted plan: what changed since then in"
+            " shared/ is not in this one; a sweep lists anew"
+        )
+    return tuple(warnings)
+
+
+def _ha_warnings(found: Found, settings: StorageRootSettings, outside: Outside) -> list[str]:
+    """Return what namespaces and ZooKeepers say that contradicts what the operator stated."""
+    warnings = [
+        f"{facts.uri} shows nothing of Flink's: mistyped?"
+        for facts in found.seen.ha_after
+        if not facts.things
+    ]
+    bases = [base.location for base in outside.bases]
+    folders = {folder for facts in found.seen.ha_after for folder in facts.folders}
+    warnings += [
+        f"{folder.by} sets {folder.option} to {folder.path}, which is neither the storage root nor"
+        " an extra root"
+        for folder in sorted(folders)
+        if settings.closed_world and not _is_below(folder.path, settings, bases)
+    ]
+    return warnings
+
+
+def _is_below(path: str, settings: StorageRootSettings, bases: Sequence[Location]) -> bool:
+    try:
+        place = canonical(path, settings.aliases)
+    except ValueError:
+        return False
+    return any(base.contains(place) for base in bases)

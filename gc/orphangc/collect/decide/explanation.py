@@ -1,0 +1,105 @@
+"""Why one object has its verdict: everything that was compared, and everybody who names it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.columns.uuid_words import words_of
+from orphangc.core.decision.evidence import Root
+from orphangc.core.documents.plan import Plan
+from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import place_of_folder, recognise, uuid_of
+from orphangc.core.model.types import Tombstone
+
+__all__ = ["OneVerdict", "explain"]
+
+
+@dataclass(slots=True)
+class OneVerdict:
+    """Takes the verdicts of a cycle and keeps the one of a key."""
+
+    key: str
+    row: dict[str, Any] | None = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Keep the row if the batch has it."""
+        found = batch.filter(pc.equal(batch.column("key"), self.key))
+        if found.num_rows:
+            self.row = found.to_pylist()[0]
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+
+def explain(
+    key: str,
+    row: dict[str, Any],
+    *,
+    plan: Plan,
+    roots: Iterable[Root],
+    tombstone: Tombstone | None,
+    base: Location,
+) -> dict[str, Any]:
+    """Return why the object has its verdict, as a document.
+
+    Args:
+        key: Relative to the storage root.
+        row: Its verdict, ``VERDICT_SCHEMA``.
+        plan: Of the same cycle.
+        roots: Every root, read now.
+        tombstone: Its tombstone, if there is one.
+        base: The storage root.
+
+    """
+    folder, _, name = key.rpartition("/")
+    place = place_of_folder(folder, base.name)
+    artifact = recognise(name, place)
+    job = plan.job_of(row["job_id"], base.child(folder))
+    return {
+        "key": key,
+        "uri": str(base.child(key)),
+        "verdict": {"action": row["action"], "reason": row["reason"]},
+        "object": {name: row[name] for name in ("size", "modified_at", "etag")},
+        "scheme": {
+            "scope": place.scope,
+            "layout": artifact.layout,
+            "checkpoint_id": artifact.checkpoint_id,
+            "uuid": None if artifact.uuid is None else artifact.uuid.hex(),
+        },
+        "referenced_by": [
+            {"root": str(root.folder), "checkpoint_id": root.checkpoint_id, "how": how}
+            for root in roots
+            if (how := _how(root, base.child(folder), name)) is not None
+        ],
+        "tombstone": None
+        if tombstone is None
+        else {"since": tombstone.since, "plan_id": tombstone.plan_id},
+        "job": None if job is None else job.model_dump(mode="json", exclude={"missing"}),
+    }
+
+
+def _how(root: Root, folder: Location, name: str) -> str | None:
+    """Return by what a root names a file: its path, its base name, its UUID, its raw bytes."""
+    if name in root.files.get(folder, ()):
+        return "path"
+    if any(name in names for names in root.files.values()):
+        return "base name"
+    uuid = uuid_of(name)
+    if uuid is None:
+        return None
+    if any(_names_uuid(names, uuid) for names in root.files.values()):
+        return "uuid"
+    return "raw bytes" if uuid in root.raw else None
+
+
+def _names_uuid(names: FileNames, uuid: bytes) -> bool:
+    """Return whether some name ends in the UUID."""
+    (hi,), (lo,) = words_of(uuid)
+    all_hi, all_lo = names.uuids
+    return bool(((all_hi == hi) & (all_lo == lo)).any())

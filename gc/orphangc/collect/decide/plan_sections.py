@@ -1,0 +1,126 @@
+"""Parts of the plan, made from what a cycle found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, Root, mode_of
+from orphangc.core.decision.judge import Blocked, Judgement
+from orphangc.core.documents.plan import (
+    MOST_MISSING,
+    BlockedPart,
+    BoundPart,
+    EvidencePart,
+    JobPart,
+    RefusedPart,
+    RootPart,
+)
+from orphangc.core.documents.self_sustained_record import LookPart
+from orphangc.core.model.bounds import Bound
+from orphangc.core.model.types import EvidenceSource
+
+__all__ = ["evidence_of", "job_part", "root_part"]
+
+
+def root_part(root: Root) -> RootPart:
+    """Return a root as the plan shows it."""
+    return RootPart(
+        uri=str(root.folder),
+        job_id=root.job_id,
+        checkpoint_id=root.checkpoint_id,
+        format_version=root.format_version,
+        references=root.references,
+        sha256=root.sha256,
+    )
+
+
+def evidence_of(job: JobEvidence, cycle: CycleEvidence, uris: Iterable[str]) -> list[EvidencePart]:
+    """Return what the job's liveness rests on, roots first.
+
+    Args:
+        job: The job directory.
+        cycle: Gives the time of REST's answers and the operator's statements.
+        uris: The clusters that showed the job.
+
+    """
+    parts = [
+        EvidencePart(
+            source=EvidenceSource.METADATA,
+            uri=str(root.folder),
+            sequence=root.checkpoint_id,
+            taken_at=root.modified_at,
+        )
+        for root in job.own_roots
+    ]
+    parts += [
+        EvidencePart(
+            source=EvidenceSource.SNAPSHOT,
+            uri=snapshot.checkpoint_dir,
+            sequence=snapshot.sequence,
+            taken_at=snapshot.taken_at,
+        )
+        for snapshot in job.snapshots
+    ]
+    parts += [EvidencePart(source=EvidenceSource.REST, uri=uri, taken_at=cycle.now) for uri in uris]
+    held = {hold.uri: hold for hold in job.holds}
+    parts += [
+        EvidencePart(
+            source=hold.source,
+            uri=uri,
+            sequence=max(hold.retained_ids, default=None),
+            taken_at=cycle.now,
+        )
+        for uri, hold in sorted(held.items())
+    ]
+    if job.is_declared_ended:
+        parts.append(EvidencePart(source=EvidenceSource.OPERATOR, uri="ended-job"))
+    parts += [
+        EvidencePart(source=EvidenceSource.OPERATOR, uri=f"accept-flink-version {version}")
+        for version in sorted(job.flink_versions & cycle.accepted_versions)
+    ]
+    return parts
+
+
+def job_part(
+    job: JobEvidence,
+    judgement: Judgement,
+    *,
+    bounds: tuple[Bound, ...],
+    cutoff: datetime,
+    oldest_retained_checkpoint_id: int | None,
+    missing: Iterable[str],
+    evidence: Iterable[EvidencePart],
+    looks: tuple[LookPart, ...] = (),
+) -> JobPart:
+    """Return one job as the plan shows it."""
+    absent = sorted(missing)
+    return JobPart(
+        job_id=job.job_id,
+        directories=tuple(str(place) for place in job.directories),
+        state=job.state,
+        mode=mode_of(job),
+        oldest_retained_checkpoint_id=oldest_retained_checkpoint_id,
+        retained_checkpoint_ids=job.retained_ids,
+        live_objects=job.survey.live_objects,
+        listed_objects=job.survey.objects,
+        cutoff=cutoff,
+        bounds=tuple(BoundPart(name=bound.name, at=bound.at) for bound in bounds),
+        missing=tuple(absent[:MOST_MISSING]),
+        missing_count=len(absent),
+        evidence=tuple(evidence),
+        refused=_refused_part(judgement),
+        blocked=tuple(_blocked_part(each) for each in judgement.blocked),
+        state_self_sustained=looks[0].value if looks else None,
+        looks=looks,
+    )
+
+
+def _refused_part(judgement: Judgement) -> RefusedPart | None:
+    if judgement.refused is None:
+        return None
+    return RefusedPart(guard=judgement.refused.guard, message=judgement.refused.message)
+
+
+def _blocked_part(blocked: Blocked) -> BlockedPart:
+    return BlockedPart(condition=blocked.condition, message=blocked.message)

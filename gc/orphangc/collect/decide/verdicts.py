@@ -1,0 +1,291 @@
+"""Deciding: the rule, applied to every row of the listing, and what the verdicts add up to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from orphangc.core.columns.listing_columns import NO_TIME, Columns
+from orphangc.core.columns.marked_listing import MarkedRows
+from orphangc.core.decision.evidence import JobEvidence
+from orphangc.core.decision.judge import Judgement
+from orphangc.core.decision.kernel import (
+    BoundsTable,
+    Verdicts,
+    action_code,
+    kernel,
+    microseconds,
+    reason_code,
+    verdict_batch,
+)
+from orphangc.core.decision.leftover_checkpoints import LeftBehind
+from orphangc.core.model.bounds import JobBounds
+from orphangc.core.model.owners import Owners
+from orphangc.core.model.types import Action, Layout, Reason, Scope
+from orphangc.ports import VerdictSink
+
+__all__ = ["Counts", "DecidePass", "Decided", "HeldBack", "JobView", "Reported"]
+
+_FEW = 20
+_ACTIONS, _REASONS, _SCOPES = tuple(Action), tuple(Reason), tuple(Scope)
+_Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """One job as it was judged."""
+
+    evidence: JobEvidence
+    judgement: Judgement
+    bounds: JobBounds
+
+
+@dataclass(slots=True)
+class Reported:
+    """What a report-only area of one job holds."""
+
+    objects: int = 0
+    size: int = 0
+    unreferenced_objects: int = 0
+    unreferenced_size: int = 0
+    oldest_us: int | None = None
+
+
+@dataclass(slots=True)
+class HeldBack:
+    """What a checkpoint that was left behind keeps from being collected."""
+
+    checkpoint_id: int
+    objects: int = 0
+    size: int = 0
+
+
+@dataclass(slots=True)
+class Counts:
+    """What the verdicts add up to.
+
+    Attributes:
+        objects: By area, action and reason.
+        bytes: The same in bytes.
+        removals: By job key: what is to go, now or later.
+        deletions: Objects that are due.
+        revived: A few keys that have a tombstone and are referred to again.
+        reported: By report-only area and job id.
+        held_back: By job key: what a checkpoint that was left behind holds back.
+
+    """
+
+    objects: Counter[tuple[Scope, Action, Reason]] = field(default_factory=Counter)
+    bytes: Counter[tuple[Scope, Action, Reason]] = field(default_factory=Counter)
+    removals: Counter[str] = field(default_factory=Counter)
+    deletions: int = 0
+    revived: list[str] = field(default_factory=list)
+    reported: dict[tuple[Scope, str], Reported] = field(default_factory=dict)
+    held_back: dict[str, HeldBack] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Decided:
+    """What a worker of the pass has found, and the sinks that took its verdicts."""
+
+    counts: Counts = field(default_factory=Counts)
+    sinks: list[VerdictSink] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidePass:
+    """Gives every object its verdict, and every verdict to a sink.
+
+    Attributes:
+        owners: Whose a place is.
+        jobs: Job id and bounds of each collected job, by key.
+        outside_jobs: What objects in no job directory are compared with.
+        scopes: Areas to report on.
+        open_sink: Returns a worker's sink.
+        left_behind: By job key: the checkpoint that was left behind, if there is one.
+
+    """
+
+    owners: Owners
+    jobs: Mapping[str, tuple[str, JobBounds]]
+    outside_jobs: JobBounds
+    scopes: tuple[Scope, ...]
+    open_sink: Callable[[], VerdictSink]
+    left_behind: Mapping[str, LeftBehind] = field(default_factory=dict)
+    phase: str = "deciding"
+
+    def begin(self) -> Decided:
+        """See ``Pass``."""
+        return Decided(sinks=[self.open_sink()])
+
+    def add(self, found: Decided, rows: MarkedRows) -> None:
+        """See ``Pass``."""
+        columns = rows.columns
+        keys = [self._owner(index, columns) for index in range(len(columns.kinds))]
+        distinct = list(dict.fromkeys(keys))
+        jobs = [self.jobs.get(key, ("", self.outside_jobs)) for key in distinct]
+        of_kind = np.array([distinct.index(key) for key in keys], np.int32)
+        owner = of_kind[columns.kind]
+        verdicts = kernel(
+            columns,
+            is_live=rows.is_live,
+            since_us=rows.tombstones.since_us,
+            has_tombstone=rows.tombstones.has,
+            owner=owner,
+            bounds=BoundsTable.of([bounds for _, bounds in jobs]),
+        )
+        job_ids = [job_id for job_id, _ in jobs]
+        batch = verdict_batch(columns, *verdicts, owner=owner, job_ids=job_ids)
+        found.sinks[0].write(batch)
+        _count(found.counts, columns, verdicts)
+        _count_removals(found.counts, columns, verdicts, owner=owner, keys=distinct)
+        for number, key in enumerate(distinct):
+            if (left := self.left_behind.get(key)) is not None:
+                held = found.counts.held_back.setdefault(key, HeldBack(left.checkpoint_id))
+                _add_held(held, left, columns, verdicts, is_own=owner == number)
+        if len(self.scopes) > 1:
+            self._report(found.counts, rows, owner, job_ids)
+
+    def end(self, found: Decided) -> None:
+        """See ``Pass``."""
+        for sink in found.sinks:
+            sink.close()
+
+    def together(self, found: Iterable[Decided]) -> Decided:
+        """See ``Pass``."""
+        total = Decided()
+        for each in found:
+            _add(total.counts, each.counts)
+            total.sinks += each.sinks
+        return total
+
+    def _owner(self, kind: int, columns: Columns) -> str:
+        """Return the key of the collected job that owns a kind's objects, "" if none does."""
+        key = self.owners.job_key(columns.kinds[kind].place)
+        return key if key is not None and key in self.jobs else ""
+
+    def _report(
+        self, counts: Counts, rows: MarkedRows, owner: npt.NDArray[np.int32], job_ids: list[str]
+    ) -> None:
+        """Count objects of report-only areas: what no root refers to may be a leak of Flink's."""
+        columns = rows.columns
+        scopes = np.array([_SCOPES.index(kind.place.scope) for kind in columns.kinds])
+        is_metadata = np.array(
+            [kind.artifact.layout is Layout.METADATA for kind in columns.kinds], np.bool_
+        )
+        scope = scopes[columns.kind]
+        is_named = (rows.is_live & columns.has_uuid) | is_metadata[columns.kind]
+        sizes = _numpy(columns)
+        for name in self.scopes:
+            chosen = np.flatnonzero(scope == _SCOPES.index(name))
+            if name is Scope.SHARED or not len(chosen):
+                continue
+            for number in np.unique(owner[chosen]).tolist():
+                part = chosen[owner[chosen] == number]
+                shown = counts.reported.setdefault((name, job_ids[number]), Reported())
+                _add_reported(
+                    shown, _reported(sizes[part], is_named[part], columns.modified_us[part])
+                )
+
+
+def _numpy(columns: Columns) -> npt.NDArray[np.int64]:
+    """Return the sizes in bytes."""
+    sizes = columns.batch.column("size").to_numpy(zero_copy_only=False)
+    return np.asarray(sizes, np.int64)
+
+
+def _count(counts: Counts, columns: Columns, verdicts: Verdicts) -> None:
+    """Add objects and bytes by area, action and reason."""
+    of_kind = np.array([_SCOPES.index(kind.place.scope) for kind in columns.kinds], np.int64)
+    shape = (len(_SCOPES), len(_ACTIONS), len(_REASONS))
+    cells = np.ravel_multi_index((of_kind[columns.kind], *verdicts), shape)
+    objects = np.bincount(cells, minlength=np.prod(shape))
+    sizes = np.zeros(len(objects), np.int64)
+    np.add.at(sizes, cells, _numpy(columns))
+    for cell in np.flatnonzero(objects).tolist():
+        scope, action, reason = np.unravel_index(cell, shape)
+        key = (_SCOPES[scope], _ACTIONS[action], _REASONS[reason])
+        counts.objects[key] += int(objects[cell])
+        counts.bytes[key] += int(sizes[cell])
+
+
+def _count_removals(
+    counts: Counts,
+    columns: Columns,
+    verdicts: Verdicts,
+    *,
+    owner: npt.NDArray[np.int32],
+    keys: Sequence[str],
+) -> None:
+    """Add what is to go by job, what is due, and what a tombstone was wrong about."""
+    actions, reasons = verdicts
+    goes = _is(actions, Action.TOMBSTONE) | _is(actions, Action.DELETE)
+    goes |= _is(reasons, Reason.IN_QUARANTINE)
+    for number, removals in enumerate(np.bincount(owner[goes], minlength=len(keys)).tolist()):
+        if removals:
+            counts.removals[keys[number]] += removals
+    counts.deletions += int(np.count_nonzero(_is(actions, Action.DELETE)))
+    revived = np.flatnonzero(_is(actions, Action.REVIVE))[: _FEW - len(counts.revived)]
+    if len(revived):
+        counts.revived += columns.batch.column("key").take(pa.array(revived)).to_pylist()
+
+
+def _add_held(
+    held: HeldBack, left: LeftBehind, columns: Columns, verdicts: Verdicts, *, is_own: _Mask
+) -> None:
+    """Add what is kept of one job only because of a checkpoint that was left behind."""
+    is_old = (columns.modified_us != NO_TIME) & (columns.modified_us < microseconds(left.cutoff))
+    by_name = _is(verdicts.reasons, Reason.REFERENCED)
+    by_name &= left.names.contains(columns.hi, columns.lo)
+    is_kept = by_name | _is(verdicts.reasons, Reason.TOO_YOUNG)
+    is_held = is_own & columns.is_artifact & is_old & is_kept
+    held.objects += int(np.count_nonzero(is_held))
+    held.size += int(_numpy(columns)[is_held].sum())
+
+
+def _is(codes: npt.NDArray[np.uint8], word: Action | Reason) -> _Mask:
+    code = action_code(word) if isinstance(word, Action) else reason_code(word)
+    return np.asarray(codes == code, np.bool_)
+
+
+def _reported(
+    sizes: npt.NDArray[np.int64], is_named: _Mask, modified_us: npt.NDArray[np.int64]
+) -> Reported:
+    """Return the sums of some objects of a report-only area; times are of the unreferenced."""
+    times = modified_us[~is_named & (modified_us != NO_TIME)]
+    return Reported(
+        objects=len(sizes),
+        size=int(sizes.sum()),
+        unreferenced_objects=int(np.count_nonzero(~is_named)),
+        unreferenced_size=int(sizes[~is_named].sum()),
+        oldest_us=int(times.min()) if len(times) else None,
+    )
+
+
+def _add_reported(total: Reported, more: Reported) -> None:
+    total.objects += more.objects
+    total.size += more.size
+    total.unreferenced_objects += more.unreferenced_objects
+    total.unreferenced_size += more.unreferenced_size
+    times = [at for at in (total.oldest_us, more.oldest_us) if at is not None]
+    total.oldest_us = min(times, default=None)
+
+
+def _add(total: Counts, more: Counts) -> None:
+    """Add what another worker counted."""
+    total.objects.update(more.objects)
+    total.bytes.update(more.bytes)
+    total.removals.update(more.removals)
+    total.deletions += more.deletions
+    total.revived += more.revived[: _FEW - len(total.revived)]
+    for name, held in more.held_back.items():
+        sums = total.held_back.setdefault(name, HeldBack(held.checkpoint_id))
+        sums.objects += held.objects
+        sums.size += held.size
+    for key, shown in more.reported.items():
+        _add_reported(total.reported.setdefault(key, Reported()), shown)

@@ -1,0 +1,281 @@
+"""One batch of deletions, from the last look before it to the first one after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from orphangc.collect.delete.halt import halt_for, halted_after
+from orphangc.collect.delete.journal import Journal
+from orphangc.collect.delete.rate_limiter import Pacer, StoppedError
+from orphangc.collect.delete.retry_queue import DUE_SCHEMA, tries_again, with_outcomes
+from orphangc.collect.delete.revalidation import Recheck
+from orphangc.core.columns.stored_objects import stored_objects
+from orphangc.core.model.types import Outcome
+from orphangc.errors import OrphanGcError, StorageUnreachableError
+from orphangc.ports import (
+    OUTCOME_SCHEMA,
+    VERDICT_SCHEMA,
+    DeletionResult,
+    DeletionStatus,
+    Reader,
+    Storage,
+)
+
+__all__ = ["BatchDone", "BatchWork", "settled"]
+
+_TRIES = 12
+"""So often an object is asked for that the store refuses for now, or does not answer for."""
+_TOO_MANY = 0.1
+"""Where more than this part of a request was in vain, it was too large."""
+
+_OUTCOMES = {
+    DeletionStatus.DELETED: Outcome.DONE,
+    DeletionStatus.GONE: Outcome.GONE,
+    DeletionStatus.CHANGED: Outcome.CHANGED,
+    DeletionStatus.FAILED: Outcome.FAILED,
+}
+_MAY_BE_GONE = pa.array([Outcome.DONE, Outcome.FAILED], pa.string())
+_ANSWERS = {DeletionStatus.DELETED, DeletionStatus.GONE, DeletionStatus.CHANGED}
+_NOTHING = pa.RecordBatch.from_pylist([], schema=OUTCOME_SCHEMA)
+_NONE_AGAIN = pa.RecordBatch.from_pylist([], schema=DUE_SCHEMA)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchDone:
+    """How a batch went.
+
+    Attributes:
+        settled: What became of its objects, ``OUTCOME_SCHEMA``.
+        again: Those that were not asked for, or in vain, ``DUE_SCHEMA``.
+        is_answered: Whether the store said of one of them what became of it.
+        is_failure: Whether objects were asked for, and every one failed or got no answer.
+        why: What the failure was.
+        stopped_by: Why nothing more may be deleted.
+
+    """
+
+    settled: pa.RecordBatch = field(default_factory=lambda: _NOTHING)
+    again: pa.RecordBatch = field(default_factory=lambda: _NONE_AGAIN)
+    is_answered: bool = False
+    is_failure: bool = False
+    why: str | None = None
+    stopped_by: OrphanGcError | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class BatchWork:
+    """One batch, and everything that it needs.
+
+    Attributes:
+        number: In the journal.
+        rows: ``DUE_SCHEMA``, of one job, ordered by key.
+        has_asked: Whether the storage may have been asked to delete.
+
+    The others are those of ``Deletion``.
+
+    """
+
+    number: int
+    rows: pa.RecordBatch
+    storage: Storage
+    recheck: Recheck
+    journal: Journal
+    pacer: Pacer
+    at: datetime
+    has_asked: bool = field(default=False, init=False)
+
+    def do(self) -> BatchDone:
+        """Delete what still may go, and return what became of all."""
+        try:
+            is_named = self._looked_at()
+        except StoppedError:
+            return BatchDone(again=self.rows)
+        except OrphanGcError as err:
+            return BatchDone(again=self.rows, stopped_by=err)
+        going = self.rows.filter(pa.array(~is_named))
+        kept, stopped_by = self._kept(self.rows.filter(pa.array(is_named)))
+        if stopped_by is not None or not going.num_rows:
+            return BatchDone(settled=kept, again=going, stopped_by=stopped_by)
+        return self._delete(going, kept)
+
+    def _looked_at(self) -> npt.NDArray[np.bool_]:
+        """Return bool[n], what a root names now, when the others are written down and may go.
+
+        Where the store asks for a pause meanwhile, all that was seen will be too long ago.
+        """
+        while True:
+            turn = self.pacer.take_turn(self.rows.num_rows)
+            is_named: npt.NDArray[np.bool_] = self.recheck.look().names(self.rows)
+            going = self.rows.filter(pa.array(~is_named)).select(VERDICT_SCHEMA.names)
+            if not going.num_rows:
+                return is_named
+            self.journal.write_batch(self.number, going)
+            if self.pacer.await_turn(turn):
+                return is_named
+
+    def left(self) -> pa.RecordBatch:
+        """Return the rows of a batch that was broken off."""
+        is_unknown = np.full(self.rows.num_rows, self.has_asked)
+        return tries_again(self.rows, is_unknown, ["broken off"] * self.rows.num_rows)
+
+    def _delete(self, going: pa.RecordBatch, kept: pa.RecordBatch) -> BatchDone:
+        """Ask the storage once, and settle what it answered for."""
+        sent_at = self.pacer.clock()
+        self.has_asked = True
+        results = self._ask(going)
+        statuses = [result.status for result in results]
+        counts = self._keep_pace(statuses, sent_at)
+        told, again = _sorted_out(going, results, counts=counts)
+        done = _joined([kept, told, *_given_up(self.storage, again)])
+        again = again.filter(pc.less(again["tries"], _TRIES))
+        unwritten = self._write_down(done)
+        stopped_by = self._check_nothing_live_went(done, again) or unwritten
+        is_answered = not _ANSWERS.isdisjoint(statuses)
+        return BatchDone(
+            settled=done,
+            again=again,
+            is_answered=is_answered,
+            is_failure=not is_answered and DeletionStatus.REFUSED not in statuses,
+            why=next((result.error for result in results if result.error), None),
+            stopped_by=stopped_by,
+        )
+
+    def _ask(self, going: pa.RecordBatch) -> Sequence[DeletionResult]:
+        """Return what the storage said of each key; a request that failed failed for all."""
+        objects = stored_objects(going)
+        try:
+            return self.storage.delete(objects)
+        except StorageUnreachableError as err:
+            failed = DeletionStatus.FAILED
+            return [DeletionResult(key=o.key, status=failed, error=str(err)) for o in objects]
+
+    def _keep_pace(self, statuses: Sequence[DeletionStatus], sent_at: float) -> bool:
+        """Return whether the keys have had their chance, after the pace has learnt from an answer.
+
+        They have not where the whole request hit a wall that others had hit before.
+        """
+        refused = statuses.count(DeletionStatus.REFUSED)
+        unknown = statuses.count(DeletionStatus.UNKNOWN)
+        in_vain = unknown + (refused if refused < len(statuses) else 0)
+        is_news = self.pacer.note_refusal(sent_at) if refused else True
+        if in_vain > _TOO_MANY * len(statuses):
+            self.pacer.note_failure()
+        elif not refused:
+            self.pacer.note_success(sent_at)
+        return is_news or refused < len(statuses)
+
+    def _write_down(self, done: pa.RecordBatch) -> OrphanGcError | None:
+        """Write down what became of the batch; what is not written down is told all the same."""
+        try:
+            self.journal.write_outcomes(self.number, done)
+        except OrphanGcError as err:
+            return err
+        return None
+
+    def _kept(self, named: pa.RecordBatch) -> tuple[pa.RecordBatch, OrphanGcError | None]:
+        """Return what became of objects that a root names by now.
+
+        One that was asked for before, without an answer, may be gone: then a proof has failed.
+        """
+        is_doubtful = named["is_doubtful"]
+        doubtful = settled(self.storage, named.filter(is_doubtful))
+        is_gone = pc.equal(doubtful["outcome"], Outcome.DONE)
+        gone = doubtful.filter(is_gone)
+        kept = [named.filter(pc.invert(is_doubtful)), doubtful.filter(pc.invert(is_gone))]
+        told = _joined([gone, *(with_outcomes(rows, Outcome.CHANGED) for rows in kept)])
+        if not gone.num_rows:
+            return told, None
+        return told, halt_for(gone["key"][0].as_py(), self.recheck, self.at)
+
+    def _check_nothing_live_went(
+        self, done: pa.RecordBatch, again: pa.RecordBatch
+    ) -> OrphanGcError | None:
+        """Halt everything if a root that is there now names what was just deleted (R22).
+
+        What failed is looked at too: a request that broke off may have gone a part of its way.
+        """
+        names = VERDICT_SCHEMA.names
+        went = done.filter(pc.is_in(done["outcome"], value_set=_MAY_BE_GONE)).select(names)
+        may_be_gone = again.filter(again["is_doubtful"]).select(names)
+        rows = pa.concat_batches([went, may_be_gone])
+        return halted_after(rows, lambda: self.recheck, self.storage, self.at)
+
+
+def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    return pa.concat_batches([each for each in batches if each.num_rows] or batches[:1])
+
+
+def _sorted_out(
+    going: pa.RecordBatch, results: Sequence[DeletionResult], *, counts: bool
+) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """Return what the answers settle, and what is to be asked for again.
+
+    An object that is gone after a request without an answer went because of it. And one that
+    could not be looked at since may be gone: that it failed is not known.
+    """
+    is_doubtful = going["is_doubtful"].to_numpy(zero_copy_only=False)
+    is_again, is_unknown = _in_vain(results, is_doubtful)
+    outcomes = [
+        Outcome.DONE if doubtful and result.status is DeletionStatus.GONE else
+        _OUTCOMES.get(result.status, Outcome.FAILED)
+        for result, doubtful in zip(results, is_doubtful, strict=True)
+    ]  # fmt: skip
+    told = with_outcomes(
+        going,
+        outcomes,
+        errors=[result.error for result in results],
+        versions=[result.version_id for result in results],
+    )
+    why = [result.error for result in results]
+    again = tries_again(going, is_unknown, why, counts=counts)
+    mask = pa.array(is_again)
+    return told.filter(pc.invert(mask)), again.filter(mask)
+
+
+def _in_vain(
+    results: Sequence[DeletionResult], is_doubtful: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return bool[n] twice: what is to be asked for again, and what of it got no answer."""
+    statuses = [result.status for result in results]
+    is_refused = np.array([s is DeletionStatus.REFUSED for s in statuses], np.bool_)
+    is_unknown = np.array([s is DeletionStatus.UNKNOWN for s in statuses], np.bool_)
+    has_failed = np.array([s is DeletionStatus.FAILED for s in statuses], np.bool_)
+    return is_refused | is_unknown | (has_failed & is_doubtful), is_unknown
+
+
+def _given_up(storage: Reader, again: pa.RecordBatch) -> list[pa.RecordBatch]:
+    """Return what became of objects that were asked for often enough."""
+    last = again.filter(pc.greater_equal(again["tries"], _TRIES))
+    refused = last.filter(pc.invert(last["is_doubtful"]))
+    return [
+        settled(storage, last.filter(last["is_doubtful"])),
+        with_outcomes(refused, Outcome.FAILED, errors=refused["why"].to_pylist()),
+    ]
+
+
+def settled(storage: Reader, doubtful: pa.RecordBatch) -> pa.RecordBatch:
+    """Return what became of objects that were asked for without an answer, after a last look."""
+    if not doubtful.num_rows:
+        return _NOTHING
+    outcomes: list[str] = []
+    errors: list[str | None] = []
+    try:
+        found = storage.stat(doubtful["key"].to_pylist())
+    except StorageUnreachableError as err:
+        why = f"no answer came, and whether it is gone cannot be seen: {err}"
+        return with_outcomes(doubtful, Outcome.FAILED, errors=[why] * doubtful.num_rows)
+    judged = stored_objects(doubtful)
+    for before, now, why in zip(judged, found, doubtful["why"].to_pylist(), strict=True):
+        is_same = now is not None and now.is_same_as(before)
+        outcomes.append(
+            Outcome.DONE if now is None else Outcome.FAILED if is_same else Outcome.CHANGED
+        )
+        errors.append(why if is_same else None)
+    return with_outcomes(doubtful, outcomes, errors=errors)

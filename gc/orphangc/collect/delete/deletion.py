@@ -1,0 +1,219 @@
+"""Deleting what is due: in batches, each looked at again, written down first, checked after.
+
+Several batches are under way at a time, all at one pace. Whatever happens to a request, each of
+its keys gets the outcome that the storage bears out: what was refused for now, or got no answer,
+is asked for again, and is looked at again each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from datetime import datetime
+from threading import Event, Thread
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import structlog
+
+from orphangc.collect.delete.batch import BatchDone, BatchWork, settled
+from orphangc.collect.delete.journal import Journal
+from orphangc.collect.delete.rate_limiter import Pacer
+from orphangc.collect.delete.retry_queue import Due, with_outcomes
+from orphangc.collect.delete.revalidation import Recheck
+from orphangc.core.model.types import Outcome
+from orphangc.errors import OrphanGcError, StorageUnreachableError
+from orphangc.ports import Progress, Storage
+
+__all__ = ["Deletion"]
+
+_FAILURES = 5
+"""So many batches in a row of which every key failed end the deletion."""
+_REFUSALS = 20
+"""So many refusals in a row do too: with the pauses between them that is about eight minutes."""
+
+log = structlog.get_logger()
+
+Tell = Callable[[pa.RecordBatch], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    """Deletes for one run, or for one part of it in a process of its own.
+
+    Attributes:
+        storage: What is deleted from.
+        recheck: Looks again before and after each batch.
+        journal: Takes down each batch before and after.
+        pacer: Keeps to the pace, or to this process's share of it.
+        at: Store time of the run's cycle.
+        progress: Is told how many objects are dealt with.
+
+    """
+
+    storage: Storage
+    recheck: Recheck
+    journal: Journal
+    pacer: Pacer
+    at: datetime
+    progress: Progress
+
+    def delete(
+        self, due: Iterable[pa.RecordBatch], tell: Tell, *, total: int | None = None
+    ) -> OrphanGcError | None:
+        """Tell of each object that was due; return what ended the deletion early.
+
+        What was not reached is ``planned``: the next run decides anew. A signal ends it in order:
+        nothing more is begun, what is under way is waited for and told of, and it is raised.
+
+        Args:
+            due: Rows of ``VERDICT_SCHEMA``, ordered by key.
+            tell: Takes rows of ``OUTCOME_SCHEMA``.
+            total: How many objects are due, for the progress.
+
+        """
+        run = _Run(self, Due(iter(due)), tell, total)
+        if self.storage.at_once == 1:
+            try:
+                run.one_by_one()
+            finally:
+                run.finish()
+        else:
+            _aside(run)
+        return run.stopped_by
+
+
+def _aside(run: _Run) -> None:
+    """Run in another thread: signals reach this one alone, and interrupt nothing there.
+
+    A ``join`` that a signal breaks off takes the thread for ended, so an event tells the end.
+    """
+    is_over = Event()
+    signalled: BaseException | None = None
+
+    def work() -> None:
+        try:
+            try:
+                run.many_at_once()
+            finally:
+                run.finish()
+        except BaseException as err:  # noqa: BLE001 - raised again, in the thread that asked
+            run.crash = err
+        finally:
+            is_over.set()
+
+    Thread(target=work, name="deletion").start()
+    while not is_over.is_set():
+        try:
+            is_over.wait()
+        except BaseException as err:  # noqa: BLE001 - raised when everything has been told
+            signalled = err
+            run.deletion.pacer.stop()
+    for each in (signalled, run.crash):
+        if each is not None:
+            raise each
+
+
+@dataclass(slots=True)
+class _Run:
+    """One call of ``Deletion.delete``."""
+
+    deletion: Deletion
+    due: Due
+    tell: Tell
+    total: int | None
+    stopped_by: OrphanGcError | None = None
+    crash: BaseException | None = None
+    number: int = 0
+    told: int = 0
+    failures: int = 0
+    under_way: dict[int, BatchWork] = field(default_factory=dict)
+
+    def one_by_one(self) -> None:
+        """Deal with everything, one batch after the other."""
+        while (work := self._next()) is not None:
+            self._take(work, work.do())
+
+    def many_at_once(self) -> None:
+        """Deal with everything, as many batches at a time as the storage profits from."""
+        at_once = self.deletion.storage.at_once
+        pending: dict[Future[BatchDone], BatchWork] = {}
+        with ThreadPoolExecutor(at_once, thread_name_prefix="batch") as pool:
+            try:
+                while True:
+                    while len(pending) < at_once and (work := self._next()) is not None:
+                        pending[pool.submit(work.do)] = work
+                    if not pending:
+                        return
+                    for each in wait(pending, return_when=FIRST_COMPLETED).done:
+                        self._take(pending.pop(each), each.result())
+            finally:
+                if pending:  # one of them met with a fault of ours: the others end in order
+                    self.deletion.pacer.stop()
+                for future, work in pending.items():
+                    if future.exception() is None:
+                        self._take(work, future.result())
+
+    def _next(self) -> BatchWork | None:
+        """Return the next batch, ``None`` when there is none or nothing may go any more."""
+        deletion = self.deletion
+        if self.stopped_by is not None or deletion.pacer.is_stopped:
+            return None
+        rows = self.due.take(min(deletion.pacer.keys(), deletion.storage.batch_size))
+        if rows is None:
+            return None
+        work = BatchWork(
+            number=self.number,
+            rows=rows,
+            storage=deletion.storage,
+            recheck=deletion.recheck,
+            journal=deletion.journal,
+            pacer=deletion.pacer,
+            at=deletion.at,
+        )
+        self.under_way[self.number] = work
+        self.number += 1
+        return work
+
+    def _take(self, work: BatchWork, done: BatchDone) -> None:
+        """Tell what became of a batch, and decide whether to go on."""
+        self._tell(done.settled)
+        self.due.put_back(done.again)
+        del self.under_way[work.number]
+        if done.is_answered:
+            self.failures = 0
+        self.failures += done.is_failure
+        stopped_by = done.stopped_by or self._enough(done)
+        if stopped_by is not None and self.stopped_by is None:
+            self.stopped_by = stopped_by
+            self.deletion.pacer.stop()
+            log.warning("sweep.stopped", reason=str(stopped_by), batch=work.number)
+
+    def _enough(self, done: BatchDone) -> OrphanGcError | None:
+        """Return why to give up though the evidence still holds."""
+        if self.failures >= _FAILURES:
+            return StorageUnreachableError(
+                f"{self.failures} batches in a row failed, the last one: {done.why}; stopped"
+            )
+        refusals = self.deletion.pacer.refusals
+        if refusals >= _REFUSALS:
+            return StorageUnreachableError(
+                f"the store has asked for less {refusals} times in a row; stopped"
+            )
+        return None
+
+    def finish(self) -> None:
+        """Tell of everything that is left: not reached, or asked for without an answer."""
+        for work in self.under_way.values():  # broken off, by a signal or by a fault of ours
+            self.due.put_back(work.left())
+        for rows in self.due.left():
+            is_doubtful = rows["is_doubtful"]
+            self._tell(settled(self.deletion.storage, rows.filter(is_doubtful)))
+            self._tell(with_outcomes(rows.filter(pc.invert(is_doubtful)), Outcome.PLANNED))
+
+    def _tell(self, rows: pa.RecordBatch) -> None:
+        if rows.num_rows:
+            self.tell(rows)
+            self.told += rows.num_rows
+            self.deletion.progress("deleting", self.told, self.total)

@@ -1,0 +1,358 @@
+"""Deleting from several processes at once, one pace and one lock for all of them.
+
+Each share of what is due is carried out at most once: a process claims it before it asks for
+anything. So a worker that died, or a share that a scheduler hands out twice, is never followed by
+another one; what became of its objects is looked up in the storage instead.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import structlog
+
+from orphangc.collect.delete.batch import settled
+from orphangc.collect.delete.deletion import Deletion
+from orphangc.collect.delete.halt import halted_after
+from orphangc.collect.delete.journal import MARKER_SCHEMA, Journal, markers_of
+from orphangc.collect.delete.rate_limiter import Pacer
+from orphangc.collect.delete.retry_queue import first_tries, tries_again
+from orphangc.collect.delete.revalidation import Recheck, Watched
+from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.observation import Outside
+from orphangc.collect.state.lock import Holder, Lock
+from orphangc.collect.state.store import RootState
+from orphangc.core.model.rate import Pace
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import Outcome
+from orphangc.errors import OrphanGcError, StorageUnreachableError
+from orphangc.ports import OUTCOME_SCHEMA, VERDICT_SCHEMA, Pile, Scratch, Storage
+
+__all__ = ["Crew", "Elsewhere", "FarDeletion", "ShareDone", "ShareWork"]
+
+_LOST = "the process that was to delete it was lost"
+_LOOKS_EVERY_SECONDS = 2.0
+_PARTING_LOOKS = 2
+"""So many looks for the sign to stop are waited for before a lost share is looked up."""
+_LOOKED_AT_ONCE = 1000
+
+log = structlog.get_logger()
+
+Tell = Callable[[pa.RecordBatch], None]
+
+
+class Crew(Protocol):
+    """Several processes, on other machines maybe."""
+
+    @property
+    def slots(self) -> int:
+        """Return how many work at once."""
+        ...
+
+    @property
+    def scratch(self) -> Scratch:
+        """Return room that all of them see."""
+        ...
+
+    def share_out(self, work: ShareWork, piles: Sequence[Pile]) -> list[ShareDone]:
+        """Return how each share went, in any order; those that nobody can tell of are left out.
+
+        Raises:
+            OrphanGcError: The processes could not be asked.
+
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ShareDone:
+    """How one share went.
+
+    Attributes:
+        number: Of the share.
+        told: What became of its objects, ``OUTCOME_SCHEMA``.
+        stopped_by: Why it ended early.
+
+    """
+
+    number: int
+    told: Pile
+    stopped_by: OrphanGcError | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareWork:
+    """What a process does with its share; picklable.
+
+    Attributes:
+        open_outside: Opens there what is asked outside; holds no credentials.
+        open_state: The same for the state.
+        settings: Of the storage root.
+        watched: What must not change.
+        lock: Folder, name and holder of the run's lock.
+        run_id: Of the run.
+        at: Store time of the run's cycle.
+        rate: Keys a second of one process.
+        scratch: Takes the outcomes.
+
+    """
+
+    open_outside: Callable[[], Outside]
+    open_state: Callable[[], RootState]
+    settings: StorageRootSettings
+    watched: tuple[Watched, ...]
+    lock: tuple[str, str, Holder]
+    run_id: str
+    at: datetime
+    rate: float
+    scratch: Scratch
+
+    def __call__(self, number: int, due: Pile) -> ShareDone | None:
+        """Return how a share went; ``None`` if it was another's already."""
+        outside, state = self.open_outside(), self.open_state()
+        if not state.files.create(claim_of(state, self.run_id, number), uuid4().hex.encode()):
+            return None
+        told = self.scratch.pile(OUTCOME_SCHEMA)
+        pacer = Pacer(Pace.of(self.rate, outside.storage.batch_size))
+        deletion = Deletion(
+            storage=outside.storage,
+            recheck=self.recheck(outside, state),
+            journal=Journal(state, self.run_id, f"share-{number:04d}"),
+            pacer=pacer,
+            at=self.at,
+            progress=lambda *_: None,
+        )
+        over = threading.Event()
+        watching = threading.Thread(
+            target=_watch, args=(state, self.run_id, pacer, over), name="stop", daemon=True
+        )
+        watching.start()
+        try:
+            stopped_by = deletion.delete(due.batches(), told.append)
+        finally:
+            over.set()
+        told.close()
+        return ShareDone(number, told, stopped_by)
+
+    def recheck(self, outside: Outside, state: RootState) -> Recheck:
+        """Return what looks again before and after each batch."""
+        folder, name, holder = self.lock
+        return Recheck(
+            outside=outside,
+            settings=self.settings,
+            reader=RootReader(self.settings.aliases, self.settings.acknowledged),
+            jobs=self.watched,
+            state=state,
+            lock=Lock(state.files, folder, name, holder),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """A crew, and how its processes open what they ask.
+
+    Attributes:
+        crew: Deletes.
+        open_outside: See ``ShareWork``.
+        open_state: The same.
+
+    """
+
+    crew: Crew
+    open_outside: Callable[[], Outside]
+    open_state: Callable[[], RootState]
+
+
+def claim_of(state: RootState, run_id: str, number: int) -> str:
+    """Return the name of the file that whoever takes a share has made."""
+    return f"{state.folder}/shares/{run_id}-{number:04d}"
+
+
+def _stop_of(state: RootState, run_id: str) -> str:
+    return f"{state.folder}/shares/{run_id}-stop"
+
+
+def _watch(state: RootState, run_id: str, pacer: Pacer, over: threading.Event) -> None:
+    """Let nothing more go as soon as the run is to end."""
+    while not over.wait(_LOOKS_EVERY_SECONDS):
+        try:
+            if state.files.read(_stop_of(state, run_id)) is not None:
+                pacer.stop()
+                return
+        except OrphanGcError as err:
+            log.warning("sweep.unwatched", reason=str(err))
+
+
+@dataclass(slots=True, kw_only=True)
+class FarDeletion:
+    """Deletes for one run with a crew.
+
+    Attributes:
+        crew: Does it.
+        work: What each of them does.
+        storage: Asked about what nobody can tell of.
+        state: Holds claims and the sign to stop.
+
+    """
+
+    crew: Crew
+    work: ShareWork
+    storage: Storage
+    state: RootState
+
+    def delete(
+        self, due: Iterator[pa.RecordBatch], tell: Tell, *, total: int
+    ) -> OrphanGcError | None:
+        """Tell of each object that was due; return what ended the deletion early.
+
+        A signal ends it in order: nothing more is begun, what is under way is waited for and
+        told of, and it is raised.
+        """
+        piles = self._shares(due, total)
+        outcome = self._share_out(piles)
+        is_whole = outcome.is_undisturbed and len(outcome.done) == len(piles)
+        if not is_whole:  # whoever is still at work must not go on when this run has ended
+            self._stop()
+        stopped_by = self._tell_all(piles, outcome.done, tell)
+        if is_whole:
+            self._clean_up(len(piles))
+        if outcome.signalled is not None:
+            raise outcome.signalled
+        return stopped_by or outcome.failure
+
+    def _shares(self, due: Iterator[pa.RecordBatch], total: int) -> list[Pile]:
+        """Return what is due in as many shares as work at once, each a range of keys."""
+        size = max(1, -(-total // self.crew.slots))
+        piles = [self.crew.scratch.pile(VERDICT_SCHEMA) for _ in range(-(-total // size))]
+        position = 0
+        for batch in due:
+            start = 0
+            while start < batch.num_rows:
+                rows = batch.slice(start, size - position % size)
+                piles[position // size].append(rows)
+                start += rows.num_rows
+                position += rows.num_rows
+        for pile in piles:
+            pile.close()
+        return piles
+
+    def _share_out(self, piles: Sequence[Pile]) -> _Outcome:
+        """Return how it went, in a thread: signals reach this one, and break nothing there."""
+        outcome = _Outcome()
+        crashes: list[BaseException] = []
+        is_over = threading.Event()  # a join that a signal breaks off takes the thread for ended
+
+        def work() -> None:
+            try:
+                for each in self.crew.share_out(self.work, piles):
+                    outcome.done[each.number] = each
+            except OrphanGcError as err:
+                outcome.failure = err
+            except BaseException as err:  # noqa: BLE001 - raised below, in the thread that asked
+                crashes.append(err)
+            finally:
+                is_over.set()
+
+        threading.Thread(target=work, name="crew").start()
+        while not is_over.is_set():
+            try:
+                is_over.wait()
+            except BaseException as err:  # noqa: BLE001 - raised when everything has been told
+                outcome.signalled = err
+                self._stop()
+        for crash in crashes:
+            self._stop()
+            raise crash
+        return outcome
+
+    def _stop(self) -> None:
+        """Give the sign to stop; who does not see it stops where the lock is gone."""
+        try:
+            self.state.files.write(_stop_of(self.state, self.work.run_id), b"")
+        except OrphanGcError as err:
+            log.warning("sweep.no_stop_sign", reason=str(err))
+
+    def _tell_all(
+        self, piles: Sequence[Pile], done: Mapping[int, ShareDone], tell: Tell
+    ) -> OrphanGcError | None:
+        """Tell what became of every share; return what ended one early."""
+        stopped_by: OrphanGcError | None = None
+        for number, pile in enumerate(piles):
+            share = done.get(number)
+            if share is None:
+                log.warning("sweep.share_lost", share=number)
+                lost = self._tell_lost(pile, tell)
+                stopped_by = stopped_by or lost
+                continue
+            for rows in share.told.batches():
+                tell(rows)
+            stopped_by = stopped_by or share.stopped_by
+        return stopped_by
+
+    def _tell_lost(self, pile: Pile, tell: Tell) -> OrphanGcError:
+        """Tell what became of a share that nobody can tell of, as storage and journal show it."""
+        threading.Event().wait(_PARTING_LOOKS * _LOOKS_EVERY_SECONDS)
+        halted: OrphanGcError | None = None
+        markers = self._markers()
+        for batch in pile.batches():
+            for start in range(0, batch.num_rows, _LOOKED_AT_ONCE):
+                rows = first_tries(batch.slice(start, _LOOKED_AT_ONCE))
+                is_unknown = np.ones(rows.num_rows, np.bool_)
+                again = tries_again(rows, is_unknown, [_LOST] * rows.num_rows)
+                told = _with_versions(settled(self.storage, again), markers)
+                tell(told)
+                halted = halted or self._check_nothing_live_went(told)
+        return halted or StorageUnreachableError(f"{_LOST}; stopped")
+
+    def _markers(self) -> pa.Table:
+        """Return the delete markers that this run's processes wrote down."""
+        return pa.Table.from_batches(markers_of(self.state, self.work.run_id), MARKER_SCHEMA)
+
+    def _check_nothing_live_went(self, told: pa.RecordBatch) -> OrphanGcError | None:
+        """Halt everything if a root that is there now names what is gone (R22)."""
+        gone = told.filter(pc.equal(told["outcome"], Outcome.DONE)).select(VERDICT_SCHEMA.names)
+        return halted_after(
+            gone,
+            lambda: self.work.recheck(self.work.open_outside(), self.state),
+            self.storage,
+            self.work.at,
+        )
+
+    def _clean_up(self, shares: int) -> None:
+        """Remove claims and the sign to stop; left behind they would only take room."""
+        names = [claim_of(self.state, self.work.run_id, number) for number in range(shares)]
+        try:
+            for name in (*names, _stop_of(self.state, self.work.run_id)):
+                self.state.files.remove(name)
+        except OrphanGcError as err:
+            log.warning("sweep.claims_left", reason=str(err))
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """How the shares went, and what happened meanwhile."""
+
+    done: dict[int, ShareDone] = field(default_factory=dict)
+    failure: OrphanGcError | None = None
+    signalled: BaseException | None = None
+
+    @property
+    def is_undisturbed(self) -> bool:
+        """Return whether neither a failure nor a signal came between."""
+        return self.failure is None and self.signalled is None
+
+
+def _with_versions(told: pa.RecordBatch, markers: pa.Table) -> pa.RecordBatch:
+    """Return outcomes with the delete markers that are known of them."""
+    versions = markers["version_id"].take(pc.index_in(told["key"], value_set=markers["key"]))
+    known = versions.combine_chunks() if isinstance(versions, pa.ChunkedArray) else versions
+    position = told.schema.get_field_index("version_id")
+    return told.set_column(position, told.schema.field(position), known)

@@ -1,0 +1,61 @@
+"""Halting all collection because a deletion went wrong: one rule, local and distributed (R22)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import pyarrow as pa
+import structlog
+
+from orphangc.collect.delete.revalidation import Recheck
+from orphangc.core.model.codes import Condition
+from orphangc.core.model.types import ObjectKey
+from orphangc.errors import OrphanGcError, RefusedError, StorageUnreachableError
+from orphangc.ports import Reader
+
+log = structlog.get_logger()
+
+
+def halted_after(
+    rows: pa.RecordBatch, opened: Callable[[], Recheck], storage: Reader, at: datetime
+) -> RefusedError | None:
+    """Halt all collection if a checkpoint that is there now names an object that has gone.
+
+    Args:
+        rows: ``VERDICT_SCHEMA``: objects that were deleted, or may have been.
+        opened: Returns what reads every checkpoint anew; its state keeps the halt.
+        storage: Says whether an object is there.
+        at: Store time of the run's cycle.
+
+    Returns:
+        The refusal that ends the run, ``None`` if nothing is known to be wrong.
+
+    """
+    if not rows.num_rows:
+        return None
+    try:
+        recheck = opened()
+        is_named = recheck.look_after().names(rows)
+    except OrphanGcError as err:
+        log.warning("sweep.unchecked", reason=str(err))
+        return None
+    named = rows.filter(pa.array(is_named))["key"].to_pylist()
+    gone = next((key for key in named if _is_gone(storage, key)), None)
+    return None if gone is None else halt_for(gone, recheck, at)
+
+
+def halt_for(key: str, recheck: Recheck, at: datetime) -> RefusedError:
+    """Halt all collection because a live object is gone, and return the refusal that says so."""
+    reason = f"{key} was deleted, and a root names it now"
+    recheck.state.halt(reason, at)
+    log.error("sweep.halted", reason=reason)
+    return RefusedError(recheck.state.halted() or reason, guard=Condition.HALTED)
+
+
+def _is_gone(storage: Reader, key: ObjectKey) -> bool:
+    """Return whether an object is not there, as it is taken where the storage does not answer."""
+    try:
+        return storage.stat([key])[0] is None
+    except StorageUnreachableError:
+        return True

@@ -1,0 +1,101 @@
+"""Keeping to a pace: many threads, one rate."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+
+from orphangc.core.model.rate import Pace
+
+__all__ = ["Pacer", "StoppedError"]
+
+_LOOKS_EVERY = 1.0
+"""Seconds after which somebody who waits asks again how long."""
+
+
+class StoppedError(Exception):
+    """Nothing may go any more."""
+
+
+@dataclass(slots=True)
+class Pacer:
+    """Holds the pace of all threads that delete.
+
+    Attributes:
+        pace: At present.
+        clock: Seconds that never go back.
+
+    """
+
+    pace: Pace
+    clock: Callable[[], float] = monotonic
+    _queue: threading.Lock = field(default_factory=threading.Lock)
+    _changing: threading.Lock = field(default_factory=threading.Lock)
+    _stopped: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Return whether nothing may go any more."""
+        return self._stopped.is_set()
+
+    @property
+    def refusals(self) -> int:
+        """Return how often in a row the store has asked for less."""
+        return self.pace.refusals
+
+    def stop(self) -> None:
+        """Let nothing go any more; who waits is told at once."""
+        self._stopped.set()
+
+    def keys(self) -> int:
+        """Return how many keys the next request should hold."""
+        return self.pace.keys(self.clock())
+
+    def take_turn(self, keys: int) -> float:
+        """Return when a request of so many keys may be sent, as soon as it may be prepared.
+
+        Raises:
+            StoppedError: It may not.
+
+        """
+        with self._queue:
+            while not self._stopped.wait(min(_LOOKS_EVERY, self.pace.wait(self.clock()))):
+                with self._changing:
+                    now = self.clock()
+                    if not self.pace.wait(now):
+                        turn = self.pace.turn(now)
+                        self.pace = self.pace.after_turn(keys, now)
+                        return turn
+        raise StoppedError
+
+    def await_turn(self, turn: float) -> bool:
+        """Return whether a request may be sent, when its turn has come: not in a pause.
+
+        Raises:
+            StoppedError: Nothing may.
+
+        """
+        if self._stopped.wait(max(0.0, turn - self.clock())):
+            raise StoppedError
+        return self.pace.paused_until <= self.clock()
+
+    def note_success(self, sent_at: float) -> None:
+        """Take note that every key of a request was answered for."""
+        with self._changing:
+            self.pace = self.pace.after_success(sent_at)
+
+    def note_refusal(self, sent_at: float) -> bool:
+        """Return whether the store asked for less than it gets now, after taking note of it.
+
+        Of many requests that hit the same wall together, one has news.
+        """
+        with self._changing:
+            before, self.pace = self.pace, self.pace.after_refusal(sent_at, self.clock())
+            return self.pace is not before
+
+    def note_failure(self) -> None:
+        """Take note that a request timed out, or failed for a part of its keys."""
+        with self._changing:
+            self.pace = self.pace.after_failure()

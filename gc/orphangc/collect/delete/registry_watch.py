@@ -1,0 +1,105 @@
+"""What exporters have written since a sweep's cycle, looked at before every batch (R18)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from orphangc.collect.observe.exporter_files import parsed_at
+from orphangc.core.decision.guards import Guard
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
+from orphangc.core.model.types import JobId
+from orphangc.errors import RefusedError, UnreadableSnapshotError
+from orphangc.ports import ExportFolder, Exports
+
+__all__ = ["RegistryWatch"]
+
+
+@dataclass(slots=True)
+class RegistryWatch:
+    """Reads each new snapshot of the jobs that a deletion rests on.
+
+    Attributes:
+        open_exports: Opens the folders that exporters write into.
+        epochs: By job: the JobManager that exported its registry to the cycle.
+        seen: By job: names of the snapshots that were read. All others are, whatever their names:
+            they begin with the JobManager's time, and another one's clock may be behind.
+        snapshots: The newest of each job.
+
+    """
+
+    open_exports: Callable[[], Sequence[ExportFolder]]
+    epochs: Mapping[JobId, str]
+    seen: dict[JobId, set[str]]
+    snapshots: list[RegistrySnapshot] = field(default_factory=list)
+    _folders: list[tuple[Exports, JobId]] | None = None
+    _newest: dict[JobId, tuple[str, RegistrySnapshot]] = field(default_factory=dict)
+    _untold: list[RegistrySnapshot] = field(default_factory=list)
+
+    def look(self) -> None:
+        """Read what is new.
+
+        Raises:
+            RefusedError: Another JobManager exports by now, or a snapshot cannot be read.
+            StorageUnreachableError: A folder cannot be listed or read.
+
+        """
+        if not self.epochs:
+            return
+        for exports, job_id in self._places():
+            self._look_at(exports, job_id)
+        self.snapshots = [snapshot for _, snapshot in self._newest.values()]
+
+    def new_paths(self) -> list[str]:
+        """Return the paths of all entries that were read since they were asked for last."""
+        untold, self._untold = self._untold, []
+        return [entry.path for snapshot in untold for entry in snapshot.entries]
+
+    def _places(self) -> list[tuple[Exports, JobId]]:
+        if self._folders is None:
+            folders = list(self.open_exports())
+            self._folders = [
+                (each, job_id)
+                for each in folders
+                for job_id in each.jobs()
+                if job_id in self.epochs
+            ]
+            gone = self.epochs.keys() - {job_id for _, job_id in self._folders}
+            if gone:
+                raise _stopped(f"the registry snapshots of job {min(gone)} have gone")
+        return self._folders
+
+    def _look_at(self, exports: Exports, job_id: JobId) -> None:
+        names = exports.names(job_id)
+        if not names:
+            raise _stopped(f"the registry snapshots of job {job_id} have gone")
+        seen = self.seen[job_id]
+        known = self._newest.get(job_id)
+        unread = [name for name in names if name not in seen]
+        if known is None and names[-1] in seen:
+            unread.append(names[-1])
+        for name in unread:
+            snapshot = self._read(exports, job_id, name)
+            if snapshot is None:
+                continue
+            if snapshot.jm_epoch != self.epochs[job_id]:
+                raise _stopped(f"the JobManager of job {job_id} was started again during the sweep")
+            seen.add(name)
+            self._untold.append(snapshot)
+            if known is None or name > known[0]:
+                known = self._newest[job_id] = (name, snapshot)
+        if known is None:
+            raise _stopped(f"the registry snapshots of job {job_id} vanish before they are read")
+
+    @staticmethod
+    def _read(exports: Exports, job_id: JobId, name: str) -> RegistrySnapshot | None:
+        """Return a snapshot, ``None`` if the exporter has removed it meanwhile."""
+        data = exports.read(job_id, name)
+        try:
+            return None if data is None else parsed_at(exports, job_id, name, data)
+        except UnreadableSnapshotError as err:
+            raise _stopped(str(err)) from err
+
+
+def _stopped(why: str) -> RefusedError:
+    return RefusedError(f"{why}; stopped, the next run goes on", guard=Guard.REGISTRY)

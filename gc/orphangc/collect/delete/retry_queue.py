@@ -1,0 +1,133 @@
+"""What is still to be deleted, in the order of keys, and what is to be tried once more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from orphangc.core.model.types import Outcome
+from orphangc.ports import OUTCOME_SCHEMA, VERDICT_SCHEMA
+
+__all__ = ["DUE_SCHEMA", "Due", "first_tries", "tries_again", "with_outcomes"]
+
+DUE_SCHEMA = (
+    VERDICT_SCHEMA.append(pa.field("tries", pa.int32(), nullable=False))
+    .append(pa.field("is_doubtful", pa.bool_(), nullable=False))
+    .append(pa.field("why", pa.string()))
+)
+"""``VERDICT_SCHEMA``, and how often the object was asked for in vain, whether one of the requests
+got no answer, so that the object may be gone because of it, and what the last one came to."""
+
+
+def first_tries(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows of ``VERDICT_SCHEMA`` as ``DUE_SCHEMA``."""
+    count = rows.num_rows
+    columns = [
+        *rows.columns,
+        pa.repeat(pa.scalar(0, pa.int32()), count),
+        pa.repeat(pa.scalar(False), count),  # noqa: FBT003 - a value
+        pa.nulls(count, pa.string()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=DUE_SCHEMA)
+
+
+def tries_again(
+    rows: pa.RecordBatch,
+    is_unknown: npt.NDArray[np.bool_],
+    why: Iterable[str | None],
+    *,
+    counts: bool = True,
+) -> pa.RecordBatch:
+    """Return rows of ``DUE_SCHEMA`` after one more try in vain, which may not count as one."""
+    columns = [
+        *rows.columns[: len(VERDICT_SCHEMA)],
+        pc.add(rows["tries"], pa.scalar(int(counts), pa.int32())),
+        pc.or_(rows["is_doubtful"], pa.array(is_unknown)),
+        pa.array(why, pa.string()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=DUE_SCHEMA)
+
+
+def with_outcomes(
+    rows: pa.RecordBatch,
+    outcomes: Outcome | Iterable[str],
+    *,
+    errors: Iterable[str | None] | None = None,
+    versions: Iterable[str | None] | None = None,
+) -> pa.RecordBatch:
+    """Return what became of rows, ``OUTCOME_SCHEMA``; one outcome may stand for all."""
+    count = rows.num_rows
+    said = [str(outcomes)] * count if isinstance(outcomes, Outcome) else outcomes
+    columns = [
+        *rows.columns[: len(VERDICT_SCHEMA)],
+        pa.array(said, pa.string()),
+        pa.nulls(count, pa.string()) if errors is None else pa.array(errors, pa.string()),
+        pa.nulls(count, pa.string()) if versions is None else pa.array(versions, pa.string()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=OUTCOME_SCHEMA)
+
+
+@dataclass(slots=True)
+class Due:
+    """Gives out batches of one job each.
+
+    Attributes:
+        batches: Rows of ``VERDICT_SCHEMA``, ordered by key.
+
+    """
+
+    batches: Iterator[pa.RecordBatch]
+    _rest: pa.RecordBatch | None = None
+    _again: list[pa.RecordBatch] = field(default_factory=list)
+
+    def take(self, most: int) -> pa.RecordBatch | None:
+        """Return the next batch of at most so many rows, ``DUE_SCHEMA``; ``None`` at the end.
+
+        What is to be tried again waits until it fills a batch, or nothing else is left.
+        """
+        waiting = sum(rows.num_rows for rows in self._again)
+        if waiting < most:
+            fresh = self._next()
+            if fresh is not None:
+                batch = _of_one_job(fresh.slice(0, most))
+                self._rest = fresh.slice(batch.num_rows)
+                return first_tries(batch)
+        if not waiting:
+            return None
+        table = pa.Table.from_batches(self._again).sort_by("key").combine_chunks()
+        rows = table.to_batches()[0]
+        batch = _of_one_job(rows.slice(0, most))
+        self._again = [rows.slice(batch.num_rows)]
+        return batch
+
+    def put_back(self, rows: pa.RecordBatch) -> None:
+        """Keep rows of ``DUE_SCHEMA`` to be tried again."""
+        if rows.num_rows:
+            self._again.append(rows)
+
+    def left(self) -> Iterator[pa.RecordBatch]:
+        """Yield everything that was not given out, or was put back, as ``DUE_SCHEMA``."""
+        while self._again:
+            yield self._again.pop()
+        while (rows := self._next()) is not None:
+            self._rest = None
+            yield first_tries(rows)
+
+    def _next(self) -> pa.RecordBatch | None:
+        """Return the first rows that were not given out."""
+        while self._rest is None or not self._rest.num_rows:
+            self._rest = next(self.batches, None)
+            if self._rest is None:
+                return None
+        return self._rest
+
+
+def _of_one_job(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows up to the first one of another job."""
+    other = pc.index(pc.not_equal(rows["job_id"], rows["job_id"][0]), True).as_py()
+    return rows if other < 0 else rows.slice(0, other)

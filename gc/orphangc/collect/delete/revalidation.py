@@ -1,0 +1,397 @@
+"""What is looked at again before and after every batch of deletions (R18, R22)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from orphangc.collect.delete.registry_watch import RegistryWatch
+from orphangc.collect.delete.single_flight import Shared
+from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.observation import (
+    Outside,
+    read_root_at,
+    remembered_checkpoints,
+    search_of,
+)
+from orphangc.collect.observe.reported import reported_places
+from orphangc.collect.observe.searching import NOTHING_READ
+from orphangc.collect.state.lock import Lock
+from orphangc.collect.state.store import RootState
+from orphangc.core.cluster.ha_facts import HaFacts
+from orphangc.core.cluster.job_facts import (
+    ClusterFacts,
+    JobFacts,
+    gate_problem,
+    is_same_incarnation,
+    layout_problem,
+)
+from orphangc.core.columns.listing_columns import Recogniser
+from orphangc.core.columns.live_set import UuidSet
+from orphangc.core.decision.evidence import JobEvidence, JobState, Root, UnreadableRoot
+from orphangc.core.model.codes import Condition, Guard
+from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import uuid_of
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import JobId
+from orphangc.errors import OrphanGcError, RefusedError, RegistryUnavailableError
+from orphangc.ports import LISTING_SCHEMA
+
+__all__ = ["Now", "Recheck", "Watched", "watched"]
+
+_PATIENCE_SECONDS = 0.5
+"""The look after a batch waits so long for the one before another batch, which serves both."""
+
+_Words = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """The few facts of one job that a deletion rests on; picklable.
+
+    Attributes:
+        job_id: Of the job, "" if unknown.
+        key: Names it in messages.
+        after: What REST said of it at the end of the cycle, by each cluster that runs it.
+        clusters: Who said so, in the same order.
+        others: Other clusters that run a job of its id.
+        stable: Newest root folder of a living job, which must still be there.
+        held_by: What said that the job is not over, which nothing else may say by now.
+        epoch: Of the JobManager that exports its registry, if the deletion rests on that.
+        snapshot_names: Of the registry snapshots that the cycle saw.
+
+    """
+
+    job_id: JobId
+    key: str
+    after: tuple[JobFacts, ...]
+    stable: Location | None
+    clusters: tuple[str, ...] = ()
+    others: frozenset[str] = frozenset()
+    held_by: frozenset[str] = frozenset()
+    epoch: str | None = None
+    snapshot_names: frozenset[str] = frozenset()
+
+
+def watched(jobs: Iterable[JobEvidence]) -> tuple[Watched, ...]:
+    """Return what must not change of the jobs that a deletion rests on.
+
+    Args:
+        jobs: Collected ones, and living ones that feed on them, wherever they lie.
+
+    """
+    return tuple(
+        Watched(
+            job_id=job.job_id,
+            key=job.key,
+            after=job.after,
+            stable=_stable_of(job),
+            clusters=job.clusters,
+            others=job.clusters_of_id - set(job.clusters),
+            held_by=job.holds_of_id | {hold.uri for hold in job.holds},
+            epoch=_epoch_of(job),
+            snapshot_names=frozenset() if job.exported is None else job.exported.names,
+        )
+        for job in jobs
+    )
+
+
+def _stable_of(job: JobEvidence) -> Location | None:
+    """Return the root that a living job's evidence rests on; a registry needs none (T2)."""
+    if job.state is JobState.ENDED or job.latest is None or _epoch_of(job) is not None:
+        return None
+    return job.latest.folder
+
+
+def _epoch_of(job: JobEvidence) -> str | None:
+    exported = job.exported
+    if exported is None or exported.second is None or job.state is JobState.ENDED:
+        return None
+    return exported.second.jm_epoch
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """What one look found: the evidence still held, and these names were in use.
+
+    Attributes:
+        named: UUIDs that some root names, or named while the sweep went on.
+        root_name: Last part of the storage root.
+        stopped_by: Why nothing more may be deleted, whatever the roots say.
+
+    """
+
+    named: UuidSet
+    root_name: str
+    stopped_by: OrphanGcError | None = None
+
+    def names(self, rows: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+        """Return bool[n]: whether a root names each object of a ``VERDICT_SCHEMA`` batch.
+
+        Raises:
+            RefusedError: One of them is no artifact, so nobody should have asked.
+
+        """
+        columns = Recogniser(self.root_name).columns(_as_listing(rows))
+        if len(columns) != rows.num_rows or not columns.is_artifact.all():
+            raise RefusedError(f"{rows['key'][0]} or one after it is no artifact; stopped")
+        return self.named.contains(columns.hi, columns.lo)
+
+
+def _as_listing(rows: pa.RecordBatch) -> pa.RecordBatch:
+    columns = [rows.column(name) for name in LISTING_SCHEMA.names]
+    return pa.RecordBatch.from_arrays(columns, schema=LISTING_SCHEMA)
+
+
+@dataclass(slots=True, kw_only=True)
+class Recheck:
+    """Looks again, and stops the sweep where the evidence of its cycle no longer holds.
+
+    Exporters are not asked again: any snapshot newer than the cycle's is as good (T2).
+
+    Attributes:
+        outside: The same ports as the cycle's.
+        settings: The same settings.
+        reader: Knows every root that was read, so that only new ones are read.
+        jobs: What must not have changed.
+        state: Tells of a halt.
+        lock: Must still be held.
+
+    """
+
+    outside: Outside
+    settings: StorageRootSettings
+    reader: RootReader
+    jobs: Sequence[Watched]
+    state: RootState
+    lock: Lock
+    _clusters: Sequence[ClusterFacts] = ()
+    _ha: Sequence[HaFacts] = ()
+    _registries: RegistryWatch = field(init=False)
+    _named: UuidSet = field(default_factory=UuidSet)
+    _present: frozenset[tuple[str, str]] = frozenset()
+    _gone: frozenset[Location] | None = None
+    _shared: Shared[Now] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Let those who ask at the same time share a look."""
+        exporting = {job.job_id: job for job in self.jobs if job.epoch is not None}
+        self._registries = RegistryWatch(
+            self.outside.exports,
+            epochs={job_id: job.epoch or "" for job_id, job in exporting.items()},
+            seen={job_id: set(job.snapshot_names) for job_id, job in exporting.items()},
+        )
+        self._shared = Shared(self._look)
+
+    def look(self) -> Now:
+        """Return what roots name now, after making sure that everything else is as it was.
+
+        Lock, halt, gate and registries are asked while the roots are listed; none waits.
+
+        Raises:
+            RefusedError: A job was started again, its settings changed, or Flink does not
+                answer; a root cannot be read, or the one that a living job's evidence rests on
+                is gone; somebody halted all collection. The next cycle has to decide anew.
+            LockHeldError: Another run has taken the lock over.
+            StorageUnreachableError: The storage or the state could not be asked.
+
+        """
+        now = self._shared.fresh()
+        if now.stopped_by is not None:
+            raise now.stopped_by
+        return now
+
+    def look_after(self) -> Now:
+        """Return what roots name now, whatever else has changed.
+
+        Raises:
+            RefusedError: A root cannot be read.
+            StorageUnreachableError: The storage could not be listed.
+
+        """
+        patience = _PATIENCE_SECONDS if self.outside.storage.at_once > 1 else 0.0
+        return self._shared.fresh(patience=patience)
+
+    def _look(self) -> Now:
+        checks = (self._check_gate, self._check_state, self._registries.look)
+        with ThreadPoolExecutor(len(checks)) as pool:
+            asking = [pool.submit(_told, check) for check in checks]
+            found = list(self._below_bases())
+            problems = [each.result() for each in asking]
+        found += self._elsewhere(found)
+        self._take_names(found)
+        problems.append(_told(lambda: self._check_stable(found)))
+        return Now(
+            self._named,
+            self.outside.storage.location.name,
+            next((each for each in problems if each is not None), None),
+        )
+
+    def _take_names(self, found: Sequence[Root | UnreadableRoot]) -> None:
+        """Add what new roots name; those that were there before have been added before.
+
+        Names of a root that has gone stay: they can only keep more, and a sweep is short.
+        """
+        names = (path.rpartition("/")[2] for path in self._registries.new_paths())
+        self._named.update(uuid for name in names if (uuid := uuid_of(name)) is not None)
+        for root in found:
+            if _identity(root) not in self._present:
+                for hi, lo in _uuids(root):
+                    self._named.extend(hi, lo)
+        self._present = frozenset(map(_identity, found))
+
+    def _check_state(self) -> None:
+        self.lock.check()
+        halted = self.state.halted()
+        if halted is not None:
+            raise RefusedError(halted, guard=Condition.HALTED)
+
+    def _below_bases(self) -> Iterator[Root | UnreadableRoot]:
+        """Yield every root below the bases.
+
+        Raises:
+            RefusedError: A sibling cannot be reached any more.
+
+        """
+        search = search_of(self.outside)
+        found = search.ask(self.reader.collect, NOTHING_READ)
+        for place, reason in search.unreached.items():
+            raise _unreachable(place, reason)
+        for read in found:
+            yield from read.roots
+            yield from _acknowledged(read.unreadable)
+
+    def _elsewhere(self, found: Sequence[Root | UnreadableRoot]) -> list[Root | UnreadableRoot]:
+        """Return the roots that Flink reports elsewhere (R4)."""
+        seen = {each.folder for each in found if isinstance(each, Root)}
+        places, unusable = reported_places(
+            self._clusters, self._registries.snapshots, self.settings, ha=self._ha
+        )
+        read = [
+            each
+            for place in places
+            if place not in seen
+            for each in read_root_at(self.outside.open_storage, self.reader, place)
+        ]
+        read += self._remembered()
+        unreadable = [each for each in read if isinstance(each, UnreadableRoot)]
+        _acknowledged([*unusable, *unreadable])
+        return read
+
+    def _remembered(self) -> tuple[Root | UnreadableRoot, ...]:
+        """Return the checkpoints of remembered directories.
+
+        Raises:
+            RefusedError: One that was there at the first look cannot be searched any more.
+
+        """
+        read = remembered_checkpoints(self.outside, self.reader)
+        if self._gone is None:
+            self._gone = frozenset(read.unreached)
+        for place, reason in read.unreached.items():
+            if place not in self._gone:
+                raise _unreachable(place, reason)
+        return read.found
+
+    def _check_stable(self, found: Sequence[Root | UnreadableRoot]) -> None:
+        folders = {each.folder for each in found if isinstance(each, Root)}
+        for job in self.jobs:
+            if job.stable is not None and job.stable not in folders:
+                raise RefusedError(
+                    f"checkpoint {job.stable} of job {job.key} was subsumed during the sweep;"
+                    " stopped, the next run goes on",
+                    guard=Guard.UNSTABLE_ROOT,
+                )
+
+    def _check_gate(self) -> None:
+        """Take down what Flink says, and make sure that every job is what the cycle saw."""
+        try:
+            self._clusters = [registry.observe() for registry in self.outside.registries]
+            self._ha = [each.observe() for each in self.outside.ha]
+        except RegistryUnavailableError as err:
+            raise RefusedError(f"{err}; stopped", guard=Condition.GATE_NOT_SEEN) from err
+        for job in self.jobs:
+            _check_job(job, self._clusters)
+            _check_holds(job, self._ha)
+
+
+def _unreachable(place: Location, reason: str) -> RefusedError:
+    return RefusedError(
+        f"{place} cannot be searched: {reason}; stopped", guard=Condition.PLACE_UNREACHABLE
+    )
+
+
+def _told(check: Callable[[], None]) -> OrphanGcError | None:
+    """Return what a check raises."""
+    try:
+        check()
+    except OrphanGcError as err:
+        return err
+    return None
+
+
+def _check_job(job: Watched, clusters: Sequence[ClusterFacts]) -> None:
+    job_id = job.job_id
+    shown = {each.uri: each.jobs[job_id] for each in clusters if job_id in each.jobs}
+    known = {*job.clusters, *job.others}
+    new = {
+        uri for uri, facts in shown.items() if uri not in known and not facts.is_globally_terminal
+    }
+    now = [shown[uri] for uri in job.clusters if uri in shown]
+    if new or len(now) != len(job.after):
+        raise RefusedError(
+            f"job {job_id} appeared or vanished during the sweep; stopped", guard=Guard.GATE
+        )
+    for before, after in zip(job.after, now, strict=True):
+        if before.is_globally_terminal and after.is_globally_terminal:
+            continue
+        if not is_same_incarnation(before, after):
+            raise RefusedError(
+                f"job {job_id} was started again during the sweep; stopped", guard=Guard.GATE
+            )
+        problem = gate_problem(after) if job.epoch is None else layout_problem(after)
+        if problem is not None:
+            raise RefusedError(f"{problem}; stopped", guard=Guard.GATE)
+
+
+def _check_holds(job: Watched, asked: Sequence[HaFacts]) -> None:
+    """Make sure that nobody has taken the job up since the cycle looked."""
+    for facts in asked:
+        for hold in facts.holds:
+            if hold.job_id == job.job_id and hold.uri not in job.held_by:
+                raise RefusedError(
+                    f"{hold.uri} holds job {job.job_id} by now; stopped", guard=Guard.GATE
+                )
+
+
+def _acknowledged(unreadable: Sequence[UnreadableRoot]) -> Sequence[UnreadableRoot]:
+    """Return unreadable roots, all of which an operator knows.
+
+    Raises:
+        RefusedError: One is new.
+
+    """
+    for each in unreadable:
+        if not each.is_acknowledged:
+            raise RefusedError(
+                f"cannot read {each.uri}: {each.reason}; stopped", guard=Guard.UNREADABLE_ROOT
+            )
+    return unreadable
+
+
+def _identity(root: Root | UnreadableRoot) -> tuple[str, str]:
+    """Return what is equal for equal bytes at an equal place."""
+    return (root.uri if isinstance(root, UnreadableRoot) else str(root.folder), root.sha256)
+
+
+def _uuids(root: Root | UnreadableRoot) -> Iterator[tuple[_Words, _Words]]:
+    """Yield every UUID that a root names, by either oracle (R5, R7), as two numbers each."""
+    yield root.raw.columns()
+    if isinstance(root, Root):
+        for names in root.files.values():
+            yield names.uuids

@@ -1,0 +1,290 @@
+"""Which foreign places each job's state rests on, and whether it still does (R30)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from orphangc.collect.mark.mark import Mark
+from orphangc.collect.observe.observation import Outside
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, Root, has_ended
+from orphangc.core.decision.judge import Judgement
+from orphangc.core.dependencies.foreign_files import Foreign, files_of, meant, unaccounted
+from orphangc.core.dependencies.restore_fallback import is_way_back
+from orphangc.core.dependencies.self_sustained_rule import Stand, Weigh, looks_of, stand_of
+from orphangc.core.documents.self_sustained_record import LookPart
+from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import METADATA_NAME, place_of_folder
+from orphangc.core.model.owners import job_directory_of
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import ForeignKind
+from orphangc.errors import OrphanGcError
+from orphangc.ports import Storage
+
+__all__ = ["Surroundings", "Sustaining", "sustaining_in"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What one cycle knows beside the jobs.
+
+    Attributes:
+        roots: Every root.
+        owners: Job key by job directory.
+        held: By job key: UUIDs of live artifacts in its ``shared/``.
+        stored: Tells the names of the files directly in a folder, ``None`` where nobody can.
+        ended: Keys of the jobs that are over.
+        is_declared_ended: Tells whether the operator says that a job is over.
+
+    """
+
+    roots: Sequence[Root]
+    owners: Mapping[Location, str]
+    held: Mapping[str, UuidSet]
+    stored: Callable[[Location], FileNames | None]
+    ended: Collection[str] = ()
+    is_declared_ended: Callable[[str], bool] = lambda _: False
+
+
+def _absent(missing: Iterable[str], base: Location) -> dict[Location, set[str]]:
+    """Return keys that are referred to and not there, as names by folder."""
+    absent: dict[Location, set[str]] = {}
+    for key in missing:
+        folder, _, name = key.rpartition("/")
+        absent.setdefault(base.child(folder), set()).add(name)
+    return absent
+
+
+def _stored(open_storage: Callable[[Location], Storage], place: Location) -> FileNames | None:
+    """Return the names of the files directly in a folder, ``None`` if it cannot be listed."""
+    try:
+        storage = open_storage(Location(place.scheme, place.authority, "/"))
+        listed = storage.folder(place.path.lstrip("/")).objects
+    except OrphanGcError:
+        return None
+    return FileNames(each.key.rpartition("/")[2] for each in listed)
+
+
+@dataclass(frozen=True, slots=True)
+class Sustaining:
+    """Looks at the jobs of one cycle.
+
+    Attributes:
+        stands: By job key: what its state rests on.
+        surroundings: What the cycle knows beside them.
+
+    """
+
+    stands: Mapping[str, Stand]
+    surroundings: Surroundings
+
+    def look_at(
+        self, key: str, asked: Sequence[Location] = (), weigh: Weigh | None = None
+    ) -> tuple[LookPart, ...]:
+        """Return the looks at one job: at everything, and at each foreign place that matters.
+
+        These are the snapshots that it is said to be restored from, those that somebody asks for,
+        and every directory and snapshot that a file lies in which it still names.
+        """
+        stand, surroundings = self.stands[key], self.surroundings
+        by_folder = {root.folder: root for root in surroundings.roots}
+        snapshots = dict.fromkeys((*asked, *(place for _, place in stand.restored)))
+        if not stand.strays and not snapshots:
+            return looks_of(stand, ())
+        given = {} if weigh is None else {"weigh": weigh}
+        foreigners = [_snapshot(place, by_folder.get(place)) for place in snapshots]
+        foreigners += _by_path(stand, surroundings, known=snapshots)
+        foreigners = _searched(key, stand, surroundings, foreigners)
+        users = {
+            each.place: _users_of(each, key, self.stands, surroundings)
+            for each in foreigners
+            if each.kind is ForeignKind.SNAPSHOT
+        }
+        return looks_of(stand, foreigners, users=users, **given)
+
+
+def sustaining_in(
+    outside: Outside,
+    marked: Mark,
+    settings: StorageRootSettings,
+    *,
+    jobs: Mapping[str, JobEvidence],
+    judged: Mapping[str, Judgement],
+    missing: Mapping[str, Iterable[str]],
+    held: Mapping[str, UuidSet],
+    cycle: CycleEvidence,
+) -> Sustaining:
+    """Return what looks at the jobs of one cycle.
+
+    Args:
+        outside: Opens the folders of snapshots whose ``_metadata`` is gone.
+        marked: Roots and owners.
+        settings: The aliases.
+        jobs: Every job.
+        judged: What stops each.
+        missing: By key of the jobs whose directories were listed: keys that are not there.
+        held: By job key: UUIDs of live artifacts in its ``shared/``.
+        cycle: What concerns all jobs.
+
+    """
+    base = outside.storage.location
+    stands = {
+        key: stand_of(
+            job,
+            judged.get(key, Judgement()),
+            absent=_absent(missing[key], base) if key in missing else None,
+            aliases=settings.aliases,
+        )
+        for key, job in jobs.items()
+    }
+    return Sustaining(
+        stands,
+        Surroundings(
+            roots=marked.roots,
+            owners=marked.owners.keys,
+            held=held,
+            stored=lambda place: _stored(outside.open_storage, place),
+            ended={key for key, job in jobs.items() if has_ended(job, cycle)},
+            is_declared_ended=settings.is_declared_ended,
+        ),
+    )
+
+
+def _snapshot(place: Location, root: Root | None) -> Foreign:
+    """Return a snapshot; what one without a ``_metadata`` consisted of nobody can tell."""
+    if root is None:
+        return Foreign(kind=ForeignKind.SNAPSHOT, place=place, is_known=False)
+    uuids, names = files_of(*root.files.values())
+    return Foreign(kind=ForeignKind.SNAPSHOT, place=place, uuids=uuids, names=names)
+
+
+def _by_path(
+    stand: Stand, surroundings: Surroundings, *, known: Iterable[Location]
+) -> list[Foreign]:
+    """Return the places that the paths of what a job names lead to."""
+    lying = {root.folder: root for root in surroundings.roots if root.directory is None}
+    found: dict[Location, Foreign] = {}
+    left = set(known)
+    for folder in {stray.folder for stray in stand.strays if not stray.is_own}:
+        if any(place.contains(folder) for place in left):
+            continue
+        home = _home(folder, surroundings.owners, lying)
+        if home in lying:
+            found[home] = _snapshot(home, lying[home])
+        else:
+            found[home] = _directory(home, surroundings)
+    return [found[place] for place in sorted(found, key=str)]
+
+
+def _home(
+    folder: Location, owners: Mapping[Location, str], snapshots: Mapping[Location, Root]
+) -> Location:
+    """Return the snapshot, the job directory, or for want of both the folder that a file is in."""
+    known = (place for place in folder.upwards() if place in snapshots or place in owners)
+    return next(known, None) or job_directory_of(folder) or folder
+
+
+def _directory(place: Location, surroundings: Surroundings) -> Foreign:
+    """Return a directory with what roots name in it, and what the listing shows in it."""
+    uuids, names = files_of(
+        *(
+            each
+            for root in surroundings.roots
+            for folder, each in root.files.items()
+            if place.contains(folder)
+        )
+    )
+    held = surroundings.held.get(surroundings.owners.get(place, ""))
+    if held is not None:
+        uuids.update(held)
+    return Foreign(kind=ForeignKind.DIRECTORY, place=place, uuids=uuids, names=names)
+
+
+def _searched(
+    key: str, stand: Stand, surroundings: Surroundings, foreigners: list[Foreign]
+) -> list[Foreign]:
+    """Return the foreign places with those that hold what the job's own folders lack.
+
+    What Flink wrote into the wrong folder (FLINK-39964) lies in some snapshot: in one that was
+    read, or beside the ``_metadata`` of one that Flink has deleted since, file by file.
+    """
+    if not unaccounted(stand.strays, foreigners):
+        return foreigners
+    found = [
+        _with_stored(each, surroundings.stored(each.place)) if not each.is_known else each
+        for each in foreigners
+    ]
+    places = {each.place for each in found}
+    for root in sorted(surroundings.roots, key=lambda each: str(each.folder)):
+        if surroundings.owners.get(root.directory or root.folder) == key or root.folder in places:
+            continue
+        candidate = _snapshot(root.folder, root)
+        if meant(candidate, (stray for stray in stand.strays if stray.is_own)):
+            found.append(candidate)
+    return found
+
+
+def _with_stored(foreign: Foreign, stored: FileNames | None) -> Foreign:
+    if stored is None:
+        return foreign
+    uuids, names = files_of(stored)
+    uuids.update(foreign.uuids)
+    return Foreign(
+        kind=foreign.kind,
+        place=foreign.place,
+        uuids=uuids,
+        names=(names | foreign.names) - {METADATA_NAME},
+        is_known=foreign.is_known,
+    )
+
+
+def _users_of(
+    snapshot: Foreign, key: str, stands: Mapping[str, Stand], surroundings: Surroundings
+) -> tuple[str, ...]:
+    """Return who else names files of a snapshot: other jobs, and checkpoints of no job.
+
+    The job that made it shares files with it, and keeps them: it counts only as long as it may go
+    back to this very checkpoint.
+    """
+    maker, is_user = _maker_of(snapshot.place, stands, surroundings)
+    others = {maker} if is_user and maker != key else set[str]()
+    others |= {
+        stand.job.job_id or other
+        for other, stand in stands.items()
+        if other not in {key, maker} and _is_user(stand, snapshot)
+    }
+    others |= {
+        str(root.folder)
+        for root in surroundings.roots
+        if root.directory is None
+        and root.folder != snapshot.place
+        and any(
+            snapshot.place.contains(folder)
+            or (not root.folder.contains(folder) and snapshot.uuids.contains(*names.uuids).any())
+            for folder, names in root.files.items()
+        )
+    }
+    return tuple(sorted(others))
+
+
+def _maker_of(
+    place: Location, stands: Mapping[str, Stand], surroundings: Surroundings
+) -> tuple[str, bool]:
+    """Return the key of the job that made a snapshot, "" for none, and whether it needs it."""
+    home = _home(place, surroundings.owners, {})
+    told = place_of_folder(place.path.lstrip("/"))
+    maker = surroundings.owners.get(home, told.job_id)
+    if not maker:
+        return "", False
+    if maker not in stands:
+        return maker, not surroundings.is_declared_ended(maker)
+    is_needed = is_way_back(place, told.checkpoint_id, stands[maker].job.own_roots)
+    return maker, maker not in surroundings.ended and is_needed
+
+
+def _is_user(stand: Stand, snapshot: Foreign) -> bool:
+    """Return whether a job names files of a snapshot, or has nothing else to go back to."""
+    is_restored = any(place == snapshot.place for _, place in stand.restored)
+    return bool(meant(snapshot, stand.strays)) or (is_restored and not stand.job.own_roots)

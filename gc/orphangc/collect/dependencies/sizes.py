@@ -1,0 +1,79 @@
+"""How many bytes the files have that somebody still names: asked of the storage, file by file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.dependencies.foreign_files import Stray
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.errors import OrphanGcError
+from orphangc.ports import Storage
+
+__all__ = ["Weighing"]
+
+_AT_ONCE = 1000
+_MOST = 10_000
+"""Files that are asked for at most: one request each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """Asks storages for single files."""
+
+    open_storage: Callable[[Location], Storage]
+
+    def weigh(self, strays: Sequence[Stray], place: Location) -> int | None:
+        """Return the bytes of the files that strays name; ``None`` if too many, or nobody tells.
+
+        A name whose own path holds nothing is looked for in ``place``, too (FLINK-39964).
+        """
+        files = {
+            (stray.folder.child(name), place.child(name) if stray.is_own else None)
+            for stray in strays
+            for name in islice(stray.names, _MOST + 1)
+        }
+        if len(files) > _MOST:
+            return None
+        found = self.found(path for each in files for path in each if path is not None)
+        if found is None:
+            return None
+        there = {path if path in found else other for path, other in files}
+        return sum(found.get(path, 0) for path in there if path is not None)
+
+    def found(self, paths: Iterable[Location]) -> dict[Location, int] | None:
+        """Return the sizes of the files that are there, ``None`` if that cannot be asked."""
+        by_top: dict[Location, list[Location]] = {}
+        for path in sorted(set(paths), key=str):
+            by_top.setdefault(Location(path.scheme, path.authority, "/"), []).append(path)
+        sizes: dict[Location, int] = {}
+        try:
+            for top, wanted in by_top.items():
+                asked = _stats(self.open_storage(top), wanted)
+                sizes |= {path: stored.size for path, stored in asked if stored is not None}
+        except OrphanGcError:
+            return None
+        return sizes
+
+    def without_those_at_home(self, stray: Stray) -> Stray:
+        """Return a stray of a directory that nobody has listed, less the files that lie there."""
+        names = list(islice(stray.names, _MOST + 1))
+        if not stray.is_own or len(names) > _MOST:
+            return stray
+        found = self.found(stray.folder.child(name) for name in names)
+        if found is None:
+            return stray
+        left = (name for name in names if stray.folder.child(name) not in found)
+        return replace(stray, names=FileNames(left))
+
+
+def _stats(
+    storage: Storage, paths: Sequence[Location]
+) -> Iterator[tuple[Location, StoredObject | None]]:
+    for start in range(0, len(paths), _AT_ONCE):
+        part = paths[start : start + _AT_ONCE]
+        keys = [ObjectKey(path.path.lstrip("/")) for path in part]
+        yield from zip(part, storage.stat(keys), strict=True)

@@ -1,0 +1,274 @@
+"""Which jobs, and which of their checkpoints, still need files of a snapshot (R4, R5)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from orphangc.collect.dependencies.sizes import Weighing
+from orphangc.collect.observe.ended_jobs import Lives, has_nothing_since, unread_of
+from orphangc.core.cluster.job_facts import latest_known_id
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.decision.evidence import Root, UnreadableRoot
+from orphangc.core.dependencies.foreign_files import (
+    Foreign,
+    Namer,
+    Standing,
+    Stray,
+    files_of,
+    meant,
+    standing_of,
+    strays_of,
+)
+from orphangc.core.dependencies.restore_fallback import is_way_back
+from orphangc.core.model.locations import Alias, Location, place_of
+from orphangc.core.model.naming import METADATA_NAME, place_of_folder
+from orphangc.core.model.types import ForeignKind, Scope
+
+__all__ = ["Snapshot", "User", "users_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The snapshot that is asked about.
+
+    Attributes:
+        place: Its folder.
+        root: What its ``_metadata`` says, ``None`` if there is none.
+        stored: Names of the files directly in its folder.
+
+    """
+
+    place: Location
+    root: Root | None
+    stored: FileNames
+
+    @property
+    def files(self) -> Mapping[Location, FileNames]:
+        """Return the files that its ``_metadata`` names, by folder."""
+        return {} if self.root is None else self.root.files
+
+    @property
+    def maker(self) -> tuple[str, Location, int | None] | None:
+        """Return id ("" if unknown) and directory of the job that made it, and its number.
+
+        ``None`` for what lies in no job's directory.
+        """
+        told = place_of_folder(self.place.path.lstrip("/"))
+        if self.root is not None and self.root.directory is not None:
+            return self.root.job_id, self.root.directory, self.root.checkpoint_id
+        if told.job_directory is None or told.scope is not Scope.EXCLUSIVE:
+            return None
+        top = Location(self.place.scheme, self.place.authority, "/")
+        return told.job_id, top.child(told.job_directory), told.checkpoint_id
+
+    @property
+    def foreign(self) -> Foreign:
+        """Return it as that which others may name files of."""
+        uuids, names = files_of(self.stored, *self.files.values())
+        return Foreign(
+            kind=ForeignKind.SNAPSHOT,
+            place=self.place,
+            uuids=uuids,
+            names=names - {METADATA_NAME},
+        )
+
+    def is_named_by(self, folder: Location, name: str) -> bool:
+        """Return whether exactly this path is one of its files."""
+        return self.place.contains(folder) or name in self.files.get(folder, ())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """A job, or a checkpoint of no job, that needs the snapshot.
+
+    Attributes:
+        job_id: "" for what lies in no job's directory.
+        place: The job's directory, or the checkpoint.
+        standing: Which files its checkpoints name.
+        bytes: Of these files; ``None`` if nobody tells.
+        why: How it needs them.
+
+    """
+
+    job_id: str
+    place: Location | None
+    standing: Standing
+    bytes: int | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Users:
+    """Who needs a snapshot, and of whom nobody can tell.
+
+    Attributes:
+        users: Those that do.
+        unknown: Place and reason of all that may.
+        is_confirmed: All of this is known, and no pending checkpoint can change it: every job that
+            was seen is over.
+
+    """
+
+    users: tuple[User, ...]
+    unknown: tuple[tuple[str, str], ...]
+    is_confirmed: bool
+
+
+def users_of(
+    snapshot: Snapshot,
+    roots: Sequence[Root],
+    unreadable: Iterable[UnreadableRoot],
+    lives: Lives,
+    *,
+    aliases: Sequence[Alias],
+    job_ids: Collection[str],
+    weighing: Weighing,
+) -> Users:
+    """Return who needs a snapshot, as far as the roots that were read can tell.
+
+    Args:
+        snapshot: The snapshot.
+        roots: Every root that was read; the snapshot's own makes a user only of its maker.
+        unreadable: Every one that could not be.
+        lives: Which jobs are over.
+        aliases: The operator's.
+        job_ids: Of every job directory that was seen, "" for one whose owner is unknown.
+        weighing: Asks whether files are where they are named, and how large they are.
+
+    """
+    groups = _grouped(root for root in roots if root.folder != snapshot.place)
+    users, unknown = [], [(each.uri, each.reason) for each in unreadable]
+    if snapshot.root is None:
+        unknown.append(
+            (
+                str(snapshot.place),
+                "its _metadata is gone: nobody can tell which files elsewhere were its own",
+            )
+        )
+    for (job_id, place), own in groups.items():
+        user = _user(snapshot, (job_id, place), own, weighing)
+        if user is not None:
+            users.append(user)
+        elif not lives.is_ended(job_id) and (reason := _unproven(own)) is not None:
+            unknown.append((str(place), reason))
+    maker = _maker(snapshot, groups, lives)
+    if isinstance(maker, User):
+        users += _others([maker], users)
+    elif maker is not None and maker[0] not in {str(user.place) for user in users}:
+        unknown.append(maker)
+    users += _others(_restored(snapshot, lives, aliases), users)
+    read = roots if snapshot.root is None else [*roots, snapshot.root]
+    unknown += unread_of(lives, read, aliases)
+    seen = {*job_ids, *(root.job_id for root in read if root.directory is not None)}
+    is_over = not lives.living and all(lives.is_ended(each) for each in seen)
+    return Users(
+        users=tuple(users),
+        unknown=tuple(dict.fromkeys(unknown)),
+        is_confirmed=is_over and not unknown,
+    )
+
+
+def _grouped(roots: Iterable[Root]) -> dict[tuple[str, Location], list[Root]]:
+    """Return roots by job id and directory; one of no job is a group of its own."""
+    groups: dict[tuple[str, Location], list[Root]] = {}
+    for root in roots:
+        groups.setdefault((root.job_id, root.directory or root.folder), []).append(root)
+    return dict(sorted(groups.items(), key=lambda each: (each[0][0], str(each[0][1]))))
+
+
+def _others(found: Iterable[User], known: Iterable[User]) -> list[User]:
+    """Return the users whose jobs are not among those that are known."""
+    ids = {user.job_id for user in known}
+    return [each for each in found if each.job_id not in ids]
+
+
+def _maker(
+    snapshot: Snapshot, groups: Mapping[tuple[str, Location], Sequence[Root]], lives: Lives
+) -> User | tuple[str, str] | None:
+    """Return the job that made a snapshot if it goes back to it, or why nobody can tell."""
+    if snapshot.maker is None:
+        return None
+    job_id, place, number = snapshot.maker
+    own = [root for (_, each), roots in groups.items() if each == place for root in roots]
+    is_last = any(latest_known_id(each) == number for each in lives.newest_of(job_id))
+    if lives.is_ended(job_id) or not (is_last or is_way_back(snapshot.place, number, own)):
+        return None
+    if job_id not in lives.living:
+        reason = (
+            "the snapshot is its newest checkpoint, and nobody says whether the job is over: ask"
+            " Flink with --flink-rest, or say so with --ended-job"
+        )
+        return str(place), reason
+    return User(
+        job_id=job_id,
+        place=place,
+        standing=Standing(),
+        bytes=None,
+        why="it is its own newest checkpoint, and the job is not over",
+    )
+
+
+def _user(
+    snapshot: Snapshot, key: tuple[str, Location], roots: Sequence[Root], weighing: Weighing
+) -> User | None:
+    job_id, place = key
+    namers = [
+        Namer(uri=str(root.folder), checkpoint_id=root.checkpoint_id, files=root.files)
+        for root in roots
+    ]
+    found = meant(snapshot.foreign, strays_of(namers, (place,), None))
+    strays = [left for each in found if len((left := _really(snapshot, each, weighing)).names)]
+    if not strays:
+        return None
+    standing = standing_of(strays)
+    count = len(standing.named_by)
+    return User(
+        job_id=job_id,
+        place=place,
+        standing=standing,
+        bytes=weighing.weigh(strays, snapshot.place),
+        why=f"{count} checkpoint{'s' if count > 1 else ''} name its files",
+    )
+
+
+def _really(snapshot: Snapshot, stray: Stray, weighing: Weighing) -> Stray:
+    """Return a stray without the files that lie in the user's own folder under the same name.
+
+    Flink keeps the names of files that it copies within a storage.
+    """
+    if not stray.is_own:
+        return stray
+    same = FileNames(name for name in stray.names if snapshot.is_named_by(stray.folder, name))
+    others = FileNames(name for name in stray.names if name not in same)
+    left = weighing.without_those_at_home(replace(stray, names=others)).names
+    return replace(stray, names=FileNames([*same, *left]))
+
+
+def _unproven(roots: Sequence[Root]) -> str | None:
+    """Return why a job may use files that none of its checkpoints names (R2)."""
+    for root in roots:
+        if root.unproven_layout is not None:
+            return f"{root.folder} holds {root.unproven_layout}: the job may use files unnamed"
+        for folder in root.files:
+            place = place_of_folder(folder.path.lstrip("/"))
+            if place.scope is Scope.SHARED and place.inner:
+                return f"{root.folder} names files below shared/: the job may use others unnamed"
+    return None
+
+
+def _restored(snapshot: Snapshot, lives: Lives, aliases: Sequence[Alias]) -> Iterator[User]:
+    """Yield the running jobs that have nothing else to go back to."""
+    for job_id in lives.living:
+        for each in lives.newest_of(job_id):
+            if each.restored is None or not has_nothing_since(each):
+                continue
+            if place_of(each.restored.external_path, aliases) == snapshot.place:
+                yield User(
+                    job_id=job_id,
+                    place=None,
+                    standing=Standing(),
+                    bytes=None,
+                    why="it was restored from it, and has completed no checkpoint since",
+                )
+                break

@@ -1,0 +1,207 @@
+"""Lists a whole storage root into a spool: many key ranges at once, or one stream.
+
+Any error of any stream ends them all and is raised, so that there is a whole listing or none.
+Finished ranges are kept as they come: with a spool that outlives the run, the next one goes on
+where this one was interrupted.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from orphangc.collect.listing.work_stealing import Board, StoppedError, Stream
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, Landmarks, cut, gaps, landmarks
+from orphangc.errors import StorageUnreachableError
+from orphangc.ports import Lister, Progress, Spool
+from orphangc.ports.engine import Listed, ListingHints
+
+__all__ = ["STREAMS", "list_all", "listing_ranges"]
+
+STREAMS = 32
+"""Hide a latency of 50 ms behind the work of one core; more only take memory."""
+
+_RANGES_PER_STREAM = 2
+_KNOWN_PER_RANGE = 32
+"""A range costs a request, so it should hold something: so many objects that roots refer to."""
+
+_ROWS_PER_PART = 1 << 16
+"""Of a range that is longer, pieces are finished on the way: so much is lost in a crash."""
+
+_PHASE = "listing"
+_REPORT_SECONDS = 0.25
+_IDLE_SECONDS = 1.0
+_PARTING_SECONDS = 2.0
+"""How long streams are waited for when it failed: one may be deep in a request."""
+
+
+def list_all(
+    storage: Lister,
+    spool: Spool,
+    *,
+    hints: ListingHints,
+    streams: int = STREAMS,
+    progress: Progress,
+) -> Listed:
+    """List everything into the spool, but for the ranges that it holds already.
+
+    Args:
+        storage: Is asked for its pages; where it is not ordered, by one stream.
+        spool: Takes the rows.
+        hints: What is known of the key space; wrong ones cost time, and nothing else.
+        streams: How many requests are under way at once, at most.
+        progress: Is told the objects listed, and about how many there are.
+
+    Raises:
+        StorageUnreachableError: It could not be listed completely.
+
+    """
+    finished = spool.finished()
+    open_ranges = gaps(finished)
+    if storage.is_ordered:
+        ranges = _list_in_many(storage, spool, open_ranges, hints, streams=streams, show=progress)
+    else:
+        ranges = sum(_list_in_one(storage, spool, each, progress) for each in open_ranges)
+    if gaps(spool.finished()):
+        raise StorageUnreachableError("the listing is not complete: a part of it is missing")
+    progress(_PHASE, spool.rows, spool.rows)
+    return Listed(objects=spool.rows, is_resumed=bool(finished), ranges=len(finished) + ranges)
+
+
+def _list_in_one(storage: Lister, spool: Spool, within: KeyRange, progress: Progress) -> int:
+    """List one range in the order that the storage has; return 1."""
+    part = spool.part()
+    with _closing(storage.objects() if within == EVERYTHING else storage.pages(within)) as pages:
+        for page in pages:
+            part.append(page)
+            progress(_PHASE, part.rows)
+    part.finish(within)
+    return 1
+
+
+@contextmanager
+def _closing(pages: Iterator[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordBatch]]:
+    """Yield the pages; end the request that may be under way, if they can."""
+    try:
+        yield pages
+    finally:
+        close = getattr(pages, "close", None)
+        if close is not None:
+            close()
+
+
+def listing_ranges(known: Landmarks, most: int) -> list[KeyRange]:
+    """Return the ranges to begin with: few where few objects are known."""
+    wanted = max(1, min(most, int(known.weight) // _KNOWN_PER_RANGE))
+    return cut(EVERYTHING, known.boundaries(wanted))
+
+
+def _list_in_many(
+    storage: Lister,
+    spool: Spool,
+    open_ranges: list[KeyRange],
+    hints: ListingHints,
+    *,
+    streams: int,
+    show: Progress,
+) -> int:
+    """List the open ranges in parallel; return in how many it was."""
+    known = landmarks(hints.directories, hints.names, hints.counts)
+    ends = [
+        each.until
+        for each in listing_ranges(known, _RANGES_PER_STREAM * streams)
+        if each.until is not None
+    ]
+    board = Board(
+        [part for each in open_ranges for part in cut(each, ends)], known, known=spool.rows
+    )
+    threads = [
+        threading.Thread(
+            target=_work, args=(storage, spool, board), name=f"listing-{number}", daemon=True
+        )
+        for number in range(streams)
+    ]
+    _run(threads, board, show)
+    return board.ranges
+
+
+def _run(threads: list[threading.Thread], board: Board, show: Progress) -> None:
+    """Run all streams to their end; stop them if anything happens here, or in one of them."""
+    try:
+        for thread in threads:
+            thread.start()
+        while not board.wait(_REPORT_SECONDS):
+            show(_PHASE, *board.progress())
+    finally:
+        board.fail(None)
+        deadline = time.monotonic() + _PARTING_SECONDS
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join(max(0.0, deadline - time.monotonic()))
+    if board.failure is not None:
+        raise board.failure
+
+
+def _work(storage: Lister, spool: Spool, board: Board) -> None:
+    """Be one stream after the other."""
+    try:
+        for _ in work(storage, spool, board, patience=_IDLE_SECONDS):
+            pass
+    except StoppedError:
+        pass
+    except BaseException as err:  # noqa: BLE001 - raised again where all streams are waited for
+        board.fail(err)
+
+
+def work(
+    storage: Lister,
+    spool: Spool,
+    board: Board,
+    *,
+    patience: float,
+    rows_per_part: int = _ROWS_PER_PART,
+) -> Iterator[None]:
+    """List range after range until all is listed; yield after each page, and when idle."""
+    while not board.is_over:
+        stream = board.take(patience)
+        if stream is None:
+            yield
+        else:
+            yield from _list_stream(storage, spool, board, stream, rows_per_part=rows_per_part)
+
+
+def _list_stream(
+    storage: Lister, spool: Spool, board: Board, stream: Stream, *, rows_per_part: int
+) -> Iterator[None]:
+    """List one range, or what others leave of it; yield after each page."""
+    part = spool.part()
+    with _closing(storage.pages(KeyRange(stream.after, stream.until))) as pages:
+        for page in pages:
+            own = _own_rows(board, stream, page)
+            part.append(own)
+            board.took(stream, own.num_rows)
+            if stream.is_sealed:
+                break
+            if part.rows >= rows_per_part:
+                part.finish(board.split(stream))
+                part = spool.part()
+            yield
+    part.finish(board.seal(stream))
+    board.finish(stream)
+
+
+def _own_rows(board: Board, stream: Stream, page: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows of a page that are still the stream's own."""
+    if not page.num_rows:
+        return page
+    keys = page.column("key")
+    first, last = keys[0].as_py(), keys[-1].as_py()
+    until = board.advance(stream, first, last, page.num_rows)
+    if until is None or last <= until:
+        return page
+    return page.slice(0, bisect_right(range(page.num_rows), until, key=lambda at: keys[at].as_py()))

@@ -1,0 +1,87 @@
+"""The local engine: key ranges into a spool, and passes over its batches, on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from orphangc.collect.listing.list_storage import list_all
+from orphangc.core.columns.listing_columns import Recogniser
+from orphangc.core.columns.live_set import LiveSet
+from orphangc.core.columns.marked_listing import MarkedRows
+from orphangc.core.columns.row_values import folder_rows
+from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.model.types import StoredObject
+from orphangc.ports import Progress, Spool, Storage
+from orphangc.ports.engine import EngineName, Listed, ListingHints, Pass
+
+__all__ = ["LocalEngine", "marked_rows"]
+
+_T = TypeVar("_T")
+
+
+class LocalEngine:
+    """Lists and passes in this process; memory does not grow with the storage root.
+
+    Attributes:
+        name: ``local``.
+
+    """
+
+    name: EngineName = "local"
+
+    def __init__(self, spool: Spool, root_name: str, *, streams: int) -> None:
+        self._spool = spool
+        self._root_name = root_name
+        self._streams = streams
+        self._live = LiveSet()
+        self._tombstones = Tombstones.empty()
+
+    def list_all(self, storage: Storage, hints: ListingHints, progress: Progress) -> Listed:
+        """See ``Engine``."""
+        return list_all(storage, self._spool, hints=hints, streams=self._streams, progress=progress)
+
+    def objects_named(self, name: str) -> Iterator[StoredObject]:
+        """See ``Engine``."""
+        for batch in self._spool.batches():
+            keys = batch.column("key")
+            is_named = pc.or_(pc.equal(keys, name), pc.ends_with(keys, f"/{name}"))
+            is_object = batch.column("size").is_valid()
+            for row in batch.filter(pc.and_(is_named, is_object)).to_pylist():
+                yield StoredObject(**row)
+
+    def mark(self, live: LiveSet, tombstones: Tombstones) -> None:
+        """See ``Engine``."""
+        self._live, self._tombstones = live, tombstones
+
+    def run(self, work: Pass[_T], progress: Progress) -> _T:
+        """See ``Engine``."""
+        recogniser = Recogniser(self._root_name)
+        found = work.begin()
+        done = 0
+        try:
+            for batch in self._spool.batches():
+                work.add(found, marked_rows(batch, recogniser, self._live, self._tombstones))
+                done += batch.num_rows
+                progress(work.phase, done)
+        finally:
+            work.end(found)
+        return work.together([found])
+
+
+def marked_rows(
+    batch: pa.RecordBatch, recogniser: Recogniser, live: LiveSet, tombstones: Tombstones
+) -> MarkedRows:
+    """Return a batch of the listing with what is known of its objects."""
+    columns = recogniser.columns(batch)
+    has_folders = batch.column("size").null_count > 0
+    return MarkedRows(
+        columns=columns,
+        folders=tuple(folder_rows(batch)) if has_folders else (),
+        in_parsed=columns.has_uuid & live.parsed.contains(columns.hi, columns.lo),
+        in_raw=columns.has_uuid & live.raw.contains(columns.hi, columns.lo),
+        tombstones=tombstones.look_up(columns),
+    )

@@ -1,0 +1,261 @@
+"""Who lists what: key ranges, shared out among streams and cut again where one turns out heavy.
+
+A stream that has nothing to do takes the upper half of what the heaviest other one has still
+before it: that one's ``until`` is lowered, under the lock, to a key that it has not reached. It
+learns of that after each page, and leaves the rows beyond to whoever listed from there. So every
+key belongs to exactly one stream at any moment, and a doubtful estimate costs one request.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from orphangc.core.ranges.key_ranges import KeyRange, Landmarks
+from orphangc.core.ranges.split_points import Scale, midpoint, scale_of
+from orphangc.errors import StorageUnreachableError
+
+__all__ = ["Board", "StoppedError", "Stream"]
+
+_WORTH_CUTTING = 4000
+"""Objects that a stream must have before it, by all that is known: two pages for each half."""
+
+_FREE_TRIES = 64
+_PAGES_PER_TRY = 16
+"""So many ranges may turn out to be empty, and one more for so many pages: names may mislead."""
+
+_LEAST_SHARE = 0.01
+"""Below that, what was listed says too little of how much is still to come."""
+
+
+class StoppedError(Exception):
+    """The listing is over: somewhere else it failed."""
+
+
+@dataclass(slots=True)
+class Density:
+    """How many objects lie on a stretch of names."""
+
+    scale: Scale
+    per_unit: float
+
+    def between(self, start: str, until: str | None) -> float:
+        """Return how many objects are likely to lie there."""
+        return self.per_unit * max(0.0, self.scale.at(until) - self.scale.at(start))
+
+
+@dataclass(slots=True)
+class Stream:
+    """One range that is being listed; ``until`` may be lowered by others.
+
+    Attributes:
+        after: Where it began; what was finished before is not counted any more.
+        until: Where it ends.
+        position: The last key that it has taken.
+        is_sealed: All of it is taken: nobody may cut it any more.
+        density: Of the folder that it is in, or of the one that it was cut from.
+        taken: Objects.
+
+    """
+
+    after: str | None
+    until: str | None
+    position: str | None = None
+    is_sealed: bool = False
+    is_cut_off: bool = False
+    density: Density | None = None
+    taken: int = 0
+    _first: str = ""
+    _since_first: int = 0
+
+    @property
+    def reached(self) -> str | None:
+        """Return the key that it is surely beyond."""
+        return self.after if self.position is None else self.position
+
+    @property
+    def rest(self) -> KeyRange:
+        """Return what it has still before it."""
+        return KeyRange(self.reached, self.until)
+
+    def learn(self, first: str, last: str, rows: int) -> None:
+        """Take note of how densely the present folder is filled."""
+        folder = last.rpartition("/")[0]
+        if self._since_first and self._first.rpartition("/")[0] == folder:
+            self._since_first += rows
+        else:
+            self._first, self._since_first = first, rows
+        scale = scale_of(self._first, last)
+        seen = scale.at(last) - scale.at(self._first)
+        if seen > 0:
+            self.density = Density(scale, self._since_first / seen)
+
+
+class Board:
+    """Holds who lists what; every method may be called from any thread."""
+
+    def __init__(
+        self,
+        ranges: Iterable[KeyRange],
+        landmarks: Landmarks,
+        *,
+        known: int = 0,
+        worth_cutting: int = _WORTH_CUTTING,
+    ) -> None:
+        """Share out these ranges; ``known`` objects lie in all others and are listed already."""
+        self._worth_cutting = worth_cutting
+        self._changed = threading.Condition()
+        self._over = threading.Event()
+        self._pending = deque(Stream(each.after, each.until) for each in ranges)
+        self._active: list[Stream] = []
+        self._landmarks = landmarks
+        self._open = sum(landmarks.weight_of(each.rest) for each in self._pending)
+        self._known = known
+        self._taken = 0
+        self._pages = 0
+        self._empty = 0
+        self.failure: BaseException | None = None
+        self.ranges = len(self._pending)
+        with self._changed:
+            self._tell_if_over()
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether all is listed, or it failed."""
+        return self._over.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Return whether it is over, after so many seconds at most."""
+        return self._over.wait(seconds)
+
+    def take(self, patience: float = 0.0) -> Stream | None:
+        """Return a range to list; ``None`` if there is none now: ask again unless it is over."""
+        with self._changed:
+            stream = self._next()
+            if stream is None and patience and not self.is_over:
+                self._changed.wait(patience)
+                stream = self._next()
+            return stream
+
+    def _next(self) -> Stream | None:
+        if self.is_over:
+            return None
+        stream = self._pending.popleft() if self._pending else self._cut_off()
+        if stream is not None:
+            self._active.append(stream)
+            self._changed.notify()  # there may be more to take
+        return stream
+
+    def _cut_off(self) -> Stream | None:
+        """Return the upper half of what the heaviest stream has before it, if that is worth it."""
+        if self._empty >= _FREE_TRIES + self._pages // _PAGES_PER_TRY:
+            return None
+        unsealed = (each for each in self._active if not each.is_sealed)
+        for heavy in sorted(unsealed, key=self._before_it, reverse=True):
+            if self._before_it(heavy) < self._worth_cutting:
+                return None
+            at = self._middle(heavy)
+            if at is not None:
+                self.ranges += 1
+                upper = Stream(at, heavy.until, is_cut_off=True, density=heavy.density)
+                heavy.until = at
+                return upper
+        return None
+
+    def _before_it(self, stream: Stream) -> float:
+        """Return how many objects a stream has before it, by landmarks or by what it has seen."""
+        rest = stream.rest
+        seen = stream.density.between(rest.after or "", rest.until) if stream.density else 0.0
+        return max(seen, self._landmarks.weight_of(rest))
+
+    def _middle(self, stream: Stream) -> str | None:
+        """Return where to cut what a stream has before it."""
+        rest, density = stream.rest, stream.density
+        start = rest.after or ""
+        known = self._landmarks.weight_of(rest)
+        if density is None or known >= density.between(start, rest.until):
+            at = self._landmarks.median(rest)
+            if at is not None:
+                return at
+        return midpoint(start, rest, density.scale if density else None)
+
+    def advance(self, stream: Stream, first: str, last: str, rows: int) -> str | None:
+        """Take note of a page; return where the stream ends by now: rows beyond are not its own.
+
+        Raises:
+            StorageUnreachableError: The page does not come after the one before.
+            StoppedError: It is over.
+
+        """
+        with self._changed:
+            if self.is_over:
+                raise StoppedError
+            if last < first or (stream.reached is not None and first <= stream.reached):
+                raise StorageUnreachableError("the store does not list in the order of its keys")
+            self._pages += 1
+            if stream.until is not None and last >= stream.until:
+                stream.is_sealed = True
+                return stream.until
+            stream.position = last
+            stream.learn(first, last, rows)
+            if self._before_it(stream) >= self._worth_cutting:
+                self._changed.notify()
+            return stream.until
+
+    def took(self, stream: Stream, rows: int) -> None:
+        """Take note of how many rows of a page were its own."""
+        with self._changed:
+            stream.taken += rows
+            self._taken += rows
+
+    def seal(self, stream: Stream) -> KeyRange:
+        """Return what the stream has listed to its end."""
+        with self._changed:
+            stream.is_sealed = True
+            return KeyRange(stream.after, stream.until)
+
+    def split(self, stream: Stream) -> KeyRange:
+        """Return what the stream has listed so far; it goes on with the rest as a new range."""
+        with self._changed:
+            listed = KeyRange(stream.after, stream.position)
+            stream.after = stream.position
+            self._close(listed)
+            return listed
+
+    def finish(self, stream: Stream) -> None:
+        """Take note that all that the stream has listed is kept."""
+        with self._changed:
+            self._active.remove(stream)
+            self._empty += stream.is_cut_off and not stream.taken
+            self._close(KeyRange(stream.after, stream.until))
+            self._tell_if_over()
+
+    def _close(self, listed: KeyRange) -> None:
+        self._open -= self._landmarks.weight_of(listed)
+
+    def _tell_if_over(self) -> None:
+        if not self._pending and not self._active:
+            self._over.set()
+            self._changed.notify_all()
+
+    def fail(self, error: BaseException | None) -> None:
+        """Stop all streams; the first error is kept."""
+        with self._changed:
+            if not self.is_over:
+                self.failure = error
+            self._over.set()
+            self._changed.notify_all()
+
+    def progress(self) -> tuple[int, int | None]:
+        """Return how many objects are listed, and about how many there are; ``None``: unknown."""
+        with self._changed:
+            done, weight = self._known + self._taken, self._landmarks.weight
+            begun = sum(
+                self._landmarks.weight_of(KeyRange(each.after, each.position))
+                for each in self._active
+                if each.position is not None
+            )
+            share = (weight - self._open + begun) / weight if weight else 0.0
+            return done, None if share < _LEAST_SHARE else max(done, int(done / share))

@@ -1,0 +1,122 @@
+"""In whose directories each job's state lies (R12)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from orphangc.collect.mark.mark import Mark, owner_of
+from orphangc.core.columns.live_set import UuidSet
+from orphangc.core.decision.evidence import JobEvidence, Root
+from orphangc.core.exporter.registry_snapshot import resolve
+from orphangc.core.model.locations import Location, place_of
+from orphangc.core.model.naming import uuid_of
+from orphangc.core.model.settings import StorageRootSettings
+
+__all__ = ["with_feeds"]
+
+_Words = npt.NDArray[np.uint64]
+
+
+def with_feeds(
+    marked: Mark, settings: StorageRootSettings, held: Mapping[str, UuidSet]
+) -> dict[str, JobEvidence]:
+    """Return the jobs, each with the keys of the jobs in whose directories its state lies (R12).
+
+    By path, and by the UUIDs that the listing shows: a link, an alias that nobody stated, or a
+    copied checkpoint spell the same file otherwise. What a job was restored from counts as its
+    own: its first checkpoints refer to the same files. So does what its exported registry holds:
+    a pending checkpoint may need a file that no root names. A job whose registry cannot be read,
+    or is not there yet, may need any.
+
+    Args:
+        marked: Roots and jobs.
+        settings: The aliases.
+        held: By job key: UUIDs of the live artifacts that the listing shows in its ``shared/``.
+
+    """
+    by_folder = {root.folder: root for root in marked.roots}
+    states = {key: _State.of(job, settings, by_folder) for key, job in marked.jobs.items()}
+    return {
+        key: replace(
+            job,
+            feeds=_feeds(job, marked, held, states[key]),
+            is_origin_unread=states[key].is_origin_unread,
+        )
+        for key, job in marked.jobs.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """Where one job's state lies.
+
+    Attributes:
+        folders: Places that something of it lies in.
+        uuids: What its roots and its registry name, in parts.
+        is_origin_unread: It was restored from something that is no root here.
+
+    """
+
+    folders: set[Location]
+    uuids: list[tuple[_Words, _Words]]
+    is_origin_unread: bool
+
+    @classmethod
+    def of(
+        cls, job: JobEvidence, settings: StorageRootSettings, by_folder: Mapping[Location, Root]
+    ) -> _State:
+        """Return what roots, restored checkpoints and the exported registry say."""
+        places, roots = _restored_from(job, settings, by_folder)
+        files = [root.files for root in (*job.own_roots, *roots)]
+        registered, uuids = _registered(job, settings)
+        return cls(
+            folders=places | registered | {folder for each in files for folder in each},
+            uuids=[names.uuids for each in files for names in each.values()] + [uuids.columns()],
+            is_origin_unread=not by_folder.keys() >= _origins(job, settings),
+        )
+
+
+def _feeds(
+    job: JobEvidence, marked: Mark, held: Mapping[str, UuidSet], state: _State
+) -> frozenset[str]:
+    exported = job.exported
+    if exported is not None and (exported.unread is not None or not exported.snapshots):
+        return frozenset(marked.jobs.keys() - {job.key})
+    owners = marked.owners.keys
+    fed = {owner for folder in state.folders if (owner := owner_of(folder, owners)) is not None}
+    fed |= {key for key, its in held.items() if any(its.contains(*n).any() for n in state.uuids)}
+    return frozenset(fed - {job.key})
+
+
+def _restored_from(
+    job: JobEvidence, settings: StorageRootSettings, by_folder: Mapping[Location, Root]
+) -> tuple[set[Location], list[Root]]:
+    """Return the places that the job was restored from, and the roots read there."""
+    places = {place for place in _origins(job, settings) if place is not None}
+    return places, [by_folder[place] for place in places if place in by_folder]
+
+
+def _origins(job: JobEvidence, settings: StorageRootSettings) -> set[Location | None]:
+    """Return the places of what the job is said to be restored from, ``None`` for no place."""
+    paths = {facts.restored.external_path for facts in job.facts if facts.restored is not None}
+    paths |= {each.path for snapshot in job.snapshots for each in snapshot.restored}
+    return {place_of(path, settings.aliases) for path in paths}
+
+
+def _registered(job: JobEvidence, settings: StorageRootSettings) -> tuple[set[Location], UuidSet]:
+    """Return the folders that an exporter's entries lie in, and the UUIDs that they name."""
+    snapshots = () if job.exported is None else job.exported.snapshots
+    paths = {(each.path, one.checkpoint_dir) for one in snapshots for each in one.entries}
+    folders: dict[str, Location] = {}
+    names: set[str] = set()
+    for path, directory in paths:
+        folder, _, name = resolve(path, directory).rpartition("/")
+        names.add(name)
+        if folder not in folders and (place := place_of(folder, settings.aliases)) is not None:
+            folders[folder] = place
+    uuids = UuidSet(uuid for name in names if (uuid := uuid_of(name)) is not None)
+    return set(folders.values()), uuids

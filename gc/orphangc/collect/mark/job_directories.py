@@ -1,0 +1,113 @@
+"""Which job each directory belongs to: a job is a directory and a job id (decision 20)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from orphangc.core.decision.entropy_injection import is_spread_over
+from orphangc.core.decision.evidence import Root
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import JobId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDirectories:
+    """The job directories that were seen, and the job of each.
+
+    Attributes:
+        keys: Job key by directory: the job id where one job alone surely bears it, else the
+            directory.
+        job_ids: Job id by job key, "" where it is unknown.
+        unclaimed: Keys of directories without a checkpoint that several jobs of one id may own.
+        with_checkpoints: Keys of the jobs of which a checkpoint was seen.
+
+    """
+
+    keys: Mapping[Location, str]
+    job_ids: Mapping[str, JobId]
+    unclaimed: frozenset[str] = frozenset()
+    with_checkpoints: frozenset[str] = frozenset()
+
+    def directories_of(self, key: str) -> tuple[Location, ...]:
+        """Return the directories of one job, in a stable order."""
+        return tuple(sorted((d for d, owner in self.keys.items() if owner == key), key=str))
+
+    def of_id(self, job_id: str) -> dict[str, tuple[Location, ...]]:
+        """Return the directories of each job that bears an id."""
+        found: dict[str, tuple[Location, ...]] = {}
+        for place, key in sorted(self.keys.items(), key=lambda each: str(each[0])):
+            if self.job_ids[key] == job_id:
+                found[key] = (*found.get(key, ()), place)
+        return found
+
+
+def job_directories(
+    owners: Mapping[Location, str],
+    *,
+    holding: Collection[Location],
+    configured: Collection[Location],
+    roots: Iterable[Root],
+) -> JobDirectories:
+    """Return which job each directory belongs to.
+
+    Args:
+        owners: Job id by directory, "" where it is unknown.
+        holding: Directories that hold checkpoints.
+        configured: Directories that some cluster is configured to write into.
+        roots: Every checkpoint that was read.
+
+    """
+    by_id: dict[str, list[Location]] = {}
+    for place in sorted(owners, key=str):
+        by_id.setdefault(owners[place], []).append(place)
+    named = _named_from(roots)
+    keys: dict[Location, str] = {}
+    unclaimed: set[str] = set()
+    for job_id, places in by_id.items():
+        own = [place for place in places if place in holding or place in configured]
+        found = {
+            place: [each for each in own if _is_attached(place, each, named.get(each, ()))]
+            for place in places
+        }
+        is_one = bool(job_id) and (
+            not own or (len(own) == 1 and all(found[each] for each in places if each not in own))
+        )
+        for place in places:
+            claimers = found[place]
+            if is_one:
+                keys[place] = job_id
+            elif place in own or not job_id or len(claimers) != 1:
+                keys[place] = str(place)
+            else:
+                keys[place] = str(claimers[0])
+            if not is_one and job_id and keys[place] == str(place) and place not in own:
+                unclaimed.add(keys[place])
+    return JobDirectories(
+        keys=keys,
+        job_ids={key: JobId(owners[place]) for place, key in keys.items()},
+        unclaimed=frozenset(unclaimed),
+        with_checkpoints=frozenset(key for place, key in keys.items() if place in holding),
+    )
+
+
+def _named_from(roots: Iterable[Root]) -> dict[Location, set[Location]]:
+    """Return the folders that the checkpoints of each directory name files in."""
+    named: dict[Location, set[Location]] = {}
+    for root in roots:
+        if root.directory is not None:
+            named.setdefault(root.directory, set()).update(root.files)
+    return named
+
+
+def _is_attached(place: Location, owner: Location, folders: Iterable[Location]) -> bool:
+    """Return whether a directory surely holds files of the job of another one.
+
+    Without that it may be another job's of the same id, whose first checkpoint is pending (R9).
+    """
+    known = tuple(folders)
+    return _names_into(known, place) or is_spread_over(owner, known, place)
+
+
+def _names_into(folders: Iterable[Location], place: Location) -> bool:
+    return any(place.contains(folder) for folder in folders)

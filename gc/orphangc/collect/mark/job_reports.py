@@ -1,0 +1,200 @@
+"""What clusters and HA metadata say of each job, sorted by the directories that they speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from orphangc.collect.mark.job_directories import JobDirectories
+from orphangc.collect.observe.ha_holds import holds_by_job
+from orphangc.collect.observe.observation import Observation
+from orphangc.core.cluster.ha_facts import Hold
+from orphangc.core.cluster.job_facts import JobFacts
+from orphangc.core.cluster.placement import (
+    Holders,
+    Home,
+    JobAnswer,
+    holders_for,
+    home_of,
+    job_answers,
+)
+from orphangc.core.model.locations import Location
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import JobId
+
+
+@dataclass(slots=True, kw_only=True)
+class JobReport:
+    """What is said of one job.
+
+    Attributes:
+        job_id: Its id.
+        before: Answers before the checkpoints were read.
+        after: Answers after them.
+        clusters: Who gave these, in the order of ``after``.
+        unplaced: Living answers about the id that fit no directory, and may speak of this job.
+        held_before: What said before that the job is not over.
+        held_after: What says so after.
+        holders: Clusters that may write into its directories by their HA metadata.
+        may_be_retained_elsewhere: A hold may be of another job of the id.
+        is_proven: Some answer surely speaks of this job.
+
+    """
+
+    job_id: JobId
+    before: tuple[JobFacts, ...] = ()
+    after: tuple[JobFacts, ...] = ()
+    clusters: tuple[str, ...] = ()
+    unplaced: tuple[str, ...] = ()
+    held_before: tuple[Hold, ...] = ()
+    held_after: tuple[Hold, ...] = ()
+    holders: frozenset[str] = frozenset()
+    may_be_retained_elsewhere: bool = False
+    is_proven: bool = False
+
+    def add(self, answer: JobAnswer, *, is_proven: bool) -> None:
+        """Count an answer for this job."""
+        if answer.before is not None:
+            self.before = (*self.before, answer.before)
+        if answer.after is not None:
+            self.after = (*self.after, answer.after)
+            self.clusters = (*self.clusters, answer.uri)
+        self.is_proven = self.is_proven or is_proven
+
+
+@dataclass(slots=True)
+class JobReports:
+    """What is said of every job, by job key.
+
+    Attributes:
+        jobs: The reports; those of directories, and of clusters that write elsewhere.
+        clusters: By job id: who runs a job of it after the checkpoints were read.
+        holds: By job id: what holds any job of it.
+
+    """
+
+    jobs: dict[str, JobReport] = field(default_factory=dict)
+    clusters: dict[str, frozenset[str]] = field(default_factory=dict)
+    holds: dict[str, frozenset[str]] = field(default_factory=dict)
+
+
+def job_reports(
+    observation: Observation, settings: StorageRootSettings, known: JobDirectories
+) -> JobReports:
+    """Return what is said of each job that has a directory, is alive, or is held."""
+    answers = job_answers(observation.before, observation.after)
+    before, after = holds_by_job(observation.ha_before), holds_by_job(observation.ha_after)
+    folders = {each for facts in observation.ha_after for each in facts.folders}
+    is_ha_known = bool(observation.ha_before and observation.ha_after) and not (
+        observation.gate_errors
+    )
+    found = JobReports({key: JobReport(job_id=job_id) for key, job_id in known.job_ids.items()})
+    ids = {job_id for job_id in known.job_ids.values() if job_id}
+    for job_id in sorted({*ids, *answers, *before, *after}):
+        holds = {hold.uri: hold for hold in (*before.get(job_id, ()), *after.get(job_id, ()))}
+        mine = answers.get(JobId(job_id), [])
+        found.clusters[job_id] = frozenset(
+            each.uri for each in mine if each.after and not each.after.is_globally_terminal
+        )
+        found.holds[job_id] = frozenset(holds)
+        directories = known.of_id(job_id)
+        if not directories:
+            _report_without_directory(found, job_id, mine, (before, after))
+            continue
+        placed = [(each, home_of(each, directories, settings.aliases)) for each in mine]
+        is_decided = (is_ha_known and not holds) or (bool(holds) and len(directories) == 1)
+        _add_answers(found, known, placed, directories, is_decided=is_decided)
+        matched = {
+            uri: holders_for(
+                hold, placed, folders, directories=directories, aliases=settings.aliases
+            )
+            for uri, hold in holds.items()
+        }
+        _add_holds(found, directories, matched, (before.get(job_id, ()), after.get(job_id, ())))
+    return found
+
+
+def _report_without_directory(
+    found: JobReports,
+    job_id: str,
+    answers: Sequence[JobAnswer],
+    holds: tuple[Mapping[str, tuple[Hold, ...]], Mapping[str, tuple[Hold, ...]]],
+) -> None:
+    """Add a job that nothing was seen of, if anything says that it is not over."""
+    before, after = holds[0].get(job_id, ()), holds[1].get(job_id, ())
+    if not (before or after or any(each.is_living for each in answers)):
+        return
+    report = JobReport(job_id=JobId(job_id), held_before=before, held_after=after)
+    report.holders = frozenset(hold.cluster for hold in (*before, *after) if hold.cluster)
+    for each in answers:
+        report.add(each, is_proven=True)
+    found.jobs[job_id] = report
+
+
+def _add_answers(
+    found: JobReports,
+    known: JobDirectories,
+    placed: Sequence[tuple[JobAnswer, Home]],
+    directories: Mapping[str, Sequence[Location]],
+    *,
+    is_decided: bool,
+) -> None:
+    """Count each answer for the jobs that it speaks of; one that fits none protects what it names.
+
+    What was merely restored, or reports nothing, shows a job alive, and never that it has ended,
+    unless HA metadata decides that (``is_decided``) and no checkpoint contradicts it.
+    """
+    unplaced: list[str] = []
+    for answer, home in placed:
+        for key in home.keys:
+            is_empty = key not in known.with_checkpoints
+            if home.is_proven or answer.is_living or (is_decided and is_empty):
+                found.jobs[key].add(answer, is_proven=home.is_proven)
+        if not home.keys and answer.is_living:
+            unplaced.append(answer.uri)
+            report = JobReport(job_id=answer.job_id)
+            report.add(answer, is_proven=True)
+            found.jobs[f"{answer.job_id}@{answer.uri}"] = report
+        elif not home.is_proven and answer.is_living and len(directories) > 1:
+            unplaced.append(answer.uri)
+    for key in directories:
+        report = found.jobs[key]
+        living = tuple(answer.uri for answer, _ in placed if answer.is_living)
+        doubtful = living if key in known.unclaimed else unplaced
+        if not report.is_proven:
+            report.unplaced = tuple(uri for uri in doubtful if uri not in report.clusters)
+
+
+def _add_holds(
+    found: JobReports,
+    directories: Mapping[str, Sequence[Location]],
+    matched: Mapping[str, Holders],
+    holds: tuple[Iterable[Hold], Iterable[Hold]],
+) -> None:
+    """Count each hold for the jobs that it may be of."""
+    before, after = (tuple(each) for each in holds)
+    every = {hold.uri: hold for hold in (*before, *after)}
+    loose = {
+        every[uri].cluster
+        for uri, each in matched.items()
+        if not each.is_matched and not each.is_elsewhere and every[uri].cluster
+    }
+    certain = {
+        key: {
+            every[uri].cluster
+            for uri, each in matched.items()
+            if each.is_matched and key in each.keys
+        }
+        - {""}
+        for key in directories
+    }
+    free = sum(not certain[key] for key in directories)
+    for key in directories:
+        report = found.jobs[key]
+        report.held_before = tuple(hold for hold in before if key in matched[hold.uri].keys)
+        report.held_after = tuple(hold for hold in after if key in matched[hold.uri].keys)
+        is_tight = len(directories) == 1 or len(loose) > free
+        report.holders = frozenset(certain[key] | (loose if is_tight else set()))
+        report.may_be_retained_elsewhere = any(
+            not matched[hold.uri].is_matched for hold in (*before, *after)
+        )

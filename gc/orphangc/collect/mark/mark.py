@@ -1,0 +1,445 @@
+"""From what was seen to what is live: the live set, and the evidence of each job."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from orphangc.collect.mark.job_directories import JobDirectories, job_directories
+from orphangc.collect.mark.job_reports import JobReport, job_reports
+from orphangc.collect.observe.checkpoints import RootScan
+from orphangc.collect.observe.ha_holds import reported_ids
+from orphangc.collect.observe.observation import Observation
+from orphangc.core.cluster.job_facts import JobFacts
+from orphangc.core.cluster.placement import configured_directories, job_answers
+from orphangc.core.columns.live_set import LiveSet
+from orphangc.core.decision.contradictions import contradiction
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, Root, Survey
+from orphangc.core.decision.flink_traces import has_trace_of_flink
+from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.exporter.registry_snapshot import EntryKind, RegistrySnapshot, resolve
+from orphangc.core.model.codes import Guard
+from orphangc.core.model.locations import Location, canonical, place_of
+from orphangc.core.model.naming import place_of_folder, uuid_of
+from orphangc.core.model.owners import Owners
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import JobId, Mode, Scope
+from orphangc.errors import RefusedError
+
+__all__ = ["Mark", "cycle_evidence", "mark", "owner_of", "with_surveys"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What is live, and who needs it.
+
+    Attributes:
+        live: UUIDs in use.
+        pinned: Places below which everything is in use.
+        roots: Every root.
+        jobs: By job key; surveys are still empty.
+        owners: Whose each job directory is.
+
+    """
+
+    live: LiveSet
+    pinned: tuple[Location, ...]
+    roots: tuple[Root, ...]
+    jobs: dict[str, JobEvidence]
+    owners: Owners
+
+
+def mark(
+    observation: Observation,
+    settings: StorageRootSettings,
+    bases: Sequence[Location],
+    siblings: Sequence[Location] = (),
+) -> Mark:
+    """Return what the observation shows to be live, job by job.
+
+    Args:
+        observation: What the cycle saw.
+        settings: Of the storage root.
+        bases: Every place that was searched.
+        siblings: Those of them that are other storage roots: ``--ended-job all`` means no job
+            that lies in these alone.
+
+    """
+    pins = [canonical(pin, settings.aliases) for pin in settings.pin]
+    entries = [entry for each in observation.snapshots for entry in _entry_places(each, settings)]
+    known = _directories(observation, settings, bases)
+    return Mark(
+        live=_live_set(observation, [*pins, *(place for _, place in entries)]),
+        pinned=(*pins, *(place for kind, place in entries if kind is EntryKind.DIRECTORY)),
+        roots=observation.roots,
+        jobs=_jobs(observation, settings, bases, known, siblings=siblings),
+        owners=Owners(bases[0], known.keys),
+    )
+
+
+def _entry_places(
+    snapshot: RegistrySnapshot, settings: StorageRootSettings
+) -> Iterator[tuple[EntryKind, Location]]:
+    """Yield kind and place of each entry.
+
+    Raises:
+        RefusedError: An entry's path is no place: what it protects cannot be known.
+
+    """
+    for path, kind, *_ in snapshot.entries:
+        try:
+            yield kind, canonical(resolve(path, snapshot.checkpoint_dir), settings.aliases)
+        except ValueError as err:
+            where = f"registry snapshot {snapshot.sequence} of job {snapshot.job_id}"
+            raise RefusedError(
+                f"{where}: {err}; nothing was planned", guard=Guard.REGISTRY
+            ) from err
+
+
+def _live_set(observation: Observation, named: Iterable[Location]) -> LiveSet:
+    """Return the union of both oracles over all roots, registry entries and pins (R5, R7)."""
+    live = LiveSet()
+    for root in observation.roots:
+        for names in root.files.values():
+            live.parsed.extend(*names.uuids)
+    live.parsed.update(uuid for place in named if (uuid := uuid_of(place.name)) is not None)
+    for broken in observation.unreadable:
+        live.parsed.extend(*broken.raw.columns())
+    for root in observation.roots:
+        live.extend_raw(*root.raw.columns())
+    return live
+
+
+def _scans(observation: Observation) -> list[tuple[RootScan, RootScan, RootScan]]:
+    """Return S0, S1 and S2 of each base."""
+    return [
+        (start, first.scan, second.scan)
+        for start, first, second in zip(
+            observation.at_start, observation.first, observation.second, strict=True
+        )
+    ]
+
+
+def _directories(
+    observation: Observation, settings: StorageRootSettings, bases: Sequence[Location]
+) -> JobDirectories:
+    """Return the job of each job directory; a directory seen from two bases counts once.
+
+    ``owner`` names the one job of the one directory whose name is no job id (R3), in the storage
+    root if it has such directories: those around it are read, and their owners stay unknown.
+    """
+    owners: dict[Location, str] = {}
+    holding = {each.directory for each in observation.roots}
+    holding |= {each.directory for each in observation.unreadable}
+    for base, scans in zip(bases, _scans(observation), strict=True):
+        for directory in sorted({each for scan in scans for each in scan.directories}):
+            job_id = place_of_folder(f"{directory}/shared".lstrip("/"), base.name).job_id
+            owners.setdefault(base.child(directory), job_id)
+        holding |= {base.child(each) for scan in scans for each in scan.ids}
+    unknown = [place for place, job_id in owners.items() if not job_id]
+    unknown = [place for place in unknown if bases[0].contains(place)] or unknown
+    if settings.owner is not None and len(unknown) == 1:
+        owners[unknown[0]] = settings.owner
+    answers = job_answers(observation.before, observation.after)
+    return job_directories(
+        owners,
+        holding={place for place in holding if place is not None},
+        configured={
+            place
+            for some in answers.values()
+            for answer in some
+            for place in configured_directories(answer, settings.aliases)
+        },
+        roots=observation.roots,
+    )
+
+
+def _ids(
+    observation: Observation, bases: Sequence[Location], directories: Iterable[Location]
+) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+    """Return the ids of S0, S1 and S2 in a job's directories."""
+    wanted = set(directories)
+    found: tuple[set[int], set[int], set[int]] = (set(), set(), set())
+    for base, scans in zip(bases, _scans(observation), strict=True):
+        for ids, scan in zip(found, scans, strict=True):
+            for directory, shown in scan.ids.items():
+                if (base.child(directory)) in wanted:
+                    ids.update(shown)
+    return frozenset(found[0]), frozenset(found[1]), frozenset(found[2])
+
+
+def _areas(
+    observation: Observation, bases: Sequence[Location], directories: Iterable[Location]
+) -> set[Scope]:
+    """Return the areas that any look showed in a job's directories."""
+    wanted = set(directories)
+    return {
+        area
+        for base, scans in zip(bases, _scans(observation), strict=True)
+        for scan in scans
+        for directory, areas in scan.areas.items()
+        if base.child(directory) in wanted
+        for area in areas
+    }
+
+
+def _jobs(
+    observation: Observation,
+    settings: StorageRootSettings,
+    bases: Sequence[Location],
+    known: JobDirectories,
+    *,
+    siblings: Sequence[Location],
+) -> dict[str, JobEvidence]:
+    """Return the evidence of every job that has a directory, or that may be alive."""
+    by_folder = {root.folder: root for root in observation.roots}
+    reports = job_reports(observation, settings, known)
+    jobs: dict[str, JobEvidence] = {}
+    exported = _exported_by_key(observation.exported, known)
+    needed = {owner_of(folder, known.keys) for root in observation.roots for folder in root.files}
+    seen = {key: _ids(observation, bases, known.directories_of(key)) for key in known.job_ids}
+    for key in sorted({*reports.jobs, *exported}):
+        job_id = known.job_ids.get(key, JobId(key.partition("@")[0]))
+        report = reports.jobs.get(key) or JobReport(job_id=job_id)
+        directories = known.directories_of(key)
+        start, first, second = seen.get(key, (frozenset(), frozenset(), frozenset()))
+        own_roots = _own_roots(
+            observation.roots,
+            directories,
+            "" if "@" in key else job_id,
+            _reported_by(report, settings),
+        )
+        snapshots = _snapshots_of(
+            observation.snapshots, job_id, key, known=known, settings=settings
+        )
+        has_trace = has_trace_of_flink(
+            _areas(observation, bases, directories),
+            *(own_roots, report.before, report.after),
+            *(report.held_before, report.held_after),
+            *(snapshots, {key} & exported.keys()),
+            {key} & needed,
+        )
+        jobs[key] = JobEvidence(
+            key=key,
+            job_id=job_id,
+            is_collected=any(bases[0].contains(directory) for directory in directories),
+            is_declared_ended=settings.is_declared_ended(
+                job_id, by_id=not has_trace or _lies_in(siblings, directories, bases)
+            ),
+            is_not_in_all="all" in settings.ended_job and not has_trace,
+            directories=directories,
+            own_roots=own_roots,
+            ids_at_start=start,
+            ids_before=first,
+            ids_after=second,
+            before=report.before,
+            after=report.after,
+            held_before=report.held_before,
+            held_after=report.held_after,
+            reported_ids=reported_ids((*report.before, *report.after), settings, by_folder)
+            | _retained_by_others(key, report, known, seen),
+            snapshots=snapshots,
+            exported=_checked(exported.get(key), own_roots, first, second, before=report.before),
+            strangers=_strangers(key, job_id, observation, settings=settings, owners=known.keys),
+            clusters=report.clusters,
+            unplaced=report.unplaced,
+            holders=report.holders,
+            clusters_of_id=reports.clusters.get(job_id, frozenset()),
+            holds_of_id=reports.holds.get(job_id, frozenset()),
+        )
+    return jobs
+
+
+def _retained_by_others(
+    key: str,
+    report: JobReport,
+    known: JobDirectories,
+    seen: Mapping[str, tuple[frozenset[int], frozenset[int], frozenset[int]]],
+) -> frozenset[int]:
+    """Return the ids that stand in directories of the same job id, where a hold may be of these."""
+    if not report.may_be_retained_elsewhere:
+        return frozenset()
+    others = known.of_id(report.job_id).keys() - {key}
+    return frozenset[int]().union(*(seen[each][1] & seen[each][2] for each in others))
+
+
+def _exported_by_key(
+    exported: Mapping[JobId, Exported], known: JobDirectories
+) -> dict[str, Exported]:
+    """Return each exporter's answer by the jobs in whose directories it says that it writes.
+
+    One that fits no directory of its job id counts for all of them.
+    """
+    found: dict[str, Exported] = {}
+    for job_id, answer in exported.items():
+        own = known.of_id(job_id)
+        fitting = [key for key, places in own.items() if answer.directories & set(places)]
+        for key in fitting or own or [job_id]:
+            found[key] = answer
+    return found
+
+
+def _checked(
+    exported: Exported | None,
+    own_roots: Sequence[Root],
+    ids_before: frozenset[int],
+    ids_after: frozenset[int],
+    *,
+    before: Sequence[JobFacts],
+) -> Exported | None:
+    """Return what an exporter answered, with what contradicts it."""
+    if exported is None:
+        return None
+    completed = [each.latest_completed_id for each in before]
+    why = contradiction(
+        exported,
+        own_roots,
+        ids_before=ids_before,
+        ids_after=ids_after,
+        completed_id=next((each for each in completed if each is not None), None),
+    )
+    return replace(exported, contradiction=why)
+
+
+def _lies_in(
+    siblings: Sequence[Location], directories: Sequence[Location], bases: Sequence[Location]
+) -> bool:
+    """Return whether a job has directories, and all of them in other storage roots."""
+    own = [base for base in bases if base not in siblings]
+    return bool(directories) and not any(
+        base.contains(directory) for base in own for directory in directories
+    )
+
+
+def _own_roots(
+    roots: Iterable[Root],
+    directories: Sequence[Location],
+    job_id: str,
+    reported: Collection[Location],
+) -> tuple[Root, ...]:
+    """Return the job's roots, oldest first; those read elsewhere only if it has no directory.
+
+    These are what its clusters report, and what bears its id if no other job bears it.
+    """
+    own = [
+        root
+        for root in roots
+        if root.directory in directories
+        or (not directories and (root.folder in reported or (job_id and root.job_id == job_id)))
+    ]
+    unique = {(str(root.folder), root.sha256): root for root in own}
+    return tuple(sorted(unique.values(), key=lambda root: (root.checkpoint_id, str(root.folder))))
+
+
+def _reported_by(report: JobReport, settings: StorageRootSettings) -> frozenset[Location]:
+    """Return the places of the checkpoints that a job is said to have completed."""
+    paths = (
+        shown.external_path
+        for facts in (*report.before, *report.after)
+        for shown in facts.checkpoints
+        if not shown.is_savepoint
+    )
+    return frozenset(
+        place for path in paths if (place := place_of(path, settings.aliases)) is not None
+    )
+
+
+def _snapshots_of(
+    snapshots: Iterable[RegistrySnapshot],
+    job_id: JobId,
+    key: str,
+    *,
+    known: JobDirectories,
+    settings: StorageRootSettings,
+) -> tuple[RegistrySnapshot, ...]:
+    """Return the snapshots of a job; one that fits no directory of its id counts for all."""
+    own = known.of_id(job_id)
+    mine = [
+        snapshot
+        for snapshot in snapshots
+        if snapshot.job_id == job_id and key in (_written_for(snapshot, own, settings) or {key})
+    ]
+    return tuple(sorted(mine, key=lambda each: (each.taken_at, each.sequence)))
+
+
+def _written_for(
+    snapshot: RegistrySnapshot,
+    own: Mapping[str, Sequence[Location]],
+    settings: StorageRootSettings,
+) -> set[str]:
+    place = place_of(snapshot.checkpoint_dir, settings.aliases)
+    return {key for key, places in own.items() if place in places}
+
+
+def _strangers(
+    key: str,
+    own_id: JobId,
+    observation: Observation,
+    *,
+    settings: StorageRootSettings,
+    owners: Mapping[Location, str],
+) -> frozenset[str]:
+    """Return the living jobs of other ids that report checkpoints inside the job's directories."""
+    found: set[str] = set()
+    for cluster in observation.after:
+        for job_id, facts in cluster.jobs.items():
+            if job_id == own_id or facts.is_globally_terminal:
+                continue
+            own = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
+            places = (
+                place for path in own if (place := place_of(path, settings.aliases)) is not None
+            )
+            if any(owner_of(place, owners) == key for place in places):
+                found.add(job_id)
+    return frozenset(found)
+
+
+def owner_of(folder: Location, owners: Mapping[Location, str]) -> str | None:
+    """Return the job key of the directory that a folder lies in, the innermost one."""
+    return next((owners[place] for place in folder.upwards() if place in owners), None)
+
+
+def with_surveys(
+    jobs: Mapping[str, JobEvidence], surveys: Mapping[str, Survey]
+) -> dict[str, JobEvidence]:
+    """Return the evidence with what the listing shows of each job.
+
+    A job directory that only the listing shows has no evidence: it has no roots and no state.
+    """
+    known = {key: replace(job, survey=surveys.get(key, job.survey)) for key, job in jobs.items()}
+    for key, survey in surveys.items():
+        if key not in known:
+            known[key] = JobEvidence(
+                key=key,
+                job_id=JobId(key if "/" not in key else ""),
+                is_collected=True,
+                is_declared_ended=False,
+                survey=survey,
+            )
+    return known
+
+
+def cycle_evidence(
+    observation: Observation,
+    settings: StorageRootSettings,
+    *,
+    is_tested_storage: bool,
+    halted: str | None,
+) -> CycleEvidence:
+    """Return what concerns all jobs."""
+    time, after = observation.time, observation.time_after
+    return CycleEvidence(
+        now=time.now or time.local,
+        is_store_time=time.now is not None,
+        skew_seconds=0.0 if time.skew is None else time.skew.total_seconds(),
+        margins=settings.margins,
+        is_closed_world=settings.closed_world,
+        is_tested_storage=is_tested_storage,
+        unreadable=observation.unreadable,
+        gate_errors=observation.gate_errors,
+        halted=halted,
+        accepted_versions=frozenset(settings.accept_flink_version),
+        is_registry_mode=bool(observation.exported)
+        or any(each.source is Mode.REGISTRY for each in observation.snapshots),
+        looked_until=after.local if time.now is None else after.now,
+    )

@@ -1,0 +1,231 @@
+"""What roots refer to and nothing shows (R8): told by fingerprints, by name only if need be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from orphangc.collect.mark.survey import Surveyed, rows_by_kind
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.columns.fingerprint import NOTHING, Fingerprint
+from orphangc.core.columns.live_set import UuidSet
+from orphangc.core.columns.marked_listing import MarkedRows
+from orphangc.core.columns.uuid_words import texts_of
+from orphangc.core.decision.evidence import JobEvidence, Root
+from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import uuid_of
+from orphangc.core.model.types import ObjectKey
+from orphangc.errors import StorageUnreachableError
+from orphangc.ports import Progress, Storage
+from orphangc.ports.engine import Engine
+
+__all__ = [
+    "Expected",
+    "Missing",
+    "Wanted",
+    "expected_of",
+    "missing_of",
+    "missing_outside",
+    "not_listed",
+    "wanted_of",
+]
+
+_FEW_NAMES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What roots refer to below the storage root.
+
+    Attributes:
+        heads: UUIDs by head: the key of the folder, a slash, and what stands before the UUID.
+        others: Whole keys of all other names.
+
+    """
+
+    heads: Mapping[str, UuidSet] = field(default_factory=dict)
+    others: frozenset[str] = frozenset()
+
+
+def expected_of(roots: Iterable[Root], base: Location) -> Expected:
+    """Return what the roots refer to below the storage root, each once."""
+    heads: dict[str, UuidSet] = {}
+    others: set[str] = set()
+    for root in roots:
+        for folder, names in root.files.items():
+            key = base.key_of(folder)
+            if key is None:
+                continue
+            prefix = f"{key}/" if key else ""
+            for before, hi, lo in names.heads():
+                heads.setdefault(prefix + before, UuidSet()).extend(hi, lo)
+            others.update(prefix + name for name in names.others)
+    return Expected(heads, frozenset(others))
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What is expected and not listed, in the form of ``Expected``."""
+
+    heads: Mapping[str, UuidSet] = field(default_factory=dict)
+    others: frozenset[str] = frozenset()
+
+    def of(self, roots: Iterable[Root], base: Location) -> list[str]:
+        """Return the keys of it that some of the roots refer to, sorted."""
+        wanted = expected_of(roots, base) if self.heads or self.others else Expected()
+        keys = set(self.others & wanted.others)
+        for head in self.heads.keys() & wanted.heads.keys():
+            hi, lo = wanted.heads[head].columns()
+            lacking = self.heads[head].contains(hi, lo)
+            keys.update(head + text for text in texts_of(hi[lacking], lo[lacking]))
+        return sorted(keys)
+
+
+@dataclass(frozen=True, slots=True)
+class _FoundPass:
+    """Finds which of the names expected under a few heads are listed."""
+
+    heads: Mapping[str, UuidSet]
+    phase: str = "missing"
+
+    def begin(self) -> dict[str, UuidSet]:
+        """See ``Pass``."""
+        return {}
+
+    def add(self, found: dict[str, UuidSet], rows: MarkedRows) -> None:
+        """See ``Pass``."""
+        columns = rows.columns
+        for kind, part in rows_by_kind(columns, np.flatnonzero(columns.has_uuid)):
+            head = columns.kinds[kind].head
+            if head in self.heads:
+                found.setdefault(head, UuidSet()).extend(columns.hi[part], columns.lo[part])
+
+    def end(self, found: dict[str, UuidSet]) -> None:
+        """See ``Pass``: nothing was opened."""
+
+    def together(self, found: Iterable[dict[str, UuidSet]]) -> dict[str, UuidSet]:
+        """See ``Pass``."""
+        total: dict[str, UuidSet] = {}
+        for each in found:
+            for head, uuids in each.items():
+                total.setdefault(head, UuidSet()).extend(*uuids.columns())
+        return total
+
+
+def missing_of(
+    expected: Expected, surveyed: Surveyed, engine: Engine, progress: Progress
+) -> Missing:
+    """Return what is expected and not listed; a further pass only where there is a difference.
+
+    Raises:
+        StorageUnreachableError: A name was listed twice, so the listing cannot be trusted.
+
+    """
+    uneven = {
+        head: uuids
+        for head, uuids in expected.heads.items()
+        if surveyed.present.get(head, NOTHING) != Fingerprint.of(*uuids.columns())
+    }
+    heads: dict[str, UuidSet] = {}
+    found = engine.run(_FoundPass(uneven), progress) if uneven else {}
+    for head, uuids in uneven.items():
+        hi, lo = uuids.columns()
+        lacking = ~found.get(head, UuidSet()).contains(hi, lo)
+        if surveyed.present.get(head, NOTHING).number != len(uuids) - np.count_nonzero(lacking):
+            raise StorageUnreachableError(f"the listing shows names below {head!r} twice")
+        heads[head] = UuidSet()
+        heads[head].extend(hi[lacking], lo[lacking])
+    return Missing(heads, expected.others - surveyed.others)
+
+
+# --- what lies outside the storage root
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Base names outside the storage root, and outside every other storage that can be asked.
+
+    Attributes:
+        uuids: The UUIDs that the names end in.
+        names: Those names that end in none.
+
+    """
+
+    uuids: UuidSet = field(default_factory=UuidSet)
+    names: frozenset[str] = frozenset()
+
+
+def wanted_of(files: Iterable[Mapping[Location, FileNames]]) -> Wanted:
+    """Return what is named where no one can look.
+
+    Args:
+        files: Names by folder, each folder in no storage that can be asked.
+
+    """
+    uuids, others = UuidSet(), set[str]()
+    for each in files:
+        for names in each.values():
+            uuids.extend(*names.uuids)
+            others.update(name for name in names.others if uuid_of(name) is None)
+    return Wanted(uuids, frozenset(others))
+
+
+def missing_outside(
+    job: JobEvidence,
+    surveyed: Surveyed,
+    storages: Sequence[Storage],
+    unreached: Sequence[Location] = (),
+) -> list[str]:
+    """Return files outside the storage root that the latest root names and nothing shows.
+
+    Another storage is asked for what it covers. Where none covers the place, the base name must
+    stand in the listing: a tree that was moved, or an alias that nobody stated. What cannot be
+    reached shows nothing, neither way.
+    """
+    base, *extra = storages
+    lacking: list[str] = []
+    for folder, names in _files(job.latest):
+        if any(place.contains(folder) for place in (base.location, *unreached)):
+            continue
+        covering = _covering(folder, extra)
+        if covering is None:
+            absent = list(not_listed(names, surveyed))
+        else:
+            absent = _not_stored(folder, names, covering)
+        lacking += [str(folder.child(name)) for name in absent]
+    return lacking
+
+
+def _files(root: Root | None) -> Iterable[tuple[Location, FileNames]]:
+    return () if root is None else root.files.items()
+
+
+def _covering(folder: Location, storages: Iterable[Storage]) -> Storage | None:
+    return next((each for each in storages if each.location.contains(folder)), None)
+
+
+def not_listed(names: FileNames, surveyed: Surveyed) -> Iterator[str]:
+    """Yield the names of which the listing shows no trace."""
+    for name in sorted(names.others):
+        uuid = uuid_of(name)
+        if not (name in surveyed.seen_names if uuid is None else uuid in surveyed.seen):
+            yield name
+    for before, hi, lo in names.heads():
+        absent = ~surveyed.seen.contains(hi, lo)
+        yield from (before + text for text in texts_of(hi[absent], lo[absent]))
+
+
+def _not_stored(folder: Location, names: FileNames, storage: Storage) -> list[str]:
+    """Return the names that a storage does not have: a few are asked for, many are listed."""
+    key = storage.location.key_of(folder) or ""
+    prefix = f"{key}/" if key else ""
+    wanted = sorted(names)
+    if len(wanted) <= _FEW_NAMES:
+        shown = storage.stat([ObjectKey(prefix + name) for name in wanted])
+        return [name for name, facts in zip(wanted, shown, strict=True) if facts is None]
+    stored: set[str] = set()
+    for batch in storage.objects(key):
+        stored.update(batch.column("key").to_pylist())
+    return [name for name in wanted if prefix + name not in stored]

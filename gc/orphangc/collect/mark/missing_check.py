@@ -1,0 +1,209 @@
+"""What a listing does not show, looked up in the storage before it counts as missing (R8).
+
+An inventory is hours or days old, and a listing that was gone on with is so in part. A name that
+it lacks says nothing by itself: the file may be younger. And a root may be newer than the listing,
+or on its way out: Flink deletes what only a subsumed checkpoint needed before its ``_metadata``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime, timedelta
+
+import numpy as np
+import numpy.typing as npt
+
+from orphangc.collect.mark.missing import Missing
+from orphangc.core.columns.live_set import UuidSet
+from orphangc.core.columns.uuid_words import texts_of
+from orphangc.core.decision.evidence import JobEvidence, Root, UnreadableRoot
+from orphangc.core.documents.s3_inventory import Inventory
+from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import METADATA_NAME, place_of_folder
+from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.errors import RefusedError
+from orphangc.ports import Inventoried, Storage
+
+__all__ = [
+    "ReadsCheckpoint",
+    "confirmed",
+    "inventory_of",
+    "lacked_by_newest",
+    "missing_of_lasting",
+]
+
+ReadsCheckpoint = Callable[[str, StoredObject], Root | UnreadableRoot | None]
+"""Reads the ``_metadata`` that was listed in a folder; ``None`` if it has gone."""
+
+_SETTLED = timedelta(hours=24)
+"""What was stored so long before an inventory was begun is in it: the rest may be or not, for an
+inventory is no snapshot."""
+
+_AT_ONCE = 1000
+_TRIES = 3
+"""Looks at a job directory in which every checkpoint goes before it is read."""
+
+
+def inventory_of(storage: Storage) -> Inventory | None:
+    """Return what stands in for the storage's listing, ``None`` if it is really listed."""
+    return storage.inventory if isinstance(storage, Inventoried) else None
+
+
+def confirmed(missing: Missing, storage: Storage, *, is_resumed: bool = False) -> Missing:
+    """Return what is missing from the storage as it is now, of what its listing lacks.
+
+    Where the listing is wholly of this cycle, that is what it lacks.
+
+    Args:
+        missing: What the listing lacks.
+        storage: That was listed.
+        is_resumed: Whether a part of the listing is older than this cycle.
+
+    Raises:
+        RefusedError: A file is there that is so old that the inventory should show it: it covers
+            only a part of the storage root.
+
+    """
+    inventory = inventory_of(storage)
+    if inventory is None and not is_resumed:
+        return missing
+    heads: dict[str, UuidSet] = {}
+    for head, uuids in missing.heads.items():
+        hi, lo = uuids.columns()
+        lacking = _are_absent([head + text for text in texts_of(hi, lo)], storage, inventory)
+        heads[head] = UuidSet()
+        heads[head].extend(hi[lacking], lo[lacking])
+    others = sorted(missing.others)
+    are_absent = _are_absent(others, storage, inventory).tolist()
+    absent = (key for key, is_absent in zip(others, are_absent, strict=True) if is_absent)
+    return Missing(heads, frozenset(absent))
+
+
+def missing_of_lasting(
+    missing: Missing, roots: Iterable[Root], storage: Storage, *, passing: Collection[Location]
+) -> list[str]:
+    """Return the keys that roots refer to and nothing shows, of roots that last.
+
+    Args:
+        missing: What the listing lacks.
+        roots: Of one job.
+        storage: That was listed.
+        passing: Folders of the roots that were not there both before and after the listing.
+
+    """
+    base = storage.location
+    lacking = [r for r in roots if r.folder not in passing and missing.of([r], base)]
+    keys = {root.folder: base.key_of(root.folder) for root in lacking}
+    asked = [ObjectKey(f"{key}/{METADATA_NAME}") for key in keys.values() if key is not None]
+    gone = {
+        key.removesuffix(f"/{METADATA_NAME}")
+        for key, stored in zip(asked, storage.stat(asked) if asked else (), strict=True)
+        if stored is None
+    }
+    return missing.of([root for root in lacking if keys[root.folder] not in gone], base)
+
+
+def lacked_by_newest(
+    lacking: Sequence[str],
+    job: JobEvidence,
+    storage: Storage,
+    read: ReadsCheckpoint,
+    *,
+    began: datetime,
+) -> list[str]:
+    """Return what is really missing, where no checkpoint stood before and after the listing.
+
+    A file that ``latest`` names and the listing lacks may be younger than the listing, or Flink
+    has deleted it since, with the checkpoint. It is missing if the storage lacks it, and the
+    newest checkpoint, looked for after that, names it: no checkpoint completes with a file that
+    Flink has deleted. And if the storage has it, and has had it since before the listing, then
+    the listing is not whole.
+
+    Args:
+        lacking: Keys of the storage root that ``latest`` names and the listing lacks.
+        job: Whose.
+        storage: That was listed.
+        read: Reads the ``_metadata`` of a folder; ``None`` if it has gone.
+        began: When the cycle began, by the store's clock, less its slack.
+
+    """
+    stored = [
+        each
+        for start in range(0, len(lacking), _AT_ONCE)
+        for each in storage.stat([ObjectKey(key) for key in lacking[start : start + _AT_ONCE]])
+    ]
+    absent = {key for key, each in zip(lacking, stored, strict=True) if each is None}
+    unlisted = [
+        each.key
+        for each in stored
+        if each is not None and (each.modified_at is None or each.modified_at < began)
+    ]
+    named = absent and _keys_of(_newest_checkpoint(job, storage, read), storage.location, absent)
+    return sorted({*unlisted, *named})
+
+
+def _keys_of(newest: Root | None, base: Location, absent: Collection[str]) -> set[str]:
+    """Return which of some keys a checkpoint names; all, if no checkpoint can be read."""
+    if newest is None:
+        return set(absent)
+    wanted = {key.rpartition("/")[0] for key in absent}
+    places = {base.key_of(folder): names for folder, names in newest.files.items()}
+    return {
+        key
+        for folder in wanted & places.keys()
+        for key in absent
+        if key.rpartition("/")[0] == folder and key.rpartition("/")[2] in places[folder]
+    }
+
+
+def _newest_checkpoint(
+    job: JobEvidence,
+    storage: Storage,
+    read: ReadsCheckpoint,
+) -> Root | None:
+    """Return a job's newest checkpoint as it is now, ``None`` if none can be read.
+
+    What the listings showed and the present run does not know is a leftover of an earlier run,
+    whatever its id: it says nothing of what the present run needs.
+    """
+    base, leftovers = storage.location, job.leftover_ids
+    folders = [key for each in job.directories if (key := base.key_of(each)) is not None]
+    for _ in range(_TRIES):
+        chosen = [
+            (place.checkpoint_id, f"{folder}/{name}".lstrip("/"))
+            for folder in folders
+            for name in storage.folder(folder).folders
+            if (place := place_of_folder(f"{folder}/{name}".lstrip("/"), base.name)).checkpoint_id
+            is not None
+            and place.checkpoint_id not in leftovers
+        ]
+        for _, folder in sorted(chosen, reverse=True):
+            listed = storage.stat([ObjectKey(f"{folder}/{METADATA_NAME}")])[0]
+            found = None if listed is None else read(folder, listed)
+            if isinstance(found, UnreadableRoot):
+                return None
+            if found is not None:
+                return found
+    return None
+
+
+def _are_absent(
+    keys: Sequence[str], storage: Storage, inventory: Inventory | None
+) -> npt.NDArray[np.bool_]:
+    """Return bool[n]: whether each key is absent from the storage."""
+    absent: list[bool] = []
+    for start in range(0, len(keys), _AT_ONCE):
+        for stored in storage.stat([ObjectKey(key) for key in keys[start : start + _AT_ONCE]]):
+            absent.append(stored is None)
+            if inventory is not None and stored is not None:
+                _check_age(stored, inventory)
+    return np.array(absent, np.bool_)
+
+
+def _check_age(stored: StoredObject, inventory: Inventory) -> None:
+    """Raise if the inventory should show a file that it lacks."""
+    if stored.modified_at is not None and stored.modified_at < inventory.created_at - _SETTLED:
+        raise RefusedError(
+            f"inventory {inventory.uri} does not show {stored.key}, which is older: it covers only"
+            " a part of the storage root; nothing was planned"
+        )

@@ -1,0 +1,193 @@
+"""What a storage holds beside its objects, added up by job and area; only ever reported (R28)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import structlog
+
+from orphangc.core.documents.plan import ExtrasPart, ExtraStatus, HiddenPart
+from orphangc.core.model.naming import place_of_folder
+from orphangc.core.model.types import Scope
+from orphangc.core.times.instants import from_microseconds
+from orphangc.errors import NotToldError, StorageUnreachableError
+from orphangc.ports import HIDDEN_SCHEMA, Extras, HiddenKind
+
+__all__ = ["HiddenSums", "extras_part", "markers_in"]
+
+_FOLDER_MARKS = ("/", "_$folder$")
+"""What tools end the name of a folder with: consoles and s3a, and Hadoop's older s3n."""
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class _Sum:
+    number: int = 0
+    size: int = 0
+    without_size: int = 0
+    oldest_us: int | None = None
+
+    def add(self, other: _Sum) -> None:
+        self.number += other.number
+        self.size += other.size
+        self.without_size += other.without_size
+        known = [us for us in (self.oldest_us, other.oldest_us) if us is not None]
+        self.oldest_us = min(known, default=None)
+
+
+class _Shown(NamedTuple):
+    """A sum as the plan shows it; ``None`` is unknown."""
+
+    number: int | None = None
+    size: int | None = None
+    without_size: int | None = None
+    oldest_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class HiddenSums:
+    """Hidden things by area, job and kind; memory grows with folders, never with things.
+
+    Attributes:
+        root_name: Last part of the storage root, which may itself be a job directory.
+
+    """
+
+    root_name: str = ""
+    _sums: dict[tuple[Scope, str, HiddenKind], _Sum] = field(default_factory=dict)
+    _owners: dict[str, tuple[Scope, str]] = field(default_factory=dict)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take a batch of ``HIDDEN_SCHEMA``."""
+        if not batch.num_rows:
+            return
+        folders = pc.replace_substring_regex(batch["key"], r"/?[^/]*\z", "")
+        columns = {"kind": batch["kind"], "folder": folders, "size": batch["size"]}
+        columns["at"] = batch["at"].cast(pa.int64())
+        sums = (
+            pa.table(columns)
+            .group_by(["kind", "folder"])
+            .aggregate(
+                [
+                    ([], "count_all"),
+                    ("size", "sum"),
+                    ("size", "count", pc.CountOptions(mode="only_null")),
+                    ("at", "min"),
+                ]
+            )
+        )
+        for row in sums.to_pylist():
+            found = _Sum(row["count_all"], row["size_sum"] or 0, row["size_count"], row["at_min"])
+            self._add((*self._owner(row["folder"]), HiddenKind(row["kind"])), found)
+
+    def together(self, others: Iterable[HiddenSums]) -> HiddenSums:
+        """Return this with what the others have."""
+        for other in others:
+            for key, found in other._sums.items():  # noqa: SLF001 - of its own kind
+                self._add(key, found)
+        return self
+
+    def parts(self, uncounted: Collection[HiddenKind] = ()) -> tuple[HiddenPart, ...]:
+        """Return one part for each area of a job that has anything.
+
+        Args:
+            uncounted: Kinds of which nobody knows the number.
+
+        """
+        owners = sorted({(scope, job_id) for scope, job_id, _ in self._sums})
+        return tuple(self._part(*owner, uncounted) for owner in owners)
+
+    def _add(self, key: tuple[Scope, str, HiddenKind], found: _Sum) -> None:
+        self._sums.setdefault(key, _Sum()).add(found)
+
+    def _owner(self, folder: str) -> tuple[Scope, str]:
+        if folder not in self._owners:
+            place = place_of_folder(folder, self.root_name)
+            self._owners[folder] = (place.scope, place.job_id)
+        return self._owners[folder]
+
+    def _part(self, scope: Scope, job_id: str, uncounted: Collection[HiddenKind]) -> HiddenPart:
+        def shown(kind: HiddenKind) -> _Shown:
+            if kind in uncounted:
+                return _Shown()
+            of = self._sums.get((scope, job_id, kind), _Sum())
+            return _Shown(of.number, of.size, of.without_size, from_microseconds(of.oldest_us))
+
+        uploads, old = shown(HiddenKind.UPLOAD), shown(HiddenKind.NONCURRENT)
+        return HiddenPart(
+            scope=scope,
+            job_id=job_id,
+            uploads=uploads.number,
+            upload_bytes=uploads.size,
+            uploads_of_unknown_size=uploads.without_size,
+            oldest_upload_at=uploads.oldest_at,
+            noncurrent_versions=old.number,
+            noncurrent_bytes=old.size,
+            delete_markers=shown(HiddenKind.DELETE_MARKER).number,
+            directory_markers=shown(HiddenKind.DIRECTORY_MARKER).number or 0,
+        )
+
+
+def markers_in(listing: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the directory markers of a batch of ``LISTING_SCHEMA`` as ``HIDDEN_SCHEMA``.
+
+    A folder of a store that has real ones is none: its size is null, not zero.
+    """
+    empty = listing.filter(pc.equal(listing["size"], 0))  # few: names are only looked at there
+    is_marked = (pc.ends_with(empty["key"], mark) for mark in _FOLDER_MARKS)
+    found = empty.filter(pc.or_(*is_marked))
+    kinds = pa.repeat(HiddenKind.DIRECTORY_MARKER.value, found.num_rows)
+    columns = [kinds, found["key"], found["size"], found["modified_at"]]
+    return pa.RecordBatch.from_arrays(columns, schema=HIDDEN_SCHEMA)
+
+
+def extras_part(
+    extras: Extras | None, markers: HiddenSums, *, with_versions: bool
+) -> ExtrasPart | None:
+    """Return what the plan says of everything beside the objects; ``None`` on other stores.
+
+    A kind that could not be counted to its end is unknown: a part of it is never shown as all.
+
+    Args:
+        extras: Who tells it; ``None`` where nobody can.
+        markers: Directory markers, which the listing showed.
+        with_versions: Whether the operator wants a second listing for them.
+
+    """
+    if extras is None:
+        return None
+    problems: list[str] = []
+    uploads, unfinished = _counted(extras.uploads, markers.root_name, problems)
+    versions, old = ExtraStatus.NOT_ASKED, HiddenSums(markers.root_name)
+    if with_versions:
+        versions, old = _counted(extras.versions, markers.root_name, problems)
+    uncounted = {HiddenKind.UPLOAD} if uploads is not ExtraStatus.COUNTED else set()
+    if versions is not ExtraStatus.COUNTED:
+        uncounted |= {HiddenKind.NONCURRENT, HiddenKind.DELETE_MARKER}
+    areas = HiddenSums(markers.root_name).together([markers, unfinished, old]).parts(uncounted)
+    return ExtrasPart(uploads=uploads, versions=versions, problems=tuple(problems), areas=areas)
+
+
+def _counted(
+    verb: Callable[[], Iterator[pa.RecordBatch]], root_name: str, problems: list[str]
+) -> tuple[ExtraStatus, HiddenSums]:
+    """Return the sums of one kind, or why there are none."""
+    sums = HiddenSums(root_name)
+    try:
+        for batch in verb():
+            sums.add(batch)
+    except NotToldError as err:
+        status = ExtraStatus.FORBIDDEN if err.is_forbidden else ExtraStatus.NOT_TOLD
+    except StorageUnreachableError as err:
+        status = ExtraStatus.FAILED
+        problems.append(str(err))
+        log.warning("extras.uncounted", reason=str(err))
+    else:
+        return ExtraStatus.COUNTED, sums
+    return status, HiddenSums(root_name)

@@ -1,0 +1,302 @@
+"""Finding and reading roots: every ``_metadata`` below a storage root, or no plan at all."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Protocol
+
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.columns.live_set import UuidSet
+from orphangc.core.columns.uuid_words import words_of
+from orphangc.core.decision.evidence import Root, UnreadableRoot
+from orphangc.core.model.locations import Alias, Location, canonical
+from orphangc.core.model.naming import METADATA_NAME, Place, place_of_folder
+from orphangc.core.model.types import Scope, StoredObject
+from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
+from orphangc.flink.metadata.references import References, read_references
+from orphangc.flink.uuid_scan import raw_uuids
+from orphangc.flink.values.metadata_values import HandleKind
+from orphangc.ports import Lister, Reader
+
+__all__ = ["MAX_METADATA_BYTES", "RootReader", "RootScan", "RootsRead", "scan_roots"]
+
+MAX_METADATA_BYTES = 2**30
+"""A larger ``_metadata`` is refused: over-size is unreadable, and unreadable voids (R6)."""
+
+_LARGE = 2**24
+"""Bytes of a ``_metadata`` of which only one is held at a time: decoding takes several times it."""
+_ATTEMPTS = 5
+_THREADS = 16
+_UNPROVEN = {
+    HandleKind.SEGMENT: "segments of merged files",
+    HandleKind.EMPTY_SEGMENT: "segments of merged files",
+    HandleKind.DIRECTORY: "directories of merged files",
+    HandleKind.CHANGELOG: "changelog state",
+    HandleKind.CHANGELOG_BYTES: "changelog state",
+    HandleKind.CHANGELOG_FILES: "changelog state",
+}
+_NOT_ENTERED = frozenset({Scope.SHARED, Scope.TASKOWNED, Scope.CHANGELOG})
+
+
+class _ListerAndReader(Lister, Reader, Protocol):
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class RootScan:
+    """The roots of one storage at one moment.
+
+    Attributes:
+        metadata: Each ``_metadata`` by the key of its folder.
+        directories: Keys of the job directories.
+        ids: By job directory, the ids of its ``chk-<n>`` that hold a ``_metadata``.
+        closed: Keys of what may hold roots and cannot be looked into.
+        areas: By job directory, the areas that it has folders of.
+
+    """
+
+    metadata: Mapping[str, StoredObject]
+    directories: frozenset[str]
+    ids: Mapping[str, frozenset[int]]
+    closed: tuple[str, ...] = ()
+    areas: Mapping[str, frozenset[Scope]] = field(default_factory=dict)
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def scan_roots(storage: _ListerAndReader) -> RootScan:
+    """Return every ``_metadata`` below the storage root, and the job directories.
+
+    Level by level, all of a level at once; ``shared/``, ``taskowned/`` and ``dstl/`` directly
+    below a job id are not entered, for they hold everything but roots. Any other folder of such
+    a name is a folder like all.
+
+    Raises:
+        StorageUnreachableError: Any folder could not be listed.
+
+    """
+    metadata: dict[str, StoredObject] = {}
+    directories: set[str] = set()
+    closed: list[str] = []
+    areas: dict[str, set[Scope]] = {}
+    level = [""]
+    name = storage.location.name
+    with ThreadPoolExecutor(_THREADS) as pool:
+        while level:
+            following: list[str] = []
+            for folder, listed in zip(level, pool.map(storage.folder, level), strict=True):
+                metadata.update(
+                    (folder, each)
+                    for each in listed.objects
+                    if each.key == _join(folder, METADATA_NAME)
+                )
+                closed += [_join(folder, each) for each in listed.closed]
+                for key in (_join(folder, each) for each in listed.folders):
+                    place = place_of_folder(key, name)
+                    if place.job_directory is not None and place.scope is not Scope.OTHER:
+                        directories.add(place.job_directory)
+                        areas.setdefault(place.job_directory, set()).add(place.scope)
+                    if not _is_left_out(place):
+                        following.append(key)
+            level = following
+    hidden = tuple(key for key in closed if not _is_left_out(place_of_folder(key, name)))
+    return RootScan(
+        metadata,
+        frozenset(directories),
+        _ids(metadata, name),
+        hidden,
+        {directory: frozenset(each) for directory, each in areas.items()},
+    )
+
+
+def _is_left_out(place: Place) -> bool:
+    """Return whether a folder is an area of a job that holds everything but roots."""
+    return place.scope in _NOT_ENTERED and bool(place.job_id)
+
+
+def _ids(metadata: Iterable[str], root_name: str) -> dict[str, frozenset[int]]:
+    """Return the checkpoint ids of the folders, by the job directory they stand in."""
+    ids: dict[str, set[int]] = {}
+    for folder in metadata:
+        place = place_of_folder(folder, root_name)
+        if place.job_directory is not None and place.checkpoint_id is not None and not place.inner:
+            ids.setdefault(place.job_directory, set()).add(place.checkpoint_id)
+    return {directory: frozenset(each) for directory, each in ids.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class RootsRead:
+    """A scan and what its roots say."""
+
+    scan: RootScan
+    roots: tuple[Root, ...]
+    unreadable: tuple[UnreadableRoot, ...]
+
+
+@dataclass(slots=True)
+class RootReader:
+    """Reads roots once each: the same place, time, size and ETag are the same bytes.
+
+    Attributes:
+        aliases: Applied to every path inside a ``_metadata``.
+        acknowledged: sha256 by place of roots that the operator knows to be broken.
+
+    """
+
+    aliases: Sequence[Alias] = ()
+    acknowledged: Mapping[str, str] = field(default_factory=dict)
+    _known: dict[tuple[Location, StoredObject], Root | UnreadableRoot] = field(default_factory=dict)
+    _one_at_a_time: Lock = field(default_factory=Lock)
+
+    def collect(self, storage: _ListerAndReader) -> RootsRead:
+        """Return every root of a storage, listed and read (R4, R6).
+
+        A root that vanished between the listing and the reading makes both start again; one that
+        is listed again and again, and never there, is unreadable.
+        """
+        for _ in range(_ATTEMPTS - 1):
+            scan = scan_roots(storage)
+            found = self._read_all(storage, scan)
+            if all(each is not None for each in found):
+                self._forget_others(storage.location, scan)
+                return _sorted(scan, [*found, *_closed(storage.location, scan)])
+        scan = scan_roots(storage)
+        found = self._read_all(storage, scan)
+        uris = [storage.location.child(_join(f, METADATA_NAME)) for f in scan.metadata]
+        return _sorted(
+            scan,
+            [
+                each or UnreadableRoot(uri=str(uri), reason="listed, but not there", sha256="")
+                for each, uri in zip(found, uris, strict=True)
+            ]
+            + _closed(storage.location, scan),
+        )
+
+    def _forget_others(self, base: Location, scan: RootScan) -> None:
+        """Keep in memory what is still there: a sweep of hours sees many roots come and go."""
+        listed = {(base, each) for each in scan.metadata.values()}
+        for key in [key for key in self._known if key[0] == base and key not in listed]:
+            del self._known[key]
+
+    def _read_all(
+        self, storage: _ListerAndReader, scan: RootScan
+    ) -> list[Root | UnreadableRoot | None]:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            return list(
+                pool.map(lambda item: self.read(storage, item[0], item[1]), scan.metadata.items())
+            )
+
+    def read(
+        self, storage: _ListerAndReader, folder: str, listed: StoredObject
+    ) -> Root | UnreadableRoot | None:
+        """Return one root, ``None`` if it is not there any more."""
+        key = (storage.location, listed)
+        if key in self._known:
+            return self._known[key]
+        place = storage.location.child(folder)
+        uri = f"{place}/{METADATA_NAME}"
+        with self._one_at_a_time if listed.size > _LARGE else nullcontext():
+            try:
+                data = storage.read(listed.key, max_bytes=MAX_METADATA_BYTES)
+            except StorageUnreachableError as err:
+                return UnreadableRoot(uri=uri, reason=str(err), sha256="")
+            if data is None:
+                return None
+            root = self._decode(data, storage.location, folder, listed)
+        self._known[key] = root
+        return root
+
+    def _decode(
+        self, data: bytes, base: Location, folder: str, listed: StoredObject
+    ) -> Root | UnreadableRoot:
+        place = place_of_folder(folder, base.name)
+        location = base.child(folder)
+        is_own = place.checkpoint_id is not None and not place.inner
+        sha256 = hashlib.sha256(data).hexdigest()
+        raw = UuidSet()
+        raw.extend(*words_of(raw_uuids(data)))
+        try:
+            references = read_references(data)
+            files = files_by_folder(references, location, self.aliases)
+        except (UnreadableMetadataError, ValueError) as err:
+            uri = f"{location}/{METADATA_NAME}"
+            return UnreadableRoot(
+                uri=uri,
+                reason=str(err),
+                sha256=sha256,
+                raw=raw,
+                directory=_directory(base, place),
+                is_acknowledged=self.acknowledged.get(uri) == sha256,
+            )
+        return Root(
+            folder=location,
+            directory=_directory(base, place) if is_own else None,
+            job_id=place.job_id,
+            checkpoint_id=references.checkpoint_id,
+            format_version=references.format_version,
+            is_savepoint=references.is_savepoint,
+            modified_at=listed.modified_at,
+            sha256=sha256,
+            files=files,
+            unregistered=FileNames(
+                path.rpartition("/")[2] for path in references.unregistered_paths
+            ),
+            raw=raw,
+            unproven_layout=_unproven_layout(references),
+            deleted_on=references.deleted_on,
+            is_of_a_stop=references.is_of_a_stop,
+        )
+
+
+def _directory(base: Location, place: Place) -> Location | None:
+    """Return the job directory of a place as a location."""
+    if place.job_directory is None:
+        return None
+    return base.child(place.job_directory)
+
+
+def _sorted(scan: RootScan, found: Iterable[Root | UnreadableRoot | None]) -> RootsRead:
+    each = list(found)
+    return RootsRead(
+        scan,
+        tuple(one for one in each if isinstance(one, Root)),
+        tuple(one for one in each if isinstance(one, UnreadableRoot)),
+    )
+
+
+def _closed(base: Location, scan: RootScan) -> list[Root | UnreadableRoot | None]:
+    """Return what cannot be looked into, as roots that cannot be read."""
+    reason = "a link, or a folder without a name, is not looked into: name its target as extra root"
+    return [UnreadableRoot(uri=f"{base}/{key}", reason=reason, sha256="") for key in scan.closed]
+
+
+def _unproven_layout(references: References) -> str | None:
+    return next((word for kind, word in _UNPROVEN.items() if kind in references.kinds), None)
+
+
+def files_by_folder(
+    references: References, folder: Location, aliases: Sequence[Alias]
+) -> dict[Location, FileNames]:
+    """Return the base names that a root refers to, by the folder they lie in.
+
+    Raises:
+        ValueError: A path is no absolute path.
+
+    """
+    spelled: dict[str, set[str]] = {}
+    for path in references.paths:
+        parent, _, name = path.rpartition("/")
+        spelled.setdefault(parent, set()).add(name)
+    files: dict[Location, set[str]] = {}
+    for parent, names in spelled.items():
+        files.setdefault(canonical(parent + "/", aliases), set()).update(names)
+    if references.relative_names:
+        files.setdefault(folder, set()).update(references.relative_names)
+    return {place: FileNames.from_names(names) for place, names in files.items()}

@@ -1,0 +1,164 @@
+"""Which jobs are over, and which may hold checkpoints that were not read (R4, R13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
+from orphangc.core.cluster.job_status import JobStatus
+from orphangc.core.cluster.placement import home_of, job_answers
+from orphangc.core.decision.evidence import Root
+from orphangc.core.model.locations import Alias, Location, place_of
+from orphangc.core.model.types import JobId
+
+__all__ = ["Lives", "has_nothing_since", "unread_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lives:
+    """What Flink and the operator say of the lives of jobs.
+
+    Attributes:
+        before: What each cluster said before roots were read.
+        after: What it said after them.
+        is_declared_ended: Tells whether the operator says that a job is over.
+        held: Ids of jobs that HA metadata or a resource holds, or held.
+        changed_at: Newest store time of a checkpoint, by job id.
+        directories: The job directories that were seen, by job id.
+        aliases: The operator's.
+        now: This moment.
+        quiet_period: How long the directory of an ended job must have been still.
+
+    """
+
+    before: Sequence[ClusterFacts]
+    after: Sequence[ClusterFacts]
+    is_declared_ended: Callable[[str], bool]
+    now: datetime
+    quiet_period: timedelta
+    held: Collection[str] = ()
+    changed_at: Mapping[str, datetime] = field(default_factory=dict)
+    directories: Mapping[str, Sequence[Location]] = field(default_factory=dict)
+    aliases: Sequence[Alias] = ()
+
+    @property
+    def living(self) -> tuple[str, ...]:
+        """Return the ids of all jobs that Flink says, or said, are not over."""
+        told = [each for cluster in (*self.before, *self.after) for each in cluster.jobs.values()]
+        return tuple(sorted({each.job_id for each in told if not each.is_globally_terminal}))
+
+    def is_ended(self, job_id: str) -> bool:
+        """Return whether a job is known to be over, by the rule that evidence uses too."""
+        before, after = _of(job_id, self.before), _of(job_id, self.after)
+        is_placed = self._are_answers_placed(job_id)
+        status = JobStatus(
+            before=[each for each in before if is_placed or not each.is_globally_terminal],
+            after=[each for each in after if is_placed or not each.is_globally_terminal],
+            is_held=job_id in self.held,
+            is_declared_ended=self.is_declared_ended(job_id),
+        )
+        return status.has_ended(
+            changed_at=self.changed_at.get(job_id), now=self.now, quiet_period=self.quiet_period
+        )
+
+    def _are_answers_placed(self, job_id: str) -> bool:
+        """Return whether some answer surely speaks of each directory of a job id (decision 20)."""
+        own = {str(place): (place,) for place in self.directories.get(job_id, ())}
+        answers = job_answers(self.before, self.after).get(JobId(job_id), ())
+        homes = [home_of(answer, own, self.aliases) for answer in answers]
+        return own.keys() <= {key for home in homes if home.is_proven for key in home.keys}
+
+    def told_of(self, job_id: str) -> tuple[JobFacts, ...]:
+        """Return everything that Flink says of a living job, the oldest answer first."""
+        told = (*_of(job_id, self.before), *_of(job_id, self.after))
+        return tuple(each for each in told if not each.is_globally_terminal)
+
+    def newest_of(self, job_id: str) -> tuple[JobFacts, ...]:
+        """Return only the newest answers of those."""
+        after = [each for each in _of(job_id, self.after) if not each.is_globally_terminal]
+        return tuple(after) or self.told_of(job_id)
+
+
+def _of(job_id: str, clusters: Iterable[ClusterFacts]) -> list[JobFacts]:
+    return [each for cluster in clusters for each in cluster.jobs.values() if each.job_id == job_id]
+
+
+def has_nothing_since(facts: JobFacts) -> bool:
+    """Return whether a job was restored, and has completed no checkpoint since."""
+    restored = facts.restored
+    return restored is not None and (facts.latest_completed_id or -1) <= restored.id
+
+
+def unread_of(
+    lives: Lives, roots: Sequence[Root], aliases: Sequence[Alias]
+) -> Iterator[tuple[str, str]]:
+    """Yield each living job whose state may rest on a checkpoint that was not read, and why.
+
+    Args:
+        lives: What Flink says.
+        roots: Every root that was read.
+        aliases: The operator's.
+
+    """
+    folders = {root.folder for root in roots}
+    for job_id in lives.living:
+        told = lives.told_of(job_id)
+        latest = _first_latest(told)
+        if latest is not None and latest > _newest_read(job_id, told, roots, aliases):
+            reason = (
+                f"Flink says that it has completed checkpoint {latest}, which is not among the"
+                " roots that were read: add its place with --extra-roots, or say with --alias"
+                " what it means"
+            )
+            yield f"job {job_id}", reason
+        for facts in lives.newest_of(job_id):
+            origin = _unread_origin(facts, folders, aliases)
+            if origin is not None:
+                yield f"job {job_id}", origin
+
+
+def _first_latest(told: Iterable[JobFacts]) -> int | None:
+    """Return the newest checkpoint before the roots were read; one of its age or newer was seen.
+
+    A job that had none then is asked for the first that is known.
+    """
+    known = (each.latest_completed_id for each in told)
+    return next((each for each in known if each is not None), None)
+
+
+def _newest_read(
+    job_id: str, told: Iterable[JobFacts], roots: Iterable[Root], aliases: Sequence[Alias]
+) -> int:
+    """Return the id of the newest checkpoint of a job that was read, -1 if none was.
+
+    It lies in the job's directory, or where Flink says that a checkpoint of the job does.
+    """
+    reported = {
+        place_of(shown.external_path, aliases)
+        for facts in told
+        for shown in facts.checkpoints
+        if not shown.is_savepoint
+    }
+    ids = [
+        root.checkpoint_id
+        for root in roots
+        if not root.is_savepoint and (root.job_id == job_id or root.folder in reported)
+    ]
+    return max(ids, default=-1)
+
+
+def _unread_origin(
+    facts: JobFacts, folders: Iterable[Location], aliases: Sequence[Alias]
+) -> str | None:
+    """Return why a job may need what it was restored from, and nobody knows what that names."""
+    if facts.restored is None or not has_nothing_since(facts):
+        return None
+    said = f"it was restored from checkpoint {facts.restored.id}"
+    place = place_of(facts.restored.external_path, aliases)
+    if place is None:
+        return f"{said}, Flink does not tell from where, and it has completed none since"
+    if place not in folders:
+        return f"{said} in {place}, which was not read, and it has completed none since"
+    return None

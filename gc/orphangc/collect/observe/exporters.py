@@ -1,0 +1,363 @@
+"""Asking the exporters inside JobManagers: E1, then a nonce, then E2 that repeats it (R14).
+
+Collectors share the one nonce file of a job. Whoever finds another's nonce in it lets it stand
+until a snapshot repeats it, or until nobody has for a while; and whoever finds its own
+overwritten writes the same one again, by the same rule. It was made after the listing, so any
+snapshot that repeats it proves the order. Each repetition sets one collector free: none starves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+from orphangc.collect.observe.exporter_files import newest, parsed_at
+from orphangc.core.decision.guards import Guard
+from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported
+from orphangc.core.exporter.owner_markers import living_rival
+from orphangc.core.exporter.registry_snapshot import (
+    RegistrySnapshot,
+    epoch_in,
+    identity_problem,
+    order_problem,
+    resolve,
+    rival_among,
+)
+from orphangc.core.model.locations import Alias, Location, place_of
+from orphangc.core.model.types import JobId
+from orphangc.errors import OrphanGcError, RefusedError, UnreadableSnapshotError
+from orphangc.ports import ExportFolder, StoreTime, Waiter
+
+__all__ = ["Asking", "first_look"]
+
+_POLL_SECONDS = 2.0
+_PATIENCE_SECONDS = 30.0
+"""So long another collector's nonce may stand before it counts as left behind by a dead one."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Job:
+    """What is known of one job's exporter so far.
+
+    Attributes:
+        folder: Where it writes.
+        job_id: The folder's name there.
+        first: E1.
+        second: E2, or the newest snapshot that is not.
+        first_unread: Why E1 cannot be read, though it is there.
+        unread: Why the newest snapshot since then cannot be read.
+        unread_name: Its name.
+        unwritten: Why no nonce can be written.
+        seen: Names that need not be read again.
+        before: Names that were there with E1.
+        lives: Epoch and time of what was read since.
+        neighbour: Epoch of a JobManager that lived beside E1's, by the markers of both.
+        repeated: Nonces that some snapshot repeats.
+        standing: Another collector's nonce, and how often it was found unrepeated.
+
+    """
+
+    folder: ExportFolder
+    job_id: JobId
+    first: RegistrySnapshot | None = None
+    second: RegistrySnapshot | None = None
+    first_unread: str | None = None
+    unread: str | None = None
+    unread_name: str = ""
+    unwritten: str | None = None
+    seen: set[str] = field(default_factory=set)
+    before: frozenset[str] = frozenset()
+    lives: list[tuple[str, datetime]] = field(default_factory=list)
+    neighbour: str | None = None
+    repeated: set[str] = field(default_factory=set)
+    standing: tuple[str, int] = ("", 0)
+
+    def look_first(self) -> None:
+        """Take down E1."""
+        self.before = frozenset(self.folder.names(self.job_id))
+        self.seen = set(self.before)
+        try:
+            found = newest(self.folder, self.job_id)
+        except UnreadableSnapshotError as err:
+            self.first_unread = str(err)
+            return
+        if found is not None:
+            self.seen.add(found[0])
+            self.first = found[1]
+            self.repeated.add(self.first.nonce or "")
+
+    def look_again(self, nonce: str) -> bool:
+        """Take down what is new; return whether nothing more needs to be waited for.
+
+        All of it is read, also behind the answer: one that cannot follow E1 shows two exporters.
+        """
+        new = [name for name in self.folder.names(self.job_id) if name not in self.seen]
+        taken = [snapshot for name in new if (snapshot := self._take(name)) is not None]
+        wrong = [each for each in taken if self._cannot_follow(each)]
+        heard = [each for each in taken if nonce and each.nonce == nonce]
+        for chosen in (wrong[:1], heard[-1:], taken[-1:]):
+            if chosen:
+                self.second = chosen[0]
+                break
+        return bool(wrong or heard)
+
+    def _take(self, name: str) -> RegistrySnapshot | None:
+        data = self.folder.read(self.job_id, name)
+        if data is None:
+            return None
+        try:
+            snapshot = parsed_at(self.folder, self.job_id, name, data)
+        except UnreadableSnapshotError as err:  # void only if nothing newer comes
+            self.unread, self.unread_name = str(err), name
+            return None
+        self.seen.add(name)
+        if name >= self.unread_name:
+            self.unread = None
+        self.repeated.add(snapshot.nonce or "")
+        self.lives.append((snapshot.jm_epoch, snapshot.taken_at))
+        return snapshot
+
+    def look_at_owners(self, now: datetime) -> None:
+        """Note a JobManager that exported beside E1's."""
+        if self.first is not None:
+            markers = self.folder.owners(self.job_id)
+            self.neighbour = living_rival(markers, self.first.jm_epoch, now=now)
+
+    @property
+    def rival(self) -> str | None:
+        """Return the epoch of a JobManager that writes in turn with E1's.
+
+        By their markers both lived at once; by their names they wrote in turn before E1; or it
+        wrote before E1 and after; or E1's wrote after it: more than a new start.
+        """
+        own = "" if self.first is None else self.first.jm_epoch
+        if self.neighbour is not None:
+            return self.neighbour
+        if own and (alternating := rival_among(sorted(self.before), own)) is not None:
+            return alternating
+        last = max((at for epoch, at in self.lives if epoch == own), default=None)
+        for epoch, at in self.lives:
+            has_written = any(epoch_in(name) == epoch for name in self.before)
+            if own not in {"", epoch} and (has_written or (last is not None and last > at)):
+                return epoch
+        return None
+
+    def _cannot_follow(self, snapshot: RegistrySnapshot) -> bool:
+        first = self.first
+        return first is not None and bool(
+            identity_problem(first, snapshot) or order_problem(first, snapshot)
+        )
+
+    def ask(self, nonce: str, patience: int) -> bool:
+        """Write the nonce if it is our turn; return whether it can be written at all.
+
+        Args:
+            nonce: Ours.
+            patience: How many looks another's nonce may stand unrepeated.
+
+        """
+        try:
+            found = self.folder.nonce(self.job_id)
+            if found != nonce and not self._is_anothers_turn(found, patience):
+                self.folder.write(self.job_id, nonce)
+        except OrphanGcError as err:
+            self.unwritten = str(err)
+        return self.unwritten is None
+
+    def _is_anothers_turn(self, found: str | None, patience: int) -> bool:
+        if found is None or found in self.repeated:
+            return False
+        known, times = self.standing
+        self.standing = (found, times + 1 if found == known else 0)
+        return self.standing[1] < patience
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenExports:
+    """What lies in one registry folder for one job.
+
+    Attributes:
+        location: The registry folder.
+        job_id: Id of the job.
+        snapshots: What was read of it, oldest first; none if nothing can be read.
+
+    """
+
+    location: Location
+    job_id: JobId
+    snapshots: tuple[RegistrySnapshot, ...]
+
+
+@dataclass(slots=True)
+class Asking:
+    """The exporters of one cycle, between the first look and the second.
+
+    Attributes:
+        aliases: The operator's.
+        wait: Waits.
+        clock: The store's.
+        jobs: One for each job's folder.
+
+    """
+
+    aliases: Sequence[Alias]
+    wait: Waiter
+    clock: Callable[[], StoreTime]
+    jobs: list[_Job] = field(default_factory=list)
+
+    @property
+    def snapshots(self) -> list[RegistrySnapshot]:
+        """Return the first snapshots."""
+        return [each.first for each in self.jobs if each.first is not None]
+
+    @property
+    def seen(self) -> tuple[SeenExports, ...]:
+        """Return each job that has any snapshot in a registry folder."""
+        return tuple(
+            SeenExports(
+                location=each.folder.location,
+                job_id=each.job_id,
+                snapshots=tuple(s for s in (each.first, each.second) if s is not None),
+            )
+            for each in self.jobs
+            if each.seen or each.unread_name
+        )
+
+    def second_look(
+        self,
+        *,
+        ended: Callable[[JobId], bool],
+        bases: Sequence[Location],
+        now: datetime,
+        patience: timedelta,
+    ) -> dict[JobId, Exported]:
+        """Return what each exporter answered, after the nonce was written.
+
+        Args:
+            ended: Whether a job is known to be over: it has nobody who could answer.
+            bases: Where jobs and their files concern anybody, the collected storage root first.
+            now: When the cycle began.
+            patience: How long an answer may take.
+
+        """
+        nonce = uuid4().hex
+        asked_at = _instant(self.clock())
+        asked = [
+            each
+            for each in self.jobs
+            if not ended(each.job_id)
+            and each.first is not None
+            and _is_fresh(each.first, now)
+            and self._concerns(each.first, bases)
+        ]
+        waited = self._listen(asked, nonce, patience.total_seconds())
+        for each in self.jobs:
+            if each not in asked or each.unwritten is not None:
+                each.look_again("")
+        heard_at = _instant(self.clock())
+        for each in asked:
+            each.look_at_owners(heard_at)
+        found = [
+            Exported(
+                job_id=each.job_id,
+                first=each.first,
+                second=each.second,
+                unread=each.first_unread or each.unread,
+                rival=each.rival,
+                nonce=nonce if each in asked else "",
+                unwritten=each.unwritten,
+                waited=timedelta(seconds=waited),
+                asked_at=asked_at,
+                heard_at=heard_at,
+                directories=frozenset(self._directories(each)),
+                names=frozenset(each.seen),
+            )
+            for each in self.jobs
+        ]
+        return _by_job(found)
+
+    def _listen(self, asked: Sequence[_Job], nonce: str, seconds: float) -> float:
+        """Write the nonce and look for it, politely; return for how long."""
+        polls = max(1, round(min(_PATIENCE_SECONDS, seconds / 3) / _POLL_SECONDS))
+        waited = 0.0
+        left = [each for each in asked if each.ask(nonce, polls)]
+        while True:
+            left = [each for each in left if not each.look_again(nonce)]
+            if not left or waited >= seconds:
+                return waited
+            pause = min(_POLL_SECONDS, seconds - waited)
+            self.wait(pause)
+            waited += pause
+            left = [each for each in left if each.ask(nonce, polls)]
+
+    def _concerns(self, snapshot: RegistrySnapshot, bases: Sequence[Location]) -> bool:
+        """Return whether a job lies in one of the bases, or refers to the collected one."""
+        directory = place_of(snapshot.checkpoint_dir, self.aliases)
+        if directory is None or any(base.contains(directory) for base in bases):
+            return True
+        paths: Iterable[str] = (
+            *(each.path for each in snapshot.retained),
+            *(each.path for each in snapshot.restored),
+            *(entry.path for entry in snapshot.entries),
+        )
+        places = (place_of(resolve(path, snapshot.checkpoint_dir), self.aliases) for path in paths)
+        return any(place is None or bases[0].contains(place) for place in places)
+
+    def _directories(self, job: _Job) -> list[Location]:
+        dirs = {each.checkpoint_dir for each in (job.first, job.second) if each is not None}
+        return [place for each in dirs if (place := place_of(each, self.aliases)) is not None]
+
+
+def first_look(
+    folders: Sequence[ExportFolder],
+    *,
+    bases: Sequence[Location],
+    aliases: Sequence[Alias],
+    wait: Waiter,
+    clock: Callable[[], StoreTime],
+) -> Asking:
+    """Return the exporters, with E1 of each.
+
+    Raises:
+        RefusedError: A folder lies inside a storage root, where nothing may be written.
+        StorageUnreachableError: A folder cannot be listed or read.
+
+    """
+    asking = Asking(aliases, wait, clock)
+    for folder in folders:
+        for base in bases:
+            if base.contains(folder.location):
+                raise RefusedError(
+                    f"the registry folder {folder.location} lies inside {base}, where orphangc"
+                    " writes nothing: let exporters write elsewhere; nothing was planned",
+                    guard=Guard.REGISTRY,
+                )
+        for job_id in folder.jobs():
+            job = _Job(folder=folder, job_id=job_id)
+            job.look_first()
+            asking.jobs.append(job)
+    return asking
+
+
+def _is_fresh(first: RegistrySnapshot, now: datetime) -> bool:
+    """Return whether anybody may be there to answer; else R15 voids the job anyway."""
+    return now - first.taken_at <= REGISTRY_MAX_AGE
+
+
+def _instant(time: StoreTime) -> datetime:
+    return time.now or time.local
+
+
+def _by_job(found: Sequence[Exported]) -> dict[JobId, Exported]:
+    """Return what was found, by job; a job in two folders has two exporters, or a copied one."""
+    by_job: dict[JobId, Exported] = {}
+    for each in found:
+        other = by_job.get(each.job_id)
+        by_job[each.job_id] = (
+            each
+            if other is None
+            else Exported(job_id=each.job_id, unread="two folders hold snapshots of this job")
+        )
+    return by_job

@@ -1,0 +1,39 @@
+"""What holds each job, and where Flink says that its checkpoints lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from orphangc.core.cluster.ha_facts import HaFacts, Hold
+from orphangc.core.cluster.job_facts import JobFacts
+from orphangc.core.decision.evidence import Root
+from orphangc.core.model.locations import Location, place_of
+from orphangc.core.model.settings import StorageRootSettings
+
+__all__ = ["holds_by_job", "reported_ids"]
+
+
+def holds_by_job(asked: Iterable[HaFacts]) -> dict[str, tuple[Hold, ...]]:
+    """Return what holds each job; two paths of one ZooKeeper may show the same node."""
+    found: dict[str, dict[str, Hold]] = {}
+    for facts in asked:
+        for hold in facts.holds:
+            found.setdefault(hold.job_id, {})[hold.uri] = hold
+    return {job_id: tuple(holds.values()) for job_id, holds in found.items()}
+
+
+def reported_ids(
+    facts: Iterable[JobFacts],
+    settings: StorageRootSettings,
+    by_folder: Mapping[Location, Root],
+) -> frozenset[int]:
+    """Return the ids that Flink reports for the job at places where a root of that id was read."""
+    reported = {(each.id, each.external_path) for one in facts for each in one.checkpoints}
+    reported |= {(one.restored.id, one.restored.external_path) for one in facts if one.restored}
+    return frozenset(
+        checkpoint_id
+        for checkpoint_id, path in reported
+        if (place := place_of(path, settings.aliases)) in by_folder
+        and place is not None
+        and by_folder[place].checkpoint_id == checkpoint_id
+    )

@@ -1,0 +1,358 @@
+"""Gathering the facts of one cycle, in the only order that is safe (R11, R14).
+
+First registry snapshots (E1), gate and latest completed id (L0), then root names (S0), then roots
+(S1), then the listing, then a nonce and the snapshots that repeat it (E2), then roots again (S2),
+then the gate once more, later than Flink's REST cache. What S1 and S2 show together is protected;
+a root that stood through all of it proves that nothing hid from both. Where a registry was
+exported, E2 proves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from typing import Protocol, TypeVar
+
+from orphangc.collect.observe.checkpoints import RootReader, RootScan, RootsRead, scan_roots
+from orphangc.collect.observe.exporters import Asking, SeenExports, first_look
+from orphangc.collect.observe.reported import reported_places
+from orphangc.collect.observe.searching import NO_SCAN, NOTHING_READ, BaseSearch
+from orphangc.core.cluster.ha_facts import HaFacts
+from orphangc.core.cluster.job_facts import ClusterFacts
+from orphangc.core.decision.evidence import Root, UnreadableRoot
+from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
+from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import METADATA_NAME
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import JobId, ObjectKey
+from orphangc.errors import (
+    OrphanGcError,
+    RegistryUnavailableError,
+)
+from orphangc.ports import (
+    ExportFolder,
+    Extras,
+    HaMetadata,
+    JobRegistry,
+    Progress,
+    Storage,
+    StoreTime,
+    Waiter,
+)
+from orphangc.ports.engine import Engine, Listed, ListingHints
+
+__all__ = ["Observation", "Outside", "observe", "read_root_at", "search_of"]
+
+_SAMPLE = 4096
+_WORTH_A_HINT = 16
+"""Names that a root refers to in one folder; fewer say nothing of a key space."""
+
+_FactsT_co = TypeVar("_FactsT_co", covariant=True)
+
+_LATER = 1.0
+"""Seconds beyond the age of a cached answer: it must be surely older than the new one."""
+
+
+def _no_device(_: Location) -> None:
+    """Know no device."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """Everything outside that a cycle asks.
+
+    Attributes:
+        storage: The storage root to collect.
+        extra: Storages whose checkpoints may refer to it.
+        device_of: Returns the device or bucket of a place.
+        siblings: Other storage roots, searched like ``extra``; one of them may be out of reach.
+        remembered: Job directories outside all of these that an earlier cycle found checkpoints
+            in; each of them may be gone.
+        registries: Flink clusters.
+        snapshots: Reads the registry snapshots that lie anywhere as they are now.
+        exports: Opens the folders that exporters write into.
+        open_storage: Opens any other place that somebody reports a root at.
+        engine: Lists the storage root, and passes over what it listed.
+        wait: Waits.
+        progress: Is told how far the cycle has come.
+        extras: Tells what a listing does not show; ``None`` where nobody can, or need.
+        ha: Who tells which jobs are not over.
+
+    """
+
+    storage: Storage
+    extra: Sequence[Storage]
+    registries: Sequence[JobRegistry]
+    snapshots: Callable[[], Sequence[RegistrySnapshot]]
+    open_storage: Callable[[Location], Storage]
+    engine: Engine
+    wait: Waiter
+    progress: Progress
+    exports: Callable[[], Sequence[ExportFolder]] = tuple
+    extras: Extras | None = None
+    ha: Sequence[HaMetadata] = ()
+    siblings: Sequence[Storage] = ()
+    remembered: Sequence[Storage] = ()
+    device_of: Callable[[Location], str | None] = _no_device
+
+    @property
+    def bases(self) -> tuple[Storage, ...]:
+        """Return all storages that are searched for roots, the collected one first."""
+        return (self.storage, *self.extra, *self.siblings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What a cycle saw; scans stand in the order of ``Outside.bases``.
+
+    Attributes:
+        time: The store's clock before anything was listed.
+        time_after: The same after everything was read.
+        before: What each cluster said first.
+        after: What it said last.
+        gate_errors: Clusters, namespaces and ZooKeepers without a usable answer.
+        ha_before: What each namespace and ZooKeeper said first.
+        ha_after: What it said last.
+        at_start: S0.
+        first: S1.
+        second: S2.
+        elsewhere: Roots at reported places outside all bases.
+        elsewhere_unreadable: The same, unreadable.
+        snapshots: All registry snapshots that were read, those before the listing first.
+        exported: What each exporter answered.
+        exports: Jobs that have registry snapshots, by registry folder.
+        listed: How the listing between S1 and S2 went.
+        unreached: Reason by location of the siblings that could not be searched.
+
+    """
+
+    time: StoreTime
+    time_after: StoreTime
+    before: tuple[ClusterFacts, ...]
+    after: tuple[ClusterFacts, ...]
+    gate_errors: tuple[str, ...]
+    ha_before: tuple[HaFacts, ...]
+    ha_after: tuple[HaFacts, ...]
+    at_start: tuple[RootScan, ...]
+    first: tuple[RootsRead, ...]
+    second: tuple[RootsRead, ...]
+    elsewhere: tuple[Root, ...]
+    elsewhere_unreadable: tuple[UnreadableRoot, ...]
+    snapshots: tuple[RegistrySnapshot, ...]
+    exported: Mapping[JobId, Exported]
+    listed: Listed
+    unreached: Mapping[Location, str] = field(default_factory=dict)
+    exports: tuple[SeenExports, ...] = ()
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """Return every root of S1, S2 and elsewhere, each once."""
+        read = [root for part in (*self.first, *self.second) for root in part.roots]
+        unique = {(root.folder, root.sha256): root for root in (*read, *self.elsewhere)}
+        return tuple(unique.values())
+
+    @property
+    def unreadable(self) -> tuple[UnreadableRoot, ...]:
+        """Return every unreadable root, each place once."""
+        parts = [each for part in (*self.first, *self.second) for each in part.unreadable]
+        by_uri = {each.uri: each for each in (*parts, *self.elsewhere_unreadable)}
+        return tuple(by_uri.values())
+
+
+def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader) -> Observation:
+    """Return the facts of one cycle; the engine keeps the listing.
+
+    Raises:
+        StorageUnreachableError: The storage root could not be listed completely.
+
+    """
+    time = outside.storage.now()
+    snapshots = list(outside.snapshots())
+    asking = first_look(
+        outside.exports(),
+        bases=[base.location for base in outside.bases],
+        aliases=settings.aliases,
+        wait=outside.wait,
+        clock=outside.storage.now,
+    )
+    before, errors_before = _ask(outside.registries)
+    ha_before, ha_errors_before = _ask(outside.ha)
+    search = search_of(outside)
+    at_start = search.ask(scan_roots, NO_SCAN)
+    outside.progress("roots", 0)
+    first = search.ask(reader.collect, NOTHING_READ)
+    listed = _list(outside, first[0])
+    exported = _ask_exporters(outside, settings, asking, before, now=time.now or time.local)
+    snapshots += [each for each in outside.snapshots() if each not in snapshots]
+    snapshots += [each for answer in exported.values() for each in answer.snapshots]
+    second = search.ask(reader.collect, NOTHING_READ)
+    _let_the_cache_expire(outside, before)
+    after, errors_after = _ask(outside.registries)
+    ha_after, ha_errors_after = _ask(outside.ha)
+    errors = (*errors_before, *ha_errors_before, *errors_after, *ha_errors_after)
+    places, unusable = reported_places(
+        (*before, *after), snapshots, settings, ha=(*ha_before, *ha_after)
+    )
+    read = {root.folder for part in (*first, *second) for root in part.roots}
+    elsewhere = [
+        found
+        for place in places
+        if place not in read
+        for found in read_root_at(outside.open_storage, reader, place)
+    ]
+    elsewhere += unusable
+    elsewhere += remembered_checkpoints(outside, reader).found
+    elsewhere += _read_hidden(outside, reader, (first[0].scan, second[0].scan))
+    return Observation(
+        time=time,
+        time_after=outside.storage.now(),
+        before=before,
+        after=after,
+        gate_errors=tuple(dict.fromkeys(errors)),
+        ha_before=ha_before,
+        ha_after=ha_after,
+        at_start=at_start,
+        first=first,
+        second=second,
+        elsewhere=tuple(each for each in elsewhere if isinstance(each, Root)),
+        elsewhere_unreadable=tuple(e for e in elsewhere if isinstance(e, UnreadableRoot)),
+        snapshots=tuple(snapshots),
+        exported=exported,
+        exports=asking.seen,
+        listed=listed,
+        unreached=search.unreached,
+    )
+
+
+def search_of(outside: Outside) -> BaseSearch:
+    """Return what asks all bases, of which the siblings may be out of reach."""
+    siblings = [base for base in outside.bases if base in outside.siblings]
+    own = [base for base in outside.bases if base not in outside.siblings]
+    return BaseSearch(own, siblings)
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedCheckpoints:
+    """What the remembered directories hold now, and which of them cannot be searched."""
+
+    found: tuple[Root | UnreadableRoot, ...]
+    unreached: Mapping[Location, str]
+
+
+def remembered_checkpoints(outside: Outside, reader: RootReader) -> RememberedCheckpoints:
+    """Return the checkpoints of every remembered directory.
+
+    One that cannot be searched, or is gone, ends no run: the memory's own conditions block.
+    """
+    found: list[Root | UnreadableRoot] = []
+    unreached: dict[Location, str] = {}
+    for storage in outside.remembered:
+        try:
+            read = reader.collect(storage)
+        except OrphanGcError as err:
+            unreached[storage.location] = str(err)
+        else:
+            found += [*read.roots, *read.unreadable]
+    return RememberedCheckpoints(tuple(found), unreached)
+
+
+def _ask_exporters(
+    outside: Outside,
+    settings: StorageRootSettings,
+    asking: Asking,
+    before: Iterable[ClusterFacts],
+    *,
+    now: datetime,
+) -> Mapping[JobId, Exported]:
+    """Return what the exporters of all jobs answered that are not known to be over."""
+    told = [each for cluster in before for each in cluster.jobs.items()]
+    running = {job_id for job_id, facts in told if not facts.is_globally_terminal}
+    over = {job_id for job_id, _ in told} - running
+    if asking.jobs:
+        outside.progress("registry", 0)
+    return asking.second_look(
+        ended=lambda job_id: settings.is_declared_ended(job_id) or job_id in over,
+        bases=[base.location for base in outside.bases],
+        now=now,
+        patience=settings.registry_wait,
+    )
+
+
+class _Asked(Protocol[_FactsT_co]):
+    def observe(self) -> _FactsT_co: ...
+
+
+def _ask(registries: Sequence[_Asked[_FactsT_co]]) -> tuple[tuple[_FactsT_co, ...], list[str]]:
+    """Return everybody's facts, and why some gave none: all jobs stay blocked."""
+    facts, errors = [], []
+    for registry in registries:
+        try:
+            facts.append(registry.observe())
+        except RegistryUnavailableError as err:
+            errors.append(str(err))
+    return tuple(facts), errors
+
+
+def _list(outside: Outside, known: RootsRead) -> Listed:
+    """List the storage root, told what its roots show of the key space."""
+    base = outside.storage.location
+    most: dict[str, Collection[str]] = {}
+    for root in known.roots:
+        for folder, names in root.files.items():
+            key = base.key_of(folder)
+            if key is not None and len(names) > len(most.get(key, ())):
+                most[key] = names
+    worth = {key: names for key, names in most.items() if len(names) >= _WORTH_A_HINT}
+    hints = ListingHints(
+        directories=tuple(sorted(known.scan.directories)),
+        names={key: tuple(islice(names, _SAMPLE)) for key, names in worth.items()},
+        counts={key: len(names) for key, names in worth.items()},
+    )
+    return outside.engine.list_all(outside.storage, hints, outside.progress)
+
+
+def _let_the_cache_expire(outside: Outside, before: Sequence[ClusterFacts]) -> None:
+    """Wait until an answer of Flink's REST API must be newer than the last listing (R11)."""
+    if before:
+        outside.wait(max(cluster.cache_seconds for cluster in before) + _LATER)
+
+
+def read_root_at(
+    open_storage: Callable[[Location], Storage], reader: RootReader, place: Location
+) -> Iterable[Root | UnreadableRoot]:
+    """Yield the root at a reported place; one that is gone is no root.
+
+    A place that cannot be asked is unreadable: it may hold a root, so nothing can be judged.
+    """
+    top = Location(place.scheme, place.authority, "/")
+    folder = place.path.lstrip("/")
+    key = ObjectKey(f"{folder}/{METADATA_NAME}".lstrip("/"))
+    try:
+        storage = open_storage(top)
+        listed = storage.stat([key])[0]
+    except OrphanGcError as err:
+        yield UnreadableRoot(uri=f"{place}/{METADATA_NAME}", reason=str(err), sha256="")
+        return
+    root = None if listed is None else reader.read(storage, folder, listed)
+    if root is not None:
+        yield root
+
+
+def _read_hidden(
+    outside: Outside, reader: RootReader, scans: Sequence[RootScan]
+) -> Iterable[Root | UnreadableRoot]:
+    """Yield the roots that only the listing shows: in folders that a scan does not enter.
+
+    One that is gone by now was subsumed between the scans, which the stable root answers for.
+    """
+    known = {each.key for scan in scans for each in scan.metadata.values()}
+    for listed in outside.engine.objects_named(METADATA_NAME):
+        if listed.key in known:
+            continue
+        folder = listed.key.rpartition("/")[0]
+        root = reader.read(outside.storage, folder, listed)
+        if root is not None:
+            yield root

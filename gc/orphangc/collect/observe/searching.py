@@ -1,0 +1,64 @@
+"""Searching every base for checkpoints; a sibling that cannot be reached ends no run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from orphangc.collect.observe.checkpoints import RootScan, RootsRead
+from orphangc.core.model.locations import Location
+from orphangc.errors import OrphanGcError
+from orphangc.ports import Storage
+
+_T = TypeVar("_T")
+
+_AT_ONCE = 8
+"""Siblings that are searched at the same time: dozens may stand in one configuration file."""
+
+NO_SCAN = RootScan({}, frozenset(), {})
+NOTHING_READ = RootsRead(NO_SCAN, (), ())
+
+
+@dataclass(slots=True)
+class BaseSearch:
+    """Asks every base the same, several times in one cycle.
+
+    Attributes:
+        own: The storage root and the extra roots: each must answer.
+        siblings: Further storages, each of which may fail.
+        unreached: Reason by location for siblings that failed once: these are asked no more.
+
+    """
+
+    own: Sequence[Storage]
+    siblings: Sequence[Storage]
+    unreached: dict[Location, str] = field(default_factory=dict)
+
+    def ask(self, question: Callable[[Storage], _T], nothing: _T) -> tuple[_T, ...]:
+        """Return the answer of each base, those of the siblings last.
+
+        Args:
+            question: What to ask.
+            nothing: Stands for the answer of a sibling that cannot be reached.
+
+        Raises:
+            StorageUnreachableError: The storage root or an extra root cannot be reached.
+
+        """
+
+        def asked(sibling: Storage) -> _T:
+            if sibling.location in self.unreached:
+                return nothing
+            try:
+                return question(sibling)
+            except OrphanGcError as err:
+                self.unreached[sibling.location] = str(err)
+                return nothing
+
+        answers = [question(base) for base in self.own]
+        if not self.siblings[1:]:
+            return (*answers, *map(asked, self.siblings))
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return (*answers, *pool.map(asked, self.siblings))

@@ -1,0 +1,1 @@
+"""TODO collect/state."""

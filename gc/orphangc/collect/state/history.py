@@ -1,0 +1,98 @@
+"""The records of runs, in the state location: what a new process knows of the runs before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import structlog
+from pydantic import ValidationError
+
+from orphangc.collect.state.store import RootState
+from orphangc.core.documents.run_record import (
+    Phase,
+    RunRecord,
+    RunResult,
+    Totals,
+    totals_after,
+    totals_merged,
+)
+from orphangc.core.documents.self_sustained_record import RememberedLook
+
+__all__ = [
+    "has_planned",
+    "kept_record",
+    "looks_before",
+    "newest_records",
+    "totals_so_far",
+]
+
+log = structlog.get_logger()
+
+_KEPT = 200
+_LOOKED_AT = 5
+"""So many records together tell the totals: one alone may have been written at the same time as
+another, or by a machine whose clock is behind."""
+
+
+def newest_records(state: RootState) -> Iterator[RunRecord]:
+    """Yield the records of a storage root, newest first; what is no record is left out.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be read.
+
+    """
+    for name in reversed(_names(state)):
+        data = state.files.read(f"{state.folder}/records/{name}")
+        if data is None:
+            continue  # somebody has removed it since: it was an old one
+        try:
+            yield RunRecord.model_validate_json(data)
+        except ValidationError:  # by a newer version, maybe
+            log.warning("record.unreadable", name=name, location=str(state.files.location))
+
+
+def _names(state: RootState) -> list[str]:
+    return [n for n in state.files.names(f"{state.folder}/records") if n.endswith(".json")]
+
+
+def has_planned(state: RootState) -> bool:
+    """Return whether some run of the storage root has made a plan before."""
+    return any(
+        phase.phase is Phase.PLAN and phase.result is RunResult.DONE
+        for record in newest_records(state)
+        for phase in record.phases
+    )
+
+
+def looks_before(state: RootState) -> dict[str, tuple[RememberedLook, ...]]:
+    """Return what is remembered of each job's looks, by job id: what its newest record holds."""
+    found: dict[str, tuple[RememberedLook, ...]] = {}
+    for _, record in zip(range(_LOOKED_AT), newest_records(state), strict=False):
+        for job in record.jobs:
+            if job.looks:
+                found.setdefault(job.job_id, job.looks)
+    return found
+
+
+def totals_so_far(state: RootState) -> Totals:
+    """Return the totals of all runs before."""
+    totals = Totals()
+    for _, record in zip(range(_LOOKED_AT), newest_records(state), strict=False):
+        totals = totals_merged(totals, record.totals)
+    return totals
+
+
+def kept_record(state: RootState, record: RunRecord) -> RunRecord:
+    """Write a record down and return it with its totals; the oldest ones go.
+
+    Raises:
+        StorageUnreachableError: It could not be written.
+
+    """
+    totals = totals_after(totals_so_far(state), record)
+    kept = record.model_copy(update={"totals": totals})
+    data = (kept.model_dump_json(indent=1) + "\n").encode()
+    state.files.write(f"{state.folder}/records/{kept.run_id}.json", data)
+    for name in _names(state)[:-_KEPT]:
+        state.files.remove(f"{state.folder}/records/{name}")
+    return kept

@@ -1,0 +1,51 @@
+"""What the looks before saw of one job: those of scheduled runs, and those of the command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import structlog
+from pydantic import TypeAdapter, ValidationError
+
+from orphangc.collect.state.history import looks_before
+from orphangc.collect.state.store import RootState
+from orphangc.core.documents.self_sustained_record import RememberedLook, merged
+from orphangc.core.model.types import JobId
+
+__all__ = ["keep_looks", "looks_at_job"]
+
+log = structlog.get_logger()
+
+_LOOKS = TypeAdapter(tuple[RememberedLook, ...])
+
+
+def looks_at_job(state: RootState, job_id: JobId) -> tuple[RememberedLook, ...]:
+    """Return the newest look at each place, whoever took it.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be read.
+
+    """
+    data = state.files.read(_name(state, job_id))
+    kept: tuple[RememberedLook, ...] = ()
+    if data is not None:
+        try:
+            kept = _LOOKS.validate_json(data)
+        except ValidationError:  # by a newer version, maybe: the count begins anew
+            log.warning("looks.unreadable", job_id=job_id, location=str(state.files.location))
+    return merged(looks_before(state).get(job_id, ()), kept)
+
+
+def keep_looks(state: RootState, job_id: JobId, looks: Sequence[RememberedLook]) -> None:
+    """Write down looks; of two that are written at once one is lost, which costs one more.
+
+    Raises:
+        StorageUnreachableError: They could not be written.
+
+    """
+    state.bind()
+    state.files.write(_name(state, job_id), _LOOKS.dump_json(tuple(looks), indent=1) + b"\n")
+
+
+def _name(state: RootState, job_id: JobId) -> str:
+    return f"{state.folder}/looks/{job_id}.json"

@@ -1,0 +1,160 @@
+"""The state location of one storage root: tombstones, journal, history, halt.
+
+Everything lies below a folder named by the storage root's digest, so that one location can
+serve many roots and none is ever mistaken for another. Losing the state keeps files longer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from orphangc.core.columns.tombstones import TOMBSTONE_SCHEMA, Tombstones
+from orphangc.core.model.locations import Location
+from orphangc.core.times.instant_columns import check_rows
+from orphangc.errors import OrphanGcError, RefusedError
+from orphangc.ports import StateFiles
+
+__all__ = ["RootState"]
+
+_GENERATIONS_KEPT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RootState:
+    """What is remembered of one storage root."""
+
+    files: StateFiles
+    root: Location
+
+    @property
+    def folder(self) -> str:
+        """Return the root's own folder in the state location."""
+        return hashlib.sha256(str(self.root).encode()).hexdigest()[:32]
+
+    def bind(self) -> None:
+        """Write down which storage root the folder belongs to.
+
+        Raises:
+            RefusedError: It belongs to another one.
+
+        """
+        content = json.dumps({"root": str(self.root)}).encode()
+        name = f"{self.folder}/root.json"
+        if not self.files.create(name, content) and self.files.read(name) != content:
+            raise RefusedError(f"{self.files.location}/{name} belongs to another storage root")
+
+    # --- tombstones
+
+    def tombstones(self) -> Tombstones:
+        """Return every tombstone, from the newest complete generation.
+
+        Raises:
+            OrphanGcError: The newest generation is not, byte for byte, what was written:
+                forgetting it silently would start every quarantine anew, and a flipped bit in a
+                time would end one early, which Parquet does not notice.
+
+        """
+        names = self._generations()
+        if not names:
+            return Tombstones.empty()
+        name = f"{self.folder}/tombstones/{names[-1]}"
+        data = self.files.read(name) or b""
+        if not names[-1].endswith(_digested(data)):
+            raise OrphanGcError(f"tombstones in {self.files.location}/{name} are damaged")
+        try:
+            with pq.ParquetFile(pa.BufferReader(data)) as file:
+                return Tombstones.from_batches(map(check_rows, file.iter_batches()))
+        except (pa.ArrowException, ValueError, OSError) as err:
+            raise OrphanGcError(f"{self.files.location}/{name} has no tombstones: {err}") from err
+
+    def _generations(self) -> list[str]:
+        return [n for n in self.files.names(f"{self.folder}/tombstones") if n.endswith(".parquet")]
+
+    def keep_tombstones(self, tombstones: Tombstones) -> None:
+        """Write a new generation that replaces all; older ones stay for a while."""
+        buffer = io.BytesIO()
+        with pq.ParquetWriter(buffer, TOMBSTONE_SCHEMA, compression="zstd") as writer:
+            for batch in tombstones.to_batches():
+                writer.write_batch(batch)
+        data = buffer.getvalue()
+        names = self._generations()
+        number = int(names[-1].partition("-")[0]) + 1 if names else 1
+        name = f"{number:012d}{_digested(data)}"
+        self.files.write(f"{self.folder}/tombstones/{name}", data)
+        for name in names[: 1 - _GENERATIONS_KEPT]:
+            self.files.remove(f"{self.folder}/tombstones/{name}")
+
+    # --- journal and history
+
+    def write_journal(self, run_id: str, name: str, lines: Iterable[Mapping[str, Any]]) -> None:
+        """Write one part of a run's journal, before anything in it is acted upon (R23)."""
+        text = "".join(json.dumps(line, default=str) + "\n" for line in lines)
+        self.write_lines(run_id, name, text.encode())
+
+    def write_lines(self, run_id: str, name: str, lines: bytes) -> None:
+        """Write one part of a run's journal: JSON, an object a line."""
+        self.files.write(f"{self.folder}/runs/{run_id}/{name}.jsonl", lines)
+
+    def journal_names(self, run_id: str) -> list[str]:
+        """Return the names of the parts of a run's journal, sorted."""
+        names = self.files.names(f"{self.folder}/runs/{run_id}")
+        return [name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl")]
+
+    def read_lines(self, run_id: str, name: str) -> bytes:
+        """Return one part of a run's journal, b"" if it is gone."""
+        return self.files.read(f"{self.folder}/runs/{run_id}/{name}.jsonl") or b""
+
+    def finish_run(self, run_id: str, outcome: Mapping[str, Any]) -> None:
+        """Write the outcome that marks a run as finished."""
+        data = (json.dumps(outcome, indent=1, default=str) + "\n").encode()
+        self.files.write(f"{self.folder}/runs/{run_id}/outcome.json", data)
+        self.files.write(f"{self.folder}/history/{run_id}.json", data)
+
+    def start_run(self, run_id: str, started_at: datetime) -> None:
+        """Write down that a run has begun: without an outcome it was interrupted."""
+        data = json.dumps({"run_id": run_id, "started_at": started_at.isoformat()}).encode()
+        self.files.write(f"{self.folder}/open/{run_id}.json", data)
+
+    def close_run(self, run_id: str) -> None:
+        """Forget that the run is open."""
+        self.files.remove(f"{self.folder}/open/{run_id}.json")
+
+    def interrupted_runs(self) -> list[str]:
+        """Return the runs that began and have no outcome: they crashed."""
+        names = self.files.names(f"{self.folder}/open")
+        return [name.removesuffix(".json") for name in names]
+
+    # --- halt
+
+    def halted(self) -> str | None:
+        """Return why all collection of this root was stopped, ``None`` if it was not."""
+        data = self.files.read(f"{self.folder}/halted.json")
+        if data is None:
+            return None
+        try:
+            return str(json.loads(data)["reason"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return "collection was halted, and the reason cannot be read"
+
+    def halt(self, reason: str, at: datetime) -> None:
+        """Stop all collection of this root until a person has looked (R17, R22)."""
+        content = {"reason": f"halted at {at.isoformat()}: {reason}"}
+        self.files.write(f"{self.folder}/halted.json", json.dumps(content).encode())
+
+    def clear_halt(self) -> None:
+        """Let collection go on."""
+        self.files.remove(f"{self.folder}/halted.json")
+
+
+def _digested(data: bytes) -> str:
+    """Return the end of a generation's name, which its bytes must bear out."""
+    return f"-{hashlib.sha256(data).hexdigest()}.parquet"

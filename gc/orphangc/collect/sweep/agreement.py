@@ -1,0 +1,236 @@
+"""What a saved plan permits: each of its verdicts, held against those of a fresh cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from orphangc import __version__
+from orphangc.collect.sweep.shards import Cuts, Shards, shard_of, shelved
+from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.documents.plan import Plan
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import Action, Reason, Scope
+from orphangc.errors import PlanMismatchError
+from orphangc.ports import VERDICT_SCHEMA, Reader, Scratch
+
+__all__ = ["Agreement", "Fresh", "FreshSink", "agreements", "asked_of", "check_plan", "mask_of"]
+
+_MINIMAL_PLAN_LIFE = timedelta(hours=1)
+_LOOKED_AT_ONCE = 1000
+_SEEN = ["key", "size", "modified_at", "etag", "action", "reason"]
+_SEEN_SCHEMA = pa.schema([VERDICT_SCHEMA.field(name) for name in _SEEN])
+_Mask = npt.NDArray[np.bool_]
+
+
+def check_plan(plan: Plan, settings: StorageRootSettings, now: datetime) -> None:
+    """Make sure that a plan is for this storage root, by this version, and young enough.
+
+    Raises:
+        PlanMismatchError: It is not; nothing was touched.
+
+    """
+    if plan.tool_version != __version__:
+        raise PlanMismatchError(f"the plan is by version {plan.tool_version}, not {__version__}")
+    if plan.root != str(canonical(settings.root)):
+        raise PlanMismatchError(f"the plan is for {plan.root}, not {settings.root}")
+    life = settings.plan_life
+    age = now - plan.created_at
+    if not -settings.clock_skew - _MINIMAL_PLAN_LIFE <= age <= life:
+        raise PlanMismatchError(f"the plan was made {age} ago, longer than {life}: make a new one")
+
+
+def asked_of(batches: Iterable[pa.RecordBatch], scratch: Scratch) -> Shards:
+    """Return the verdicts of a plan that ask for something, put aside by key."""
+    return shelved(
+        (batch.filter(pc.not_equal(batch["action"], Action.KEEP)) for batch in batches),
+        VERDICT_SCHEMA,
+        scratch,
+    )
+
+
+@dataclass(slots=True)
+class FreshSink:
+    """Takes the verdicts of a fresh cycle, and puts aside what a plan may be held against.
+
+    Attributes:
+        known: The tombstones, given back when the sink is closed.
+        asking: What the cycle asks for, and what waits in quarantine.
+        is_listed: bool[len(known)], which tombstones' keys are still stored.
+        is_revived: bool[len(known)], which of them are referred to again.
+
+    """
+
+    known: Tombstones | None
+    asking: Shards
+    is_listed: _Mask
+    is_revived: _Mask
+
+    @classmethod
+    def opened(cls, known: Tombstones, cuts: Cuts, scratch: Scratch) -> FreshSink:
+        """Return an empty sink."""
+        shards = Shards(scratch, _SEEN_SCHEMA, cuts)
+        return cls(known, shards, *(np.zeros(len(known), np.bool_) for _ in range(2)))
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take a batch of ``VERDICT_SCHEMA``."""
+        is_waiting = pc.equal(batch["reason"], Reason.IN_QUARANTINE)
+        is_asking = pc.not_equal(batch["action"], Action.KEEP)
+        self.asking.write(batch.filter(pc.or_(is_asking, is_waiting)).select(_SEEN))
+        if self.known is not None and len(self.known):
+            shared = batch.filter(pc.equal(batch["scope"], Scope.SHARED))
+            rows = self.known.rows_of(shared["key"])
+            is_revived = mask_of(pc.equal(shared["action"], Action.REVIVE))
+            self.is_listed[rows[rows >= 0]] = True
+            self.is_revived[rows[is_revived & (rows >= 0)]] = True
+
+    def close(self) -> None:
+        """Take note that there are no more."""
+        self.known = None
+        self.asking.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """What a fresh cycle says.
+
+    Attributes:
+        known: The tombstones at its start.
+        is_listed: bool[len(known)], which of their keys are still stored.
+        is_revived: bool[len(known)], which of their objects are referred to again.
+        parts: What it asks for, by worker.
+
+    """
+
+    known: Tombstones
+    is_listed: _Mask
+    is_revived: _Mask
+    parts: tuple[Shards, ...]
+
+    @classmethod
+    def of(cls, known: Tombstones, sinks: Sequence[object]) -> Fresh:
+        """Return what all workers' sinks have taken."""
+        is_listed, is_revived = (np.zeros(len(known), np.bool_) for _ in range(2))
+        parts = []
+        for sink in sinks:
+            assert isinstance(sink, FreshSink)  # noqa: S101 - opened by the sweep
+            is_listed |= sink.is_listed
+            is_revived |= sink.is_revived
+            parts.append(sink.asking)
+        return cls(known, is_listed, is_revived, tuple(parts))
+
+    def shard(self, number: int, keys: pa.Array) -> pa.RecordBatch:
+        """Return what the cycle asks for some keys of one shard; it may ask for many more."""
+        return shard_of(self.parts, number, _SEEN_SCHEMA, among=keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """One shard of a plan, n rows by key, held against the fresh cycle.
+
+    Attributes:
+        number: Of the shard.
+        rows: The plan's, ``VERDICT_SCHEMA``.
+        agrees: bool[n], whether the cycle asks for the same, for the very same object.
+        waits: bool[n], whether the object has a tombstone of its own by now.
+        is_absent: bool[n], whether it is not stored any more.
+        tombstone: int64[n], row of the key's tombstone, -1 without one.
+
+    """
+
+    number: int
+    rows: pa.RecordBatch
+    agrees: _Mask
+    waits: _Mask
+    is_absent: _Mask
+    tombstone: npt.NDArray[np.int64]
+
+    def asking_for(self, action: Action) -> Agreement:
+        """Return the rows that ask for one action."""
+        mask = mask_of(pc.equal(self.rows["action"], action))
+        return Agreement(
+            number=self.number,
+            rows=self.rows.filter(pa.array(mask)),
+            agrees=self.agrees[mask],
+            waits=self.waits[mask],
+            is_absent=self.is_absent[mask],
+            tombstone=self.tombstone[mask],
+        )
+
+
+def agreements(planned: Shards, fresh: Fresh, reader: Reader) -> Iterator[Agreement]:
+    """Yield a plan shard by shard, in the order of its keys.
+
+    Raises:
+        StorageUnreachableError: Objects that neither the cycle nor a tombstone tells of could not
+            be looked at.
+
+    """
+    for number in range(len(planned.cuts.keys) + 1):
+        rows = shard_of([planned], number, VERDICT_SCHEMA)
+        if rows.num_rows:
+            yield _agreement(number, rows, fresh, reader)
+
+
+def _agreement(number: int, rows: pa.RecordBatch, fresh: Fresh, reader: Reader) -> Agreement:
+    asking = fresh.shard(number, rows["key"])
+    at = pc.index_in(rows["key"], value_set=asking["key"])
+    now = asking.take(at)
+    is_asked = mask_of(at.is_valid())
+    same = [_is_equal(rows[name], now[name]) for name in ("size", "modified_at", "etag")]
+    is_same = is_asked & np.logical_and.reduce(same)
+    agrees = is_same & _is_equal(rows["action"], now["action"])
+    has_own = mask_of(pc.equal(now["reason"], Reason.IN_QUARANTINE)) | mask_of(
+        pc.equal(now["action"], Action.DELETE)
+    )
+    tombstone = fresh.known.rows_of(rows["key"])
+    return Agreement(
+        number=number,
+        rows=rows,
+        agrees=agrees,
+        waits=has_own & is_same,
+        is_absent=_absent(rows, ~is_asked, tombstone, fresh=fresh, reader=reader),
+        tombstone=tombstone,
+    )
+
+
+def mask_of(values: pa.Array) -> _Mask:
+    """Return a boolean column as a mask; null is no."""
+    filled: _Mask = pc.fill_null(values, False).to_numpy(zero_copy_only=False)  # noqa: FBT003
+    return filled
+
+
+def _is_equal(left: pa.Array, right: pa.Array) -> _Mask:
+    """Return bool[n]: both the same, or both null."""
+    both_null = pc.and_(left.is_null(), right.is_null())
+    return mask_of(pc.equal(left, right)) | mask_of(both_null)
+
+
+def _absent(
+    rows: pa.RecordBatch,
+    is_unasked: _Mask,
+    tombstone: npt.NDArray[np.int64],
+    *,
+    fresh: Fresh,
+    reader: Reader,
+) -> _Mask:
+    """Return bool[n]: what the cycle's listing did not show.
+
+    Of a key with a tombstone the cycle took note. Any other one is looked at: it was swept
+    before, or something else than an orphan by now.
+    """
+    absent = is_unasked & (tombstone >= 0)
+    absent[absent] = ~fresh.is_listed[tombstone[absent]]
+    unknown = np.flatnonzero(is_unasked & (tombstone < 0))
+    for start in range(0, len(unknown), _LOOKED_AT_ONCE):
+        some = unknown[start : start + _LOOKED_AT_ONCE]
+        found = reader.stat(rows["key"].take(pa.array(some)).to_pylist())
+        absent[some] = [each is None for each in found]
+    return absent

@@ -1,0 +1,65 @@
+"""Bringing back what a sweep deleted from a versioned bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from orphangc.core.model.types import Action, ObjectKey, Outcome
+from orphangc.errors import RefusedError
+from orphangc.ports import DeletionResult, DeletionStatus, Undeleter
+
+__all__ = ["undelete"]
+
+_BATCH = 1000
+
+
+def undelete(
+    undeleter: Undeleter, rows: Callable[[], Iterable[pa.RecordBatch]]
+) -> Iterator[DeletionResult]:
+    """Yield a result for each object that the sweep deleted; ``DELETED`` means it is back.
+
+    Only the delete markers that the sweep itself made are removed, each by its version id, so
+    an object that somebody wrote or deleted since stays as they left it. What the next sweep
+    found gone and has a version id was deleted by a run that died.
+
+    Args:
+        undeleter: The versioned bucket.
+        rows: Reads ``outcomes.parquet``.
+
+    Raises:
+        RefusedError: The sweep deleted nothing, or the storage kept no version of it.
+
+    """
+    markers = lost = 0
+    for batch in rows():
+        markers += _made(batch).num_rows
+        lost += len(_lost(batch))
+    if not markers + lost:
+        raise RefusedError("that run deleted nothing: there is nothing to bring back")
+    if not markers:
+        raise RefusedError("the storage is not versioned: what that run deleted is gone for good")
+    for batch in rows():
+        made = _made(batch)
+        for start in range(0, made.num_rows, _BATCH):
+            some = made.slice(start, _BATCH)
+            keys, versions = some["key"].to_pylist(), some["version_id"].to_pylist()
+            yield from undeleter.undelete(list(zip(map(ObjectKey, keys), versions, strict=True)))
+        for key in _lost(batch).to_pylist():
+            error = "no version was kept"
+            yield DeletionResult(key=ObjectKey(key), status=DeletionStatus.FAILED, error=error)
+
+
+def _made(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows of objects that a delete marker hides."""
+    is_deletion = pc.equal(rows["action"], Action.DELETE)
+    return rows.filter(pc.and_(is_deletion, pc.is_valid(rows["version_id"])))
+
+
+def _lost(rows: pa.RecordBatch) -> pa.Array:
+    """Return the keys that were deleted without a delete marker."""
+    is_deletion = pc.equal(rows["action"], Action.DELETE)
+    is_done = pc.and_(is_deletion, pc.equal(rows["outcome"], Outcome.DONE))
+    return rows["key"].filter(pc.and_not(is_done, pc.is_valid(rows["version_id"])))

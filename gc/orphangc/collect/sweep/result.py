@@ -1,0 +1,97 @@
+"""What a sweep did, and what that amounts to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from orphangc.collect.cycle import Cycle
+from orphangc.collect.decide.verdicts import JobView
+from orphangc.core.model.types import Action, Outcome
+from orphangc.errors import ExitCode, OrphanGcError, RefusedError
+
+__all__ = ["SweepResult", "code_of", "exit_code_of"]
+
+
+@dataclass(slots=True)
+class SweepResult:
+    """What a sweep did.
+
+    Attributes:
+        run_id: Identifier of the run.
+        objects: How many, by action and outcome.
+        bytes: The same in bytes.
+        stopped_by: What ended it early, ``None`` if nothing did.
+        refused: Jobs that a guard or an unmet condition kept from deletion, with the reason.
+        unmet: The same jobs with each guard or condition by its name, and what it says.
+        exit_code: What the run amounts to.
+
+    """
+
+    run_id: str = ""
+    objects: Counter[tuple[str, str]] = field(default_factory=Counter)
+    bytes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    stopped_by: BaseException | None = None
+    refused: dict[str, str] = field(default_factory=dict)
+    unmet: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    exit_code: int = ExitCode.DONE
+
+    @property
+    def stopped(self) -> str | None:
+        """Return why the sweep ended early, ``None`` if it did not."""
+        return None if self.stopped_by is None else str(self.stopped_by) or "interrupted"
+
+    def count(self, rows: pa.RecordBatch) -> None:
+        """Take rows of ``OUTCOME_SCHEMA`` into account."""
+        table = pa.Table.from_batches([rows]).group_by(["action", "outcome"])
+        for each in table.aggregate([("size", "count"), ("size", "sum")]).to_pylist():
+            name = (each["action"], each["outcome"])
+            self.objects[name] += each["size_count"]
+            self.bytes[name] += each["size_sum"]
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return objects and bytes by action and outcome."""
+        return {
+            f"{name[0]}/{name[1]}": {"objects": self.objects[name], "bytes": self.bytes[name]}
+            for name in sorted(self.objects)
+        }
+
+    def refuse(self, key: str, view: JobView) -> None:
+        """Note why nothing of a job may be deleted, if nothing may."""
+        unmet = _unmet_of(view)
+        if unmet:
+            self.unmet[key] = unmet
+            self.refused[key] = "; ".join(f"{name}: {message}" for name, message in unmet)
+
+
+def _unmet_of(view: JobView) -> tuple[tuple[str, str], ...]:
+    """Return the guard that voided a job, or else the conditions that are unmet."""
+    refused, blocked = view.judgement.refused, view.judgement.blocked
+    if refused is not None:
+        return ((refused.guard, refused.message),)
+    return tuple((each.condition, each.message) for each in blocked)
+
+
+def code_of(err: BaseException) -> int:
+    """Return the exit code of a process that this ends."""
+    if isinstance(err, SystemExit) and isinstance(err.code, int):
+        return err.code
+    return err.exit_code if isinstance(err, OrphanGcError) else ExitCode.FAILED
+
+
+def exit_code_of(cycle: Cycle, result: SweepResult, *, is_deleting: bool) -> ExitCode:
+    """Return what a sweep amounts to: a refusal is never a success."""
+    deletions = {o: result.objects[Action.DELETE, o] for o in Outcome}
+    is_refusal = isinstance(result.stopped_by, RefusedError)
+    if deletions[Outcome.FAILED] and not is_refusal:
+        return ExitCode.SOME_DELETES_FAILED
+    if isinstance(result.stopped_by, OrphanGcError):
+        is_part_done = is_refusal and deletions[Outcome.DONE]
+        return ExitCode.FAILED if is_part_done else result.stopped_by.exit_code
+    if cycle.plan.are_all_refused:
+        return ExitCode.REFUSED
+    held_back = deletions[Outcome.PLANNED] + result.objects[Action.TOMBSTONE, Outcome.PLANNED]
+    is_idle = not deletions[Outcome.DONE] and held_back
+    return ExitCode.REFUSED if is_deleting and is_idle and result.refused else ExitCode.DONE

@@ -1,0 +1,348 @@
+"""Carrying out a saved plan: marked anew, agreed by both, in batches, written down first.
+
+A verdict is carried out only if the saved plan and a fresh cycle both hold it, for the very same
+object. So a plan is a permission, never an order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import structlog
+
+from orphangc.collect.cycle import Cycle, run_cycle
+from orphangc.collect.delete.deletion import Deletion
+from orphangc.collect.delete.distributed import Elsewhere, FarDeletion, ShareWork
+from orphangc.collect.delete.journal import Journal
+from orphangc.collect.delete.rate_limiter import Pacer
+from orphangc.collect.delete.retry_queue import with_outcomes
+from orphangc.collect.delete.revalidation import Recheck, watched
+from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.observation import Outside
+from orphangc.collect.state.lock import Lock, Renewal
+from orphangc.collect.state.store import RootState
+from orphangc.collect.sweep.agreement import Agreement, Fresh, FreshSink, agreements, asked_of
+from orphangc.collect.sweep.crashed_runs import Recovered
+from orphangc.collect.sweep.result import SweepResult, code_of, exit_code_of
+from orphangc.collect.sweep.shards import Shards
+from orphangc.collect.sweep.tombstoning import Minding
+from orphangc.collect.world.recalling import Recalled, not_kept, recalled
+from orphangc.core.columns.tombstones import TOMBSTONE_SCHEMA, Tombstones
+from orphangc.core.decision.evidence import JobEvidence
+from orphangc.core.documents.plan import Plan
+from orphangc.core.model.codes import WORLD_CONDITIONS
+from orphangc.core.model.naming import place_of_folder
+from orphangc.core.model.rate import Pace
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import Action, Outcome
+from orphangc.core.world.known_states import known_state
+from orphangc.ports import OUTCOME_SCHEMA, OutcomeSink, Pile, Progress, Scratch
+
+__all__ = ["Sweep"]
+
+_ENDED = pa.array([Outcome.DONE, Outcome.GONE], pa.string())
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True, kw_only=True)
+class Sweep:
+    """One sweep of one storage root.
+
+    Attributes:
+        outside: The same ports as a cycle's.
+        settings: As in the plan.
+        state: Tombstones, journal, history.
+        lock: Held by this run.
+        run_id: Of this run.
+        is_deleting: Delete what is due; otherwise only tombstones are written.
+        scratch: Room for what memory should not hold.
+        outcomes: Takes what became of each verdict.
+        elsewhere: Who deletes instead of this process.
+        result: What was done so far, also where an error or a signal ends the run.
+
+    """
+
+    outside: Outside
+    settings: StorageRootSettings
+    state: RootState
+    lock: Lock
+    run_id: str
+    is_deleting: bool
+    scratch: Scratch
+    outcomes: OutcomeSink
+    elsewhere: Elsewhere | None = None
+    result: SweepResult = field(default_factory=SweepResult)
+    reader: RootReader = field(init=False)
+    _tombstones: Tombstones = field(init=False)
+    _has_gone: npt.NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start with a reader that knows no root, and a result that bears the run's name."""
+        self.result.run_id = self.run_id
+        self.reader = RootReader(self.settings.aliases, self.settings.acknowledged)
+
+    def carry_out(self, plan: Plan, planned_rows: Iterable[pa.RecordBatch]) -> SweepResult:
+        """Return what became of the plan.
+
+        Raises:
+            StorageUnreachableError: The storage could not be listed; nothing was touched.
+            LockHeldError: Another run took the lock over; nothing more was touched.
+            RefusedError: The plan or the state is for another storage root.
+
+        """
+        self.state.bind()
+        interrupted = self.state.interrupted_runs()
+        for run_id in interrupted:
+            log.warning("run.interrupted", run_id=run_id)
+        with Renewal(self.lock) as renewal:
+            planned = asked_of(planned_rows, self.scratch)
+            known = self.state.tombstones()
+            before = recalled(self.state, known_state(plan.states, plan.created_at, "this plan"))
+            cycle = self._run_cycle(planned, known, renewal, before=before)
+            problem = not_kept(self.state, before, cycle.remembered)
+            if problem is not None:
+                log.warning("world.not_remembered", reason=problem)
+            self.state.start_run(self.run_id, cycle.evidence.now)
+            self._write_down_evidence(plan, cycle)
+            self._note_refusals(cycle)
+            try:
+                self._act(plan, planned, cycle, Fresh.of(known, cycle.sinks))
+            except SystemExit as signalled:
+                self.result.stopped_by = signalled
+                self.result.exit_code = code_of(signalled)
+                self._finish(plan, cycle, interrupted)
+                raise
+            self.result.exit_code = exit_code_of(cycle, self.result, is_deleting=self.is_deleting)
+            self._finish(plan, cycle, interrupted)
+        return self.result
+
+    def _run_cycle(
+        self, planned: Shards, known: Tombstones, renewal: Renewal, *, before: Recalled
+    ) -> Cycle:
+        """Return a fresh cycle, broken off where the lock is lost while it goes on."""
+        cycle = run_cycle(
+            replace(self.outside, progress=_checking(self.outside.progress, renewal)),
+            self.settings,
+            reader=self.reader,
+            tombstones=known,
+            halted=self.state.halted(),
+            open_sink=partial(FreshSink.opened, known, planned.cuts, self.scratch),
+            before=before,
+        )
+        renewal.check()
+        return cycle
+
+    def _write_down_evidence(self, plan: Plan, cycle: Cycle) -> None:
+        header = {
+            "plan_id": plan.plan_id,
+            "root": plan.root,
+            "live_set_sha256": cycle.plan.live_set_sha256,
+            "jobs": [job.model_dump(mode="json") for job in cycle.plan.jobs],
+            "roots": [root.model_dump(mode="json") for root in cycle.plan.roots],
+        }
+        self.state.write_journal(self.run_id, "evidence", [header])
+
+    def _note_refusals(self, cycle: Cycle) -> None:
+        for key, view in cycle.views.items():
+            self.result.refuse(key, view)
+
+    def _act(self, plan: Plan, planned: Shards, cycle: Cycle, fresh: Fresh) -> None:
+        """Mind the tombstones of all shards, and only then delete."""
+        since = cycle.evidence.looked_until or cycle.evidence.now
+        laid = self.scratch.pile(TOMBSTONE_SCHEMA)
+        minding = Minding(fresh, plan.plan_id, since, laid, _deferred(cycle))
+        judged = self.scratch.pile(OUTCOME_SCHEMA)
+        dead = self._dead_runs(planned)
+        for part in agreements(planned, fresh, self.outside.storage):
+            for rows in minding.take(part):
+                self._tell(rows)
+            judged.append(_judged(part.asking_for(Action.DELETE), dead))
+        self._mind_tombstones(minding, cycle)
+        self._delete_due(self._due(judged, cycle), cycle)
+        self._forget_deleted()
+
+    def _dead_runs(self, planned: Shards) -> Recovered:
+        """Return what runs that died wrote down; only versioned storages tell more than the key."""
+        run_ids = self.state.interrupted_runs() if self.outside.storage.is_versioned else []
+        others = [run_id for run_id in run_ids if run_id != self.run_id]
+        return Recovered.of(self.state, others, planned.cuts, self.scratch)
+
+    def _mind_tombstones(self, minding: Minding, cycle: Cycle) -> None:
+        """Write the new generation; halt everything if a rule turned out to be broken (R17)."""
+        revived = minding.revived_key
+        if revived is not None:
+            reason = f"{revived} had a tombstone and is referred to again"
+            self.state.halt(reason, cycle.evidence.now)
+            log.error("sweep.halted", reason=reason)
+        generation = minding.generation()
+        if generation is not None:
+            self.lock.renew()
+            self.state.keep_tombstones(generation)
+        self._tombstones = minding.fresh.known if generation is None else generation
+        self._has_gone = np.zeros(len(self._tombstones), np.bool_)
+
+    def _due(self, judged: Pile, cycle: Cycle) -> tuple[Pile, int]:
+        """Return what both plans hold to be due, of the jobs that nothing stops, and how much."""
+        due, total = self.scratch.pile(OUTCOME_SCHEMA), 0
+        is_halted = self.state.halted() is not None
+        free = frozenset(
+            key for key in cycle.views if key not in self.result.refused and not is_halted
+        )
+        for rows in judged.batches():
+            is_free = _is_of_jobs(free, rows, cycle)
+            is_due = pc.and_(is_free, pc.equal(rows["outcome"], Outcome.PLANNED))
+            self._tell(with_outcomes(rows.filter(pc.invert(is_free)), Outcome.PLANNED))
+            self._tell(rows.filter(pc.and_not(is_free, is_due)))
+            if self.is_deleting:
+                due.append(rows.filter(is_due))
+                total += pc.sum(is_due).as_py() or 0
+            else:
+                self._tell(rows.filter(is_due))
+        return due, total
+
+    def _delete_due(self, due: tuple[Pile, int], cycle: Cycle) -> None:
+        storage = self.outside.storage
+        pile, total = due
+        if self.elsewhere is not None:
+            far = self._far_deletion(self.elsewhere, cycle)
+            self.result.stopped_by = far.delete(_verdicts(pile), self._tell, total=total)
+            return
+        deletion = Deletion(
+            storage=storage,
+            recheck=Recheck(
+                outside=self.outside,
+                settings=self.settings,
+                reader=self.reader,
+                jobs=watched(_relied_on(cycle)),
+                state=self.state,
+                lock=self.lock,
+            ),
+            journal=Journal(self.state, self.run_id),
+            pacer=Pacer(Pace.of(self.settings.delete_rate, storage.batch_size)),
+            at=cycle.evidence.now,
+            progress=self.outside.progress,
+        )
+        self.result.stopped_by = deletion.delete(_verdicts(pile), self._tell, total=total)
+
+    def _far_deletion(self, elsewhere: Elsewhere, cycle: Cycle) -> FarDeletion:
+        """Return the deletion by several processes, which keep to one pace together."""
+        crew = elsewhere.crew
+        work = ShareWork(
+            open_outside=elsewhere.open_outside,
+            open_state=elsewhere.open_state,
+            settings=self.settings,
+            watched=watched(_relied_on(cycle)),
+            lock=(self.lock.folder, self.lock.name, self.lock.holder),
+            run_id=self.run_id,
+            at=cycle.evidence.now,
+            rate=self.settings.delete_rate / crew.slots,
+            scratch=crew.scratch,
+        )
+        return FarDeletion(crew=crew, work=work, storage=self.outside.storage, state=self.state)
+
+    def _tell(self, rows: pa.RecordBatch) -> None:
+        """Write down and count what became of some verdicts."""
+        if not rows.num_rows:
+            return
+        self.outcomes.write(rows)
+        self.result.count(rows)
+        is_gone = pc.and_(
+            pc.equal(rows["action"], Action.DELETE), pc.is_in(rows["outcome"], value_set=_ENDED)
+        )
+        if pc.any(is_gone).as_py():
+            gone = self._tombstones.rows_of(rows["key"].filter(is_gone))
+            self._has_gone[gone[gone >= 0]] = True
+
+    def _forget_deleted(self) -> None:
+        """Drop the tombstones of what is gone now."""
+        if self._has_gone.any():
+            self.lock.renew()
+            self.state.keep_tombstones(self._tombstones.restricted(~self._has_gone))
+
+    def _finish(self, plan: Plan, cycle: Cycle, interrupted: Sequence[str]) -> None:
+        result = self.result
+        outcome = {
+            "run_id": self.run_id,
+            "plan_id": plan.plan_id,
+            "root": plan.root,
+            "started_at": cycle.evidence.now.isoformat(),
+            "deleting": self.is_deleting,
+            "counts": result.counts(),
+            "refused": result.refused,
+            "stopped": result.stopped,
+            "interrupted_runs": list(interrupted),
+            "exit_code": int(result.exit_code),
+        }
+        self.state.finish_run(self.run_id, outcome)
+        self.state.close_run(self.run_id)
+        for run_id in interrupted:
+            self.state.close_run(run_id)
+        log.info("sweep.finished", **outcome)
+
+
+def _deferred(cycle: Cycle) -> frozenset[str]:
+    """Return the ids of the jobs that get no tombstone: not all of their world was searched."""
+    return frozenset(
+        view.evidence.job_id
+        for view in cycle.views.values()
+        if any(each.condition in WORLD_CONDITIONS for each in view.judgement.blocked)
+    )
+
+
+def _is_of_jobs(keys: frozenset[str], rows: pa.RecordBatch, cycle: Cycle) -> pa.BooleanArray:
+    """Return bool[n]: whether each row lies in a directory of one of some jobs.
+
+    The id alone does not tell: several jobs may bear one (decision 20).
+    """
+    folders = pc.replace_substring_regex(rows["key"], r"/[^/]*$", "").dictionary_encode()
+    owners, base = cycle.mark.owners, cycle.mark.owners.base.name
+    is_free = [
+        owners.job_key(place_of_folder(folder, base)) in keys
+        for folder in folders.dictionary.to_pylist()
+    ]
+    return pa.array(is_free, pa.bool_()).take(folders.indices)
+
+
+def _checking(progress: Progress, renewal: Renewal) -> Progress:
+    """Return a progress that ends the work where the lock is lost."""
+
+    def show(phase: str, done: int, total: int | None = None) -> None:
+        renewal.check()
+        progress(phase, done, total)
+
+    return show
+
+
+def _judged(part: Agreement, dead: Recovered) -> pa.RecordBatch:
+    """Return what would become of objects whose deletion was planned: ``planned`` are due.
+
+    What is gone and has a version id was deleted by a run that died.
+    """
+    outcomes = np.where(part.agrees, Outcome.PLANNED.value, Outcome.CHANGED.value)
+    outcomes = np.where(part.is_absent, Outcome.GONE.value, outcomes)
+    versions = dead.versions(part.number, part.rows["key"])
+    of_gone = pc.if_else(pa.array(part.is_absent), versions, None)
+    return with_outcomes(part.rows, outcomes.tolist(), versions=of_gone)
+
+
+def _verdicts(pile: Pile) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a pile without their outcomes."""
+    for rows in pile.batches():
+        yield rows.select(OUTCOME_SCHEMA.names[:-3])
+
+
+def _relied_on(cycle: Cycle) -> list[JobEvidence]:
+    """Return the jobs whose evidence the deletion rests on; a refused one loses nothing anyway."""
+    collected = set(cycle.views)
+    return [
+        job
+        for key, job in cycle.jobs.items()
+        if cycle.judged[key].refused is None and (key in collected or job.feeds & collected)
+    ]

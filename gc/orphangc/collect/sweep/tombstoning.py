@@ -1,0 +1,106 @@
+"""Minding tombstones: laid, dropped and forgotten in one new generation, before any deletion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from orphangc.collect.delete.retry_queue import with_outcomes
+from orphangc.collect.sweep.agreement import Agreement, Fresh, mask_of
+from orphangc.core.columns.tombstones import TOMBSTONE_SCHEMA, Tombstones
+from orphangc.core.model.types import Action, Outcome
+from orphangc.ports import Pile
+
+__all__ = ["Minding"]
+
+_COPIED = ["key", "size", "modified_at", "etag", "job_id"]
+
+
+@dataclass(slots=True)
+class Minding:
+    """What is to become of the tombstones.
+
+    Attributes:
+        fresh: What the fresh cycle says.
+        plan_id: Stands in every new tombstone.
+        since: End of the cycle: R17 counts checkpoints after the *whole* of it.
+        laid: Takes the new ones, ``TOMBSTONE_SCHEMA``.
+        deferred: Ids of the jobs that get none yet: not all of their world was searched.
+        is_revived: bool[len(known)], objects that plan or cycle refer to again.
+
+    """
+
+    fresh: Fresh
+    plan_id: str
+    since: datetime
+    laid: Pile
+    deferred: frozenset[str] = frozenset()
+    has_laid: bool = field(default=False, init=False)
+    is_revived: npt.NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with what the cycle refers to again."""
+        self.is_revived = self.fresh.is_revived.copy()
+
+    @property
+    def revived_key(self) -> str | None:
+        """Return the key of an object that had a tombstone and is referred to again."""
+        if not self.is_revived.any():
+            return None
+        (first,) = self.fresh.known.to_batches(_only_first(self.is_revived))
+        return str(first["key"][0].as_py())
+
+    def take(self, part: Agreement) -> list[pa.RecordBatch]:
+        """Return what became of the verdicts that ask for a tombstone or for its end."""
+        return [
+            self._lay(part.asking_for(Action.TOMBSTONE)),
+            self._drop(part.asking_for(Action.REVIVE)),
+        ]
+
+    def _lay(self, part: Agreement) -> pa.RecordBatch:
+        is_deferred = mask_of(pc.is_in(part.rows["job_id"], value_set=self._deferred_ids()))
+        is_laid = part.agrees & ~part.waits & ~is_deferred
+        rows = part.rows.filter(pa.array(is_laid))
+        count = rows.num_rows
+        since = pa.scalar(self.since, TOMBSTONE_SCHEMA.field("since").type)
+        columns = [rows[name] for name in _COPIED]
+        columns += [pa.repeat(since, count), pa.repeat(pa.scalar(self.plan_id), count)]
+        if count:
+            self.laid.append(pa.RecordBatch.from_arrays(columns, schema=TOMBSTONE_SCHEMA))
+            self.has_laid = True
+        outcomes = np.where(part.is_absent, Outcome.GONE.value, Outcome.CHANGED.value)
+        outcomes = np.where(part.agrees | part.waits, Outcome.DONE.value, outcomes)
+        outcomes = np.where(is_deferred & ~part.waits, Outcome.PLANNED.value, outcomes)
+        return with_outcomes(part.rows, outcomes.tolist())
+
+    def _deferred_ids(self) -> pa.Array:
+        return pa.array(sorted(self.deferred), pa.string())
+
+    def _drop(self, part: Agreement) -> pa.RecordBatch:
+        had_one = part.tombstone >= 0
+        self.is_revived[part.tombstone[had_one]] = True
+        outcomes = np.where(had_one, Outcome.DONE.value, Outcome.GONE.value)
+        return with_outcomes(part.rows, outcomes.tolist())
+
+    def generation(self) -> Tombstones | None:
+        """Return all tombstones from now on, ``None`` if they are the same as before.
+
+        Those of objects that are not stored any more are forgotten.
+        """
+        is_kept = self.fresh.is_listed & ~self.is_revived
+        if not self.has_laid and is_kept.all():
+            return None
+        kept = self.fresh.known.to_batches(is_kept)
+        return Tombstones.from_batches(chain(kept, self.laid.batches()))
+
+
+def _only_first(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    only = np.zeros(len(mask), np.bool_)
+    only[int(np.argmax(mask))] = True
+    return only

@@ -1,0 +1,107 @@
+"""A cycle that lists no objects: what is known of the world and of each job before any listing.
+
+``orphangc world`` and ``doctor`` ask it. It reads every checkpoint and asks every cluster, in the
+order of a real cycle, and it judges each job; it decides on no object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from orphangc.collect.cycle import judged_cycle
+from orphangc.collect.mark.mark import mark
+from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.observation import Outside, observe
+from orphangc.collect.world.outside_names import namings_of
+from orphangc.collect.world.recalling import Recalled
+from orphangc.collect.world.recounting import world_with_memory
+from orphangc.core.columns.live_set import LiveSet
+from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.decision.evidence import JobEvidence
+from orphangc.core.decision.judge import Judgement
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import StoredObject
+from orphangc.core.world import World
+from orphangc.ports import Progress, Storage
+from orphangc.ports.engine import EngineName, Listed, ListingHints, Pass
+
+_T = TypeVar("_T")
+
+
+class UnlistedEngine:
+    """An engine that lists nothing, so that each pass sees no row."""
+
+    name: EngineName = "local"
+
+    def list_all(self, storage: Storage, hints: ListingHints, progress: Progress) -> Listed:
+        """Return a listing of no objects; the storage is not asked."""
+        del storage, hints, progress
+        return Listed(objects=0)
+
+    def objects_named(self, name: str) -> Iterator[StoredObject]:
+        """Yield nothing."""
+        del name
+        return iter(())
+
+    def mark(self, live: LiveSet, tombstones: Tombstones) -> None:
+        """Do nothing: there are no rows to mark."""
+
+    def run(self, work: Pass[_T], progress: Progress) -> _T:
+        """Return what a pass finds that sees no row."""
+        del progress
+        found = work.begin()
+        work.end(found)
+        return work.together([found])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnlistedCycle:
+    """What is known without a listing.
+
+    Attributes:
+        world: Everything that is searched, named, asked and remembered.
+        jobs: Evidence by job key, without surveys.
+        judged: What stops each job, as far as no listing is needed to know it.
+
+    """
+
+    world: World
+    jobs: Mapping[str, JobEvidence]
+    judged: Mapping[str, Judgement]
+
+
+def unlisted_cycle(
+    outside: Outside,
+    settings: StorageRootSettings,
+    *,
+    reader: RootReader,
+    halted: str | None,
+    before: Recalled,
+) -> UnlistedCycle:
+    """Return what a cycle knows that lists no objects; it changes and remembers nothing.
+
+    Raises:
+        StorageUnreachableError: The storage root or an extra root cannot be searched.
+
+    """
+    unlisted = replace(outside, engine=UnlistedEngine())
+    seen = observe(unlisted, settings, reader)
+    bases = [base.location for base in outside.bases]
+    marked = mark(seen, settings, bases, [base.location for base in outside.siblings])
+    known = judged_cycle(
+        seen,
+        unlisted,
+        settings,
+        marked=marked,
+        surveyed=None,
+        namings=namings_of(marked, seen, settings, bases),
+        halted=halted,
+        before=before,
+    )
+    return UnlistedCycle(
+        world=world_with_memory(known.world, known.comparison, before.memory),
+        jobs=known.jobs,
+        judged=known.judged,
+    )

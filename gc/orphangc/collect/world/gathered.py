@@ -1,0 +1,125 @@
+"""The world of one cycle, as its scans and answers show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from orphangc.collect.observe.checkpoints import RootScan
+from orphangc.collect.observe.observation import Observation, Outside
+from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.world import KnownCluster, OutsidePath, PlaceKind, SearchedPlace, World
+from orphangc.core.world.coverage import closed_world_of, lacks_checkpoints
+
+
+def world_of(
+    seen: Observation,
+    outside: Outside,
+    settings: StorageRootSettings,
+    paths: Sequence[OutsidePath] = (),
+) -> World:
+    """Return everything that was searched, named and asked in one cycle."""
+    places = searched_places(seen, outside)
+    return World(
+        places=places,
+        outside=tuple(paths),
+        clusters=_clusters(seen, outside),
+        closed_world=closed_world_of(
+            places,
+            is_stated=settings.closed_world,
+            is_empty=lambda uri: settings.is_empty(canonical(uri)),
+        ),
+    )
+
+
+def empty_places(
+    seen: Observation, outside: Outside, settings: StorageRootSettings
+) -> tuple[str, ...]:
+    """Return the searched places without a checkpoint that no one stated to be empty.
+
+    What contains the storage root has been found for certain, so it is none of them.
+    """
+    return tuple(
+        each.uri
+        for each in searched_places(seen, outside)
+        if lacks_checkpoints(each, is_stated_empty=settings.is_empty(canonical(each.uri)))
+        and not canonical(each.uri).contains(outside.storage.location)
+    )
+
+
+def unreached_places(seen: Observation, settings: StorageRootSettings) -> Mapping[str, str]:
+    """Return the reason for each place that could not be searched, unless it is stated empty."""
+    return {
+        str(place): reason
+        for place, reason in seen.unreached.items()
+        if not settings.is_empty(place)
+    }
+
+
+def searched_places(seen: Observation, outside: Outside) -> tuple[SearchedPlace, ...]:
+    """Return every place that was searched, the storage root first, reported checkpoints last."""
+    kinds = {base.location: PlaceKind.SIBLING for base in outside.siblings}
+    kinds |= {base.location: PlaceKind.EXTRA_ROOT for base in outside.extra}
+    kinds[outside.storage.location] = PlaceKind.STORAGE_ROOT
+    found: dict[Location, SearchedPlace] = {}
+    for base, *read in zip(outside.bases, seen.first, seen.second, strict=True):
+        place = base.location
+        scans = () if place in seen.unreached else tuple(each.scan for each in read)
+        found.setdefault(place, _place(place, kinds[place], outside, scans))
+    return (*found.values(), *_reported(seen, outside, tuple(found)))
+
+
+def _place(
+    location: Location, kind: PlaceKind, outside: Outside, scans: Sequence[RootScan]
+) -> SearchedPlace:
+    """Return a place with what two scans show; a place without any could not be searched."""
+    directories = {each for scan in scans for each in scan.directories}
+    counts = [len(scan.metadata) for scan in scans]
+    times = (each.modified_at for scan in scans for each in scan.metadata.values())
+    return SearchedPlace(
+        uri=str(location),
+        kind=kind,
+        device=outside.device_of(location),
+        job_directories=len(directories) if scans else None,
+        checkpoints=(counts[-1] or max(counts)) if counts else None,
+        newest_checkpoint_at=_newest(times),
+    )
+
+
+def _newest(times: Iterable[datetime | None]) -> datetime | None:
+    return max((at for at in times if at is not None), default=None)
+
+
+def _reported(
+    seen: Observation, outside: Outside, bases: Sequence[Location]
+) -> Iterable[SearchedPlace]:
+    """Yield the checkpoints that were read at reported places outside all others."""
+    for root in {each.folder: each for each in seen.elsewhere}.values():
+        if not any(base.contains(root.folder) for base in bases):
+            yield SearchedPlace(
+                uri=str(root.folder),
+                kind=PlaceKind.REPORTED,
+                device=outside.device_of(root.folder),
+                job_directories=0,
+                checkpoints=1,
+                newest_checkpoint_at=root.modified_at,
+            )
+
+
+def _clusters(seen: Observation, outside: Outside) -> tuple[KnownCluster, ...]:
+    """Return each cluster, namespace and ZooKeeper that is asked, with the jobs that it shows."""
+    before, after = (
+        {facts.uri: set(facts.jobs) for facts in clusters}
+        | {facts.uri: {hold.job_id for hold in facts.holds} for facts in held}
+        for clusters, held in ((seen.before, seen.ha_before), (seen.after, seen.ha_after))
+    )
+    asked = [*(each.uri for each in outside.registries), *(each.uri for each in outside.ha)]
+    return tuple(
+        KnownCluster(
+            uri=uri,
+            jobs=tuple(sorted(before.get(uri, set()) | after.get(uri, set()))),
+            answers=uri in before and uri in after,
+        )
+        for uri in dict.fromkeys((*asked, *before, *after))
+    )

@@ -1,0 +1,184 @@
+"""What checkpoints, registry snapshots, clusters and resources name outside the searched places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from orphangc.collect.mark.mark import Mark, owner_of
+from orphangc.collect.observe.observation import Observation
+from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.decision.evidence import JobEvidence, Root
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
+from orphangc.core.model.locations import Location, place_of
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.world import OutsidePath
+from orphangc.core.world.outside_naming import (
+    Naming,
+    home_of,
+    outside_only,
+    outside_paths,
+    paths_of,
+)
+
+_Found = tuple[Location, str, frozenset[str]]
+
+
+def namings_of(
+    marked: Mark,
+    observation: Observation,
+    settings: StorageRootSettings,
+    searched: Sequence[Location],
+) -> tuple[Naming, ...]:
+    """Return whatever names files outside the searched places, with these files.
+
+    Args:
+        marked: Checkpoints and jobs.
+        observation: Gives the registry snapshots.
+        settings: The aliases.
+        searched: Every base.
+
+    """
+    makers = {root.folder: key for key, job in marked.jobs.items() for root in job.own_roots}
+    found = [_of_checkpoint(root, marked, makers, searched) for root in marked.roots]
+    found += [_of_snapshot(each, marked, settings, searched) for each in observation.snapshots]
+    return tuple(each for each in found if each.files)
+
+
+def _of_checkpoint(
+    root: Root, marked: Mark, makers: Mapping[Location, str], searched: Sequence[Location]
+) -> Naming:
+    """Return what a checkpoint names outside, its own folder aside, which was read."""
+    outside = outside_only(root.files, (*searched, root.folder))
+    if not outside:
+        return Naming(by=str(root.folder), jobs=frozenset(), files=outside)
+    owners = (owner_of(folder, marked.owners.keys) for folder in root.files)
+    jobs = frozenset((makers.get(root.folder), *owners)) - {None}
+    return Naming(by=str(root.folder), jobs=frozenset(filter(None, jobs)), files=outside)
+
+
+def _of_snapshot(
+    snapshot: RegistrySnapshot,
+    marked: Mark,
+    settings: StorageRootSettings,
+    searched: Sequence[Location],
+) -> Naming:
+    """Return what a registry holds outside; what is relative lies in the job's own directory."""
+    names: dict[str, set[str]] = {}
+    for path, *_ in snapshot.entries:
+        if resolve(path, "") == path:
+            folder, _, name = path.rpartition("/")
+            names.setdefault(folder, set()).add(name)
+    own = place_of(snapshot.checkpoint_dir, settings.aliases)
+    places = ((place_of(folder, settings.aliases), each) for folder, each in names.items())
+    files = {place: FileNames.from_names(each) for place, each in places if place is not None}
+    return Naming(
+        by=f"registry snapshot {snapshot.sequence} of job {snapshot.job_id}",
+        jobs=frozenset(_keys_of(snapshot.job_id, marked.jobs)),
+        files=outside_only(files, (*searched, *([own] if own else []))),
+    )
+
+
+def _keys_of(job_id: str, jobs: Mapping[str, JobEvidence]) -> Iterator[str]:
+    return (key for key, job in jobs.items() if job.job_id == job_id)
+
+
+def named_outside(
+    namings: Iterable[Naming],
+    marked: Mark,
+    observation: Observation,
+    settings: StorageRootSettings,
+    *,
+    searched: Sequence[Location],
+    is_listed: Callable[[FileNames], bool],
+) -> tuple[OutsidePath, ...]:
+    """Return every outside path, and the jobs that it concerns.
+
+    A folder whose files all stand in the listing is no outside path: it is spelled otherwise.
+
+    Args:
+        namings: What names files outside.
+        marked: Checkpoints and jobs.
+        observation: What clusters and resources say.
+        settings: The aliases, and which places are stated to be empty.
+        searched: Every base.
+        is_listed: Returns whether the listing shows all of some names.
+
+    """
+    found: list[_Found] = [
+        (home_of(folder), naming.by, naming.jobs)
+        for naming in namings
+        for folder, names in naming.files.items()
+        if not is_listed(names)
+    ]
+    read = {root.folder for root in marked.roots}
+    for place, by, jobs in (*_told(marked, observation, settings), *_named(observation, settings)):
+        if place not in read and not any(base.contains(place) for base in searched):
+            found.append((home_of(place), by, jobs))
+    return outside_paths(each for each in found if not settings.is_empty_around(each[0]))
+
+
+def _told(
+    marked: Mark, observation: Observation, settings: StorageRootSettings
+) -> Iterator[_Found]:
+    """Yield what clusters say of living jobs: what they restored, and what they completed."""
+    for cluster in observation.after:
+        for job_id, facts in cluster.jobs.items():
+            if not facts.is_globally_terminal:
+                jobs = frozenset(_keys_of(job_id, marked.jobs))
+                for path in _paths_of(facts):
+                    if (place := place_of(path, settings.aliases)) is not None:
+                        yield place, cluster.uri, jobs
+                for place in _configured(cluster, facts, settings):
+                    yield place, f"the configuration of {cluster.uri}", jobs
+
+
+def _paths_of(facts: JobFacts) -> Iterator[str | None]:
+    """Yield what a job restored and what it completed; what is discarded shows where it stores.
+
+    A newer one that is not discarded shows that too, and is read.
+    """
+    if facts.restored is not None:
+        yield facts.restored.external_path
+    completed = [each for each in facts.checkpoints if each.is_completed and not each.is_savepoint]
+    kept = [each for each in completed if not each.discarded]
+    for each in kept or completed:
+        yield each.external_path
+    for each in facts.checkpoints:
+        if each.is_completed and each.is_savepoint and not each.discarded:
+            yield each.external_path
+
+
+def _configured(
+    cluster: ClusterFacts, facts: JobFacts, settings: StorageRootSettings
+) -> Iterator[Location]:
+    """Yield where a job will store its first checkpoint, unless its own code says otherwise.
+
+    Once it has completed one, or goes on from its own, Flink shows where it stores.
+    """
+    origin = None if facts.restored is None else place_of(facts.restored.external_path)
+    has_own = facts.latest_completed_id is not None
+    if has_own or (origin is not None and origin.parent.name == facts.job_id):
+        return
+    for each in cluster.checkpoint_directories:
+        if (base := place_of(each, settings.aliases)) is not None:
+            yield base.child(facts.job_id)
+
+
+def _named(observation: Observation, settings: StorageRootSettings) -> Iterator[_Found]:
+    """Yield what resources and HA stores name; they do not say for which job."""
+    for facts in observation.ha_after:
+        named = [(each.path, each.by) for each in facts.places]
+        named += [(each.path, f"{each.option} of {each.by}") for each in facts.folders]
+        for path, by in named:
+            if (place := place_of(path, settings.aliases)) is not None:
+                yield place, by, frozenset()
+
+
+def with_outside_paths(
+    jobs: Mapping[str, JobEvidence], paths: Iterable[OutsidePath]
+) -> dict[str, JobEvidence]:
+    """Return the jobs, each with the outside paths that concern it."""
+    named = tuple(paths)
+    return {key: replace(job, outside_paths=paths_of(key, named)) for key, job in jobs.items()}

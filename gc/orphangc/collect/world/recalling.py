@@ -1,0 +1,177 @@
+"""What a cycle is told of earlier ones before it begins, and what it leaves behind."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from orphangc.collect.state.store import RootState
+from orphangc.collect.world.memory_files import (
+    DamagedMemoryError,
+    MemoryRead,
+    memory_folder,
+    read_acknowledgements,
+    read_memory,
+    write_memory,
+)
+from orphangc.core.memory.acknowledgement import Acknowledgement, acknowledging_command
+from orphangc.core.memory.remembered import StandingFact, WorldMemory
+from orphangc.core.model.codes import Condition
+from orphangc.core.model.locations import Location, place_of
+from orphangc.core.world.known_states import KnownState, MemoryMarker, other_state
+from orphangc.errors import StorageUnreachableError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """What earlier cycles left to this one.
+
+    Attributes:
+        memory: What they saw.
+        given: What persons acknowledged.
+        memory_problem: Reason for which the memory cannot be read, or ``None``.
+        state_problem: Reason for which this may not be the state location of earlier plans.
+        standing: The lost state location as a fact that a person can acknowledge.
+        expected: Identifiers of the state location that is lost; none if it is not.
+        is_new: Whether the state location knows nothing at all of the storage root.
+        names: Files that the memory stands in.
+        marker: What shows that there was a memory; ``None`` if there was none.
+
+    """
+
+    memory: WorldMemory = field(default_factory=WorldMemory)
+    given: tuple[Acknowledgement, ...] = ()
+    memory_problem: str | None = None
+    state_problem: str | None = None
+    standing: tuple[StandingFact, ...] = ()
+    expected: tuple[str, ...] = ()
+    is_new: bool = False
+    names: tuple[str, ...] = ()
+    marker: MemoryMarker | None = None
+
+
+NOTHING_RECALLED = Recalled()
+"""For a cycle without a memory, as tests of other things run it."""
+
+
+def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
+    """Return what earlier cycles left to this one.
+
+    A memory that cannot be read is a problem that blocks, never an empty memory.
+
+    Args:
+        state: State of the storage root.
+        known: What earlier plans know of their state location.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be listed or read.
+
+    """
+    try:
+        read, given = read_memory(state), read_acknowledgements(state)
+    except DamagedMemoryError as err:
+        return Recalled(memory_problem=_damage_message(state, err))
+    memory = read.memory
+    if not memory.states:
+        memory = memory.model_copy(update={"states": (uuid.uuid4().hex,)})
+    is_new = not read.names and not given and not state.files.names(f"{state.folder}/tombstones")
+    found = Recalled(
+        memory=memory, given=given, is_new=is_new, names=read.names, marker=read.marker
+    )
+    if read.marker is not None and read.marker.state not in memory.states:
+        found = _without_memory(found, read.marker, state)
+    other = other_state(read.memory.states, known)
+    return found if other is None or found.standing else _with_other_state(found, other, state)
+
+
+def _without_memory(found: Recalled, marker: MemoryMarker, state: RootState) -> Recalled:
+    """Return what is left where only the folder of the memory was removed."""
+    problem = (
+        f"{state.files.location}/{memory_folder(state)} does not hold what cycles since"
+        f" {marker.since:%Y-%m-%dT%H:%M:%SZ} saw, so nothing shows what is missing now: restore"
+        " that folder, or run: "
+    )
+    return _with_loss(found, marker.state, problem, state=state, since=marker.since)
+
+
+def _with_other_state(found: Recalled, other: KnownState, state: RootState) -> Recalled:
+    what = min(other.states)
+    problem = (
+        f"{other.source} used state {what}, and {state.files.location} holds another one, which"
+        " knows neither its tombstones nor its memory: give that one with --state or restore it,"
+        " or run: "
+    )
+    lost = _with_loss(found, what, problem, state=state, since=other.at)
+    return replace(lost, expected=tuple(sorted(other.states)) if lost.standing else ())
+
+
+def _with_loss(
+    found: Recalled, what: str, problem: str, *, state: RootState, since: datetime
+) -> Recalled:
+    """Return what is left with the loss of a state, unless a person has acknowledged it.
+
+    A state has one identifier, so its loss is one fact whenever it is noticed.
+    """
+    condition = Condition.STATE_LOST
+    if any(each.condition == condition and each.what == what for each in found.given):
+        return found
+    fact = StandingFact(condition=condition, what=what, since=since)
+    problem += _command(state, condition, what)
+    return replace(found, state_problem=problem, standing=(fact,))
+
+
+def _damage_message(state: RootState, err: DamagedMemoryError) -> str:
+    return (
+        f"{err}, so what earlier cycles saw is unknown: restore that file, or run:"
+        f" {_command(state, Condition.MEMORY_UNREADABLE, err.name)}"
+    )
+
+
+def _command(state: RootState, condition: Condition, what: str) -> str:
+    place = str(state.files.location)
+    return acknowledging_command(str(state.root), condition, what, state=place)
+
+
+def not_kept(state: RootState, before: Recalled, after: WorldMemory | None) -> str | None:
+    """Write what a cycle leaves to the next one; return why it could not, ``None`` if it could.
+
+    Args:
+        state: State of the storage root.
+        before: What earlier cycles left.
+        after: What this one leaves, ``None`` for nothing.
+
+    """
+    if after is None or before.memory_problem is not None:
+        return before.memory_problem
+    memory = after.model_copy(update={"standing": (*after.standing, *before.standing)})
+    read = MemoryRead(before.memory, before.names, before.marker)
+    try:
+        write_memory(state, memory, read, uuid.uuid4().hex[:16])
+    except StorageUnreachableError as err:
+        return (
+            f"what this cycle saw is not remembered, so a later one may miss what disappears: {err}"
+        )
+    return None
+
+
+def outside_directories(memory: WorldMemory) -> list[Location]:
+    """Return the remembered directories that lie in no searched place, so are places themselves.
+
+    One that is no place any more is left out: it is not found, and blocks.
+    """
+    found = (
+        place_of(each.uri)
+        for each in memory.directories
+        if each.resolved_at is None and each.place == each.uri
+    )
+    return [place for place in found if place is not None]
+
+
+def new_state_warning(state: RootState) -> str:
+    """Return what a plan says of a state location that knows nothing of the storage root."""
+    return (
+        f"no tombstones known here: {state.files.location} holds nothing of {state.root} yet;"
+        " is this the right state?"
+    )

@@ -1,0 +1,328 @@
+"""What one cycle saw of the world, taken from its observation for the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from orphangc.collect.mark.mark import Mark
+from orphangc.collect.observe.observation import Observation, Outside
+from orphangc.collect.world.gathered import searched_places
+from orphangc.collect.world.sighted_registries import job_folder, registries_in
+from orphangc.core.cluster.ha_facts import HaFacts
+from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
+from orphangc.core.decision.evidence import JobEvidence, JobState, Root
+from orphangc.core.memory.lost_facts import REPORTED
+from orphangc.core.memory.remembered import (
+    RememberedCheckpoint,
+    RememberedDirectory,
+    WorldMemory,
+    is_within,
+)
+from orphangc.core.memory.sighting import (
+    SeenJob,
+    SeenPlace,
+    SeenReport,
+    Sighting,
+    StoppingSavepoint,
+)
+from orphangc.core.memory.unlocated_jobs import UNREAD
+from orphangc.core.model.locations import Alias, Location, place_of
+from orphangc.core.model.naming import METADATA_NAME
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.world import SearchedPlace
+
+_CHECKPOINT_FOLDER = "chk-"
+
+
+def sighting_of(
+    seen: Observation,
+    marked: Mark,
+    settings: StorageRootSettings,
+    *,
+    jobs: Mapping[str, JobEvidence],
+    outside: Outside,
+    before: WorldMemory,
+) -> Sighting:
+    """Return what the cycle saw.
+
+    Args:
+        seen: Its observation.
+        marked: Every checkpoint that it read.
+        settings: Of the storage root.
+        jobs: Evidence of every job, with the jobs that each depends on.
+        outside: What was asked.
+        before: Directories outside all of these that are searched because it names them.
+
+    """
+    at = seen.time.now or seen.time.local
+    bases = [base.location for base in outside.bases]
+    places = [_seen(each) for each in searched_places(seen, outside) if each.kind != REPORTED]
+    directories = _directories(marked, jobs, bases, at)
+    recorded = {each.uri for directory in directories for each in directory.checkpoints}
+    present = {str(root.folder) for root in marked.roots}
+    present |= {each.uri.removesuffix(f"/{METADATA_NAME}") for each in seen.unreadable}
+    return Sighting(
+        at=at,
+        root=str(bases[0]),
+        state=settings.state,
+        places=(
+            *_with_others(places, marked.roots, recorded),
+            *_reported_places(directories, before, places),
+        ),
+        directories=directories,
+        present=frozenset(present),
+        jobs=tuple(_jobs(seen, marked, settings)),
+        reports=tuple(_reports(seen.after, settings)),
+        registries=tuple(
+            registries_in(
+                seen.exports,
+                settings.aliases,
+                root=bases[0],
+                owners=marked.owners.keys.keys(),
+                at=at,
+            )
+        ),
+        registry_jobs=frozenset(map(job_folder, seen.exports)),
+        discarded=_discarded(jobs.values(), settings.aliases),
+        stops={
+            str(root.folder): StoppingSavepoint(
+                checkpoint_id=root.checkpoint_id, stored_at=root.modified_at
+            )
+            for root in marked.roots
+            if root.is_of_a_stop
+        },
+        clusters=_clusters(seen, outside),
+        declared_ended=frozenset(settings.ended_job) - {"all"},
+        are_all_declared_ended="all" in settings.ended_job,
+        clock_skew=settings.margins.clock_skew,
+    )
+
+
+def _directories(
+    marked: Mark, jobs: Mapping[str, JobEvidence], bases: Sequence[Location], at: datetime
+) -> tuple[RememberedDirectory, ...]:
+    """Return the folders that hold checkpoints whose loss could cost files of other folders."""
+    by_folder: dict[Location, list[Root]] = {}
+    for root in marked.roots:
+        if root.directory is not None or _depends_on(root, marked.owners.keys):
+            by_folder.setdefault(root.directory or root.folder.parent, []).append(root)
+    owners = marked.owners.keys
+    found = []
+    for folder in sorted(by_folder, key=str):
+        roots, job = by_folder[folder], jobs.get(owners.get(folder, ""))
+        names = {each for root in roots for each in _depends_on(root, owners)}
+        fed = () if job is None else [jobs[key] for key in job.feeds if key in jobs]
+        depends_on = names | {each for other in fed for each in other.directories}
+        place = next((each for each in bases if each.contains(folder)), folder)
+        found.append(
+            RememberedDirectory(
+                uri=str(folder),
+                job_id=roots[0].job_id if job is None else job.job_id,
+                place=str(place),
+                depends_on=tuple(sorted({str(each) for each in depends_on} - {str(folder)})),
+                names=tuple(sorted({str(each) for each in names} - {str(folder)})),
+                was_over=job is not None and job.state is JobState.ENDED,
+                checkpoints=_checkpoints(roots, at),
+            )
+        )
+    return tuple(found)
+
+
+def _checkpoints(roots: Iterable[Root], at: datetime) -> tuple[RememberedCheckpoint, ...]:
+    unique = {(str(root.folder), root.sha256): root for root in roots}
+    return tuple(
+        RememberedCheckpoint(
+            uri=uri,
+            checkpoint_id=root.checkpoint_id,
+            seen_at=at,
+            deleted_on=root.deleted_on,
+            stored_at=root.modified_at,
+            sha256=sha256,
+            is_self_contained=root.is_self_contained,
+        )
+        for (uri, sha256), root in sorted(unique.items())
+    )
+
+
+def _depends_on(root: Root, owners: Mapping[Location, str]) -> set[Location]:
+    """Return the directories in which a checkpoint names files, its own folder left out."""
+    named = (folder for folder in root.files if not root.folder.contains(folder))
+    return {_directory_of(folder, owners) for folder in named}
+
+
+def _directory_of(folder: Location, owners: Mapping[Location, str]) -> Location:
+    """Return the job directory that a folder lies in; where none is known, the one around it."""
+    return next((each for each in folder.upwards() if each in owners), folder.parent)
+
+
+# --- places
+
+
+def _seen(place: SearchedPlace) -> SeenPlace:
+    """Return a searched place as the memory keeps it, without its checkpoints' names."""
+    return SeenPlace(
+        uri=place.uri,
+        kind=place.kind,
+        device=place.device,
+        checkpoints=place.checkpoints,
+        job_directories=place.job_directories or 0,
+    )
+
+
+def _with_others(
+    places: Sequence[SeenPlace], roots: Sequence[Root], recorded: Collection[str]
+) -> Iterator[SeenPlace]:
+    """Yield the places, each with its checkpoints that lie in no recorded directory."""
+    left = sorted({str(root.folder) for root in roots} - set(recorded))
+    for place in places:
+        yield replace(place, others=tuple(each for each in left if is_within(each, [place.uri])))
+
+
+def _reported_places(
+    directories: Sequence[RememberedDirectory],
+    before: WorldMemory,
+    places: Sequence[SeenPlace],
+) -> Iterator[SeenPlace]:
+    """Yield the directories outside all places, which are places of their own."""
+    searched = {each.uri for each in places}
+    found = {each.place: len(each.checkpoints) for each in directories}
+    known = {each.place: 0 for each in before.directories if each.place == each.uri}
+    for uri, count in sorted((known | found).items()):
+        if uri not in searched:
+            yield SeenPlace(uri=uri, kind=REPORTED, checkpoints=count)
+
+
+# --- clusters and jobs
+
+
+def _clusters(seen: Observation, outside: Outside) -> dict[str, bool]:
+    """Return whether each cluster, namespace and ZooKeeper answered both times.
+
+    A namespace or ZooKeeper without a single thing of Flink may be the wrong one, or one whose
+    things this account may not see: it says nothing of the jobs that it held.
+    """
+    asked = [*(each.uri for each in outside.registries), *(each.uri for each in outside.ha)]
+    before = {*(each.uri for each in seen.before), *_showing(seen.ha_before)}
+    after = {*(each.uri for each in seen.after), *_showing(seen.ha_after)}
+    return {uri: uri in before and uri in after for uri in (*asked, *before, *after)}
+
+
+def _showing(answers: Iterable[HaFacts]) -> Iterator[str]:
+    return (each.uri for each in answers if each.things)
+
+
+def _jobs(seen: Observation, marked: Mark, settings: StorageRootSettings) -> Iterator[SeenJob]:
+    yield from _shown_jobs(seen, marked, settings)
+    for answer in seen.ha_after:
+        for hold in answer.holds:
+            for by in {hold.uri, answer.uri}:
+                yield SeenJob(job_id=hold.job_id, by=by, is_alive=True)
+
+
+def _shown_jobs(
+    seen: Observation, marked: Mark, settings: StorageRootSettings
+) -> Iterator[SeenJob]:
+    """Yield what each cluster says last of its jobs.
+
+    Of a job that it showed at first alone, and without a checkpoint, nothing else knows.
+    """
+    savepoints = {root.folder for root in marked.roots if root.is_savepoint}
+    last = {(each.uri, job_id) for each in seen.after for job_id in each.jobs}
+    for is_last, clusters in ((True, seen.after), (False, seen.before)):
+        for cluster in clusters:
+            for job_id, facts in cluster.jobs.items():
+                if not is_last and (cluster.uri, job_id) in last:
+                    continue
+                job = _job(cluster, facts, settings.aliases, savepoints, marked)
+                if is_last or (job.is_alive and not job.directories):
+                    yield job
+
+
+def _job(  # noqa: PLR0917
+    cluster: ClusterFacts,
+    facts: JobFacts,
+    aliases: Sequence[Alias],
+    savepoints: Collection[Location],
+    marked: Mark,
+) -> SeenJob:
+    paths = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
+    places = [place for path in paths if (place := place_of(path, aliases)) is not None]
+    bases = (place_of(each, aliases) for each in cluster.checkpoint_directories)
+    restored = facts.restored
+    origin = None if restored is None else place_of(restored.external_path, aliases)
+    return SeenJob(
+        job_id=facts.job_id,
+        by=cluster.uri,
+        is_alive=not facts.is_globally_terminal,
+        status=facts.status,
+        started_at=facts.started_at,
+        directories=tuple(sorted({str(each.parent) for each in places})),
+        restored=None if restored is None else str(origin or ""),
+        is_restored_from_savepoint=restored is not None
+        and (restored.is_savepoint or origin in savepoints),
+        stores_in=tuple(sorted({str(each.child(facts.job_id)) for each in bases if each})),
+        needs=_needs(facts, {each.parent for each in places}, origin, marked),
+    )
+
+
+def _needs(
+    facts: JobFacts, own: Collection[Location], origin: Location | None, marked: Mark
+) -> tuple[str, ...]:
+    """Return the directories whose files a job may need, by its checkpoints or by its origin.
+
+    What it was restored from is all that it has before its first checkpoint.
+    """
+    roots = [root for root in marked.roots if (root.directory or root.folder.parent) in own]
+    if not roots and not own and facts.restored is None:
+        return ()
+    roots = roots or [root for root in marked.roots if root.folder == origin]
+    if not roots:
+        return (UNREAD,)
+    needed = {each for root in roots for each in _depends_on(root, marked.owners.keys)}
+    needed |= {root.directory for root in roots if root.directory is not None}
+    return tuple(sorted(map(str, needed)))
+
+
+def _reports(
+    clusters: Iterable[ClusterFacts], settings: StorageRootSettings
+) -> Iterator[SeenReport]:
+    """Yield every checkpoint that a cluster shows completed and not discarded.
+
+    Savepoints are left out: people dispose of them, and REST does not learn of it.
+    """
+    for cluster in clusters:
+        for facts in cluster.jobs.values():
+            for each in facts.checkpoints:
+                place = place_of(each.external_path, settings.aliases)
+                if place is not None and not each.is_savepoint and each.discarded is False:
+                    yield SeenReport(
+                        job_id=facts.job_id,
+                        by=cluster.uri,
+                        path=str(place),
+                        directory=str(place.parent) if _is_chk(place) else str(place),
+                        checkpoint_id=each.id,
+                        triggered_at=each.triggered_at,
+                    )
+
+
+def _discarded(jobs: Iterable[JobEvidence], aliases: Sequence[Alias]) -> dict[str, datetime]:
+    """Return the checkpoints that Flink deleted, as the clusters of their own directories say.
+
+    A cluster whose answer fits no directory of the job id, or another one, says nothing of it.
+    """
+    found: dict[str, datetime] = {}
+    for job in jobs:
+        for facts in (*job.before, *job.after):
+            for each in facts.checkpoints:
+                place = place_of(each.external_path, aliases)
+                if each.discarded and place is not None and place.parent in job.directories:
+                    found[str(place)] = max(
+                        each.triggered_at, found.get(str(place), each.triggered_at)
+                    )
+    return found
+
+
+def _is_chk(place: Location) -> bool:
+    return place.name.startswith(_CHECKPOINT_FOLDER)

@@ -1,0 +1,122 @@
+"""What says that a job is not over though no cluster shows it: HA metadata, operator resources.
+
+A job without pods whose high-availability metadata is still there is suspended, not dead: it goes
+on from exactly the checkpoints that its metadata names. Names and keys say all of it; no value is
+ever decoded. ``core.cluster.kubernetes_json`` and ``core.cluster.zookeeper_paths`` read them (decision 14).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from orphangc.core.model.types import EvidenceSource, JobId
+
+__all__ = [
+    "CHECKPOINT_NODE",
+    "FolderNamed",
+    "HaFacts",
+    "Hold",
+    "PlaceNamed",
+    "checkpoint_id_of",
+    "holders_of",
+    "retained_throughout",
+]
+
+CHECKPOINT_NODE = re.compile(r"[0-9]{19}", re.ASCII)
+"""A checkpoint id as HA stores spell it.
+
+Source: Flink 1.14-2.3, ``KubernetesCheckpointStoreUtil``, ``ZooKeeperCheckpointStoreUtil``:
+``%019d``.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """One thing that says that a job is not over.
+
+    Attributes:
+        job_id: The job.
+        source: Where it stands.
+        uri: The ConfigMap, znode or resource, for people and the plan.
+        cluster: The Flink cluster whose HA metadata it is; "" for a resource of the operator.
+        retained_ids: Of the checkpoints in its completed store; savepoints may be among them.
+        markers: What else it keeps: ``counter``, ``jobGraph``, ``executionPlan``.
+        states: The words of a resource that say so.
+
+    """
+
+    job_id: JobId
+    source: EvidenceSource
+    uri: str
+    cluster: str = ""
+    retained_ids: frozenset[int] = frozenset()
+    markers: frozenset[str] = frozenset()
+    states: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PlaceNamed:
+    """A checkpoint or savepoint that some resource names; ``by`` is the resource."""
+
+    path: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FolderNamed:
+    """A folder that a resource's configuration gives to checkpoints or savepoints."""
+
+    path: str
+    option: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HaFacts:
+    """What one namespace, or one ZooKeeper, said in one observation.
+
+    Attributes:
+        uri: Where it was asked.
+        source: Of what kind it is.
+        holds: What says that jobs are not over.
+        places: Checkpoints and savepoints that somebody names.
+        folders: Where configurations put checkpoints and savepoints.
+        things: How many ConfigMaps and resources, or znodes, there were; 0 is worth a look.
+
+    """
+
+    uri: str
+    source: EvidenceSource
+    holds: tuple[Hold, ...] = ()
+    places: tuple[PlaceNamed, ...] = ()
+    folders: tuple[FolderNamed, ...] = ()
+    things: int = 0
+
+
+def checkpoint_id_of(digits: str) -> int | None:
+    """Return the checkpoint id that an HA store spells so, ``None`` if it spells none."""
+    return int(digits) if CHECKPOINT_NODE.fullmatch(digits) else None
+
+
+def holders_of(holds: Iterable[Hold]) -> frozenset[str]:
+    """Return the Flink clusters that keep HA metadata of a job."""
+    return frozenset(hold.cluster for hold in holds if hold.cluster)
+
+
+def retained_throughout(before: Iterable[Hold], after: Iterable[Hold]) -> dict[int, str]:
+    """Return who retains each checkpoint id that a cluster retained both before and after.
+
+    An id that left a completed store never comes back to it, so it was there all the time, and
+    so was its ``_metadata``: written before the entry, deleted after it.
+
+    Source: Flink 1.15-2.3, ``DefaultCompletedCheckpointStore.tryRemoveCompletedCheckpoint``.
+    """
+    earlier = {(hold.cluster, each) for hold in before for each in hold.retained_ids}
+    return {
+        each: hold.uri
+        for hold in after
+        for each in sorted(hold.retained_ids)
+        if (hold.cluster, each) in earlier
+    }

@@ -1,0 +1,322 @@
+"""What Flink's REST API says of a cluster's jobs, and what follows from it (R12, R13, R27).
+
+Nothing here asks Flink; ``core.cluster.rest_json`` reads the answers, ``adapters.flink.flink_rest`` fetches
+them. A fact that Flink did not state is ``None``, and ``None`` never counts as evidence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from orphangc.core.model.types import JobId
+
+__all__ = [
+    "GLOBALLY_TERMINAL",
+    "CheckpointFacts",
+    "ClusterFacts",
+    "JobFacts",
+    "RestoredFacts",
+    "external_paths",
+    "gate_problem",
+    "is_not_subsumed",
+    "is_same_incarnation",
+    "latest_known_id",
+    "layout_problem",
+    "restarting_problem",
+]
+
+GLOBALLY_TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED"})
+"""States that no JobManager takes a job out of again; SUSPENDED is not one of them.
+
+Source: Flink 1.14-2.3, ``JobStatus.isGloballyTerminalState``.
+"""
+
+_LINE = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\D.*)?", re.DOTALL)
+_FIRST_LINE_THAT_SAYS_CHANGELOG = (1, 16)
+_NOT_ADDRESSABLE = "<checkpoint-not-externally-addressable>"
+_BACKENDS = frozenset(
+    {
+        "EmbeddedRocksDBStateBackend",
+        "RocksDBStateBackend",
+        "HashMapStateBackend",
+        "MemoryStateBackend",
+        "FsStateBackend",
+    }
+)
+_NOT_YET_KNOWN = "Unknown"
+"""What REST shows of a job that has no execution graph: the adaptive scheduler waits for resources.
+
+Source: Flink 1.15-2.3, ``ArchivedExecutionGraph.createSparseArchivedExecutionGraph``.
+"""
+_WITHOUT_GRAPH = frozenset({"INITIALIZING", "CREATED", "RESTARTING", "RECONCILING"})
+_STORAGES = frozenset(
+    {
+        "FileSystemCheckpointStorage",
+        "RocksDBStateBackend",
+        "FsStateBackend",
+        "CheckpointIdStorage",
+    }
+)
+"""Storages that write Flink's file layout; the two backends stand for themselves (up to 1.20).
+
+The last is our plugin's: Flink's own, but for the ids in the names of shared files.
+
+Source: Flink 1.14-1.20, ``CheckpointStorageLoader.load``: a legacy backend that is itself a
+``CheckpointStorage`` wins, and REST shows its simple class name.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointFacts:
+    """One checkpoint or savepoint that REST remembers (a bounded history, in memory only).
+
+    Attributes:
+        id: From the job's counter, shared by checkpoints and savepoints.
+        status: Flink's word: IN_PROGRESS, COMPLETED, FAILED.
+        is_savepoint: Savepoints never hold back subsumption.
+        discarded: Whether its deletion was *started*; ``None`` if it is not complete.
+        external_path: Folder of its ``_metadata``; ``None`` if it has none (yet).
+        triggered_at: By the JobManager's clock.
+
+    """
+
+    id: int
+    status: str
+    is_savepoint: bool
+    discarded: bool | None
+    external_path: str | None
+    triggered_at: datetime
+
+    @property
+    def is_completed(self) -> bool:
+        """Return whether Flink finished it."""
+        return self.status == "COMPLETED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoredFacts:
+    """What a job last continued from, also after a failover within its life."""
+
+    id: int
+    external_path: str | None
+    is_savepoint: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFacts:
+    """One job at one moment; a moment up to the REST cache's age in the past.
+
+    Attributes:
+        job_id: 32 hexadecimal digits.
+        flink_version: Of the cluster that answered.
+        status: Flink's word. Where the live list and the cached details disagree, the one that
+            is not terminal: a job is over only if both say so.
+        started_at: When this JobManager took the job, by its clock.
+        incarnation: Changes when another JobManager, or the same after losing leadership, starts
+            the job again; ``None`` if unknown. See ``is_same_incarnation``.
+        max_concurrent: Checkpoints that may be pending at once; this and the next five are
+            ``None`` for a job that cannot checkpoint (batch). A streaming job that has it switched
+            off is shown with an endless interval instead (seen in 1.20.5 and 2.3.0).
+        state_backend: Simple class name.
+        checkpoint_storage: Simple class name.
+        changelog_enabled: ``None`` also before Flink 1.16, which does not tell.
+        checkpoint_interval_ms: 2**63-1 stands for "not periodic".
+        checkpoint_timeout_ms: After which Flink aborts a pending checkpoint.
+        latest_completed_id: Newest completed checkpoint since this JobManager started.
+        latest_completed_id_with_savepoints: The same, savepoints counted.
+        restored: What the job last continued from.
+        in_progress_ids: Pending ones in the history, ascending.
+        in_progress_count: Pending ones by Flink's counter; the history may be shorter.
+        completed_count: Completed since this JobManager started, savepoints included.
+        checkpoints: History and latest ones, newest first, each id once.
+        graph_built_at: When the JobManager began to count this run's checkpoints, by its clock;
+            ``None`` if unknown.
+
+    """
+
+    job_id: JobId
+    flink_version: str
+    status: str
+    started_at: datetime
+    incarnation: str | None
+    max_concurrent: int | None
+    state_backend: str | None
+    checkpoint_storage: str | None
+    changelog_enabled: bool | None
+    checkpoint_interval_ms: int | None
+    checkpoint_timeout_ms: int | None
+    latest_completed_id: int | None
+    latest_completed_id_with_savepoints: int | None
+    restored: RestoredFacts | None
+    in_progress_ids: tuple[int, ...]
+    in_progress_count: int
+    completed_count: int
+    checkpoints: tuple[CheckpointFacts, ...]
+    graph_built_at: datetime | None = None
+
+    @property
+    def is_globally_terminal(self) -> bool:
+        """Return whether the job is over for good; an unknown status word is not."""
+        return self.status in GLOBALLY_TERMINAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterFacts:
+    """What one cluster said in one observation.
+
+    Attributes:
+        uri: Where it was asked, without credentials.
+        flink_version: As it calls itself, vendor suffix included.
+        jobs: Every job that it lists, ended ones included. A job that is absent may well be
+            alive: suspended, or on another cluster.
+        cache_seconds: Answers may be this old; a second look must come later than that.
+        taken_at: Before the first request, by the caller's clock.
+        cluster_ids: Names under which its configuration keeps HA metadata.
+        checkpoint_directories: Where its configuration puts checkpoints; a job's code may say
+            otherwise.
+
+    """
+
+    uri: str
+    flink_version: str
+    jobs: Mapping[JobId, JobFacts]
+    cache_seconds: float
+    taken_at: datetime
+    cluster_ids: frozenset[str] = frozenset()
+    checkpoint_directories: frozenset[str] = frozenset()
+
+
+def is_same_incarnation(before: JobFacts, after: JobFacts) -> bool:
+    """Return whether both moments belong to one start of one job by one JobManager (R13).
+
+    The incarnation is made of two timestamps of ``/jobs/:id``. INITIALIZING (``start-time`` is a
+    copy of it) is taken when a dispatcher creates the job's runner, so a new JobManager changes
+    it, while failovers of tasks do not. CREATED is taken when the execution graph is built,
+    which also happens when one runner regains leadership; the adaptive scheduler builds a graph
+    at each restart, so there a restart between two looks counts as another start: it only voids.
+
+    Source: Flink 1.14-2.3, ``JobDetailsHandler``, ``Dispatcher.createJobManagerRunner``,
+    ``DefaultExecutionGraph``; seen in runs of 1.15.4, 1.20.5 and 2.3.0: three killed
+    TaskManagers left both values alone.
+    """
+    return (
+        before.job_id == after.job_id
+        and before.incarnation is not None
+        and before.incarnation == after.incarnation
+    )
+
+
+def external_paths(cluster: ClusterFacts) -> frozenset[str]:
+    """Return the folder of every checkpoint and savepoint that the cluster reports (R4).
+
+    Discarded ones are among them: their deletion was started, which does not mean done. A
+    checkpoint that lives in the JobManager's memory has no folder.
+    """
+    paths: set[str | None] = set()
+    for job in cluster.jobs.values():
+        paths.update(checkpoint.external_path for checkpoint in job.checkpoints)
+        if job.restored is not None:
+            paths.add(job.restored.external_path)
+    return frozenset(path for path in paths if path is not None and path != _NOT_ADDRESSABLE)
+
+
+def latest_known_id(job: JobFacts) -> int | None:
+    """Return the newest completed checkpoint's id, or what the job continued from, or ``None``.
+
+    After a JobManager's failover REST has forgotten all but the restored checkpoint, which is
+    the newest retained one until the next completes.
+    """
+    if job.latest_completed_id is not None:
+        return job.latest_completed_id
+    return None if job.restored is None else job.restored.id
+
+
+def is_not_subsumed(checkpoint_id: int, before: JobFacts, after: JobFacts) -> bool:
+    """Return whether REST proves that a checkpoint was retained from ``before`` to ``after`` (R12).
+
+    Either the later answer shows it completed and not discarded, or no checkpoint completed in
+    between; both only for an id that is not below the newest one of ``before`` (a folder that
+    Flink failed to delete is no evidence). The caller lets more than ``cache_seconds`` pass
+    between its last listing and ``after``, otherwise the later answer may be the earlier one.
+    """
+    newest = latest_known_id(before)
+    if not is_same_incarnation(before, after) or (newest is not None and checkpoint_id < newest):
+        return False
+    if newest is not None and latest_known_id(after) == newest:
+        return True
+    return any(
+        shown.id == checkpoint_id
+        and shown.is_completed
+        and not shown.is_savepoint
+        and shown.discarded is False
+        for shown in after.checkpoints
+    )
+
+
+def gate_problem(job: JobFacts) -> str | None:
+    """Return why a live job's roots cannot prove what is live, ``None`` if they can (R13, R2).
+
+    With two checkpoints pending at once, one may refer to a file that no retained checkpoint
+    names (ownership-and-safety, 2.4), so exactly one is allowed. To be asked before and after
+    the listings. An ended job has nothing pending: there ``layout_problem`` says enough.
+    """
+    if (restarting := restarting_problem(job)) is not None:
+        return restarting
+    if job.max_concurrent is None:
+        return f"job {job.job_id} ({job.status}) reports no checkpoint configuration"
+    if job.max_concurrent != 1:
+        return (
+            f"job {job.job_id} may have {job.max_concurrent} checkpoints pending at once;"
+            " without its registry only one is safe"
+        )
+    return layout_problem(job)
+
+
+def restarting_problem(job: JobFacts) -> str | None:
+    """Return why a living job's layout is not known yet, ``None`` if it is, or never will be.
+
+    While the adaptive scheduler waits for resources, as it does at each restart, REST shows
+    neither state backend nor storage: any backend may use files in place (R2).
+    """
+    if job.is_globally_terminal:
+        return None
+    shown = (job.state_backend, job.checkpoint_storage)
+    if _NOT_YET_KNOWN not in shown and not (None in shown and job.status in _WITHOUT_GRAPH):
+        return None
+    return (
+        f"job {job.job_id} starts or restarts ({job.status}): until it runs, Flink does not show"
+        " its state backend and checkpoint storage; plan again once it runs"
+    )
+
+
+def layout_problem(job: JobFacts) -> str | None:
+    """Return why the job's files may lie in a layout that nobody can judge, else ``None`` (R2).
+
+    What ``restarting_problem`` answers for says nothing of the layout.
+    """
+    if restarting_problem(job) is not None:
+        return None
+    if job.state_backend not in _BACKENDS:
+        return f"state backend {job.state_backend} of job {job.job_id} is not known to be safe"
+    if job.checkpoint_storage not in _STORAGES:
+        return f"checkpoint storage {job.checkpoint_storage} of job {job.job_id} is not known"
+    return _changelog_problem(job)
+
+
+def _changelog_problem(job: JobFacts) -> str | None:
+    """Return why the changelog may be on.
+
+    Flink up to 1.15 does not tell; there the changelog shows in the roots (its handles) and in
+    the layout, where other guards look.
+    """
+    if job.changelog_enabled is False:
+        return None
+    if job.changelog_enabled:
+        return f"job {job.job_id} uses the changelog state backend"
+    line = _LINE.fullmatch(job.flink_version)
+    if line is not None and (int(line[1]), int(line[2])) < _FIRST_LINE_THAT_SAYS_CHANGELOG:
+        return None
+    return f"job {job.job_id} does not say whether it uses the changelog state backend"

@@ -1,0 +1,282 @@
+"""Names and keys of HA ConfigMaps, and the Flink operator's resources, read into facts.
+
+A resource is read wherever the operator may put a thing: specs stand inside specs, and inside
+JSON texts of a status, so that whole documents are walked. What cannot be understood and may name
+a job or a savepoint makes the answer unusable: it is not guessed at.
+
+Source: Flink 1.12-1.14 ``KubernetesHaServices``; 1.15-2.3 ``KubernetesLeaderElectionHaServices``,
+``KubernetesCheckpointStoreUtil``, ``KubernetesCheckpointIDCounter``, ``Constants``; Flink
+Kubernetes operator (2026-07) ``FlinkUtils.isValidHaConfigMap``, ``AbstractFlinkService``,
+``CommonStatus``, ``SpecUtils``, custom resource definitions v1beta1.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from orphangc.core.cluster.ha_facts import (
+    FolderNamed,
+    HaFacts,
+    Hold,
+    PlaceNamed,
+    checkpoint_id_of,
+)
+from orphangc.core.model.types import EvidenceSource, JobId, is_job_id
+from orphangc.errors import RegistryUnavailableError
+
+__all__ = [
+    "HA_SELECTOR",
+    "KINDS",
+    "config_map_holds",
+    "kubernetes_facts",
+]
+
+HA_SELECTOR = "configmap-type=high-availability"
+"""The label that Flink gives to every ConfigMap of its HA services (1.12-2.3)."""
+
+KINDS: Mapping[str, str] = {
+    "flinkdeployments": "FlinkDeployment",
+    "flinksessionjobs": "FlinkSessionJob",
+    "flinkstatesnapshots": "FlinkStateSnapshot",
+    "flinkbluegreendeployments": "FlinkBlueGreenDeployment",
+}
+"""Kind by plural, all of ``flink.apache.org/v1beta1``."""
+
+_JOB_CONFIG_MAP = re.compile(r"(.+)-([0-9a-f]{32})-(?:config-map|jobmanager-leader)", re.ASCII)
+"""A cluster id may hold dashes and hex itself, so the name is read from the right."""
+_CHECKPOINT_KEY = "checkpointID-"
+_PLAN_KEY = re.compile(r"(jobGraph|executionPlan)-([0-9a-f]{32})", re.ASCII)
+
+_OVER = frozenset({"FINISHED", "CANCELED"})
+"""States of a job that nobody starts again; FAILED is not one: the operator may.
+
+The operator writes FINISHED also for a job that it suspended, so the state alone proves nothing.
+Source: operator, ``AbstractFlinkService.cancelJob``, ``updateStatusAfterClusterDeletion``.
+"""
+_SETTLED = frozenset({"DEPLOYED", "ROLLED_BACK"})
+_DEPLOYED_OR_GONE = frozenset({"READY", "MISSING"})
+"""States of a JobManager's deployment in which nothing starts: DEPLOYING is none, nor an error.
+
+Source: operator, ``JobManagerDeploymentStatus``.
+"""
+_CALM = frozenset({"DEPLOYED", "STABLE", "ROLLED_BACK", "FINISHED", "DELETING", "DELETED"})
+"""Lifecycle states in which the operator is about to start nothing.
+
+Source: operator, ``CommonStatus.getLifecycleState``, ``ResourceLifecycleState``.
+"""
+_SPEC_GENERATION = (
+    "status.reconciliationStatus.lastReconciledSpec.resource_metadata.metadata.generation"
+)
+"""Where operators before ``status.observedGeneration`` note which spec they reconciled last."""
+_PLACE_KEYS = ("initialSavepointPath", "upgradeSavepointPath")
+_PLACE_OPTIONS = ("execution.savepoint.path", "execution.state-recovery.path")
+_FOLDER_OPTIONS = (
+    "state.checkpoints.dir",
+    "execution.checkpointing.dir",
+    "state.savepoints.dir",
+    "execution.checkpointing.savepoint-dir",
+)
+_INSIDE = re.compile(r"(?:savepointInfo|checkpointInfo)\..*location")
+_SNAPSHOT_PATHS = frozenset({"status.path", "spec.savepoint.path"})
+
+
+def kubernetes_facts(
+    namespace: str,
+    config_maps: Iterable[tuple[str, Iterable[str]]],
+    resources: Mapping[str, Iterable[Mapping[str, Any]]],
+) -> HaFacts:
+    """Return what one namespace says.
+
+    Args:
+        namespace: Its name.
+        config_maps: Name and keys of each HA ConfigMap.
+        resources: The custom resources by plural, as JSON documents.
+
+    Raises:
+        RegistryUnavailableError: A resource says something that cannot be understood.
+
+    """
+    maps = [(name, list(keys)) for name, keys in config_maps]
+    holds = [hold for name, keys in maps for hold in config_map_holds(namespace, name, keys)]
+    places: set[PlaceNamed] = set()
+    folders: set[FolderNamed] = set()
+    documents = [(KINDS[plural], each) for plural, some in resources.items() for each in some]
+    for kind, document in documents:
+        by = _name_of(namespace, kind, document)
+        leaves = list(_leaves(document, by))
+        places.update(_places(kind, leaves, by))
+        folders.update(_folders(leaves, by))
+        holds += _resource_holds(leaves, by)
+    return HaFacts(
+        uri=f"kubernetes:{namespace}",
+        source=EvidenceSource.KUBERNETES,
+        holds=tuple(sorted(holds, key=lambda hold: (hold.job_id, hold.uri))),
+        places=tuple(sorted(places)),
+        folders=tuple(sorted(folders)),
+        things=len(maps) + len(documents),
+    )
+
+
+def config_map_holds(namespace: str, name: str, keys: Iterable[str]) -> Iterator[Hold]:
+    """Yield what a ConfigMap holds: its own job, or those whose graphs a cluster's one keeps.
+
+    An entry that is marked for deletion counts: its checkpoint is not deleted yet. Addresses of
+    leaders do not: Flink leaves those of jobs that have ended.
+    """
+    uri = f"kubernetes:{namespace}/configmaps/{name}"
+    graphs: dict[str, set[str]] = {}
+    ids: set[int] = set()
+    markers: set[str] = set()
+    for key in keys:
+        plan = _PLAN_KEY.fullmatch(key)
+        if plan:
+            graphs.setdefault(plan[2], set()).add(plan[1])
+        if key.startswith(_CHECKPOINT_KEY):
+            ids.update(_id_of(uri, key))
+        elif key == "counter":
+            markers.add(key)
+    match = _JOB_CONFIG_MAP.fullmatch(name)
+    cluster = match[1] if match else _cluster_of(name)
+    if match:
+        graphs.setdefault(match[2], set()).update(markers)
+    elif ids:
+        raise RegistryUnavailableError(f"{uri} retains checkpoints of a job that it does not name")
+    for job_id, marked in graphs.items():
+        yield Hold(
+            job_id=JobId(job_id),
+            source=EvidenceSource.KUBERNETES,
+            uri=uri,
+            cluster=f"kubernetes:{namespace}/{cluster}",
+            retained_ids=frozenset(ids) if match and job_id == match[2] else frozenset(),
+            markers=frozenset(marked),
+        )
+
+
+def _id_of(uri: str, key: str) -> list[int]:
+    found = checkpoint_id_of(key.removeprefix(_CHECKPOINT_KEY))
+    if found is None:
+        raise RegistryUnavailableError(f"{uri}: key {key[:60]!r} spells no checkpoint id")
+    return [found]
+
+
+def _cluster_of(name: str) -> str:
+    """Return the cluster id of a ConfigMap that belongs to no single job."""
+    for ending in ("-cluster-config-map", "-dispatcher-leader"):
+        if name.endswith(ending):
+            return name.removesuffix(ending)
+    return name
+
+
+def _name_of(namespace: str, kind: str, document: Mapping[str, Any]) -> str:
+    metadata = document.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    if not isinstance(name, str) or not name:
+        raise RegistryUnavailableError(f"unusable answer: a {kind} in {namespace} has no name")
+    return f"kubernetes:{namespace}/{kind}/{name}"
+
+
+def _leaves(document: Any, by: str, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every value with its dotted path, also those inside JSON texts; indexes are left out.
+
+    A pod template holds no state of Flink's, but paths of all kinds; it is not entered.
+    """
+    if isinstance(document, Mapping):
+        for key, value in document.items():
+            if key != "podTemplate":
+                yield from _leaves(value, by, f"{path}.{key}" if path else str(key))
+    elif isinstance(document, list):
+        for each in document:
+            yield from _leaves(each, by, path)
+    elif isinstance(document, str) and path.endswith(("lastReconciledSpec", "lastStableSpec")):
+        yield from _leaves(_parsed(document, f"{by} {path}"), by, path)
+    else:
+        yield path, document
+
+
+def _parsed(text: str, where: str) -> Any:
+    try:
+        return json.loads(text) if text.strip() else None
+    except (ValueError, RecursionError) as err:
+        raise RegistryUnavailableError(f"unusable answer: {where} is no JSON") from err
+
+
+def _places(kind: str, leaves: Iterable[tuple[str, Any]], by: str) -> Iterator[PlaceNamed]:
+    for path, value in leaves:
+        is_place = path.endswith((*_PLACE_KEYS, *_PLACE_OPTIONS)) or _INSIDE.search(path)
+        if is_place or (kind == "FlinkStateSnapshot" and path in _SNAPSHOT_PATHS):
+            yield from (PlaceNamed(text, by) for text in _text(value, f"{by} {path}"))
+
+
+def _folders(leaves: Iterable[tuple[str, Any]], by: str) -> Iterator[FolderNamed]:
+    for path, value in leaves:
+        for option in _FOLDER_OPTIONS:
+            if path.endswith(f"flinkConfiguration.{option}"):
+                for text in _text(value, f"{by} {path}"):
+                    yield FolderNamed(text, option, by)
+
+
+def _text(value: Any, where: str) -> list[str]:
+    """Return a text that says something; anything but a text cannot be understood."""
+    if value is None:
+        return []
+    if not isinstance(value, str):
+        raise RegistryUnavailableError(f"unusable answer: {where} is no text")
+    return [value] if value.strip() else []
+
+
+def _resource_holds(leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[Hold]:
+    """Yield a hold for each job id of a resource whose job is not over for sure."""
+    said = [(path, value) for path, value in leaves if isinstance(value, str)]
+    jobs = {job for path, job in said if path.endswith("jobStatus.jobId") and job}
+    states = [*_why_not_over(said), *_unobserved(dict(leaves))]
+    for job in sorted(jobs):
+        if not is_job_id(job):
+            raise RegistryUnavailableError(f"unusable answer: {by} names no job id: {job[:40]!r}")
+        if states:
+            yield Hold(
+                job_id=JobId(job), source=EvidenceSource.KUBERNETES, uri=by, states=tuple(states)
+            )
+
+
+def _why_not_over(said: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the words that say that a resource's job goes on, or may; none if it is over."""
+    stated = dict(said)
+    words = []
+    state = stated.get("status.jobStatus.state", "unknown")
+    if state not in _OVER:
+        words.append(f"job {state}")
+    if any(
+        value.lower() == "suspended" and path.endswith(("job.state", "lifecycleState"))
+        for path, value in said
+    ):
+        words.append("suspended")
+    reconciled = stated.get("status.reconciliationStatus.state", "DEPLOYED")
+    if reconciled not in _SETTLED:
+        words.append(f"reconciliation {reconciled}")
+    deployment = stated.get("status.jobManagerDeploymentStatus", "READY")
+    if deployment not in _DEPLOYED_OR_GONE:
+        words.append(f"JobManager {deployment}")
+    lifecycle = stated.get("status.lifecycleState", "STABLE")
+    if lifecycle not in _CALM and "suspended" not in words:
+        words.append(f"lifecycle {lifecycle}")
+    stage = stated.get("status.blueGreenState", "ACTIVE")
+    if not stage.startswith("ACTIVE"):
+        words.append(stage)
+    return words
+
+
+def _unobserved(stated: Mapping[str, Any]) -> list[str]:
+    """Return a word if the operator has not seen a resource's newest spec: it may start a job."""
+    newest = stated.get("metadata.generation")
+    observed = stated.get("status.observedGeneration")
+    observed = stated.get(_SPEC_GENERATION) if observed is None else observed
+    if newest is None or (_is_count(newest) and _is_count(observed) and observed >= newest):
+        return []
+    return [f"generation {newest} not observed yet"]
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,392 @@
+"""Flink's REST answers as bytes, read into the facts of ``core.cluster.job_facts``.
+
+Unknown fields are ignored, since every release adds some; a needed field that is missing or of
+another type makes the whole answer unusable. Numbers must be numbers and truth values truth
+values: what Flink would not write is not guessed at.
+
+Source: Flink 1.14-2.3, ``runtime.rest.messages``: ``DashboardConfiguration``,
+``JobIdsWithStatusOverview``, ``JobDetailsInfo``, ``CheckpointingStatistics``,
+``CheckpointConfigInfo``, ``ConfigurationInfo``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from orphangc.core.cluster.job_facts import (
+    GLOBALLY_TERMINAL,
+    CheckpointFacts,
+    JobFacts,
+    RestoredFacts,
+)
+from orphangc.core.model.types import JobId
+from orphangc.core.times.instants import EPOCH, LATEST_US, shifted
+from orphangc.errors import RegistryUnavailableError
+
+__all__ = [
+    "CONFIG_PATH",
+    "JOBS_PATH",
+    "OPTIONS_PATH",
+    "ClusterSettings",
+    "JobAnswers",
+    "checkpoint_config_path",
+    "checkpoints_path",
+    "cluster_settings",
+    "is_checkpointing_off",
+    "job_facts",
+    "job_path",
+    "listed_jobs",
+]
+
+CONFIG_PATH = "/config"
+OPTIONS_PATH = "/jobmanager/config"
+JOBS_PATH = "/jobs"
+
+_STATISTICS_CACHE = "rest.cache.checkpoint-statistics.timeout"
+_LONGEST_CACHE_SECONDS = 86_400.0
+_CHECKPOINT_DIRECTORIES = frozenset(
+    {
+        "execution.checkpointing.dir",
+        "state.checkpoints.dir",
+        "state.backend.fs.checkpointdir",
+    }
+)
+"""Names of one option, the present one first.
+
+Source: Flink 1.14-2.3, ``CheckpointingOptions.CHECKPOINTS_DIRECTORY``.
+"""
+_NO_CHECKPOINTING = re.compile(rb"Checkpointing (?:is not|has not been) enabled")
+_DURATION = re.compile(r"(\d{1,15}) *([a-zµ]*)")
+_SECONDS = {
+    **dict.fromkeys(("", "ms", "milli", "millis", "millisecond", "milliseconds"), 1e-3),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86400.0),
+}
+"""Flink's units of time but the two below a millisecond, which no cache has.
+
+Source: Flink 1.14-2.3, ``org.apache.flink.util.TimeUtils``.
+"""
+
+_Count = Annotated[int, Field(ge=0, lt=2**63)]
+_Millis = Annotated[int, Field(ge=0, le=LATEST_US // 1000)]
+_Id32 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+
+
+class _Answer(BaseModel):
+    """What all answers share: immutable, exact types, unknown fields ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, hide_input_in_errors=True)
+
+
+class _Config(_Answer):
+    refresh_interval: _Count = Field(alias="refresh-interval")
+    flink_version: str = Field(alias="flink-version", min_length=1)
+
+
+class _Option(_Answer):
+    key: str
+    value: str
+
+
+class _ListedJob(_Answer):
+    id: _Id32
+    status: str = Field(min_length=1)
+
+
+class _Jobs(_Answer):
+    jobs: list[_ListedJob]
+
+
+class _Timestamps(_Answer):
+    initializing: _Millis = Field(alias="INITIALIZING")
+    created: _Millis = Field(alias="CREATED")
+
+
+class _Job(_Answer):
+    jid: _Id32
+    state: str = Field(min_length=1)
+    start_time: _Millis = Field(alias="start-time")
+    timestamps: _Timestamps
+
+
+class _Counts(_Answer):
+    in_progress: _Count
+    completed: _Count
+
+
+class _Checkpoint(_Answer):
+    id: _Count
+    status: str = Field(min_length=1)
+    is_savepoint: bool
+    trigger_timestamp: _Millis
+    external_path: str | None = None
+    discarded: bool | None = None
+
+
+class _Restored(_Answer):
+    id: _Count
+    is_savepoint: bool
+    external_path: str | None
+
+
+class _Latest(_Answer):
+    completed: _Checkpoint | None
+    savepoint: _Checkpoint | None
+    restored: _Restored | None
+
+
+class _Checkpoints(_Answer):
+    counts: _Counts
+    latest: _Latest
+    history: list[_Checkpoint]
+
+
+class _CheckpointConfig(_Answer):
+    interval: _Count
+    timeout: _Count
+    max_concurrent: _Count
+    state_backend: str | None
+    checkpoint_storage: str | None
+    state_changelog_enabled: bool | None = None
+
+
+_Model = TypeVar("_Model", bound=_Answer)
+_OPTIONS = TypeAdapter(list[_Option])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings:
+    """What a cluster says of itself: its version, and how old its answers may be.
+
+    Attributes:
+        flink_version: As it calls itself.
+        cache_seconds: How old its answers may be.
+        cluster_ids: Names under which it keeps HA metadata.
+        checkpoint_directories: Where it puts checkpoints, unless a job's code says otherwise.
+
+    """
+
+    flink_version: str
+    cache_seconds: float
+    cluster_ids: frozenset[str] = frozenset()
+    checkpoint_directories: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobAnswers:
+    """The three answers about one job; ``None`` where Flink said that checkpointing is off."""
+
+    details: bytes
+    checkpoints: bytes | None
+    config: bytes | None
+
+
+def job_path(job_id: JobId) -> str:
+    """Return the path of a job's details."""
+    return f"{JOBS_PATH}/{job_id}"
+
+
+def checkpoints_path(job_id: JobId) -> str:
+    """Return the path of a job's checkpoint statistics."""
+    return f"{JOBS_PATH}/{job_id}/checkpoints"
+
+
+def checkpoint_config_path(job_id: JobId) -> str:
+    """Return the path of a job's checkpoint configuration."""
+    return f"{JOBS_PATH}/{job_id}/checkpoints/config"
+
+
+def is_checkpointing_off(body: bytes) -> bool:
+    """Return whether the body of a 404 says that the job has no checkpointing.
+
+    A job that vanished between two requests gives a 404 as well, and so does a proxy.
+
+    Source: Flink 1.14-2.3, ``CheckpointConfigHandler``, ``CheckpointingStatisticsHandler``.
+    """
+    return _NO_CHECKPOINTING.search(body) is not None
+
+
+def cluster_settings(config: bytes, options: bytes) -> ClusterSettings:
+    """Return version and cache age from ``/config`` and ``/jobmanager/config``.
+
+    Job details live as long as the refresh interval. Checkpoint statistics have a setting of
+    their own (1.20 and later), which ``/config`` does not show: were it longer, two looks at one
+    cached answer would pass for "no checkpoint completed in between".
+
+    Source: Flink 2.3, ``RestOptions.CACHE_CHECKPOINT_STATISTICS_TIMEOUT``,
+    ``WebOptions.REFRESH_INTERVAL``, ``ExecutionGraphCache``.
+    """
+    settings = _read(_Config, config, CONFIG_PATH)
+    try:
+        listed = _OPTIONS.validate_json(options)
+    except ValidationError as err:
+        raise _unusable(OPTIONS_PATH, err) from err
+    ages = [_seconds(option.value) for option in listed if option.key == _STATISTICS_CACHE]
+    cache_seconds = max([settings.refresh_interval / 1000, *ages])
+    if cache_seconds > _LONGEST_CACHE_SECONDS:
+        raise RegistryUnavailableError(
+            f"{CONFIG_PATH}: answers may be {cache_seconds:.0f} seconds old, and a plan waits until"
+            f" they are new: set web.refresh-interval and {_STATISTICS_CACHE} to a day at most"
+        )
+    return ClusterSettings(
+        flink_version=settings.flink_version,
+        cache_seconds=cache_seconds,
+        checkpoint_directories=frozenset(
+            option.value for option in listed if option.key in _CHECKPOINT_DIRECTORIES
+        ),
+    )
+
+
+def listed_jobs(body: bytes) -> dict[JobId, str]:
+    """Return every job of ``/jobs`` with its status word."""
+    listed = _read(_Jobs, body, JOBS_PATH).jobs
+    jobs = {JobId(job.id): job.status for job in listed}
+    if len(jobs) != len(listed):
+        raise RegistryUnavailableError(f"{JOBS_PATH}: field jobs names a job twice")
+    return jobs
+
+
+def job_facts(job_id: JobId, listed_status: str, answers: JobAnswers, version: str) -> JobFacts:
+    """Return the facts of one job from its three answers.
+
+    Args:
+        job_id: As listed.
+        listed_status: The status in ``/jobs``, which is live, while the details are cached.
+        answers: The bodies.
+        version: Of the cluster.
+
+    Raises:
+        RegistryUnavailableError: A needed field is missing or of another type, or an answer is
+            about another job; the message names path and field.
+
+    """
+    details = _read(_Job, answers.details, job_path(job_id))
+    if details.jid != job_id:
+        raise RegistryUnavailableError(f"{job_path(job_id)}: field jid is {details.jid}")
+    statistics = _statistics(job_id, answers.checkpoints)
+    config = _config(job_id, answers.config)
+    checkpoints = _checkpoints(statistics)
+    completed = [each for each in checkpoints if each.is_completed]
+    restored = None if statistics is None else statistics.latest.restored
+    return JobFacts(
+        job_id=job_id,
+        flink_version=version,
+        status=_status(details.state, listed_status),
+        started_at=_instant(details.start_time),
+        incarnation=_incarnation(details.timestamps),
+        max_concurrent=None if config is None else config.max_concurrent,
+        state_backend=None if config is None else config.state_backend,
+        checkpoint_storage=None if config is None else config.checkpoint_storage,
+        changelog_enabled=None if config is None else config.state_changelog_enabled,
+        checkpoint_interval_ms=None if config is None else config.interval,
+        checkpoint_timeout_ms=None if config is None else config.timeout,
+        latest_completed_id=_newest(each.id for each in completed if not each.is_savepoint),
+        latest_completed_id_with_savepoints=_newest(each.id for each in completed),
+        restored=None if restored is None else RestoredFacts(**restored.model_dump()),
+        in_progress_ids=tuple(
+            sorted(each.id for each in checkpoints if each.status == "IN_PROGRESS")
+        ),
+        in_progress_count=0 if statistics is None else statistics.counts.in_progress,
+        completed_count=0 if statistics is None else statistics.counts.completed,
+        checkpoints=checkpoints,
+        graph_built_at=_built_at(details.timestamps),
+    )
+
+
+def _read(model: type[_Model], body: bytes, path: str) -> _Model:
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as err:
+        raise _unusable(path, err) from err
+
+
+def _unusable(path: str, err: ValidationError) -> RegistryUnavailableError:
+    """Return one line that names path and field, without what stood there."""
+    first = err.errors()[0]
+    field = ".".join(str(part) for part in first["loc"])
+    place = f"field {field}" if field else "the answer"
+    return RegistryUnavailableError(f"unusable answer from Flink: {path}: {place}: {first['msg']}")
+
+
+def _seconds(value: str) -> float:
+    match = _DURATION.fullmatch(value.strip().lower())
+    factor = None if match is None else _SECONDS.get(match[2])
+    if match is None or factor is None:
+        raise RegistryUnavailableError(
+            f"unusable answer from Flink: {OPTIONS_PATH}: {_STATISTICS_CACHE} is no duration"
+        )
+    return int(match[1]) * factor
+
+
+def _statistics(job_id: JobId, body: bytes | None) -> _Checkpoints | None:
+    return None if body is None else _read(_Checkpoints, body, checkpoints_path(job_id))
+
+
+def _config(job_id: JobId, body: bytes | None) -> _CheckpointConfig | None:
+    if body is None:
+        return None
+    return _read(_CheckpointConfig, body, checkpoint_config_path(job_id))
+
+
+def _status(detailed: str, listed: str) -> str:
+    """Return the status that both answers bear out: the one that is not terminal, if any."""
+    return listed if detailed in GLOBALLY_TERMINAL else detailed
+
+
+def _incarnation(timestamps: _Timestamps) -> str | None:
+    """Return both start times, ``None`` while either has not come (the graph is not built)."""
+    if not timestamps.initializing or not timestamps.created:
+        return None
+    return f"{timestamps.initializing}/{timestamps.created}"
+
+
+def _built_at(timestamps: _Timestamps) -> datetime | None:
+    """Return when the execution graph was built, and with it the tracker of checkpoints.
+
+    Source: Flink 1.14-2.3, ``DefaultExecutionGraph``: the time of CREATED.
+    """
+    return _instant(timestamps.created) if timestamps.created else None
+
+
+def _checkpoints(statistics: _Checkpoints | None) -> tuple[CheckpointFacts, ...]:
+    """Return history and latest ones, newest first.
+
+    The latest completed one and the latest savepoint stay known after they left the history. An
+    id that stands twice counts as discarded if either says so.
+    """
+    if statistics is None:
+        return ()
+    latest = (statistics.latest.completed, statistics.latest.savepoint)
+    found: dict[int, CheckpointFacts] = {}
+    for shown in (*statistics.history, *(each for each in latest if each is not None)):
+        if shown.id not in found or shown.discarded:
+            found[shown.id] = _checkpoint(shown)
+    return tuple(found[each] for each in sorted(found, reverse=True))
+
+
+def _checkpoint(shown: _Checkpoint) -> CheckpointFacts:
+    return CheckpointFacts(
+        id=shown.id,
+        status=shown.status,
+        is_savepoint=shown.is_savepoint,
+        discarded=shown.discarded,
+        external_path=shown.external_path,
+        triggered_at=_instant(shown.trigger_timestamp),
+    )
+
+
+def _newest(ids: Iterable[int]) -> int | None:
+    return max(ids, default=None)
+
+
+def _instant(milliseconds: int) -> datetime:
+    """Return the instant; ``_Millis`` has checked that it is in range."""
+    return shifted(EPOCH, timedelta(milliseconds=milliseconds))

@@ -1,0 +1,88 @@
+"""Paths of ZooKeeper's nodes, read into what they say of jobs.
+
+Source: Flink 1.14-2.3 ``ZooKeeperUtils``, ``ZooKeeperLeaderElectionHaServices``
+(``<cluster>/jobs/<job id>/checkpoints/<id>``); up to 1.13 ``HighAvailabilityOptions``
+(``<cluster>/checkpoints/<job id>/<id>``, ``<cluster>/checkpoint-counter/<job id>``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from orphangc.core.cluster.ha_facts import CHECKPOINT_NODE, HaFacts, Hold, checkpoint_id_of
+from orphangc.core.model.types import EvidenceSource, JobId
+
+__all__ = ["is_leaf", "zookeeper_facts"]
+
+_JOB = r"(?P<job>[0-9a-f]{32})"
+_PLACES = (
+    re.compile(rf"(?P<cluster>.*)/jobs/{_JOB}(?:/(?P<rest>.*))?", re.ASCII | re.DOTALL),
+    re.compile(
+        rf"(?P<cluster>.*)/(?P<kind>checkpoints|checkpoint-counter|jobgraphs|execution-?plans)"
+        rf"/{_JOB}(?:/(?P<rest>.*))?",
+        re.ASCII | re.DOTALL,
+    ),
+)
+_MARKERS = {"checkpoint-counter": "counter", "jobgraphs": "jobGraph"}
+
+
+@dataclass(slots=True)
+class _Job:
+    ids: set[int] = field(default_factory=set)
+    markers: set[str] = field(default_factory=set)
+
+
+def is_leaf(path: str) -> bool:
+    """Return whether a node is the entry of a checkpoint: what lies below it are only locks."""
+    return CHECKPOINT_NODE.fullmatch(path.rpartition("/")[2]) is not None
+
+
+def zookeeper_facts(uri: str, ensemble: str, paths: Iterable[str]) -> HaFacts:
+    """Return what the nodes say; leaders' nodes say nothing, they outlive their jobs.
+
+    Args:
+        uri: Where they were asked for.
+        ensemble: Names the ZooKeeper, whatever path below it was asked for.
+        paths: Every node, from the root of the ensemble.
+
+    """
+    jobs: dict[tuple[str, str], _Job] = {}
+    count = 0
+    for path in paths:
+        count += 1
+        match = next((m for each in _PLACES if (m := each.fullmatch(path)) is not None), None)
+        if match is not None:
+            cluster = f"zookeeper://{ensemble}{match['cluster']}"
+            job = jobs.setdefault((cluster, match["job"]), _Job())
+            _take(job, match.groupdict().get("kind"), match["rest"] or "")
+    return HaFacts(
+        uri=uri,
+        source=EvidenceSource.ZOOKEEPER,
+        holds=tuple(
+            Hold(
+                job_id=JobId(job_id),
+                source=EvidenceSource.ZOOKEEPER,
+                uri=f"{cluster}#{job_id}",  # the same whichever of its nodes there are
+                cluster=cluster,
+                retained_ids=frozenset(job.ids),
+                markers=frozenset(job.markers),
+            )
+            for (cluster, job_id), job in sorted(jobs.items())
+        ),
+        things=count,
+    )
+
+
+def _take(job: _Job, kind: str | None, rest: str) -> None:
+    """Add what one node of a job says."""
+    folder, _, name = rest.rpartition("/")
+    if folder == ("checkpoints" if kind is None else "") and kind in {None, "checkpoints"}:
+        found = checkpoint_id_of(name)
+        if found is not None:
+            job.ids.add(found)
+    if kind is None and rest == "checkpoint_id_counter":
+        job.markers.add("counter")
+    elif kind is not None and kind != "checkpoints":
+        job.markers.add(_MARKERS.get(kind, "executionPlan"))

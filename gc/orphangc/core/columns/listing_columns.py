@@ -1,0 +1,180 @@
+"""Rows of a listing as columns: what each key is, told from whole batches at once.
+
+The grammar stays in ``names``: it is asked once for each distinct head, a head being a key less
+the UUID that it ends in, and once for each key that ends in none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from orphangc.core.columns.uuid_words import UUID_LENGTH, uuid_tails
+from orphangc.core.model.naming import Artifact, Place, artifact_name, place_of_folder, recognise
+from orphangc.core.model.types import Layout
+from orphangc.core.times.instant_columns import known_times
+
+__all__ = ["NO_ID", "NO_TIME", "Columns", "Kind", "Recogniser"]
+
+NO_TIME: Final[int] = -(2**63)
+"""A store time that nobody knows, in columns of microseconds since 1970."""
+NO_ID: Final[int] = -1
+"""The checkpoint id of a name that carries none."""
+
+_ANY_UUID = artifact_name(None, bytes(16))
+_REMEMBERED = 16_384  # heads, and folders: some 10 MB; a bucket may have a million of them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What the head of a key tells; all rows of one kind end in a UUID, or none does.
+
+    Attributes:
+        head: The key less the UUID that it ends in, ``<job>/shared/41_``; less its base name
+            if it ends in no UUID, ``<job>/chk-7/``.
+        place: What the folder tells.
+        artifact: What the name tells; its UUID, which differs from row to row, left out.
+        is_artifact: Whether it is a flat artifact of ``shared/``: a candidate.
+
+    """
+
+    head: str
+    place: Place
+    artifact: Artifact
+    is_artifact: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """One batch of n objects; folders, which a listing may show too, are left out.
+
+    Attributes:
+        batch: The objects, ``LISTING_SCHEMA``.
+        kinds: What is found in the batch, in no order.
+        kind: int32[n], index into ``kinds``.
+        hi: uint64[n], first half of the UUID that the base name ends in, 0 if it ends in none.
+        lo: uint64[n], the second half.
+        has_uuid: bool[n], whether the base name ends in a UUID, in whatever area (``uuid_of``).
+        is_artifact: bool[n], whether it is a flat artifact of ``shared/``: a candidate.
+        checkpoint_id: int64[n], of ``<checkpointID>_<UUID>`` artifacts, else ``NO_ID``.
+        modified_us: int64[n], store time in microseconds since 1970, ``NO_TIME`` if unknown.
+
+    """
+
+    batch: pa.RecordBatch
+    kinds: tuple[Kind, ...]
+    kind: npt.NDArray[np.int32]
+    hi: npt.NDArray[np.uint64]
+    lo: npt.NDArray[np.uint64]
+    has_uuid: npt.NDArray[np.bool_]
+    is_artifact: npt.NDArray[np.bool_]
+    checkpoint_id: npt.NDArray[np.int64]
+    modified_us: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """Return n."""
+        return len(self.kind)
+
+
+class Recogniser:
+    """Turns batches of a listing of one storage root into columns; what it remembers is bounded.
+
+    May be shared between threads; not picklable: every process makes its own.
+    """
+
+    def __init__(self, root_name: str) -> None:
+        """Start with nothing remembered; ``root_name`` is the last part of the storage root."""
+        self._place: Callable[[str], Place] = lru_cache(_REMEMBERED)(
+            lambda folder: place_of_folder(folder, root_name)
+        )
+        self._of_head: Callable[[bytes], Kind] = lru_cache(_REMEMBERED)(self._ask)
+
+    def columns(self, batch: pa.RecordBatch) -> Columns:
+        """Return the objects of a ``LISTING_SCHEMA`` batch, sliced or not, as columns.
+
+        Raises:
+            ValueError: A key is null or no UTF-8, or the times are not in microseconds.
+
+        """
+        sizes = batch.column("size")
+        objects = batch.filter(sizes.is_valid()) if sizes.null_count else batch
+        keys = objects.column("key").cast(pa.binary())
+        if keys.null_count:
+            raise ValueError("a listed object has no key")
+        has_uuid, hi, lo = uuid_tails(keys)
+        kinds, kind = self._kinds(keys, has_uuid)
+        ids = (NO_ID if (n := each.artifact.checkpoint_id) is None else n for each in kinds)
+        return Columns(
+            batch=objects,
+            kinds=tuple(kinds),
+            kind=kind,
+            hi=hi,
+            lo=lo,
+            has_uuid=has_uuid,
+            is_artifact=np.fromiter((each.is_artifact for each in kinds), np.bool_)[kind],
+            checkpoint_id=np.fromiter(ids, np.int64)[kind],
+            modified_us=_microseconds(objects.column("modified_at")),
+        )
+
+    def _kinds(
+        self, keys: pa.BinaryArray, has_uuid: npt.NDArray[np.bool_]
+    ) -> tuple[list[Kind], npt.NDArray[np.int32]]:
+        """Return the kinds of a batch, and int32[n], which is each row's."""
+        if has_uuid.all():
+            return self._kinds_of_heads(keys)
+        kinds, of_heads = self._kinds_of_heads(keys.filter(pa.array(has_uuid)))
+        kind = np.empty(len(keys), np.int32)
+        kind[has_uuid] = of_heads
+        others = keys.filter(pa.array(~has_uuid)).to_pylist()
+        kind[~has_uuid] = self._kinds_of_others(others, kinds)
+        return kinds, kind
+
+    def _kinds_of_heads(self, keys: pa.BinaryArray) -> tuple[list[Kind], npt.NDArray[np.int32]]:
+        """Return the same of keys that all end in a UUID."""
+        heads = pc.binary_slice(keys, 0, -UUID_LENGTH).dictionary_encode()
+        return list(map(self._of_head, heads.dictionary.to_pylist())), heads.indices.to_numpy()
+
+    def _ask(self, head: bytes) -> Kind:
+        """Return what a head tells; a name that is no artifact's loses nothing with its UUID."""
+        text = head.decode()
+        folder, _, start = text.rpartition("/")
+        place = self._place(folder)
+        artifact = recognise(start + _ANY_UUID, place)
+        return Kind(
+            head=text,
+            place=place,
+            artifact=Artifact(artifact.layout, checkpoint_id=artifact.checkpoint_id),
+            is_artifact=artifact.uuid is not None,
+        )
+
+    def _kinds_of_others(self, keys: list[bytes], kinds: list[Kind]) -> list[int]:
+        """Return which kind each key without a UUID is, adding to ``kinds`` what is new."""
+        known: dict[tuple[str, Layout], int] = {}
+        found: list[int] = []
+        for key in keys:
+            folder, slash, name = key.decode().rpartition("/")
+            place = self._place(folder)
+            artifact = recognise(name, place)
+            number = known.setdefault((folder + slash, artifact.layout), len(kinds))
+            if number == len(kinds):
+                head = folder + slash
+                kinds.append(Kind(head=head, place=place, artifact=artifact, is_artifact=False))
+            found.append(number)
+        return found
+
+
+def _microseconds(times: pa.TimestampArray) -> npt.NDArray[np.int64]:
+    """Return int64[n], ``NO_TIME`` for null and what is out of range.
+
+    A wrong unit would make everything look old.
+    """
+    if times.type.unit != "us":
+        raise ValueError(f"store times in {times.type.unit}, not in microseconds")
+    return np.asarray(known_times(times).cast(pa.int64()).fill_null(NO_TIME))

@@ -1,0 +1,190 @@
+"""Tombstones as columns, looked up by the UUID that their keys end in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from orphangc.core.columns.listing_columns import NO_TIME, Columns
+from orphangc.core.columns.sorted_uuids import SortedUuids
+from orphangc.core.columns.tombstone_packing import (
+    TOMBSTONE_SCHEMA,
+    as_row,
+    as_tombstone,
+    compacted,
+    etags_of,
+    expanded,
+    heads_of,
+    ordered,
+    words_of_keys,
+)
+from orphangc.core.columns.uuid_words import Sixteen, uuid_tails
+from orphangc.core.model.types import Tombstone
+
+__all__ = ["TOMBSTONE_SCHEMA", "Remembered", "Tombstones"]
+
+_BLOCK = 1 << 16
+_Mask = npt.NDArray[np.bool_]
+_Rows = npt.NDArray[np.int64]
+_Instants = npt.NDArray[np.int64]
+
+
+class Remembered(NamedTuple):
+    """What the tombstones say of n rows.
+
+    Attributes:
+        since_us: int64[n], ``since`` of the tombstone of this very object (key, size, ETag and
+            store time agree), else ``NO_TIME``.
+        has: bool[n], whether the key has a tombstone, of whatever object.
+
+    """
+
+    since_us: _Instants
+    has: _Mask
+
+
+class Tombstones:
+    """Tombstones, at most one a key; immutable, ordered by UUID; some 80 bytes each.
+
+    The same tombstones always come in the same order. Row i means the same in ``keys``, in a
+    mask, and in what ``rows_of`` returns.
+    """
+
+    __slots__ = ("_has_others", "_index", "_rows")
+
+    def __init__(self, rows: pa.RecordBatch) -> None:
+        """Take compact rows in order, see ``tombstone_rows``."""
+        self._rows = rows
+        self._index = SortedUuids(rows.column("hi").to_numpy(), rows.column("lo").to_numpy())
+        self._has_others = rows.column("has_uuid").false_count > 0
+
+    @classmethod
+    def empty(cls) -> Tombstones:
+        """Return no tombstones."""
+        return cls.from_batches(())
+
+    @classmethod
+    def of(cls, tombstones: Iterable[Tombstone]) -> Tombstones:
+        """Return these; of two with the same key the later one counts."""
+        rows = map(as_row, tombstones)
+        lots = iter(lambda: list(islice(rows, _BLOCK)), [])
+        return cls.from_batches(
+            pa.RecordBatch.from_pylist(lot, schema=TOMBSTONE_SCHEMA) for lot in lots
+        )
+
+    @classmethod
+    def from_table(cls, table: pa.Table) -> Tombstones:
+        """Return what a ``TOMBSTONE_SCHEMA`` table holds; of two with one key the later counts."""
+        return cls.from_batches(table.to_batches(_BLOCK))
+
+    @classmethod
+    def from_batches(cls, batches: Iterable[pa.RecordBatch]) -> Tombstones:
+        """Return the same, batch by batch, so that there is never a whole table beside it.
+
+        Raises:
+            ValueError: A batch is no ``TOMBSTONE_SCHEMA``, or something that must be there is not.
+
+        """
+        return cls(ordered(map(compacted, batches)))
+
+    def plus(self, table: pa.Table) -> Tombstones:
+        """Return these and those of a ``TOMBSTONE_SCHEMA`` table, which win where keys agree."""
+        new = map(compacted, table.to_batches(_BLOCK))
+        return Tombstones(ordered(chain([self._rows], new)))
+
+    def restricted(self, mask: _Mask) -> Tombstones:
+        """Return those where ``mask``, bool[len], holds."""
+        return Tombstones(self._rows.filter(pa.array(mask)))
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return int(self._rows.num_rows)
+
+    def __iter__(self) -> Iterator[Tombstone]:
+        """Yield each."""
+        for batch in self.to_batches():
+            yield from map(as_tombstone, batch.to_pylist())
+
+    def to_batches(self, mask: _Mask | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield all, or those where ``mask`` holds, as ``TOMBSTONE_SCHEMA``."""
+        for start in range(0, len(self), _BLOCK):
+            part = self._rows.slice(start, _BLOCK)
+            if mask is not None:
+                part = part.filter(pa.array(mask[start : start + _BLOCK]))
+            if part.num_rows:
+                yield expanded(part)
+
+    def to_table(self) -> pa.Table:
+        """Return all as ``TOMBSTONE_SCHEMA``."""
+        return pa.Table.from_batches(self.to_batches(), TOMBSTONE_SCHEMA)
+
+    def keys(self) -> pa.ChunkedArray:
+        """Return the keys in order; in pieces, for one piece holds no more than 2 GB."""
+        return pa.chunked_array([batch.column("key") for batch in self.to_batches()], pa.string())
+
+    def get(self, key: str) -> Tombstone | None:
+        """Return the tombstone of a key; for many keys see ``rows_of``."""
+        try:
+            row = int(self.rows_of(pa.array([key]))[0])
+        except UnicodeEncodeError:  # half a surrogate pair, which no stored key has
+            return None
+        return None if row < 0 else as_tombstone(expanded(self._rows.slice(row, 1)).to_pylist()[0])
+
+    def rows_of(self, keys: pa.StringArray) -> _Rows:
+        """Return int64[n], the row of each key's tombstone, -1 for a key without one."""
+        texts = keys.cast(pa.binary())
+        return self._find(texts, uuid_tails(texts))
+
+    def look_up(self, columns: Columns) -> Remembered:
+        """Return what these tombstones say of n rows."""
+        texts = columns.batch.column("key").cast(pa.binary())
+        rows = self._find(texts, Sixteen(columns.has_uuid, columns.hi, columns.lo))
+        has = rows >= 0
+        since_us = np.full(len(rows), NO_TIME, np.int64)
+        if has.any():
+            mine, theirs = rows[has], np.flatnonzero(has)
+            is_same = self._is_same(mine, columns, theirs)
+            since_us[theirs[is_same]] = self._rows.column("since_us").to_numpy()[mine[is_same]]
+        return Remembered(since_us, has)
+
+    def _is_same(self, mine: _Rows, columns: Columns, theirs: _Rows) -> _Mask:
+        """Return whether tombstones and listed objects agree: ``StoredObject.is_same_as``."""
+        rows, listed = self._rows.take(pa.array(mine)), columns.batch.take(pa.array(theirs))
+        is_same = pc.and_(
+            pc.equal(rows.column("size"), listed.column("size")),
+            pc.equal(rows.column("modified_us"), pa.array(columns.modified_us[theirs])),
+        )
+        etag, listed_etag = etags_of(rows), listed.column("etag")
+        both_null = pc.and_(etag.is_null(), listed_etag.is_null())
+        is_same_etag = pc.or_(pc.equal(etag, listed_etag).fill_null(False), both_null)  # noqa: FBT003  (positional only)
+        return np.asarray(pc.and_(is_same, is_same_etag))
+
+    def _find(self, keys: pa.BinaryArray, tails: Sixteen) -> _Rows:
+        """Return the row of each key, -1 for one that is not here."""
+        found = np.full(len(keys), -1, np.int64)
+        if len(self) == 0:
+            return found
+        hi, lo = words_of_keys(keys, tails) if self._has_others else (tails.hi, tails.lo)
+        rows, is_there = self._index.find(hi, lo)
+        wanted = np.flatnonzero(is_there)
+        while len(wanted):  # once more for each further key that ends in the same UUID
+            is_it = self._is_key(rows[wanted], keys.take(pa.array(wanted)), tails.has[wanted])
+            found[wanted[is_it]] = rows[wanted[is_it]]
+            wanted = wanted[~is_it]
+            rows[wanted] += 1
+            wanted = wanted[self._index.is_at(rows[wanted], hi[wanted], lo[wanted])]
+        return found
+
+    def _is_key(self, rows: _Rows, keys: pa.BinaryArray, has_uuid: _Mask) -> _Mask:
+        """Return whether the tombstones of some rows are of these keys, whose UUIDs agree."""
+        known = self._rows.column("head").take(pa.array(rows)).cast(pa.string()).cast(pa.binary())
+        is_as_long = pc.equal(
+            self._rows.column("has_uuid").take(pa.array(rows)), pa.array(has_uuid)
+        )
+        return np.asarray(pc.and_(pc.equal(known, heads_of(keys, has_uuid)), is_as_long))

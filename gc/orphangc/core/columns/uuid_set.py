@@ -1,0 +1,190 @@
+"""A set of UUIDs that may have a hundred million members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from threading import RLock
+
+import numpy as np
+import numpy.typing as npt
+
+from orphangc.core.columns.sorted_uuids import SortedUuids, distinct
+from orphangc.core.columns.uuid_words import bytes_of, words_of
+
+__all__ = ["UuidSet"]
+
+_Words = npt.NDArray[np.uint64]
+_Mask = npt.NDArray[np.bool_]
+
+_UUID_BYTES = 16
+_FRESH = 1 << 13  # members that were added one by one wait in a Python set
+_STAGED = 1 << 18  # rows that wait to be sorted
+_RECENT = 1 << 21  # members that wait to be merged: 34 MB
+_SHARE = 32  # or so large a part of all, so that the cost of merging grows with n log n
+_BLOCK = 1 << 16
+
+
+class UuidSet:
+    """An exact set of UUIDs, 16 bytes each; it grows, and may be shared between threads.
+
+    What is added waits, is sorted in larger lots, merged into a small sorted part and from there
+    into the large one. A look-up first settles what waits, so it never misses a member.
+    """
+
+    __slots__ = ("_fresh", "_is_whole", "_lock", "_main", "_recent", "_staged", "_staged_rows")
+
+    def __init__(self, uuids: Iterable[bytes] = ()) -> None:
+        """Start with these, 16 bytes each."""
+        self._lock = RLock()  # a merge moves members: nobody may look meanwhile, and miss one
+        self._is_whole = True
+        self._fresh: set[bytes] = set()
+        self._staged: list[tuple[_Words, _Words]] = []
+        self._staged_rows = 0
+        self._recent = SortedUuids.empty()
+        self._main = SortedUuids.empty()
+        self.update(uuids)
+
+    def add(self, uuid: bytes) -> None:
+        """Add one UUID of 16 bytes."""
+        _check((uuid,))
+        with self._lock:
+            self._fresh.add(uuid)
+            if len(self._fresh) > _FRESH:
+                self._settle()
+
+    def update(self, uuids: Iterable[bytes]) -> None:
+        """Add UUIDs of 16 bytes each; another ``UuidSet`` is taken over by columns."""
+        if isinstance(uuids, UuidSet):
+            self.extend(*uuids.columns())
+            return
+        rest = iter(uuids)
+        while lot := list(islice(rest, _BLOCK)):
+            _check(lot)
+            self.extend(*words_of(b"".join(lot)))
+
+    def extend(self, hi: _Words, lo: _Words) -> None:
+        """Add n UUIDs, each as two numbers, in any order, known ones or not.
+
+        Raises:
+            ValueError: The columns differ in length, or are no uint64.
+
+        """
+        _check_columns(hi, lo)
+        for start in range(0, len(hi), _STAGED):
+            part = slice(start, start + _STAGED)
+            with self._lock:
+                self._staged.append((hi[part].copy(), lo[part].copy()))
+                self._staged_rows += len(self._staged[-1][0])
+                if self._staged_rows >= _STAGED:
+                    self._settle()
+
+    def contains(self, hi: _Words, lo: _Words) -> _Mask:
+        """Return bool[n]: whether each UUID is a member; raises as ``extend`` does."""
+        _check_columns(hi, lo)
+        with self._lock:
+            self._settle()
+            is_there = self._main.find(hi, lo)[1]
+            if len(self._recent):
+                is_there |= self._recent.find(hi, lo)[1]
+            return is_there
+
+    def columns(self) -> tuple[_Words, _Words]:
+        """Return all members in order as two columns, read-only and without a copy."""
+        with self._lock:
+            self._settle()
+            self._merge()
+            views = self._main.hi.view(), self._main.lo.view()
+        for view in views:
+            view.flags.writeable = False
+        return views
+
+    def __contains__(self, uuid: object) -> bool:
+        """Return whether 16 bytes are a member."""
+        if not isinstance(uuid, bytes) or len(uuid) != _UUID_BYTES:
+            return False
+        with self._lock:
+            return uuid in self._fresh or bool(self.contains(*words_of(uuid))[0])
+
+    def __len__(self) -> int:
+        """Return how many members there are."""
+        with self._lock:
+            self._settle()
+            return len(self._main) + len(self._recent)
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the members in the order of their bytes."""
+        hi, lo = self.columns()
+        for start in range(0, len(hi), _BLOCK):
+            data = bytes_of(hi[start : start + _BLOCK], lo[start : start + _BLOCK])
+            for at in range(0, len(data), _UUID_BYTES):
+                yield data[at : at + _UUID_BYTES]
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both have the same members."""
+        if not isinstance(other, UuidSet):
+            return NotImplemented
+        return all(map(np.array_equal, self.columns(), other.columns()))
+
+    __hash__ = None  # type: ignore[assignment]  # it grows
+
+    def __repr__(self) -> str:
+        """Return how many there are; there may be a hundred million."""
+        return f"<{len(self)} UUIDs>"
+
+    def __reduce__(self) -> tuple[type[UuidSet], tuple[()], tuple[_Words, _Words]]:
+        """Return what makes an equal set in another process."""
+        return UuidSet, (), self.columns()
+
+    def __setstate__(self, state: tuple[_Words, _Words]) -> None:
+        """Take over the columns of a pickled set."""
+        self._main = SortedUuids(*state)
+
+    def _settle(self) -> None:
+        """Sort what waits, and add what is new of it to the recent members.
+
+        Raises:
+            RuntimeError: An earlier merge was broken off, by a signal or for want of memory: what
+                is left may lack members, and a live set that lacks one condemns it.
+
+        """
+        if not self._is_whole:
+            raise RuntimeError("a set of UUIDs was broken off while it was merged")
+        if not (self._fresh or self._staged):
+            return
+        self._is_whole = False
+        self._staged.append(words_of(b"".join(self._fresh)))
+        hi, lo = (np.concatenate(each) for each in zip(*self._staged, strict=True))
+        self._fresh, self._staged, self._staged_rows = set(), [], 0
+        self._add_to_recent(hi, lo)
+        self._is_whole = True
+        if len(self._recent) > max(_RECENT, len(self._main) // _SHARE):
+            self._merge()
+
+    def _add_to_recent(self, hi: _Words, lo: _Words) -> None:
+        hi, lo = distinct(hi, lo)
+        is_known = self._main.find(hi, lo)[1] | self._recent.find(hi, lo)[1]
+        self._recent.insert(hi[~is_known], lo[~is_known])
+
+    def _merge(self) -> None:
+        """Move the recent members to the others."""
+        if len(self._recent) == 0:
+            return
+        self._is_whole = False
+        if len(self._main) == 0:
+            self._main, self._recent = self._recent, self._main
+        else:
+            self._main.insert(self._recent.hi, self._recent.lo)
+            self._recent = SortedUuids.empty()
+        self._is_whole = True
+
+
+def _check_columns(hi: _Words, lo: _Words) -> None:
+    """Raise unless these are UUIDs: a signed number would be looked for in vain."""
+    if not (hi.dtype == lo.dtype == np.uint64 and hi.shape == lo.shape == (len(hi),)):
+        raise ValueError("UUIDs are two columns of uint64, one as long as the other")
+
+
+def _check(uuids: Iterable[bytes]) -> None:
+    if any(len(uuid) != _UUID_BYTES for uuid in uuids):
+        raise ValueError("a UUID has 16 bytes")

@@ -1,0 +1,237 @@
+"""Conditions of deletion: while one is unmet the plan is sound as a report, and nothing goes.
+
+Source: ownership-and-safety, section 8 (R3a, R10-R14, R17, R20, R22, R27).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from orphangc.core.cluster.job_status import is_quiet
+from orphangc.core.decision.evidence import (
+    Check,
+    CycleEvidence,
+    JobEvidence,
+    JobState,
+    mode_of,
+    some,
+)
+from orphangc.core.exporter.exporter_answer import order_unproven
+from orphangc.core.model.codes import Condition
+from orphangc.core.model.flink_versions import is_build_of_tested_line, is_tested_version
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.types import Mode
+
+__all__ = ["CONDITIONS", "Condition"]
+
+
+NEWEST_TESTED_FORMAT = 6
+"""Version 7 is read, from Flink's sources only: no release has written one yet (R27)."""
+
+
+def _closed_world(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R3a: a job with an unlisted base is invisible, and its state would be destroyed."""
+    if cycle.is_closed_world:
+        return None
+    return "nobody stated that the given roots are all there is (--closed-world)"
+
+
+def _place_unreachable(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R4: a job of another storage root may need files here, and its checkpoints are unknown."""
+    for place, reason in cycle.unreached_places.items():
+        return (
+            f"{place} holds another storage root's checkpoints and cannot be searched: {reason};"
+            f" if it is gone for good, state it with --empty-root {place}"
+        )
+    return None
+
+
+def _place_without_checkpoints(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R3a: an unmounted folder, a mistyped prefix and a text file all look searched and empty."""
+    if not cycle.empty_places:
+        return None
+    first = cycle.empty_places[0]
+    return (
+        f"no checkpoint was found in {some(cycle.empty_places)}, so it does not count as searched:"
+        f" is it mounted and spelled right? If it is empty, state it with --empty-root {first}"
+    )
+
+
+def _outside_path(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R3a: what a checkpoint or a cluster names outside shows that not everything was searched."""
+    if not job.outside_paths:
+        return None
+    first = job.outside_paths[0]
+    more = len(job.outside_paths) - 1
+    others = f" (and {more} more such places)" if more else ""
+    return (
+        f"{first.uri}, named by {some(first.named_by, 1)}, lies in no searched place{others}:"
+        f" search it with --extra-roots {canonical(first.uri).parent}, say with --alias what it"
+        f" means, or state with --empty-root {first.uri} that it holds no checkpoint"
+    )
+
+
+def _lost(condition: Condition) -> Check:
+    """Return the check for one kind of what earlier cycles saw and this one does not."""
+
+    def check(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+        """R4: what disappears unexplained may be there all the same.
+
+        A job of which only the listing shows files has no known directory: all concerns it.
+        """
+        directories = {str(each) for each in (*job.directories, *job.survey.shared_directories)}
+        return next(
+            (
+                fact.message
+                for fact in cycle.lost
+                if fact.condition is condition
+                and not fact.is_acknowledged
+                and (not directories or fact.concerns(directories))
+            ),
+            None,
+        )
+
+    return check
+
+
+def _memory_unreadable(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R4: what earlier cycles saw is unknown, so nothing shows what is missing now."""
+    return cycle.memory_problem
+
+
+def _state_lost(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R4: earlier cycles left tombstones and a memory that this state location does not hold."""
+    return cycle.state_problem
+
+
+def _job_state_unknown(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R13: a job that nobody has seen may be suspended, and alive."""
+    if job.state is not JobState.UNKNOWN or mode_of(job) is Mode.REGISTRY:
+        return None
+    if job.unplaced:
+        return (
+            f"{some(job.unplaced)} runs a job of this id, and reports no checkpoint in this"
+            " directory: name the directory that it writes into with --extra-roots, or say with"
+            " --alias what its paths mean"
+        )
+    return "the job is neither seen running (--flink-rest) nor declared ended (--ended-job)"
+
+
+def _held_by_ha(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R13: a job that is suspended is not dead, whatever anybody states.
+
+    One that was seen running only at the beginning is no better known than one never seen.
+    """
+    if not job.holds or any(not facts.is_globally_terminal for facts in job.after):
+        return None
+    hold = job.holds[-1]
+    said = f" ({some(hold.states)})" if hold.states else ""
+    return f"{hold.uri} holds the job{said}, and no cluster shows it running: suspended, not over"
+
+
+def _gate_not_seen(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R11: the gate must be seen before and after the listings."""
+    if cycle.gate_errors:
+        return f"no usable answer: {some(cycle.gate_errors, 1)}"
+    if job.state is JobState.RUNNING and not (job.before and job.after):
+        return "Flink's REST API did not show the job both before and after the listing"
+    if mode_of(job) is Mode.REGISTRY and job.state is JobState.UNKNOWN:
+        return (
+            "Flink's REST API (--flink-rest) did not show the job, so nobody knows its state"
+            " backend: a registry proves nothing of one that uses files in place (R2)"
+        )
+    return None
+
+
+def _not_quiet(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R13: an ended job whose directory still changes has not ended."""
+    changed_at = job.changed_at
+    if job.state is not JobState.ENDED or changed_at is None:
+        return None
+    if is_quiet(changed_at, cycle.now, cycle.margins.quiet_period):
+        return None
+    return (
+        f"the ended job's directory changed at {changed_at.isoformat()}: not quiet for long enough"
+    )
+
+
+def _untested_flink_version(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R27: nobody has read the code of that release."""
+    formats = {root.format_version for root in job.own_roots}
+    unseen = sorted(each for each in formats if each > NEWEST_TESTED_FORMAT)
+    if unseen:
+        return f"metadata format version {some(unseen)} was never seen from a released Flink"
+    untested = sorted(
+        version
+        for version in job.flink_versions - cycle.accepted_versions
+        if not is_tested_version(version)
+    )
+    if not untested:
+        return None
+    builds = [each for each in untested if is_build_of_tested_line(each)]
+    lift = f"; --accept-flink-version {builds[0]} vouches for that build" if builds else ""
+    return f"Flink {some(untested)} is not in the tested list{lift}"
+
+
+def _untested_storage(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R27: nobody has tried deletion on that kind of storage."""
+    if cycle.is_tested_storage:
+        return None
+    return "this kind of storage is not in the tested list"
+
+
+def _store_clock_unknown(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R10: without the store's clock no age is known."""
+    if cycle.is_store_time:
+        return None
+    return (
+        "the storage does not tell its time; a mounted file system tells it where the state"
+        " location (--state) is on it too, beside the storage root"
+    )
+
+
+def _registry_order_unproven(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R14: its place; only a nonce that was repeated proves the order of reads."""
+    if mode_of(job) is Mode.DERIVED:
+        return None
+    if job.exported is None:
+        return "a file alone does not prove that it is newer than the listing (R14)"
+    return None if job.state is JobState.ENDED else order_unproven(job.exported)
+
+
+def _nothing_protected(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R20: a live job that needs nothing of shared/ is more likely a misunderstanding."""
+    if job.state is JobState.ENDED or job.survey.live_in_shared or not job.survey.objects:
+        return None
+    return "no file in shared/ is referred to, though the job may run"
+
+
+def _halted(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R17, R22: an earlier run saw a proof fail, and stopped all collection."""
+    return cycle.halted
+
+
+CONDITIONS: Mapping[Condition, Check] = {
+    Condition.CLOSED_WORLD: _closed_world,
+    Condition.PLACE_UNREACHABLE: _place_unreachable,
+    Condition.PLACE_WITHOUT_CHECKPOINTS: _place_without_checkpoints,
+    Condition.OUTSIDE_PATH: _outside_path,
+    Condition.JOB_STATE_UNKNOWN: _job_state_unknown,
+    Condition.HELD_BY_HA: _held_by_ha,
+    Condition.GATE_NOT_SEEN: _gate_not_seen,
+    Condition.NOT_QUIET: _not_quiet,
+    Condition.UNTESTED_FLINK_VERSION: _untested_flink_version,
+    Condition.UNTESTED_STORAGE: _untested_storage,
+    Condition.STORE_CLOCK_UNKNOWN: _store_clock_unknown,
+    Condition.REGISTRY_ORDER_UNPROVEN: _registry_order_unproven,
+    Condition.NOTHING_PROTECTED: _nothing_protected,
+    Condition.PLACE_LOST: _lost(Condition.PLACE_LOST),
+    Condition.PLACE_REPLACED: _lost(Condition.PLACE_REPLACED),
+    Condition.JOB_DIRECTORY_EMPTIED: _lost(Condition.JOB_DIRECTORY_EMPTIED),
+    Condition.CHECKPOINT_NOT_FOUND: _lost(Condition.CHECKPOINT_NOT_FOUND),
+    Condition.CLUSTER_SILENT: _lost(Condition.CLUSTER_SILENT),
+    Condition.STATE_LOST: _state_lost,
+    Condition.MEMORY_UNREADABLE: _memory_unreadable,
+    Condition.HALTED: _halted,
+}
+"""Every unmet one is reported."""

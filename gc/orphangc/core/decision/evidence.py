@@ -1,0 +1,403 @@
+"""The facts of one cycle, gathered before anything is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from orphangc.core.cluster.ha_facts import Hold
+from orphangc.core.cluster.job_facts import JobFacts
+from orphangc.core.cluster.job_status import JobStatus
+from orphangc.core.cluster.known_checkpoints import retained_by
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.columns.live_set import UuidSet
+from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
+from orphangc.core.memory.lost_facts import LostFact
+from orphangc.core.model.bounds import SafetyMargins
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import JobId, JobState, Mode
+from orphangc.core.world import OutsidePath
+
+__all__ = [
+    "Check",
+    "CycleEvidence",
+    "JobEvidence",
+    "JobState",
+    "Root",
+    "Survey",
+    "UnreadableRoot",
+    "has_ended",
+    "mode_of",
+    "some",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """One ``_metadata`` that was read to its last byte: a checkpoint that must stay restorable.
+
+    Attributes:
+        folder: The checkpoint's exclusive directory.
+        directory: Job directory whose ``chk-<n>`` it is; ``None`` elsewhere.
+        job_id: That directory's; "" elsewhere.
+        checkpoint_id: As the metadata says.
+        format_version: Of the metadata.
+        is_savepoint: ``None`` where the format does not tell.
+        modified_at: Store time of the ``_metadata``.
+        sha256: Of its bytes.
+        files: Referenced files by folder: base names.
+        unregistered: Names of those files, outside its own folder, that Flink's shared state
+            registry does not know: private files of RocksDB, for the most part.
+        raw: Every UUID in the raw bytes.
+        unproven_layout: Why its state's liveness cannot be proven from roots (R2), or ``None``.
+        deleted_on: Ends of its job upon which Flink deletes it, and ``SUBSUMED``; ``None`` where
+            the format does not say.
+        is_of_a_stop: Whether its properties say that the job was stopped with this savepoint.
+
+    """
+
+    folder: Location
+    directory: Location | None
+    job_id: JobId
+    checkpoint_id: int
+    format_version: int
+    is_savepoint: bool | None
+    modified_at: datetime | None
+    sha256: str
+    files: Mapping[Location, FileNames]
+    unregistered: FileNames = field(default_factory=FileNames)
+    raw: UuidSet = field(default_factory=UuidSet)
+    unproven_layout: str | None = None
+    deleted_on: tuple[str, ...] | None = None
+    is_of_a_stop: bool = False
+
+    @property
+    def is_self_contained(self) -> bool:
+        """Return whether every file that it needs lies in its own folder."""
+        if self.unproven_layout is not None:
+            return False
+        return all(self.folder.contains(folder) for folder in self.files)
+
+    @property
+    def references(self) -> int:
+        """Return how many distinct files it refers to."""
+        return sum(len(names) for names in self.files.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadableRoot:
+    """A ``_metadata`` that could not be read to its last byte.
+
+    Attributes:
+        uri: Where it lies.
+        reason: What is wrong, with the offset if it is the bytes.
+        sha256: Of its bytes, "" if not even those could be had.
+        raw: Every UUID in its bytes.
+        directory: Job directory that holds it, ``None`` elsewhere.
+        is_acknowledged: The operator named exactly these bytes at this place (R6).
+
+    """
+
+    uri: str
+    reason: str
+    sha256: str
+    raw: UuidSet = field(default_factory=UuidSet)
+    directory: Location | None = None
+    is_acknowledged: bool = False
+
+
+@dataclass(slots=True)
+class Survey:
+    """What the listing shows of one job's directories.
+
+    Attributes:
+        objects: Number of listed objects.
+        size: Their bytes.
+        live_objects: Those that the live set names.
+        live_in_shared: Those of them in flat ``shared/``.
+        flat_artifacts: Number of objects in flat ``shared/`` that Flink named: what may go.
+        oldest_modified_at: Minimum of the store times.
+        newest_modified_at: Maximum of the store times.
+        sub_folders: Folder names inside ``shared/`` (R2), a few of them.
+        shared_directories: Job directories that hold something in ``shared/``.
+        only_in_raw_bytes: Artifacts that raw bytes name and the parser did not (R7), a few.
+        missing_of_latest: Files that the latest root names and nothing shows (R8), a few.
+
+    """
+
+    objects: int = 0
+    size: int = 0
+    live_objects: int = 0
+    live_in_shared: int = 0
+    flat_artifacts: int = 0
+    oldest_modified_at: datetime | None = None
+    newest_modified_at: datetime | None = None
+    sub_folders: set[str] = field(default_factory=set)
+    shared_directories: set[Location] = field(default_factory=set)
+    only_in_raw_bytes: list[str] = field(default_factory=list)
+    missing_of_latest: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEvidence:
+    """Everything known of one job: a directory and a job id (decision 20).
+
+    Attributes:
+        key: The job id where one job bears it, else the directory, or the cluster that shows it.
+        job_id: "" if unknown.
+        directories: Where its files lie; several with entropy injection or a changelog.
+        is_collected: One of them lies below the storage root that is being collected.
+        is_declared_ended: The operator's statement.
+        is_not_in_all: The operator stated that all jobs are over, and nothing shows that Flink
+            wrote this directory, so the statement does not cover it.
+        own_roots: Its ``chk-<n>`` roots of both listings.
+        ids_at_start: Ids of the ``chk-<n>`` with ``_metadata`` in the listing of names (S0).
+        ids_before: The same in the first listing that was read (S1).
+        ids_after: The same in the second (S2).
+        before: What REST said before the listings, by each cluster that knows the job.
+        after: What REST said after them.
+        held_before: What said before the listings that the job is not over.
+        held_after: The same after them.
+        reported_ids: Of roots that lie where Flink says that this job's checkpoint does.
+        snapshots: Registry snapshots of this job, oldest first.
+        exported: What its exporter answered, if it has a folder that one writes into.
+        feeds: Keys of the jobs in whose directories its state lies, by path or by UUID.
+        is_origin_unread: Flink says that it was restored from a checkpoint that nobody could read,
+            so ``feeds`` may lack some.
+        strangers: Ids of living jobs that report checkpoints of theirs in its directories.
+        clusters: Who gave the answers in ``after``, in their order.
+        unplaced: Clusters that run a job of this id, and whose answers fit no directory.
+        holders: Clusters that may write into its directories by their HA metadata; ``None``: all
+            that hold it.
+        clusters_of_id: Clusters that run any job of its id.
+        holds_of_id: What holds any job of its id.
+        survey: What the listing shows; empty for a job that is not collected.
+        outside_paths: Paths outside every searched place that concern the job.
+
+    """
+
+    key: str
+    job_id: JobId
+    is_collected: bool
+    is_declared_ended: bool
+    directories: tuple[Location, ...] = ()
+    own_roots: tuple[Root, ...] = ()
+    ids_at_start: frozenset[int] = frozenset()
+    ids_before: frozenset[int] = frozenset()
+    ids_after: frozenset[int] = frozenset()
+    before: tuple[JobFacts, ...] = ()
+    after: tuple[JobFacts, ...] = ()
+    held_before: tuple[Hold, ...] = ()
+    held_after: tuple[Hold, ...] = ()
+    reported_ids: frozenset[int] = frozenset()
+    snapshots: tuple[RegistrySnapshot, ...] = ()
+    exported: Exported | None = None
+    is_not_in_all: bool = False
+    feeds: frozenset[str] = frozenset()
+    is_origin_unread: bool = False
+    strangers: frozenset[str] = frozenset()
+    clusters: tuple[str, ...] = ()
+    unplaced: tuple[str, ...] = ()
+    holders: frozenset[str] | None = None
+    clusters_of_id: frozenset[str] = frozenset()
+    holds_of_id: frozenset[str] = frozenset()
+    survey: Survey = field(default_factory=Survey)
+    outside_paths: tuple[OutsidePath, ...] = ()
+
+    @property
+    def facts(self) -> tuple[JobFacts, ...]:
+        """Return everything that REST said of the job."""
+        return (*self.before, *self.after)
+
+    @property
+    def holds(self) -> tuple[Hold, ...]:
+        """Return everything that says, or said, that the job is not over."""
+        return (*self.held_before, *self.held_after)
+
+    @property
+    def status(self) -> JobStatus:
+        """Return everything that is said of the job's life."""
+        return JobStatus(
+            before=self.before,
+            after=self.after,
+            is_held=bool(self.holds),
+            is_declared_ended=self.is_declared_ended,
+            may_be_running=bool(self.unplaced),
+        )
+
+    @property
+    def state(self) -> JobState:
+        """Return what is known of the job's life; see ``JobStatus``."""
+        return self.status.state
+
+    @property
+    def changed_at(self) -> datetime | None:
+        """Return the newest store time of anything of the job, ``None`` if it has nothing.
+
+        Its roots may lie in another storage than the listed one (entropy injection), and no
+        exporter writes the registry of a job that is over.
+        """
+        exported = () if self.exported is None else self.exported.snapshots
+        times = (
+            self.survey.newest_modified_at,
+            *(root.modified_at for root in self.own_roots),
+            *(snapshot.taken_at for snapshot in exported),
+        )
+        return max((at for at in times if at is not None), default=None)
+
+    @property
+    def flink_versions(self) -> frozenset[str]:
+        """Return every version of Flink that clusters or exporters of the job show."""
+        exported = () if self.exported is None else self.exported.snapshots
+        told = () if self.state is JobState.ENDED else exported
+        return frozenset(
+            (
+                *(facts.flink_version for facts in self.facts),
+                *(each.flink_version or "unknown" for each in told),
+            )
+        )
+
+    @property
+    def retained_ids(self) -> tuple[int, ...]:
+        """Return the checkpoint ids of its own roots that are no savepoints, ascending."""
+        return tuple(sorted({r.checkpoint_id for r in self.own_roots if not r.is_savepoint}))
+
+    @property
+    def directories_with_roots(self) -> frozenset[Location]:
+        """Return which of its directories hold roots."""
+        return frozenset(root.directory for root in self.own_roots if root.directory is not None)
+
+    @property
+    def current_ids(self) -> frozenset[int] | None:
+        """Return the ids that the run may retain which Flink shows; ``None`` if it shows none.
+
+        Whatever else lies in the directory is of an earlier run of the same job id.
+        """
+        living = [facts for facts in self.facts if not facts.is_globally_terminal]
+        return retained_by(living) if living else None
+
+    @property
+    def leftover_ids(self) -> frozenset[int]:
+        """Return the ids that some listing showed and the run that Flink shows does not know.
+
+        A checkpoint that completes after the last listing is not among them.
+        """
+        seen = self.ids_at_start | self.ids_before | self.ids_after
+        return seen - self._of_present_run(seen)
+
+    @property
+    def stable_id(self) -> int | None:
+        """Return the newest checkpoint of the present run that stood when the cycle began (R12)."""
+        return max(self._of_present_run(self.ids_at_start), default=None)
+
+    @property
+    def bounding_roots(self) -> tuple[Root, ...]:
+        """Return the roots whose store times bound what may be an orphan (R9; decision 19).
+
+        Of a job that is seen running, without a registry: k* alone. The proof of R9 needs no other,
+        for what a pending checkpoint uploads is younger than k*, and what it re-uses is named by a
+        root that was read. An older checkpoint that was left behind holds nothing back. Of any
+        other job all own roots count: there nothing proves that k* is retained.
+        """
+        if self.state is not JobState.RUNNING or mode_of(self) is not Mode.DERIVED:
+            return self.own_roots
+        stable = tuple(root for root in self.own_roots if root.checkpoint_id == self.stable_id)
+        return stable or self.own_roots
+
+    @property
+    def latest(self) -> Root | None:
+        """Return the newest checkpoint of the present run that stood all the time.
+
+        Where none did, the newest one that the second listing showed, if not even that the first.
+        """
+        for ids in (self.ids_before & self.ids_after, self.ids_after, self.ids_before):
+            present = self._of_present_run(ids)
+            settled = [root for root in self.own_roots if root.checkpoint_id in present]
+            if settled:
+                return max(settled, key=lambda root: root.checkpoint_id)
+        return None
+
+    @property
+    def has_standing_latest(self) -> bool:
+        """Return whether ``latest`` stood before, during and after the listing."""
+        standing = self.ids_before & self.ids_after
+        return self.latest is not None and self.latest.checkpoint_id in standing
+
+    def _of_present_run(self, ids: frozenset[int]) -> frozenset[int]:
+        current = self.current_ids
+        return ids if current is None else ids & current
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CycleEvidence:
+    """Everything known of one cycle beside its jobs.
+
+    Attributes:
+        now: Start of the cycle by the store's clock, or this machine's where the store has none.
+        is_store_time: Whether ``now`` is the store's.
+        skew_seconds: How far the store's clock is ahead of this machine's; 0 if unknown.
+        margins: The operator's margins.
+        is_closed_world: The operator's statement that every root is known (R3a).
+        is_tested_storage: R27 for the storage.
+        unreadable: Roots that could not be read.
+        gate_errors: Clusters, namespaces and ZooKeepers without a usable answer, and why.
+        halted: Why an earlier run stopped all collection, or ``None``.
+        looked_until: When the cycle had looked at everything, by the clock of ``now``; ``None``
+            if it took no time.
+        accepted_versions: Flink's versions that the operator vouches for (R27).
+        is_registry_mode: A running job's registry was exported, so each living job must have one.
+        empty_places: Extra roots and other storage roots that were searched and hold no
+            checkpoint, though the operator does not say that they are empty.
+        unreached_places: Reason by place for other storage roots that could not be searched.
+        lost: What earlier cycles saw, this one does not, and nothing explains.
+        memory_problem: Reason for which the memory of earlier cycles cannot be read, or ``None``.
+        state_problem: Reason for which this may not be the state location of earlier plans, or
+            ``None``.
+
+    """
+
+    now: datetime
+    is_store_time: bool
+    skew_seconds: float
+    margins: SafetyMargins
+    is_closed_world: bool
+    is_tested_storage: bool
+    unreadable: tuple[UnreadableRoot, ...] = ()
+    gate_errors: tuple[str, ...] = ()
+    halted: str | None = None
+    looked_until: datetime | None = None
+    accepted_versions: frozenset[str] = frozenset()
+    is_registry_mode: bool = False
+    empty_places: tuple[str, ...] = ()
+    unreached_places: Mapping[str, str] = field(default_factory=dict)
+    lost: tuple[LostFact, ...] = ()
+    memory_problem: str | None = None
+    state_problem: str | None = None
+
+
+def has_ended(job: JobEvidence, cycle: CycleEvidence) -> bool:
+    """Return whether a job is over, for itself and for the jobs whose files it needs."""
+    return job.status.has_ended(
+        changed_at=job.changed_at, now=cycle.now, quiet_period=cycle.margins.quiet_period
+    )
+
+
+Check = Callable[[JobEvidence, CycleEvidence], str | None]
+"""A guard or condition: a sentence that says why not, ``None`` where it is content."""
+
+
+def mode_of(job: JobEvidence) -> Mode:
+    """Return which evidence the job's liveness rests on."""
+    if job.exported is not None:
+        return Mode.REGISTRY
+    is_exported = any(snapshot.source is Mode.REGISTRY for snapshot in job.snapshots)
+    return Mode.REGISTRY if is_exported else Mode.DERIVED
+
+
+def some(values: Iterable[object], limit: int = 3) -> str:
+    """Return the first few of many for a sentence."""
+    shown = [str(value) for value in values]
+    more = f" and {len(shown) - limit} more" if len(shown) > limit else ""
+    return ", ".join(shown[:limit]) + more

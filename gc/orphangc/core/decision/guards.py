@@ -1,0 +1,396 @@
+"""Guards that void a job's work: its liveness cannot be known, so every object is kept.
+
+Each guard is one function from evidence to a sentence, or ``None`` where it is content; the
+table at the end is the only list of them.
+
+Source: ownership-and-safety, section 8 (R1-R30).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from itertools import chain
+
+from orphangc.core.cluster.ha_facts import holders_of, retained_throughout
+from orphangc.core.cluster.job_facts import (
+    JobFacts,
+    gate_problem,
+    is_not_subsumed,
+    is_same_incarnation,
+    latest_known_id,
+    layout_problem,
+    restarting_problem,
+)
+from orphangc.core.cluster.known_checkpoints import is_anothers, out_of_order
+from orphangc.core.decision.entropy_injection import entropy_in_listing
+from orphangc.core.decision.evidence import (
+    Check,
+    CycleEvidence,
+    JobEvidence,
+    JobState,
+    Root,
+    mode_of,
+    some,
+)
+from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported, exported_problem
+from orphangc.core.exporter.registry_snapshot import EntryKind, check_successor
+from orphangc.core.model.codes import Guard
+from orphangc.core.model.types import Mode
+
+__all__ = ["GUARDS", "REGISTRY_MAX_AGE", "Guard"]
+
+BOTH = 2
+
+
+def _unreadable_root(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R6: a root that cannot be read may name any file of any directory."""
+    for root in cycle.unreadable:
+        if not root.is_acknowledged:
+            return f"cannot read {root.uri}: {root.reason}; nothing will be planned for removal"
+    return None
+
+
+def _acknowledged_root(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R6: a root that the operator knows to be broken protects its whole directory."""
+    for root in cycle.unreadable:
+        if root.is_acknowledged and root.directory in job.directories:
+            return f"{root.uri} is acknowledged as broken: its whole directory is kept"
+    return None
+
+
+def _clock_skew(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R10: times of two clocks that disagree cannot be compared."""
+    resolution = 2.0  # an HTTP Date header has whole seconds, and travels
+    allowed = cycle.margins.clock_skew.total_seconds() + resolution
+    if abs(cycle.skew_seconds) <= allowed:
+        return None
+    return f"the store's clock differs from this machine's by {cycle.skew_seconds:.0f} s"
+
+
+def _future_time(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R10: a time in the future was written by a wrong clock, or by hand.
+
+    The future begins where the cycle stopped looking: a running job writes during a listing.
+    """
+    latest = [root.modified_at for root in job.own_roots if root.modified_at is not None]
+    if job.survey.newest_modified_at is not None:
+        latest.append(job.survey.newest_modified_at)
+    newest = max(latest, default=None)
+    present = cycle.looked_until or cycle.now
+    if newest is None or newest <= present + cycle.margins.clock_skew:
+        return None
+    return f"something in the directory is dated {newest.isoformat()}, in the future"
+
+
+def _copied_tree(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R10: one time for all was made by a copy, and says nothing about age."""
+    survey = job.survey
+    if survey.objects < 2 or survey.oldest_modified_at != survey.newest_modified_at:  # noqa: PLR2004
+        return None
+    return f"all {survey.objects} objects have one store time: this tree was copied"
+
+
+def _parser_disagreement(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R7: a name in raw bytes that the parser did not find is a bug of ours."""
+    if not job.survey.only_in_raw_bytes:
+        return None
+    names = some(job.survey.only_in_raw_bytes)
+    return f"raw bytes of a root name {names}, the parser does not: please report this"
+
+
+def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R2: file merging, changelog and ForSt re-use old files that no root names."""
+    if job.survey.sub_folders:
+        return f"shared/ has sub-directories ({some(sorted(job.survey.sub_folders))})"
+    for root in job.own_roots:
+        if root.unproven_layout is not None:
+            return f"{root.folder} holds {root.unproven_layout}"
+    unproven = {EntryKind.SEGMENT, EntryKind.DIRECTORY}
+    for snapshot in job.snapshots:
+        kind = next((each.kind for each in snapshot.entries if each.kind in unproven), None)
+        if kind is not None:
+            return f"registry snapshot {snapshot.sequence} holds entries of kind {kind}"
+    problems = (layout_problem(facts) for facts in (*job.before, *job.after))
+    return next((problem for problem in problems if problem is not None), None)
+
+
+def _restarting(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R2: in both modes; before a job runs, nobody knows its state backend."""
+    problems = (restarting_problem(facts) for facts in (*job.before, *job.after))
+    return next((problem for problem in problems if problem is not None), None)
+
+
+def _unknown_owner(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R3: ids and roots of strangers must not be mixed."""
+    if job.job_id:
+        return None
+    return "the directory's name is no job id (create-subdir=false?): name its owner with --owner"
+
+
+def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R3: two clusters run the job, or its id owns roots in two directories."""
+    running = [facts for facts in job.after if not facts.is_globally_terminal]
+    if len(running) > 1:
+        return f"{len(running)} clusters say that they run the job"
+    holders = holders_of(job.holds) if job.holders is None else job.holders
+    if len(holders) > 1:
+        return f"HA metadata of {some(sorted(holders))} holds the job: two clusters may run it"
+    if job.strangers:
+        return f"job {some(sorted(job.strangers))} writes its checkpoints here too"
+    unknown = _written_by_another(job, cycle)
+    if unknown is not None:
+        return (
+            f"{unknown.folder} was stored after the start of the JobManager that answers, which"
+            " does not know it, or counts otherwise: another one writes here too"
+        )
+    entropy = entropy_in_listing(job, job.survey.shared_directories)
+    if entropy is not None:
+        return (
+            f"{entropy.words}: one that holds orphans alone looks like another job's, so none is"
+            f" collected; remove s3.entropy.key from Flink's configuration, which S3 needs no more,"
+            f" and give {entropy.directory.parent} as storage root, with --extra-roots"
+            f" {entropy.above}"
+        )
+    with_roots = job.directories_with_roots
+    if len(with_roots) > 1:
+        return f"{len(with_roots)} directories of this job id hold roots"
+    named = {folder for root in job.own_roots for folder in root.files}
+    alone = [
+        directory
+        for directory in sorted(job.survey.shared_directories - with_roots, key=str)
+        if not any(directory.contains(folder) for folder in named)
+    ]
+    if alone and len(job.survey.shared_directories) > 1:
+        return f"{alone[0]} bears the same job id, and no root of the job names a file in it"
+    return None
+
+
+def _written_by_another(job: JobEvidence, cycle: CycleEvidence) -> Root | None:
+    """Return a checkpoint in the job's directory that no cluster knows which shows the job.
+
+    One that contradicts the order in which such a cluster counts is none of its either.
+    """
+    own = [root for root in job.own_roots if root.directory is not None]
+    slack = cycle.margins.clock_skew
+    stored = {root.checkpoint_id: root.modified_at for root in own}
+    contradicting = {out_of_order(stored, facts, slack) for facts in job.after}
+    unknown = (
+        root
+        for root in own
+        if job.after
+        and all(
+            is_anothers(root.checkpoint_id, root.modified_at, facts, slack) for facts in job.after
+        )
+    )
+    late = (root for root in own if root.checkpoint_id in contradicting)
+    return next(chain(unknown, late), None)
+
+
+def _ended_job_is_running(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R13: a statement, or an answer, that the job is over, and facts that say otherwise.
+
+    Whoever claims a checkpoint of a job that is over deletes it one day: then it is a change too.
+    """
+    if job.is_declared_ended and job.state is JobState.RUNNING:
+        return "the job is declared ended, but Flink's REST API shows it alive"
+    is_over = job.is_declared_ended or job.state is JobState.ENDED
+    if is_over and not job.ids_at_start == job.ids_before == job.ids_after:
+        return "the job is said to be over, but its checkpoints changed during the listing"
+    return None
+
+
+def _no_roots(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R8, R9: no root is never "refers to nothing" while the job may run."""
+    completed = any(latest_known_id(facts) is not None for facts in (*job.before, *job.after))
+    if job.own_roots or (job.state is JobState.ENDED and not completed):
+        return None
+    if job.state is JobState.ENDED and job.is_declared_ended:
+        return None
+    if job.is_not_in_all:
+        return _not_in_all(job)
+    said = "no checkpoint of the job can be seen: its first one may be pending"
+    return f"{said}; if the job is over, --ended-job {job.job_id} states it"
+
+
+def _not_in_all(job: JobEvidence) -> str:
+    """R13: what ``--ended-job all`` does not cover, and what the operator gives instead."""
+    return (
+        "nothing shows that Flink wrote this directory (no checkpoint, no chk-<n>/ or taskowned/,"
+        " no cluster, HA metadata or registry snapshot knows the job), so --ended-job all does not"
+        f" cover it; if it is a job of Flink's that is over, --ended-job {job.job_id} states it"
+    )
+
+
+def _retained_root_missing(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R4, R8: what a completed store retains all the time must be seen as a root all the time.
+
+    A root that Flink itself reports for this job counts wherever it lies: a checkpoint that it
+    claimed, a savepoint that it was restored from, or one that Flink before 1.15 retains.
+    """
+    seen = (job.ids_before & job.ids_after) | job.reported_ids
+    if not job.directories:
+        seen |= {root.checkpoint_id for root in job.own_roots}
+    for checkpoint_id, uri in retained_throughout(job.held_before, job.held_after).items():
+        if checkpoint_id not in seen:
+            return (
+                f"{uri} retains checkpoint {checkpoint_id} of job {job.job_id}, and no root of that"
+                " id can be seen: add the place of its checkpoints with --extra-roots"
+            )
+    return _exported_root_missing(job, seen | job.ids_before)
+
+
+def _exported_root_missing(job: JobEvidence, seen: Collection[int]) -> str | None:
+    """What E1 and E2 retain was there when S1 was read, which is between them."""
+    if job.exported is None or job.state is JobState.ENDED or len(job.exported.snapshots) < BOTH:
+        return None
+    first, second = (
+        {each.id for each in snapshot.retained if not each.is_savepoint}
+        for snapshot in job.exported.snapshots
+    )
+    unseen = sorted((first & second).difference(seen))
+    if not unseen:
+        return None
+    return (
+        f"the registry snapshots retain checkpoint {unseen[0]}, and no root of that id can be"
+        " seen: add the place of its checkpoints with --extra-roots, or say it with --alias"
+    )
+
+
+def _misplaced_root(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R8: a root in another checkpoint's folder was put there by hand; ids say nothing then."""
+    for root in job.own_roots:
+        if root.directory is not None and root.folder.name != f"chk-{root.checkpoint_id}":
+            return f"{root.folder} holds the metadata of checkpoint {root.checkpoint_id}"
+    return None
+
+
+def _damaged_latest_root(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R8: if the newest checkpoint is not whole, what we see is not what the job has."""
+    if not job.survey.missing_of_latest or job.is_declared_ended:
+        return None
+    names = some(job.survey.missing_of_latest)
+    return f"the latest checkpoint refers to files that cannot be seen ({names}): already damaged?"
+
+
+def _unstable_root(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R12: between two listings a checkpoint can hide from both; one that stays proves not."""
+    if job.state is JobState.ENDED or not job.own_roots or mode_of(job) is Mode.REGISTRY:
+        return None
+    stable = job.stable_id
+    if not job.directories:
+        return "its checkpoint directory lies outside the given roots: add it with --extra-roots"
+    if stable is None and job.current_ids and job.ids_at_start:
+        return (
+            f"Flink completed checkpoint {max(job.current_ids)}, the storage shows"
+            f" {max(job.ids_at_start)}"
+        )
+    if stable is None or stable not in job.ids_before or stable not in job.ids_after:
+        return "checkpoints come and go faster than the listing: raise num-retained"
+    for before, after in _pairs(job):
+        newest = latest_known_id(before)
+        if newest is not None and stable < newest:
+            return f"Flink completed checkpoint {newest}, the storage shows {stable}"
+        if not is_not_subsumed(stable, before, after):
+            return f"checkpoint {stable} may have been subsumed during the listing"
+    return None
+
+
+def _pairs(job: JobEvidence) -> list[tuple[JobFacts, JobFacts]]:
+    """Return REST's facts before and after, of each cluster that ran the job for a part of it."""
+    return [
+        (before, after)
+        for before, after in zip(job.before, job.after, strict=False)
+        if not (before.is_globally_terminal and after.is_globally_terminal)
+    ]
+
+
+def _gate(job: JobEvidence, _: CycleEvidence) -> str | None:
+    """R13: roots prove liveness only with one checkpoint at a time, under one JobManager."""
+    if job.state is not JobState.RUNNING or mode_of(job) is Mode.REGISTRY:
+        return None
+    if len(job.before) != len(job.after):
+        return "the job appeared or vanished during the listing"
+    for before, after in zip(job.before, job.after, strict=True):
+        if not is_same_incarnation(before, after):
+            return "the job was started again during the listing"
+    shown = [each for each in (*job.before, *job.after) if restarting_problem(each) is None]
+    problems = (gate_problem(facts) for facts in shown)
+    return next((problem for problem in problems if problem is not None), None)
+
+
+def _registry(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R15: snapshots that contradict each other, or that nobody writes any more."""
+    if job.exported is not None:
+        return _exported(job, job.exported, cycle)
+    exported = [each for each in job.snapshots if each.source is Mode.REGISTRY]
+    if not exported and cycle.is_registry_mode and job.state is not JobState.ENDED:
+        return "registry snapshots were given, and this living job has none"
+    if not exported:
+        return _derived_snapshot(job)
+    first, second = exported[0], exported[-1]
+    margins = cycle.margins
+    if first is not second:
+        return check_successor(
+            first, second, now=cycle.now, max_age=REGISTRY_MAX_AGE, clock_skew=margins.clock_skew
+        )
+    age = cycle.now - second.taken_at
+    if age > REGISTRY_MAX_AGE and job.state is not JobState.ENDED:
+        return f"registry snapshot {second.sequence} is {age} old"
+    return "the registry snapshot is dated in the future" if -age > margins.clock_skew else None
+
+
+def _exported(job: JobEvidence, exported: Exported, cycle: CycleEvidence) -> str | None:
+    """R15: an exporter must prove that it lives, and that its registry is this job's."""
+    if job.state is JobState.ENDED:
+        if exported.unread is not None:
+            return (
+                f"the job is over, as is said, but the newest registry snapshot cannot be read:"
+                f" {exported.unread}"
+            )
+        if not exported.has_gone_on:
+            return None
+        return "the job is over, as is said, but its exporter goes on writing registry snapshots"
+    problem = exported_problem(
+        exported, now=cycle.now, clock_skew=cycle.margins.clock_skew, max_age=REGISTRY_MAX_AGE
+    )
+    elsewhere = sorted(exported.directories - set(job.directories), key=str)
+    if problem is None and job.directories and elsewhere:
+        return (
+            f"its exporter says that its checkpoints lie in {elsewhere[0]}, which is none of its"
+            " directories here: add it with --extra-roots, or say with --alias what it means"
+        )
+    return problem
+
+
+def _derived_snapshot(job: JobEvidence) -> str | None:
+    """R13 for a derived snapshot: what it says of concurrency counts as the gate does."""
+    for each in job.snapshots:
+        if (each.max_concurrent or 1) > 1 and job.state is not JobState.ENDED:
+            return f"the derived snapshot says {each.max_concurrent} concurrent checkpoints"
+    return None
+
+
+GUARDS: Mapping[Guard, Check] = {
+    Guard.UNREADABLE_ROOT: _unreadable_root,
+    Guard.CLOCK_SKEW: _clock_skew,
+    Guard.PARSER_DISAGREEMENT: _parser_disagreement,
+    Guard.ACKNOWLEDGED_ROOT: _acknowledged_root,
+    Guard.FUTURE_TIME: _future_time,
+    Guard.UNKNOWN_OWNER: _unknown_owner,
+    Guard.TWO_OWNERS: _two_owners,
+    Guard.ENDED_JOB_IS_RUNNING: _ended_job_is_running,
+    Guard.UNPROVEN_LAYOUT: _unproven_layout,
+    Guard.RESTARTING: _restarting,
+    Guard.NO_ROOTS: _no_roots,
+    Guard.RETAINED_ROOT_MISSING: _retained_root_missing,
+    Guard.MISPLACED_ROOT: _misplaced_root,
+    Guard.DAMAGED_LATEST_ROOT: _damaged_latest_root,
+    Guard.COPIED_TREE: _copied_tree,
+    Guard.GATE: _gate,
+    Guard.UNSTABLE_ROOT: _unstable_root,
+    Guard.REGISTRY: _registry,
+}
+"""Asked in this order; the first that objects voids the job.
+
+Those that void all jobs come first: one refusal a job is kept, and none may hide theirs.
+"""

@@ -1,0 +1,239 @@
+"""What stops each job: its own evidence, and that of every living job that feeds on its files.
+
+*Refused* (void): liveness cannot be known, so every object of the job is ``job_refused``.
+*Blocked*: the plan is sound as a report, but a condition of deletion is unmet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from orphangc.core.cluster.job_status import is_quiet
+from orphangc.core.cluster.known_checkpoints import completed_by
+from orphangc.core.decision.conditions import CONDITIONS, Condition
+from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence, has_ended
+from orphangc.core.decision.guards import GUARDS, Guard
+from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, exported_problem
+
+__all__ = ["GLOBAL_GUARDS", "Blocked", "Judgement", "Refusal", "judge", "judge_all"]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A guard voided the job's work."""
+
+    guard: Guard
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A condition of deletion is unmet."""
+
+    condition: Condition
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What stops one job: at most one refusal (the first), and every unmet condition."""
+
+    refused: Refusal | None = None
+    blocked: tuple[Blocked, ...] = ()
+
+
+GLOBAL_GUARDS = frozenset({Guard.UNREADABLE_ROOT, Guard.CLOCK_SKEW, Guard.PARSER_DISAGREEMENT})
+"""Guards whose objection for one job voids all: the cause is not the job's own."""
+
+
+def judge(
+    job: JobEvidence,
+    cycle: CycleEvidence,
+    *,
+    guards: Mapping[Guard, Check] = GUARDS,
+    conditions: Mapping[Condition, Check] = CONDITIONS,
+) -> Judgement:
+    """Return what stops one job, looking at nothing but its own and the cycle's evidence.
+
+    Args:
+        job: The job directory.
+        cycle: What concerns all.
+        guards: For tests that show what a guard is for by taking it away.
+        conditions: The same.
+
+    """
+    refusals = (
+        Refusal(guard, message)
+        for guard, check in guards.items()
+        if (message := check(job, cycle)) is not None
+    )
+    blocked = tuple(
+        Blocked(condition, message)
+        for condition, check in conditions.items()
+        if (message := check(job, cycle)) is not None
+    )
+    return Judgement(next(refusals, None), blocked)
+
+
+def judge_all(
+    jobs: Sequence[JobEvidence],
+    cycle: CycleEvidence,
+    *,
+    guards: Mapping[Guard, Check] = GUARDS,
+    conditions: Mapping[Condition, Check] = CONDITIONS,
+) -> dict[str, Judgement]:
+    """Return what stops each job, the jobs that depend on its files included (R12).
+
+    A job that may run and whose state refers to another's directory must be proven itself
+    before that directory can be judged; chains of restores are followed to their end.
+    """
+    judged = {job.key: judge(job, cycle, guards=guards, conditions=conditions) for job in jobs}
+    common = next(
+        (j.refused for j in judged.values() if j.refused and j.refused.guard in GLOBAL_GUARDS), None
+    )
+    if common is not None and common.guard in guards:
+        return {key: Judgement(common, each.blocked) for key, each in judged.items()}
+    by_key = {job.key: job for job in jobs}
+    own = dict(judged)
+    for job in jobs:
+        if not has_ended(job, cycle) or _is_contradicted(own[job.key]):
+            _pass_on(own[job.key], job, by_key, judged, cycle=cycle)
+    return judged
+
+
+def _is_contradicted(judgement: Judgement) -> bool:
+    """Return whether a guard found that a job which is said to be over is not."""
+    guards = {Guard.ENDED_JOB_IS_RUNNING, Guard.TWO_OWNERS, Guard.REGISTRY}
+    return judgement.refused is not None and judgement.refused.guard in guards
+
+
+def _pass_on(
+    own: Judgement,
+    job: JobEvidence,
+    by_key: Mapping[str, JobEvidence],
+    judged: dict[str, Judgement],
+    *,
+    cycle: CycleEvidence,
+) -> None:
+    """Let what stops a job that may go on stop the jobs whose files it needs."""
+    needed, whom = _needed_by(job, by_key), f"job {job.key}, whose state refers to files here,"
+    others = by_key.keys() - {job.key}
+    if _is_unread(job, cycle):
+        needed, whom = (
+            others,
+            f"job {job.key}, whose checkpoints nobody read, may need files here, and",
+        )
+    for key in needed:
+        judged[key] = _with_refusal_of(own, judged[key], whom) or judged[key]
+        if own.blocked:
+            first = own.blocked[0].message
+            judged[key] = _with_block(judged[key], f"{whom} is blocked: {first}")
+    if not _is_unread(job, cycle) and (doubt := _doubt_about(job, cycle)) is not None:
+        for key in others:
+            judged[key] = _with_block(judged[key], doubt)
+
+
+def _is_unread(job: JobEvidence, cycle: CycleEvidence) -> bool:
+    """Return whether a job has checkpoints, or was restored from one, and nobody read any of them.
+
+    They can come and go faster than every look at them, or lie where nobody looks. REST tells only
+    what a running job was restored from, which says nothing if that has gone unread; an exporter
+    that answers tells all. A leftover of an earlier run says nothing of the present one.
+    """
+    if _is_told(job, cycle):
+        return False
+    if job.own_roots:
+        return job.is_origin_unread and not _is_present_run_read(job)
+    if _is_seen_running(job):
+        return job.is_origin_unread
+    seen = job.ids_at_start | job.ids_before | job.ids_after
+    if seen or any(hold.retained_ids for hold in job.holds):
+        return True
+    return _is_shown(job) and job.is_origin_unread
+
+
+def _is_present_run_read(job: JobEvidence) -> bool:
+    """Return whether a checkpoint was read of each run that Flink shows alive last.
+
+    A run that completed nothing needs what it was restored from, whatever else lies here.
+    """
+    living = [each for each in job.after or job.before if not each.is_globally_terminal]
+    read = {root.checkpoint_id for root in job.own_roots}
+    return all(read & completed_by((each,)) for each in living)
+
+
+def _doubt_about(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """Return why a job of which nothing was seen may need any file all the same.
+
+    Somebody writes into its directory, so it may complete checkpoints that no look shows.
+    """
+    newest = job.survey.newest_modified_at
+    if is_quiet(newest, cycle.now, cycle.margins.quiet_period) or newest is None:
+        return None
+    is_known = job.own_roots or _is_told(job, cycle) or _is_shown(job)
+    if is_known or has_ended(job, cycle):
+        return None
+    advice = "" if job.is_declared_ended else ", declare it ended with --ended-job"
+    return (
+        f"job {job.key} may run, and need files here: no checkpoint of it was seen, and its"
+        f" directory changed at {newest.isoformat()}; show it with --flink-rest{advice}, or wait"
+        " until it has been still for the quiet period"
+    )
+
+
+def _is_seen_running(job: JobEvidence) -> bool:
+    """Return whether REST showed the job alive before and after the listing."""
+    return all(
+        any(not facts.is_globally_terminal for facts in side) for side in (job.before, job.after)
+    )
+
+
+def _is_shown(job: JobEvidence) -> bool:
+    """Return whether REST showed the job before and after: what it was restored from is known.
+
+    A job without any checkpoint needs files of nothing else, suspended or not.
+    """
+    return bool(job.before and job.after) and not job.unplaced
+
+
+def _is_told(job: JobEvidence, cycle: CycleEvidence) -> bool:
+    """Return whether the job's exporter tells what its registry holds now."""
+    if job.exported is None:
+        return False
+    problem = exported_problem(
+        job.exported,
+        now=cycle.now,
+        clock_skew=cycle.margins.clock_skew,
+        max_age=REGISTRY_MAX_AGE,
+    )
+    return problem is None
+
+
+def _needed_by(job: JobEvidence, by_key: Mapping[str, JobEvidence]) -> set[str]:
+    """Return the jobs whose files a job needs, along every chain of restores.
+
+    Whatever is between: an ended job, or one that is refused itself, hides nobody behind it.
+    """
+    found: set[str] = set()
+    left = [job.key]
+    while left:
+        new = (by_key[left.pop()].feeds & by_key.keys()) - found
+        found |= new
+        left += new
+    return found - {job.key}
+
+
+def _with_refusal_of(own: Judgement, other: Judgement, whom: str) -> Judgement | None:
+    if own.refused is None or other.refused is not None:
+        return None
+    message = f"{whom} is refused: {own.refused.message}"
+    return Judgement(Refusal(Guard.DEPENDENT_JOB, message), other.blocked)
+
+
+def _with_block(judgement: Judgement, message: str) -> Judgement:
+    """Return the judgement, blocked by a job that may need files here; one such block is enough."""
+    if any(each.condition is Condition.DEPENDENT_JOB for each in judgement.blocked):
+        return judgement
+    waiting = Blocked(Condition.DEPENDENT_JOB, message)
+    return Judgement(judgement.refused, (*judgement.blocked, waiting))

@@ -1,0 +1,61 @@
+"""A checkpoint that was left behind, and what it alone holds back (issue 13, U2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.decision.evidence import JobEvidence, Root
+from orphangc.core.model.types import JobState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftBehind:
+    """What would be collected if one old checkpoint of a job did not exist.
+
+    Attributes:
+        checkpoint_id: Id of the checkpoint.
+        cutoff: Cutoff of the job without it.
+        names: UUIDs of files in the job's directories that it names and no other checkpoint does.
+
+    """
+
+    checkpoint_id: int
+    cutoff: datetime
+    names: UuidSet
+
+
+def oldest_left_behind(job: JobEvidence, *, before: datetime) -> Root | None:
+    """Return the oldest checkpoint of a job if it was stored before an instant, and others since.
+
+    An ended job's oldest checkpoint is one of its last, not one that was left behind.
+    """
+    times = {root.modified_at for root in job.own_roots}
+    if job.state is JobState.ENDED or None in times or len(job.retained_ids) < 2:  # noqa: PLR2004
+        return None
+    own = [(root.modified_at, root) for root in job.own_roots if root.modified_at is not None]
+    (oldest_at, oldest), *_ = sorted(own, key=lambda each: (each[0], each[1].checkpoint_id))
+    has_newer = any(root.checkpoint_id != oldest.checkpoint_id for _, root in own)
+    return oldest if oldest_at < before and has_newer else None
+
+
+def named_by_it_alone(root: Root, job: JobEvidence, roots: Iterable[Root]) -> UuidSet:
+    """Return the UUIDs that a checkpoint names and no other of ``roots`` does.
+
+    Other checkpoints count that name anything in the job's directories. Registry snapshots and
+    pins do not count, so in registry mode the figure may be too large: it is for people.
+    """
+    others = UuidSet()
+    for other in roots:
+        is_near = any(place.contains(f) for place in job.directories for f in other.files)
+        if other.folder != root.folder and is_near:
+            for names in other.files.values():
+                others.extend(*names.uuids)
+    alone = UuidSet()
+    for names in root.files.values():
+        hi, lo = names.uuids
+        is_alone = ~others.contains(hi, lo)
+        alone.extend(hi[is_alone], lo[is_alone])
+    return alone

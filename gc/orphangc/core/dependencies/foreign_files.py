@@ -1,0 +1,249 @@
+"""Which files that are not a job's own its checkpoints still name (R5, R30).
+
+A name means the file at its path. Where none lies there, as after FLINK-39964, or where the path
+leads out of the job's directories, it means any file of that base name, or of that UUID.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.columns.uuid_words import texts_of
+from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import uuid_of
+from orphangc.core.model.types import ForeignKind
+
+__all__ = [
+    "Foreign",
+    "Named",
+    "Namer",
+    "Standing",
+    "Stray",
+    "files_of",
+    "meant",
+    "standing_of",
+    "strays_of",
+    "unaccounted",
+]
+
+_FEW = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Namer:
+    """Who names files of a job's state: a checkpoint of its own, or its exported registry.
+
+    Attributes:
+        uri: Where it lies.
+        checkpoint_id: ``None`` for a registry snapshot.
+        files: Base names by folder.
+
+    """
+
+    uri: str
+    checkpoint_id: int | None
+    files: Mapping[Location, FileNames]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stray:
+    """Names of one folder by one namer that no file of the job's own is known to answer.
+
+    Attributes:
+        namer: Who names them.
+        folder: Where it says that they lie.
+        names: Base names.
+        is_own: The folder is the job's own, and they are not known to lie there.
+
+    """
+
+    namer: Namer
+    folder: Location
+    names: FileNames
+    is_own: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreign:
+    """A snapshot, or a directory, that is not the job's own.
+
+    Attributes:
+        kind: Which of both.
+        place: Its folder.
+        uuids: UUIDs that the names of its files end in, wherever these lie.
+        names: Names of its files that end in none.
+        is_known: Whether these are all; if not, any file outside the job's directories may be one.
+
+    """
+
+    kind: ForeignKind
+    place: Location
+    uuids: UuidSet = field(default_factory=UuidSet)
+    names: frozenset[str] = frozenset()
+    is_known: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """How many files of a foreign place one namer names."""
+
+    uri: str
+    checkpoint_id: int | None
+    references: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """The references to a foreign place that still stand.
+
+    Attributes:
+        references: How many distinct files.
+        sample: A few of them, as they are spelled.
+        named_by: Who names them, the newest checkpoint first.
+
+    """
+
+    references: int = 0
+    sample: tuple[str, ...] = ()
+    named_by: tuple[Named, ...] = ()
+
+
+def strays_of(
+    namers: Iterable[Namer],
+    own: Sequence[Location],
+    absent: Mapping[Location, Collection[str]] | None,
+) -> tuple[Stray, ...]:
+    """Return the names that no file of the job's own is known to answer.
+
+    Args:
+        namers: Who names files.
+        own: The job's directories.
+        absent: By folder of these: names that a listing does not show there; ``None`` if nobody
+            has looked, so that any of them may lie elsewhere.
+
+    """
+    found = []
+    for namer in namers:
+        for folder, names in namer.files.items():
+            is_own = any(directory.contains(folder) for directory in own)
+            if not is_own or absent is None:
+                doubtful = names
+            elif lost := absent.get(folder):
+                doubtful = FileNames(name for name in lost if name in names)
+            else:
+                continue
+            if len(doubtful):
+                found.append(Stray(namer=namer, folder=folder, names=doubtful, is_own=is_own))
+    return tuple(found)
+
+
+def files_of(*parts: FileNames) -> tuple[UuidSet, frozenset[str]]:
+    """Return the UUIDs that base names end in, and the names that end in none."""
+    uuids = UuidSet()
+    others: set[str] = set()
+    for names in parts:
+        uuids.extend(*names.uuids)
+        others.update(name for name in names.others if uuid_of(name) is None)
+    return uuids, frozenset(others)
+
+
+def meant(foreign: Foreign, strays: Iterable[Stray]) -> list[Stray]:
+    """Return the strays, or the part of each, that are files of a foreign place, or may be."""
+    return [
+        replace(stray, names=names)
+        for stray in strays
+        if len(names := _names_meant(foreign, stray))
+    ]
+
+
+def standing_of(strays: Sequence[Stray]) -> Standing:
+    """Return strays as the references that they are."""
+    named: dict[str, list[Stray]] = {}
+    for stray in strays:
+        named.setdefault(stray.namer.uri, []).append(stray)
+    namers = {stray.namer.uri: stray.namer for stray in strays}
+    newest = sorted(
+        named, key=lambda uri: (-1 if (at := namers[uri].checkpoint_id) is None else at, uri)
+    )
+    return Standing(
+        references=_distinct(strays),
+        sample=_sample(strays),
+        named_by=tuple(
+            Named(
+                uri=uri,
+                checkpoint_id=namers[uri].checkpoint_id,
+                references=_distinct(named[uri]),
+            )
+            for uri in reversed(newest)
+        ),
+    )
+
+
+def unaccounted(strays: Iterable[Stray], foreigners: Sequence[Foreign]) -> tuple[Stray, ...]:
+    """Return the strays of the job's own ``chk-<n>`` folders that no known place answers.
+
+    Flink writes what it claimed of a native savepoint as if it lay in the new checkpoint's own
+    folder (FLINK-39964): such a file is in use and lies in a snapshot, somewhere.
+    """
+    left = []
+    for stray in strays:
+        if not (stray.is_own and stray.folder.name.startswith("chk-")):
+            continue
+        known = [_same_names(each, stray.names) for each in foreigners]
+        names = FileNames(
+            name for name in stray.names if not any(name in answered for answered in known)
+        )
+        if len(names):
+            left.append(replace(stray, names=names))
+    return tuple(left)
+
+
+def _names_meant(foreign: Foreign, stray: Stray) -> FileNames:
+    if foreign.place.contains(stray.folder):
+        return stray.names
+    if not (foreign.is_known or stray.is_own):
+        return stray.names
+    return _same_names(foreign, stray.names)
+
+
+def _same_names(foreign: Foreign, names: FileNames) -> FileNames:
+    """Return the names that are those of the place's files, or that end in the same UUIDs."""
+    others = [name for name in names.others if name in foreign.names or _ends(name, foreign.uuids)]
+    flat = [
+        head + text
+        for head, hi, lo in names.heads()
+        if (is_same := foreign.uuids.contains(hi, lo)).any()
+        for text in texts_of(hi[is_same], lo[is_same])
+    ]
+    return FileNames([*flat, *others])
+
+
+def _ends(name: str, uuids: UuidSet) -> bool:
+    """Return whether a name ends in one of the UUIDs."""
+    uuid = uuid_of(name)
+    return uuid is not None and uuid in uuids
+
+
+def _distinct(strays: Iterable[Stray]) -> int:
+    """Return how many files these are, each once; a path that leads nowhere tells no two apart."""
+    uuids: dict[tuple[Location | None, str], UuidSet] = {}
+    others: set[tuple[Location | None, str]] = set()
+    for stray in strays:
+        folder = None if stray.is_own else stray.folder
+        for head, hi, lo in stray.names.heads():
+            uuids.setdefault((folder, head), UuidSet()).extend(hi, lo)
+        others.update((folder, name) for name in stray.names.others)
+    return sum(map(len, uuids.values())) + len(others)
+
+
+def _sample(strays: Iterable[Stray]) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for stray in strays:
+        for name in stray.names:
+            found[str(stray.folder.child(name))] = None
+            if len(found) == _FEW:
+                return tuple(found)
+    return tuple(found)

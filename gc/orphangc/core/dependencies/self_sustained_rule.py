@@ -1,0 +1,260 @@
+"""Is a job's state self-sustained: may the snapshot that it was restored from go (R30)?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.decision.evidence import JobEvidence, some
+from orphangc.core.decision.judge import Judgement
+from orphangc.core.dependencies.foreign_files import (
+    Foreign,
+    Namer,
+    Standing,
+    Stray,
+    meant,
+    standing_of,
+    strays_of,
+    unaccounted,
+)
+from orphangc.core.documents.self_sustained_record import LookPart, NamedPart
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
+from orphangc.core.model.locations import Alias, Location, place_of
+from orphangc.core.model.naming import METADATA_NAME
+
+__all__ = ["Stand", "Weigh", "looks_of", "stand_of"]
+
+
+Weigh = Callable[[Sequence[Stray], Location], int | None]
+
+
+def _unweighed(*_: object) -> None:
+    """Nobody has asked the storage."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stand:
+    """What a job's state rests on.
+
+    Attributes:
+        job: The job.
+        judgement: What stops its work; a job that a guard voided is never self-sustained.
+        strays: What it names, and no file of its own is known to answer.
+        restored: Where somebody says that it was restored from, with the checkpoint's id.
+
+    """
+
+    job: JobEvidence
+    judgement: Judgement
+    strays: tuple[Stray, ...] = ()
+    restored: tuple[tuple[int, Location], ...] = ()
+
+
+def _own_places(job: JobEvidence) -> tuple[Location, ...]:
+    """Return the job's directories, wherever its roots were read."""
+    found = {root.directory for root in job.own_roots if root.directory is not None}
+    return tuple(sorted({*job.directories, *found}, key=str))
+
+
+def _restored_places(
+    job: JobEvidence, aliases: Sequence[Alias] = ()
+) -> tuple[tuple[int, Location], ...]:
+    """Return id and folder of each foreign snapshot that the job is said to be restored from."""
+    said = [(each.restored.id, each.restored.external_path) for each in job.facts if each.restored]
+    said += [
+        (each.id, resolve(each.path, one.checkpoint_dir))
+        for one in job.snapshots
+        for each in one.restored
+    ]
+    own = _own_places(job)
+    found = {
+        (at, place)
+        for at, path in said
+        if (place := place_of(path, aliases)) is not None and not _is_in(place, own)
+    }
+    return tuple(sorted(found, key=lambda each: (each[0], str(each[1]))))
+
+
+def stand_of(
+    job: JobEvidence,
+    judgement: Judgement,
+    *,
+    absent: Mapping[Location, Collection[str]] | None,
+    aliases: Sequence[Alias] = (),
+) -> Stand:
+    """Return what a job's state rests on.
+
+    Args:
+        job: Its evidence.
+        judgement: What stops its work.
+        absent: By folder: names in its directories that the listing does not show; ``None`` if
+            nobody has looked.
+        aliases: The operator's.
+
+    """
+    own = _own_places(job)
+    namers = [
+        Namer(uri=str(root.folder), checkpoint_id=root.checkpoint_id, files=root.files)
+        for root in job.own_roots
+    ]
+    strays = strays_of(namers, own, absent)
+    newest = job.snapshots[-1:]
+    told = [place_of(each.checkpoint_dir, aliases) for each in newest]
+    known = (*own, *(place for place in told if place is not None))
+    registered = strays_of((_registered(each, aliases) for each in newest), known, {})
+    return Stand(
+        job=job,
+        judgement=judgement,
+        strays=(*strays, *registered),
+        restored=_restored_places(job, aliases),
+    )
+
+
+def looks_of(
+    stand: Stand,
+    foreigners: Sequence[Foreign],
+    *,
+    users: Mapping[Location, Sequence[str]] | None = None,
+    weigh: Weigh = _unweighed,
+) -> tuple[LookPart, ...]:
+    """Return one look at everything that is not the job's own, and one at each foreign place.
+
+    Args:
+        stand: What the job's state rests on.
+        foreigners: The places to look at: those that its strays lie in, and those that it was
+            restored from.
+        users: By place of a snapshot: who else names files of it.
+        weigh: Tells how many bytes the files of a place have that strays name.
+
+    """
+    doubt = _doubt(stand, foreigners)
+    named = [(each, meant(each, stand.strays)) for each in foreigners]
+    foreign = [stray for stray in stand.strays if not stray.is_own]
+    foreign += [stray for _, strays in named for stray in strays if stray.is_own]
+    everything = _look(stand, None, standing_of(foreign), doubt)
+    places = [
+        _look(stand, each, standing_of(strays), doubt).model_copy(
+            update={
+                "also_named_by": tuple((users or {}).get(each.place, ())),
+                "bytes": weigh(strays, each.place) if strays else 0,
+            }
+        )
+        for each, strays in named
+    ]
+    return (everything, *places)
+
+
+def _look(stand: Stand, foreign: Foreign | None, standing: Standing, doubt: str | None) -> LookPart:
+    """Return one look; ``None`` is everything that is not the job's own."""
+    value, why = _judged(stand, foreign, standing, doubt)
+    place = None if foreign is None else foreign.place
+    return LookPart(
+        kind=None if foreign is None else foreign.kind,
+        place="" if place is None else str(place),
+        value=value,
+        why=why,
+        restored_from=any(place == each for _, each in stand.restored),
+        references=standing.references,
+        sample=standing.sample,
+        named_by=tuple(
+            NamedPart(uri=each.uri, checkpoint_id=each.checkpoint_id, references=each.references)
+            for each in standing.named_by
+        ),
+    )
+
+
+def _judged(
+    stand: Stand, foreign: Foreign | None, standing: Standing, doubt: str | None
+) -> tuple[bool | None, str]:
+    """Return whether the job needs nothing of a place, and why; a reference that is seen counts.
+
+    Whatever stops the job's work, what one of its checkpoints names it needs.
+    """
+    where = "outside its own directories" if foreign is None else f"of {foreign.place}"
+    if standing.references:
+        by = some(each.uri.rpartition("/")[2] for each in standing.named_by)
+        names = "still names" if len(standing.named_by) == 1 else "still name"
+        files = "1 file" if standing.references == 1 else f"{standing.references} files"
+        return False, f"{by} {names} {files} {where}"
+    unseen = _unseen(stand)
+    if unseen is not None:
+        return None, unseen
+    for at, place in stand.restored:
+        if (foreign is None or place == foreign.place) and _has_nothing_since(stand, at):
+            return False, (
+                f"it was restored from checkpoint {at} in {place}, and has completed none of its"
+                " own since"
+            )
+    if not stand.job.own_roots:
+        return None, "no completed checkpoint of its own was found"
+    if doubt is not None:
+        return None, doubt
+    count = len(stand.job.own_roots)
+    checkpoints = "its 1 retained checkpoint" if count == 1 else f"its {count} retained checkpoints"
+    return True, f"{checkpoints} name{'s' if count == 1 else ''} no file {where}"
+
+
+def _unseen(stand: Stand) -> str | None:
+    """Return why a job without a checkpoint here may have some elsewhere."""
+    if stand.job.own_roots:
+        return None
+    completed = [each.latest_completed_id for each in stand.job.facts]
+    newest = max((each for each in completed if each is not None), default=None)
+    if newest is None:
+        return None
+    return (
+        f"Flink says that it has completed checkpoint {newest}, and none of its checkpoints was"
+        " found: add their place with --extra-roots, or say with --alias what it means"
+    )
+
+
+def _has_nothing_since(stand: Stand, restored_id: int) -> bool:
+    """Return whether the job has completed nothing of its own since it was restored.
+
+    Older checkpoints of its own directory are no way back then, whatever their ids.
+    """
+    if all(root.checkpoint_id <= restored_id for root in stand.job.own_roots):
+        return True
+    told = [each for each in stand.job.facts if each.restored and each.restored.id == restored_id]
+    completed = [each.latest_completed_id for each in told]
+    return bool(told) and all(each is None or each <= restored_id for each in completed)
+
+
+def _doubt(stand: Stand, foreigners: Sequence[Foreign]) -> str | None:
+    """Return why a job that names nothing foreign may need something foreign all the same."""
+    if stand.judgement.refused is not None:
+        return stand.judgement.refused.message
+    lost = unaccounted(stand.strays, foreigners)
+    if not lost:
+        return None
+    standing = standing_of(lost)
+    return (
+        f"{standing.named_by[0].uri} says that {standing.named_by[0].references} files lie in its"
+        " own folder, which are not there (FLINK-39964?): they may be files of a snapshot that was"
+        " not read"
+    )
+
+
+def _registered(snapshot: RegistrySnapshot, aliases: Sequence[Alias]) -> Namer:
+    """Return what an exported registry holds by whole paths; all else lies in the job's directory.
+
+    A pending checkpoint may name what no retained one does.
+    """
+    names: dict[str, set[str]] = {}
+    paths = [(entry.path, "") for entry in snapshot.entries]
+    paths += [(each.path, f"/{METADATA_NAME}") for each in snapshot.retained]
+    for path, end in paths:
+        if path.startswith("/") or ":/" in path:
+            folder, _, name = f"{path}{end}".rpartition("/")
+            names.setdefault(folder, set()).add(name)
+    files = {
+        place: FileNames(each)
+        for folder, each in names.items()
+        if (place := place_of(folder, aliases)) is not None
+    }
+    return Namer(uri=f"registry snapshot {snapshot.sequence}", checkpoint_id=None, files=files)
+
+
+def _is_in(place: Location, directories: Iterable[Location]) -> bool:
+    return any(each.contains(place) for each in directories)

@@ -1,0 +1,337 @@
+"""One run of one storage root as a value: what history, metrics, page and REST tell of it.
+
+A record is written beside the tombstones, in the state location, so that it outlives the process;
+it holds sums only, and its size grows with jobs, never with objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from orphangc.core.documents.plan import BlockedPart, HeldBackPart, RefusedPart, Tally
+from orphangc.core.documents.self_sustained_record import RememberedLook
+from orphangc.core.model.types import Action, JobState, Mode, Outcome
+from orphangc.core.times.instants import Instant, shifted
+from orphangc.core.world.known_world import World
+
+__all__ = [
+    "DURATION_BUCKETS_SECONDS",
+    "DuePart",
+    "JobRecord",
+    "Phase",
+    "PhaseRecord",
+    "RunMode",
+    "RunRecord",
+    "RunResult",
+    "SweptPart",
+    "TombstonesPart",
+    "Totals",
+    "totals_after",
+    "totals_merged",
+]
+
+_Number = TypeVar("_Number", int, float)
+_Ordered = TypeVar("_Ordered", int, float, datetime)
+
+DURATION_BUCKETS_SECONDS = (1, 5, 15, 60, 300, 900, 3600, 14_400, 43_200)
+"""Upper edges of the buckets that the durations of phases are counted in."""
+
+
+class RunMode(StrEnum):
+    """How far a scheduled run may go; each mode does all that the one before it does."""
+
+    REPORT = "report"
+    """Plan only: nothing is written but the plan and this record."""
+    QUARANTINE = "quarantine"
+    """Also lay tombstones."""
+    DELETE = "delete"
+    """Also delete what has stood its quarantine."""
+
+
+class Phase(StrEnum):
+    """The parts of a run."""
+
+    PLAN = "plan"
+    SWEEP = "sweep"
+
+
+class RunResult(StrEnum):
+    """How a run, or a phase of it, ended; only ``DONE`` is a success."""
+
+    DONE = "done"
+    SOME_DELETES_FAILED = "some_deletes_failed"
+    REFUSED = "refused"
+    """A guard stopped the work on every job."""
+    FAILED = "failed"
+    UNREACHABLE = "unreachable"
+    LOCKED = "locked"
+    """Another run holds the lock."""
+    INTERRUPTED = "interrupted"
+    """A signal ended it, or its process died."""
+    MISSED = "missed"
+    """The scheduler could not start it in time."""
+
+
+_NEVER_BEGUN = {RunResult.LOCKED, RunResult.MISSED}
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PhaseRecord(_Part):
+    """One phase of a run."""
+
+    phase: Phase
+    result: RunResult
+    started_at: Instant
+    duration_seconds: float
+
+
+class JobRecord(_Part):
+    """What a run found of one job.
+
+    Attributes:
+        job_id: "" for what lies in no known job's directory.
+        directories: Where its files lie.
+        state: What is known of its life; ``None`` for what belongs to no job.
+        mode: Which evidence its liveness rests on.
+        oldest_retained_checkpoint_id: As the plan says.
+        retained_checkpoint_ids: The same.
+        amounts: Objects and bytes by verdict.
+        missing_objects: Referred to, and absent.
+        held_back: What the oldest checkpoint alone keeps from being collected.
+        refused: The guard that voided its work.
+        blocked: Conditions of deletion that are unmet.
+        state_self_sustained: Whether no retained checkpoint refers to files outside the job's own
+            directories, confirmed by a second look; ``None`` where it cannot be known (yet).
+        looks: At everything that is not the job's own, and at each such place, with what the runs
+            before saw.
+
+    """
+
+    job_id: str
+    directories: tuple[str, ...] = ()
+    state: JobState | None = None
+    mode: Mode | None = None
+    oldest_retained_checkpoint_id: int | None = None
+    retained_checkpoint_ids: tuple[int, ...] = ()
+    amounts: tuple[Tally, ...] = ()
+    missing_objects: int = 0
+    held_back: HeldBackPart | None = None
+    refused: RefusedPart | None = None
+    blocked: tuple[BlockedPart, ...] = ()
+    state_self_sustained: bool | None = None
+    looks: tuple[RememberedLook, ...] = ()
+
+
+class DuePart(_Part):
+    """Tombstones whose quarantine ends on one day (UTC)."""
+
+    day: date
+    objects: int
+    bytes: int
+
+
+class TombstonesPart(_Part):
+    """The tombstones that stand when a run has ended."""
+
+    objects: int = 0
+    bytes: int = 0
+    oldest_at: Instant | None = None
+    due: tuple[DuePart, ...] = ()
+
+
+class SweptPart(_Part):
+    """What became of one kind of verdict."""
+
+    action: Action
+    outcome: Outcome
+    objects: int
+    bytes: int
+
+
+class Totals(_Part):
+    """Everything that the runs of one storage root ever counted, this one included.
+
+    Counters of a process begin at zero; these go on from run to run, so that a counter that is
+    pushed or scraped never goes back. Keys are label values joined by ``/``.
+
+    Attributes:
+        runs: By ``phase/result``.
+        swept_objects: By ``action/outcome``.
+        swept_bytes: The same.
+        refusals: Jobs by guard or condition.
+        list_requests: Of all plans.
+        durations: Phases by ``phase/edge``, the bucket that they fell in; ``inf`` is the last.
+        duration_seconds: All of them together, by phase.
+        last_success_at: When a phase was last done, by phase.
+
+    """
+
+    runs: Mapping[str, int] = Field(default_factory=dict)
+    swept_objects: Mapping[str, int] = Field(default_factory=dict)
+    swept_bytes: Mapping[str, int] = Field(default_factory=dict)
+    refusals: Mapping[str, int] = Field(default_factory=dict)
+    list_requests: int = 0
+    durations: Mapping[str, int] = Field(default_factory=dict)
+    duration_seconds: Mapping[str, float] = Field(default_factory=dict)
+    last_success_at: Mapping[str, Instant] = Field(default_factory=dict)
+
+
+class RunRecord(_Part):
+    """One run of one storage root.
+
+    Attributes:
+        run_id: Sorts by time.
+        root: The storage root.
+        tool_version: That ran.
+        mode: As configured.
+        effective_mode: How far the run was allowed to go.
+        effective_mode_reason: Why not as far as configured.
+        started_at: By this machine's clock, aware UTC.
+        ended_at: The same.
+        result: Of the whole run: its worst phase.
+        exit_code: What the process of a single root exits with.
+        error: What ended it, one line; ``None`` if nothing did.
+        phases: In order; a run that could not begin (locked, missed) has one of no duration.
+        plan_id: ``None``: there is no plan, nor anything below.
+        plan_folder: Where the plan lies on the machine that ran.
+        objects_listed: As the plan says.
+        bytes_listed: The same.
+        list_requests: The same.
+        roots_read: Checkpoints and savepoints.
+        amounts: Objects and bytes by verdict.
+        jobs: Every job, by id.
+        world: Everything that the plan searched, asked and missed; of older records the daemon
+            keeps none.
+        warnings: Doubts about the plan.
+        missing_objects: Referred to, and absent.
+        held_back_objects: Number of objects that the jobs' oldest checkpoints alone hold back.
+        held_back_bytes: Sum of their sizes.
+        refusals: Jobs by guard that refused, or condition that blocked.
+        swept: What became of the verdicts.
+        stopped: Why the sweep ended early.
+        tombstones: ``None`` where the state could not be read.
+        halted: Why all collection was stopped until a person has looked, ``None`` if it was not.
+        registry_age_seconds: Age of the oldest of the jobs' newest registry snapshots.
+        grace_period_seconds: The setting.
+        totals: Counters, this run included.
+
+    """
+
+    schema_version: Literal[1] = 1
+    run_id: str
+    root: str
+    tool_version: str
+    mode: RunMode
+    effective_mode: RunMode
+    effective_mode_reason: str | None = None
+    started_at: Instant
+    ended_at: Instant
+    result: RunResult
+    exit_code: int
+    error: str | None = None
+    phases: tuple[PhaseRecord, ...] = ()
+    plan_id: str | None = None
+    plan_folder: str | None = None
+    objects_listed: int = 0
+    bytes_listed: int = 0
+    list_requests: int = 0
+    roots_read: int = 0
+    amounts: tuple[Tally, ...] = ()
+    jobs: tuple[JobRecord, ...] = ()
+    world: World | None = None
+    warnings: tuple[str, ...] = ()
+    missing_objects: int = 0
+    held_back_objects: int = 0
+    held_back_bytes: int = 0
+    refusals: Mapping[str, int] = Field(default_factory=dict)
+    swept: tuple[SweptPart, ...] = ()
+    stopped: str | None = None
+    tombstones: TombstonesPart | None = None
+    halted: str | None = None
+    registry_age_seconds: float | None = None
+    grace_period_seconds: float
+    totals: Totals = Totals()
+
+    @property
+    def has_deleted(self) -> bool:
+        """Return whether the run deleted anything."""
+        return self.swept_objects(Action.DELETE, Outcome.DONE) > 0
+
+    def swept_objects(self, action: Action, outcome: Outcome) -> int:
+        """Return how many objects an action ended so for."""
+        return sum(s.objects for s in self.swept if s.action is action and s.outcome is outcome)
+
+    def swept_bytes(self, action: Action, outcome: Outcome) -> int:
+        """Return how many bytes an action ended so for."""
+        return sum(s.bytes for s in self.swept if (s.action, s.outcome) == (action, outcome))
+
+
+def totals_after(before: Totals, record: RunRecord) -> Totals:
+    """Return the totals of the runs before and of this one; ``record.totals`` is not looked at."""
+    swept = {f"{each.action}/{each.outcome}": each for each in record.swept}
+    ended = [each for each in record.phases if each.result not in _NEVER_BEGUN]
+    return Totals(
+        runs=_sum(before.runs, [(f"{each.phase}/{each.result}", 1) for each in record.phases]),
+        swept_objects=_sum(before.swept_objects, [(k, s.objects) for k, s in swept.items()]),
+        swept_bytes=_sum(before.swept_bytes, [(k, s.bytes) for k, s in swept.items()]),
+        refusals=_sum(before.refusals, record.refusals.items()),
+        list_requests=before.list_requests + record.list_requests,
+        durations=_sum(before.durations, [(_bucket(each), 1) for each in ended]),
+        duration_seconds=_sum(
+            before.duration_seconds, [(str(each.phase), each.duration_seconds) for each in ended]
+        ),
+        last_success_at={**before.last_success_at, **_successes(record)},
+    )
+
+
+def totals_merged(one: Totals, other: Totals) -> Totals:
+    """Return the larger of each of two totals: neither may know of all runs of the other.
+
+    They only rise, so the larger one is nearer to the truth, whichever was written later.
+    """
+    return Totals(
+        runs=_larger(one.runs, other.runs),
+        swept_objects=_larger(one.swept_objects, other.swept_objects),
+        swept_bytes=_larger(one.swept_bytes, other.swept_bytes),
+        refusals=_larger(one.refusals, other.refusals),
+        list_requests=max(one.list_requests, other.list_requests),
+        durations=_larger(one.durations, other.durations),
+        duration_seconds=_larger(one.duration_seconds, other.duration_seconds),
+        last_success_at=_larger(one.last_success_at, other.last_success_at),
+    )
+
+
+def _bucket(phase: PhaseRecord) -> str:
+    edges = (edge for edge in DURATION_BUCKETS_SECONDS if phase.duration_seconds <= edge)
+    return f"{phase.phase}/{next(edges, 'inf')}"
+
+
+def _successes(record: RunRecord) -> dict[str, datetime]:
+    """Return when each phase that was done ended."""
+    return {
+        str(each.phase): shifted(each.started_at, timedelta(seconds=each.duration_seconds))
+        for each in record.phases
+        if each.result is RunResult.DONE
+    }
+
+
+def _sum(before: Mapping[str, _Number], added: Iterable[tuple[str, _Number]]) -> dict[str, _Number]:
+    sums = dict(before)
+    for key, count in added:
+        sums[key] = sums[key] + count if key in sums else count
+    return sums
+
+
+def _larger(one: Mapping[str, _Ordered], other: Mapping[str, _Ordered]) -> dict[str, _Ordered]:
+    return {
+        key: max(each[key] for each in (one, other) if key in each)
+        for key in dict.fromkeys((*one, *other))
+    }

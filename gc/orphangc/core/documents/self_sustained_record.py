@@ -1,0 +1,213 @@
+"""Looks at whether a job's state is self-sustained, and what two of them confirm (R30).
+
+One look shows the retained checkpoints. A checkpoint that is still pending may name more, so only
+a second look, with a newer completed checkpoint between, makes a yes one to act upon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict
+
+from orphangc.core.model.types import ForeignKind
+from orphangc.core.times.instants import Instant
+
+__all__ = ["LookPart", "NamedPart", "RememberedLook", "answer_of", "merged", "remembered"]
+
+_REMEMBERED = 20
+"""So many snapshots of a job that nobody mentions any more; a job may be restored every day."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NamedPart(_Part):
+    """How many files one checkpoint, or a registry snapshot, still names."""
+
+    uri: str
+    checkpoint_id: int | None
+    references: int
+
+
+class LookPart(_Part):
+    """What one look shows of a job and of one place that is not its own.
+
+    Attributes:
+        kind: ``None`` for everything that is not the job's own.
+        place: The snapshot's folder, or the directory; "" for everything.
+        value: Whether the job needs nothing of it; ``None`` where that cannot be known.
+        why: The reason, a sentence.
+        restored_from: Somebody says that the job was restored from it.
+        references: Files of it that the job's checkpoints still name.
+        bytes: Of these; ``None`` if nobody has asked.
+        sample: A few of them, as the checkpoints spell them.
+        named_by: Who names them, the newest checkpoint first.
+        also_named_by: Jobs, and checkpoints of no job, that name files of a snapshot, too: not
+            this job; the one that made it only if it is not over and may go back to it.
+
+    """
+
+    kind: ForeignKind | None = None
+    place: str = ""
+    value: bool | None
+    why: str
+    restored_from: bool = False
+    references: int = 0
+    bytes: int | None = None
+    sample: tuple[str, ...] = ()
+    named_by: tuple[NamedPart, ...] = ()
+    also_named_by: tuple[str, ...] = ()
+
+
+class RememberedLook(LookPart):
+    """The newest look, and what those before it add.
+
+    Attributes:
+        at: When it was taken.
+        since: The first of the looks in a row that say so.
+        since_checkpoint_id: The job's newest completed checkpoint then.
+        confirmed_at: When a second look saw it with a newer one; ``None``: not yet.
+
+    """
+
+    at: Instant
+    since: Instant
+    since_checkpoint_id: int | None = None
+    confirmed_at: Instant | None = None
+
+    @property
+    def answer(self) -> bool | None:
+        """Return what may be acted upon: a yes that is not confirmed is none."""
+        if self.value is None or (self.value and self.confirmed_at is None):
+            return None
+        return self.value
+
+    @property
+    def is_safe_to_delete(self) -> bool | None:
+        """Return whether nobody needs the place any more, as far as was looked."""
+        return False if self.also_named_by else self.answer
+
+    @property
+    def told(self) -> str:
+        """Return the reason, with what a yes still lacks."""
+        if self.value and self.confirmed_at is None:
+            return (
+                f"{self.why}; seen so once: a second look, after checkpoint"
+                f" {self.since_checkpoint_id}, must confirm it"
+            )
+        if self.also_named_by:
+            return f"{self.why}; but {', '.join(self.also_named_by)} still needs files of it"
+        return self.why
+
+
+def answer_of(looks: Sequence[RememberedLook]) -> bool | None:
+    """Return whether the job's state is self-sustained: a no of any look, a yes of all."""
+    answers = [each.answer for each in looks]
+    if False in answers:
+        return False
+    return None if not answers or None in answers else True
+
+
+def remembered(
+    before: Sequence[RememberedLook],
+    looks: Sequence[LookPart],
+    *,
+    at: datetime,
+    newest_checkpoint_id: int | None,
+    is_ended: bool,
+) -> tuple[RememberedLook, ...]:
+    """Return the newest looks with what the looks before say of the same places.
+
+    Args:
+        before: What was remembered of the job.
+        looks: The newest ones, that of everything first.
+        at: When they were taken.
+        newest_checkpoint_id: The job's newest completed checkpoint that they saw.
+        is_ended: No newer checkpoint can come, so one look confirms.
+
+    """
+    known = {(each.kind, each.place): each for each in before}
+    now = [*looks, *_forgotten(before, looks)]
+    return tuple(
+        _after(
+            known.get((each.kind, each.place)),
+            each,
+            at=at,
+            newest_checkpoint_id=newest_checkpoint_id,
+            is_ended=is_ended,
+        )
+        for each in now
+    )
+
+
+def _forgotten(before: Sequence[RememberedLook], looks: Sequence[LookPart]) -> list[LookPart]:
+    """Return looks at the snapshots that Flink no longer says the job was restored from.
+
+    Its REST API forgets them with its JobManager, or at the first failover.
+    """
+    seen = {each.place for each in looks}
+    everything = next((each for each in looks if each.kind is None), None)
+    if everything is None:
+        return []
+    return [
+        LookPart(
+            kind=each.kind,
+            place=each.place,
+            value=True if everything.value else None,
+            why=everything.why,
+            restored_from=True,
+        )
+        for each in before
+        if each.restored_from and each.place not in seen
+    ][:_REMEMBERED]
+
+
+def _after(
+    before: RememberedLook | None,
+    look: LookPart,
+    *,
+    at: datetime,
+    newest_checkpoint_id: int | None,
+    is_ended: bool,
+) -> RememberedLook:
+    """Return a look with what the one before adds; one that cannot tell begins the count anew."""
+    since, since_id, confirmed_at = at, newest_checkpoint_id, None
+    if before is not None and before.value is look.value and _goes_on(before, newest_checkpoint_id):
+        since, since_id = before.since, before.since_checkpoint_id
+        confirmed_at = before.confirmed_at
+    is_enough = is_ended or _is_newer(newest_checkpoint_id, since_id)
+    if look.value and confirmed_at is None and is_enough:
+        confirmed_at = at
+    return RememberedLook(
+        **look.model_dump(),
+        at=at,
+        since=since,
+        since_checkpoint_id=since_id,
+        confirmed_at=confirmed_at,
+    )
+
+
+def _goes_on(before: RememberedLook, newest: int | None) -> bool:
+    """Return whether ids have not begun anew: a look of another life of the job says nothing."""
+    return before.since_checkpoint_id is None or (
+        newest is not None and newest >= before.since_checkpoint_id
+    )
+
+
+def _is_newer(newest: int | None, since: int | None) -> bool:
+    return newest is not None and since is not None and newest > since
+
+
+def merged(
+    one: Sequence[RememberedLook], other: Sequence[RememberedLook]
+) -> tuple[RememberedLook, ...]:
+    """Return the newer look at each place of two memories."""
+    newest: dict[tuple[ForeignKind | None, str], RememberedLook] = {}
+    for look in (*one, *other):
+        known = newest.get((look.kind, look.place))
+        if known is None or look.at > known.at:
+            newest[look.kind, look.place] = look
+    return tuple(newest.values())

@@ -1,0 +1,177 @@
+"""What the exporter of one job answered in one cycle, and why it may not be relied upon (R14, R15).
+
+E1 is read before the listing: it gives the oldest retained id and the issued ones, which only
+exclude, so they must be old. Then a nonce is written, and E2 is the snapshot that repeats it: its
+entries only protect, so they must be newer than the listing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from orphangc.core.exporter.registry_snapshot import (
+    RegistrySnapshot,
+    cycle_problem,
+    identity_problem,
+    order_problem,
+)
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import JobId
+
+__all__ = ["REGISTRY_MAX_AGE", "Exported", "exported_problem", "order_unproven"]
+
+REGISTRY_MAX_AGE = timedelta(hours=1)
+"""A snapshot of a running job that is older was written by an exporter that has stopped (R15)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What was read in the folder that the exporter of one job writes into.
+
+    Attributes:
+        job_id: The folder's name.
+        first: E1: the newest snapshot before the listing, if there was one.
+        second: E2: the one that repeats the nonce; if none did, the newest that was seen, or
+            the first that cannot follow E1.
+        unread: Why the newest snapshot cannot be read, though it is there.
+        rival: The epoch of a JobManager that exports at the same time as E1's, as no successor
+            does.
+        nonce: What was written after the listing; "" if nothing was.
+        unwritten: Why no nonce could be written.
+        waited: How long somebody waited for the nonce.
+        asked_at: The store's time when the nonce was written first.
+        heard_at: The store's time after E2 was read.
+        directories: The job directories that the snapshots speak of.
+        contradiction: Why the snapshots cannot show the job's registry, by the checkpoints that
+            were read.
+        names: Of all snapshots that the cycle has seen.
+
+    """
+
+    job_id: JobId
+    first: RegistrySnapshot | None = None
+    second: RegistrySnapshot | None = None
+    unread: str | None = None
+    rival: str | None = None
+    nonce: str = ""
+    unwritten: str | None = None
+    waited: timedelta = timedelta(0)
+    asked_at: datetime | None = None
+    heard_at: datetime | None = None
+    directories: frozenset[Location] = frozenset()
+    contradiction: str | None = None
+    names: frozenset[str] = frozenset()
+
+    @property
+    def snapshots(self) -> tuple[RegistrySnapshot, ...]:
+        """Return what was read, in the order of reading."""
+        if self.first is None or self.second is None or self.first == self.second:
+            return tuple(each for each in (self.first or self.second,) if each is not None)
+        return (self.first, self.second)
+
+    @property
+    def has_gone_on(self) -> bool:
+        """Return whether the exporter wrote something while the cycle looked."""
+        return self.second is not None and self.second != self.first
+
+
+def exported_problem(
+    exported: Exported, *, now: datetime, clock_skew: timedelta, max_age: timedelta
+) -> str | None:
+    """Return why nothing is known of a living job's registry, ``None`` if it is (R15).
+
+    That no nonce could be written is no problem here: the order is unproven then, and the plan
+    a report.
+
+    Args:
+        exported: What the exporter answered.
+        now: When the cycle began, by the store's clock.
+        clock_skew: How far two clocks may differ.
+        max_age: How old E1 may be.
+
+    """
+    if exported.unread is not None:
+        return f"the newest registry snapshot cannot be read: {exported.unread}"
+    first = exported.first
+    if first is None:
+        return "its exporter has written no registry snapshot yet"
+    second = exported.second or first
+    return (
+        _first_problem(
+            first,
+            now=now,
+            read_by=max(now, exported.asked_at or now),
+            clock_skew=clock_skew,
+            max_age=max_age,
+        )
+        or _rival_problem(exported, first)
+        or identity_problem(first, second)
+        or (order_problem(first, second) if exported.has_gone_on else None)
+        or _echo_problem(exported, second)
+        or _clock_problem(exported, second, clock_skew)
+        or exported.contradiction
+    )
+
+
+def order_unproven(exported: Exported) -> str | None:
+    """Return why E2 may miss what the listing saw, ``None`` if it cannot (R14)."""
+    if exported.unwritten is not None:
+        return f"no nonce could be written, so no snapshot can repeat it: {exported.unwritten}"
+    if exported.first is None or exported.second is None or not exported.nonce:
+        return "its exporter was not asked to repeat a nonce"
+    return cycle_problem(exported.first, exported.second, nonce=exported.nonce)
+
+
+def _first_problem(
+    first: RegistrySnapshot,
+    *,
+    now: datetime,
+    read_by: datetime,
+    clock_skew: timedelta,
+    max_age: timedelta,
+) -> str | None:
+    """E1 may be written after the cycle began, but not after it was read."""
+    age = now - first.taken_at
+    taken = f"registry snapshot {first.sequence} of {first.taken_at.isoformat()}"
+    if age > max_age:
+        return f"{taken} is older than {max_age}: has the exporter stopped?"
+    if first.taken_at - read_by > clock_skew:
+        return f"{taken} is dated in the future: the JobManager's clock is ahead"
+    return None
+
+
+def _rival_problem(exported: Exported, first: RegistrySnapshot) -> str | None:
+    if exported.rival is None:
+        return None
+    return (
+        f"two JobManagers export its registry at once, epochs {first.jm_epoch} and"
+        f" {exported.rival}: do two clusters run it, or is a JobManager that lost it not dead yet?"
+    )
+
+
+def _echo_problem(exported: Exported, second: RegistrySnapshot) -> str | None:
+    if exported.unwritten is not None or second.nonce == exported.nonce:
+        return None
+    if not exported.nonce:
+        return "its exporter was not asked to repeat a nonce"
+    seconds = f"{exported.waited.total_seconds():.0f} s"
+    return (
+        f"no registry snapshot repeated the nonce within {seconds}: is the JobManager dead, its"
+        " exporter off, or registry_wait too short?"
+    )
+
+
+def _clock_problem(
+    exported: Exported, second: RegistrySnapshot, clock_skew: timedelta
+) -> str | None:
+    """E2 was taken between the nonce and its echo: that shows how far the two clocks differ."""
+    if exported.unwritten is not None:
+        return None
+    taken = f"registry snapshot {second.sequence} is dated {second.taken_at.isoformat()}"
+    asked, heard = exported.asked_at, exported.heard_at
+    if asked is not None and second.taken_at < asked - clock_skew:
+        return f"{taken}, long before the nonce that it repeats: the JobManager's clock is behind"
+    if heard is not None and second.taken_at > heard + clock_skew:
+        return f"{taken}, in the future: the JobManager's clock is ahead"
+    return None

@@ -1,0 +1,369 @@
+"""The registry snapshot, version 1: what a job still uses, as JSON Lines (design, section 5).
+
+One header line, one line an entry, one footer line; each is a JSON object and ends with one line
+feed, which only the footer may lack. The footer's ``sha256`` is the lower-case hexadecimal digest
+of the bytes of all entry lines, each with its line feed, in the order of the file: everything
+between the header's line feed and the footer. All fields must be there and no other; ``null`` is
+allowed where ``RegistrySnapshot`` and ``RegistryEntry`` say ``None``. The whole may be gzipped,
+as one member.
+
+A snapshot only *protects* (its entries) and *dates* (its header), so what is not exactly one
+whole snapshot is refused, and never read as a smaller one. What the digest does not cover, the
+header, is checked against itself: a retained ``chk-N`` has the id N, and a directory named after
+a job is named after this one. Gzip's checksum covers all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import zlib
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated, Literal, NoReturn, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from orphangc.core.exporter.registry_snapshot import (
+    EntryKind,
+    IssuedCheckpoint,
+    RegistryEntry,
+    RegistrySnapshot,
+    RestoredCheckpoint,
+    RetainedCheckpoint,
+    check_successor,
+    cycle_problem,
+    newest_for_job,
+    oldest_retained,
+    resolve,
+)
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.types import JobId, Mode, is_job_id
+from orphangc.core.times.instants import Instant, from_iso
+from orphangc.errors import UnreadableSnapshotError
+
+__all__ = [
+    "MAX_SNAPSHOT_BYTES",
+    "EntryKind",
+    "IssuedCheckpoint",
+    "RegistryEntry",
+    "RegistrySnapshot",
+    "RestoredCheckpoint",
+    "RetainedCheckpoint",
+    "check_successor",
+    "cycle_problem",
+    "newest_for_job",
+    "oldest_retained",
+    "read_snapshot",
+    "resolve",
+    "write_snapshot",
+]
+
+MAX_SNAPSHOT_BYTES = 1 << 30
+"""Unpacked; some seven million entries."""
+
+
+_INSTANT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})"
+)
+_CHECKPOINT = re.compile(r"chk-([0-9]{1,19})")
+_GZIP_MAGIC = b"\x1f\x8b"
+_GZIP = 16 + zlib.MAX_WBITS
+_ENTRY_FIELDS = frozenset({"type", "path", "kind", "size", "created", "last_used"})
+_KINDS = {kind.value: kind for kind in EntryKind}
+_TOO_LARGE = 1 << 63
+
+
+def read_snapshot(data: bytes, *, max_bytes: int = MAX_SNAPSHOT_BYTES) -> RegistrySnapshot:
+    """Return the one whole snapshot that ``data`` is.
+
+    The footer is checked before the entries are looked at: a truncated file ends without one.
+
+    Args:
+        data: The file, plain or gzipped.
+        max_bytes: Limit of the unpacked size, against bombs.
+
+    Raises:
+        UnreadableSnapshotError: Anything else; the message names line and reason.
+
+    """
+    text = _unpacked(data, max_bytes)
+    header_end = text.find(b"\n") + 1
+    footer_start = text.rfind(b"\n", 0, len(text) - text.endswith(b"\n")) + 1
+    if not header_end or not footer_start:
+        raise _unreadable(1, "one line is no header and footer")
+    number = text.count(b"\n", header_end, footer_start)
+    header = _checked_line(_Header, text[:header_end], 1)
+    footer = _checked_line(_Footer, text[footer_start:], number + 2)
+    if footer.entries != number:
+        raise _unreadable(number + 2, f"the footer counts {footer.entries} entries, not {number}")
+    body = memoryview(text)[header_end:footer_start]
+    if footer.sha256 != hashlib.sha256(body).hexdigest():
+        raise _unreadable(number + 2, "the entries do not have the footer's sha256")
+    return header.snapshot(_entries(text, header_end, footer_start))
+
+
+def write_snapshot(snapshot: RegistrySnapshot, *, compress: bool = False) -> bytes:
+    """Return the bytes that ``read_snapshot`` reads back to an equal value; same in, same out.
+
+    Raises:
+        ValueError: The value is none that a snapshot can hold (naive time, negative id, ...).
+
+    """
+    header = _header_of(snapshot)
+    _Header.model_validate(header)
+    body = b"".join(map(_entry_line, snapshot.entries))
+    digest = hashlib.sha256(body).hexdigest()
+    footer = {"type": "footer", "entries": len(snapshot.entries), "sha256": digest}
+    text = b"".join((_line(header), body, _line(footer)))
+    if not compress:
+        return text
+    packer = zlib.compressobj(wbits=_GZIP)
+    return packer.compress(text) + packer.flush()
+
+
+def _instant(value: object) -> datetime:
+    """Return a time with an offset as aware UTC; below a microsecond it is cut, hence earlier."""
+    if not isinstance(value, str) or not _INSTANT.fullmatch(value):
+        raise ValueError("a time must be written like 2026-01-31T23:59:59Z")
+    found = from_iso(value)
+    if found is None:
+        raise ValueError("the time is out of range")
+    return found
+
+
+_Count = Annotated[int, Field(ge=0, lt=_TOO_LARGE)]
+_Instant = Annotated[Instant, BeforeValidator(_instant)]
+_Text = Annotated[str, Field(min_length=1)]
+
+
+class _Part(BaseModel):
+    """What header, footer and their parts share: exact types, no unknown and no missing field."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
+
+
+class _Retained(_Part):
+    id: _Count
+    savepoint: bool
+    path: _Text
+
+
+class _Issued(_Part):
+    id: _Count
+    at: _Instant
+
+
+class _Restored(_Part):
+    id: _Count
+    path: _Text
+    mode: _Text | None
+
+
+class _Header(_Part):
+    type: Literal["header"]
+    format: Literal["orphangc-registry"]
+    version: Annotated[int, Field(ge=1, le=1)]  # Literal[1] would take true and 1.0
+    source: Literal["registry", "derived"]
+    flink_version: _Text | None
+    job_id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    jm_epoch: _Text
+    sequence: _Count
+    nonce: str | None
+    taken_at: _Instant
+    checkpoint_dir: _Text
+    max_concurrent: Annotated[int, Field(ge=1, lt=_TOO_LARGE)] | None
+    retained: list[_Retained]
+    issued: list[_Issued]
+    restored: list[_Restored]
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> _Header:
+        """Refuse a header whose paths and ids contradict each other: the digest covers none."""
+        directory = canonical(self.checkpoint_dir).name
+        if is_job_id(directory) and directory != self.job_id:
+            raise ValueError("checkpoint_dir is the directory of another job")
+        for each in self.retained:
+            name = canonical(resolve(each.path, self.checkpoint_dir)).name
+            match = _CHECKPOINT.fullmatch(name)
+            if match and not each.savepoint and int(match[1]) != each.id:
+                raise ValueError(f"retained checkpoint {each.id} lies in {name}")
+        return self
+
+    def snapshot(self, entries: tuple[RegistryEntry, ...]) -> RegistrySnapshot:
+        """Return the value that the header and its entries stand for."""
+        return RegistrySnapshot(
+            source=Mode(self.source),
+            flink_version=self.flink_version,
+            job_id=JobId(self.job_id),
+            jm_epoch=self.jm_epoch,
+            sequence=self.sequence,
+            nonce=self.nonce or None,
+            taken_at=self.taken_at,
+            checkpoint_dir=self.checkpoint_dir,
+            max_concurrent=self.max_concurrent,
+            retained=tuple(
+                RetainedCheckpoint(id=each.id, is_savepoint=each.savepoint, path=each.path)
+                for each in self.retained
+            ),
+            issued=tuple(IssuedCheckpoint(id=each.id, at=each.at) for each in self.issued),
+            restored=tuple(RestoredCheckpoint(**each.model_dump()) for each in self.restored),
+            entries=entries,
+        )
+
+
+class _Footer(_Part):
+    type: Literal["footer"]
+    entries: _Count
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+_PartT = TypeVar("_PartT", bound=_Part)
+
+
+def _unreadable(number: int, reason: str) -> UnreadableSnapshotError:
+    return UnreadableSnapshotError(f"cannot read registry snapshot at line {number}: {reason}")
+
+
+def _unpacked(data: bytes, max_bytes: int) -> bytes:
+    """Return the text, unpacked if it is gzip: one member, whole, and nothing behind it."""
+    if not data.startswith(_GZIP_MAGIC):
+        if len(data) > max_bytes:
+            raise _unreadable(1, f"more than {max_bytes} bytes")
+        return data
+    unpacker = zlib.decompressobj(wbits=_GZIP)
+    try:
+        text = unpacker.decompress(data, max_bytes + 1)
+    except zlib.error as err:
+        raise _unreadable(1, f"damaged gzip: {err}") from err
+    if len(text) > max_bytes:
+        raise _unreadable(1, f"more than {max_bytes} bytes once unpacked")
+    if not unpacker.eof or unpacker.unused_data:
+        raise _unreadable(1, "the gzip member is cut short or followed by more")
+    return text
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return a JSON object; of two equal keys a parser would silently keep the last."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return fields
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _object(line: bytes) -> dict[str, object]:
+    """Return the one JSON object of a line; ``ValueError`` if it is none or more follows."""
+    try:
+        text = line.decode("utf-8")
+        value, end = _DECODER.raw_decode(text)
+    except UnicodeDecodeError as err:
+        raise ValueError(f"no UTF-8 at byte {err.start + 1}") from None
+    except json.JSONDecodeError as err:
+        raise ValueError(f"no JSON: {err.msg} at column {err.colno}") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if end != len(text) and text[end:].strip(" \t\r\n"):
+        raise ValueError(f"more text after column {end}")
+    if type(value) is not dict:
+        raise ValueError("no JSON object")
+    return value
+
+
+def _checked_line(model: type[_PartT], line: bytes, number: int) -> _PartT:
+    try:
+        return model.model_validate(_object(line))
+    except ValidationError as err:
+        first = err.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise _unreadable(number, f"{field}: {first['msg']}" if field else first["msg"]) from err
+    except ValueError as err:
+        raise _unreadable(number, str(err)) from err
+
+
+def _entries(text: bytes, position: int, end: int) -> tuple[RegistryEntry, ...]:
+    """Return the entries between two places; no model a line, since a million are common."""
+    found: list[RegistryEntry] = []
+    while position < end:
+        line_end = text.find(b"\n", position)
+        try:
+            found.append(_entry(_object(text[position:line_end])))
+        except ValueError as err:
+            raise _unreadable(len(found) + 2, str(err)) from err
+        position = line_end + 1
+    return tuple(found)
+
+
+def _entry(fields: dict[str, object]) -> RegistryEntry:
+    if fields.keys() != _ENTRY_FIELDS or fields["type"] != "entry":
+        raise ValueError("not the fields of an entry")
+    path, kind = fields["path"], fields["kind"]
+    if type(path) is not str or not path:
+        raise ValueError("path must be a text, and not empty")
+    if not path.isascii():
+        path.encode("utf-8")
+    known = _KINDS.get(kind) if type(kind) is str else None
+    if known is None:
+        raise ValueError(f"kind {kind!r} is unknown")
+    size, created, last_used = fields["size"], fields["created"], fields["last_used"]
+    return RegistryEntry(path, known, _whole(size), _whole(created), _whole(last_used))
+
+
+def _whole(number: object) -> int | None:
+    if number is None or (type(number) is int and 0 <= number < _TOO_LARGE):
+        return number
+    raise ValueError("size, created and last_used must be whole numbers, not negative")
+
+
+def _line(fields: dict[str, object]) -> bytes:
+    return _ENCODER.encode(fields).encode("utf-8") + b"\n"
+
+
+def _entry_line(entry: RegistryEntry) -> bytes:
+    fields = {"type": "entry", **entry._asdict(), "kind": entry.kind.value}
+    _entry(fields)
+    return _line(fields)
+
+
+def _header_of(snapshot: RegistrySnapshot) -> dict[str, object]:
+    return {
+        "type": "header",
+        "format": "orphangc-registry",
+        "version": 1,
+        "source": str(snapshot.source),
+        "flink_version": snapshot.flink_version,
+        "job_id": snapshot.job_id,
+        "jm_epoch": snapshot.jm_epoch,
+        "sequence": snapshot.sequence,
+        "nonce": snapshot.nonce,
+        "taken_at": _spelled(snapshot.taken_at),
+        "checkpoint_dir": snapshot.checkpoint_dir,
+        "max_concurrent": snapshot.max_concurrent,
+        "retained": [
+            {"id": each.id, "savepoint": each.is_savepoint, "path": each.path}
+            for each in snapshot.retained
+        ],
+        "issued": [{"id": each.id, "at": _spelled(each.at)} for each in snapshot.issued],
+        "restored": [asdict(each) for each in snapshot.restored],
+    }
+
+
+def _spelled(at: datetime) -> str:
+    if at.tzinfo is None:
+        raise ValueError("a time must be aware")
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,301 @@
+"""A registry snapshot as a value, and what two of them must be to each other (R14, R15).
+
+A snapshot is the set of files that Flink still uses, exported for one job. ``core.exporter.registry_format``
+reads and writes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import pairwise
+from typing import NamedTuple
+
+from orphangc.core.model.types import JobId, Mode
+from orphangc.errors import RegistryUnavailableError
+
+__all__ = [
+    "EntryKind",
+    "IssuedCheckpoint",
+    "RegistryEntry",
+    "RegistrySnapshot",
+    "RestoredCheckpoint",
+    "RetainedCheckpoint",
+    "check_successor",
+    "cycle_problem",
+    "epoch_in",
+    "identity_problem",
+    "newest_for_job",
+    "oldest_retained",
+    "order_problem",
+    "resolve",
+    "rival_among",
+]
+
+_NAME = re.compile(r"snapshot-[0-9]{13}-(.+)-[0-9]+\.jsonl(?:\.gz)?", re.ASCII)
+_ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
+
+
+class EntryKind(StrEnum):
+    """What a registered handle points at; any other word voids the snapshot."""
+
+    FILE = "file"
+    SEGMENT = "segment"
+    DIRECTORY = "directory"
+    OTHER = "other"
+
+
+class RegistryEntry(NamedTuple):
+    """One registered piece of state; a million of them are common, hence a tuple.
+
+    Attributes:
+        path: Relative to the job directory, or absolute; see ``resolve``.
+        kind: Segments share a path, and below a directory everything is meant.
+        size: Bytes; ``None`` if the exporter does not know.
+        created: Checkpoint id that it was uploaded for; ``None`` if unknown.
+        last_used: Newest checkpoint id that used it; ``None`` if unknown.
+
+    """
+
+    path: str
+    kind: EntryKind
+    size: int | None
+    created: int | None
+    last_used: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetainedCheckpoint:
+    """One checkpoint of the completed store; ``is_savepoint`` ones hold nothing back."""
+
+    id: int
+    is_savepoint: bool
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuedCheckpoint:
+    """One unfinished checkpoint: its id was given out ``at`` (JobManager's clock)."""
+
+    id: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoredCheckpoint:
+    """One checkpoint that the job continued from; ``mode`` is Flink's word, if known."""
+
+    id: int
+    path: str
+    mode: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrySnapshot:
+    """One whole snapshot of one job.
+
+    Attributes:
+        source: ``registry``: exported inside the JobManager; ``derived``: from roots and REST.
+        flink_version: ``None`` if the exporter does not know.
+        job_id: 32 lower-case hexadecimal digits.
+        jm_epoch: Differs for each start of the JobManager.
+        sequence: Rises with each export of one epoch.
+        nonce: The last nonce that the exporter had seen when it began; ``None`` if it takes none.
+        taken_at: Aware UTC, by the exporter's clock.
+        checkpoint_dir: The job directory, absolute; relative paths start here.
+        max_concurrent: Checkpoints that may be pending at once; ``None`` if unknown.
+        retained: The completed store.
+        issued: Unfinished checkpoints.
+        restored: Where the job came from.
+        entries: The registry, in the order of the file.
+
+    """
+
+    source: Mode
+    flink_version: str | None
+    job_id: JobId
+    jm_epoch: str
+    sequence: int
+    nonce: str | None
+    taken_at: datetime
+    checkpoint_dir: str
+    max_concurrent: int | None
+    retained: tuple[RetainedCheckpoint, ...]
+    issued: tuple[IssuedCheckpoint, ...]
+    restored: tuple[RestoredCheckpoint, ...]
+    entries: tuple[RegistryEntry, ...]
+
+
+def oldest_retained(snapshot: RegistrySnapshot) -> int | None:
+    """Return the lowest retained id, savepoints aside; ``None`` if nothing is retained.
+
+    Source: Flink 1.15-2.3, ``CheckpointSubsumeHelper`` / ``findLowest``: savepoints are skipped.
+    """
+    return min((each.id for each in snapshot.retained if not each.is_savepoint), default=None)
+
+
+def resolve(path: str, checkpoint_dir: str) -> str:
+    """Return the absolute spelling of an entry's path; ``core.model.locations.canonical`` makes it a place.
+
+    A path with a scheme and a slash, or one that starts with a slash, is absolute already.
+    """
+    if _ABSOLUTE.match(path):
+        return path
+    return f"{checkpoint_dir.rstrip('/')}/{path}"
+
+
+def epoch_in(name: str) -> str | None:
+    """Return the epoch that the name of an exporter's snapshot spells, ``None`` if it spells none.
+
+    Source: ``deploy/flink-plugin``, ``JobExport.export``.
+    """
+    match = _NAME.fullmatch(name)
+    return None if match is None else match[1]
+
+
+def rival_among(names: Iterable[str], epoch: str) -> str | None:
+    """Return the epoch of a JobManager that wrote snapshots in turn with another one (R15).
+
+    A JobManager that follows another writes all its snapshots after the other's last one. An
+    epoch that appears again behind another one shows two JobManagers at work, also if only one of
+    them answers a nonce in time.
+
+    Args:
+        names: Names of snapshots of one job, in the order of their times.
+        epoch: Epoch of the newest one; the other epoch of the two is returned.
+
+    """
+    seen: list[str] = []
+    for name in names:
+        found = epoch_in(name) or name
+        if found in seen[:-1]:
+            return found if seen[-1] == epoch else seen[-1]
+        if found not in seen:
+            seen.append(found)
+    return None
+
+
+def newest_for_job(snapshots: Iterable[RegistrySnapshot], job_id: JobId) -> RegistrySnapshot | None:
+    """Return the job's newest snapshot, ``None`` if there is none.
+
+    Within an epoch the sequence decides, among epochs the time. One exporter never contradicts
+    itself; two snapshots that do show two JobManagers at work, or a copied file.
+
+    Raises:
+        RegistryUnavailableError: Within an epoch a number stands twice over different contents,
+            or time and sequence disagree; two epochs have the same instant; or registry and
+            derived snapshots are mixed, whose evidence is not of one kind.
+
+    """
+    own = [snapshot for snapshot in snapshots if snapshot.job_id == job_id]
+    own.sort(key=lambda snapshot: (snapshot.taken_at, snapshot.sequence))
+    last: dict[str, RegistrySnapshot] = {}
+    for before, snapshot in pairwise([*own[:1], *own]):
+        problem = _contradiction(before, snapshot) or _contradiction(
+            last.get(snapshot.jm_epoch, snapshot), snapshot
+        )
+        if problem is not None:
+            raise RegistryUnavailableError(f"registry snapshots of job {job_id}: {problem}")
+        last[snapshot.jm_epoch] = snapshot
+    return own[-1] if own else None
+
+
+def _contradiction(earlier: RegistrySnapshot, later: RegistrySnapshot) -> str | None:
+    """Return why two snapshots, in the order of time, cannot both be true."""
+    if earlier.source is not later.source:
+        return "registry and derived ones are mixed"
+    if earlier.jm_epoch != later.jm_epoch:
+        return "two epochs have the same instant" if earlier.taken_at == later.taken_at else None
+    if earlier.sequence == later.sequence and earlier != later:
+        return f"sequence {later.sequence} stands over two different contents"
+    if earlier.sequence > later.sequence:
+        return f"sequence {later.sequence} was taken after sequence {earlier.sequence}"
+    return None
+
+
+def check_successor(
+    first: RegistrySnapshot,
+    second: RegistrySnapshot,
+    *,
+    now: datetime,
+    max_age: timedelta,
+    clock_skew: timedelta,
+) -> str | None:
+    """Return why ``second`` does not follow ``first`` in one cycle, ``None`` if it does (R15).
+
+    Job, directory, source and JobManager must be the same, the sequence must have gone forward,
+    time not back, the oldest retained id not back (ids ascend within an epoch), and the second
+    must be neither older than ``max_age`` nor more than ``clock_skew`` in the future.
+
+    Args:
+        first: Read before the listing; it gives the oldest retained id.
+        second: Read after the listing; its entries protect.
+        now: Aware UTC.
+        max_age: How old the second may be.
+        clock_skew: How far the exporter's clock may be ahead.
+
+    """
+    return (
+        identity_problem(first, second)
+        or order_problem(first, second)
+        or _age_problem(second, now=now, max_age=max_age, clock_skew=clock_skew)
+    )
+
+
+def identity_problem(first: RegistrySnapshot, second: RegistrySnapshot) -> str | None:
+    """Return why two snapshots are not of one exporter, ``None`` if they are (R15)."""
+    if first.job_id != second.job_id:
+        return f"the snapshots are of two jobs, {first.job_id} and {second.job_id}"
+    if first.source is not second.source:
+        return f"the snapshots are of two sources, {first.source} and {second.source}"
+    if first.jm_epoch != second.jm_epoch:
+        return f"the JobManager of job {first.job_id} was started again between the snapshots"
+    if first.checkpoint_dir != second.checkpoint_dir:
+        return f"the checkpoint directory of job {first.job_id} changed between the snapshots"
+    return None
+
+
+def order_problem(first: RegistrySnapshot, second: RegistrySnapshot) -> str | None:
+    """Return why the second of two snapshots is not the later one, ``None`` if it is (R15)."""
+    if second.sequence <= first.sequence:
+        return f"snapshot sequence {second.sequence} does not follow {first.sequence}"
+    if second.taken_at < first.taken_at:
+        return f"snapshot {second.sequence} was taken before snapshot {first.sequence}"
+    before, after = oldest_retained(first), oldest_retained(second)
+    if before is not None and (after is None or after < before):
+        return f"the oldest retained checkpoint went back from {before} to {after}"
+    return None
+
+
+def _age_problem(
+    snapshot: RegistrySnapshot, *, now: datetime, max_age: timedelta, clock_skew: timedelta
+) -> str | None:
+    if now - snapshot.taken_at > max_age:
+        return f"snapshot {snapshot.sequence} of {snapshot.taken_at} is older than {max_age}"
+    if snapshot.taken_at - now > clock_skew:
+        return f"snapshot {snapshot.sequence} is dated {snapshot.taken_at}, in the future"
+    return None
+
+
+def cycle_problem(first: RegistrySnapshot, second: RegistrySnapshot, *, nonce: str) -> str | None:
+    """Return why ``second`` may miss what the listing saw, ``None`` if it cannot (R14).
+
+    The oldest retained id only excludes, so it is read first; the registry only protects, so it
+    must be newer than the listing. The proof needs no clock: a nonce is written *after* the
+    listing, and the second snapshot repeats it. Says nothing of ``check_successor``, which must
+    hold too.
+
+    Args:
+        first: Read before the listing.
+        second: Read after the nonce was written.
+        nonce: Fresh in each cycle.
+
+    """
+    if second.source is not Mode.REGISTRY:
+        return f"a {second.source} snapshot knows no more than the roots that it came from"
+    if first.nonce == nonce:
+        return "the nonce was known before the listing ended"
+    return None if second.nonce == nonce else "the registry snapshot does not repeat the nonce"

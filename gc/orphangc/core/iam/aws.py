@@ -1,0 +1,248 @@
+"""The needs as an AWS IAM identity policy for S3.
+
+Source: the IAM policy grammar and "Actions, resources, and condition keys for Amazon S3".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any
+
+from orphangc.core.iam.permissions import JOB_ID_LENGTH, Area, Need, Purpose, Right
+from orphangc.core.model.locations import Location
+
+__all__ = ["AWS_LIMITS", "CEPH_LIMITS", "MOST_CHARACTERS", "PARTITIONS", "aws_policy"]
+
+PARTITIONS = ("aws", "aws-cn", "aws-us-gov")
+
+MOST_CHARACTERS = 6144
+"""Of a managed policy, white space not counted."""
+
+_UPLOADS = (
+    "unfinished uploads are not counted: s3:ListBucketMultipartUploads knows no prefix, so it would"
+    " show those of the whole bucket"
+)
+AWS_LIMITS = (
+    _UPLOADS,
+    (
+        "buckets encrypted with a key of KMS also take kms:Decrypt on it, and kms:GenerateDataKey"
+        " for the state location"
+    ),
+)
+"""What the provider cannot express, and what else a person must know."""
+
+CEPH_LIMITS = (
+    _UPLOADS,
+    (
+        "AskForBulkDeletions is of the bucket, for radosgw asks for it before it looks at the keys;"
+        " each key is judged by itself all the same"
+    ),
+    (
+        "a _metadata may lie four folders below its place and no deeper: older releases end a"
+        " wildcard too early to say more"
+    ),
+)
+"""The same of Ceph's radosgw."""
+
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]", re.ASCII)
+_OTHER_KINDS = ("--x-s3", "--xa-s3", "-s3alias", "--ol-s3")
+_JOB = "?" * JOB_ID_LENGTH
+_SPECIAL = re.compile(r"[*?$]")
+_CEPH_DEPTHS = range(5)
+
+_OBJECT_ACTIONS: Mapping[Right, str] = {
+    Right.READ: "s3:GetObject",
+    Right.WRITE: "s3:PutObject",
+    Right.DELETE: "s3:DeleteObject",
+    Right.DELETE_VERSIONS: "s3:DeleteObjectVersion",
+}
+_LISTINGS: Mapping[Right, tuple[str, str]] = {
+    Right.LIST: ("List", "s3:ListBucket"),
+    Right.LIST_VERSIONS: ("ListVersions", "s3:ListBucketVersions"),
+}
+_SIDS: Mapping[Purpose, str] = {
+    Purpose.LOOK: "ReadMetadata",
+    Purpose.STATE: "KeepState",
+    Purpose.WORK: "ShareWork",
+    Purpose.REGISTRY: "ReadRegistry",
+    Purpose.EXPORTERS: "AskExporters",
+    Purpose.INVENTORY: "ReadInventory",
+    Purpose.ORPHANS: "DeleteOrphans",
+    Purpose.UNDELETE: "BringBack",
+}
+
+Statement = dict[str, Any]
+
+
+def aws_policy(
+    needs: Iterable[Need], *, partition: str = "aws", is_ceph: bool = False
+) -> dict[str, Any]:
+    """Return an identity policy that allows the needs and nothing else.
+
+    An orphan lies directly in a job's ``shared/``, but IAM's ``*`` and ``?`` match slashes too:
+    so what lies deeper is denied, and with it every ``_metadata``.
+
+    Args:
+        needs: All of them in S3.
+        partition: One of ``PARTITIONS``.
+        is_ceph: For Ceph's radosgw, which asks for a permission on the bucket before it looks at
+            the keys of a DeleteObjects request, and whose older releases (seen: 16) end a ``*``
+            at the first character that could follow it.
+
+    Raises:
+        ValueError: A bucket is of a kind that knows no permissions by prefix.
+
+    """
+    found = list(dict.fromkeys(needs))
+    buckets = sorted({_checked(need.place.authority) for need in found})
+    arn = f"arn:{partition}:s3:::"
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            *_numbered(each for bucket in buckets for each in _listings(found, bucket, arn)),
+            *_versioning(found, arn),
+            *_numbered(_objects(found, arn, is_ceph=is_ceph)),
+            *(_bulk_deletions(found, arn) if is_ceph else ()),
+            *_denials(found, arn),
+        ],
+    }
+
+
+def _checked(bucket: str) -> str:
+    if bucket.endswith(_OTHER_KINDS) or not _BUCKET.fullmatch(bucket):
+        raise ValueError(f"{bucket!r} is no general purpose bucket: it has no policy by prefix")
+    return bucket
+
+
+def _literal(text: str) -> str:
+    """Return what matches exactly this text: IAM's own variables stand for its special marks."""
+    return _SPECIAL.sub(lambda match: f"${{{match[0]}}}", text)
+
+
+def _prefix(place: Location) -> str:
+    """Return what all keys below a place begin with, as IAM spells it."""
+    path = place.path.lstrip("/")
+    return _literal(f"{path}/") if path else ""
+
+
+# --- listings
+
+
+def _listings(needs: Iterable[Need], bucket: str, arn: str) -> Iterable[Statement]:
+    """Yield what may be listed of a bucket: all below some prefixes, one level of others."""
+    for right, (sid, action) in _LISTINGS.items():
+        asked = [n for n in needs if n.right is right and n.place.authority == bucket]
+        whole = sorted({_listed(each) for each in asked if each.area is not Area.FOLDER})
+        if whole:
+            yield _listing(sid, action, arn + bucket, [] if "*" in whole else whole)
+        levels = sorted({_prefix(each.place) for each in asked if each.area is Area.FOLDER})
+        if levels and "*" not in whole:
+            statement = _listing(f"{sid}OneLevel", action, arn + bucket, levels)
+            statement["Condition"]["StringEquals"] = {"s3:delimiter": "/"}
+            yield statement
+
+
+def _listing(sid: str, action: str, bucket: str, prefixes: list[str]) -> Statement:
+    statement = _allow(sid, [action], [bucket])
+    if prefixes:
+        statement["Condition"] = {"StringLike": {"s3:prefix": prefixes}}
+    return statement
+
+
+def _listed(need: Need) -> str:
+    """Return the pattern of the ``prefix`` that may be asked for."""
+    if need.area is Area.ITSELF:
+        return _literal(need.place.path.lstrip("/"))
+    return f"{_prefix(need.place)}*"
+
+
+def _versioning(needs: Iterable[Need], arn: str) -> Iterable[Statement]:
+    asked = sorted({n.place.authority for n in needs if n.right is Right.TELL_VERSIONING})
+    if asked:
+        buckets = [arn + bucket for bucket in asked]
+        yield _allow("TellVersioning", ["s3:GetBucketVersioning"], buckets)
+
+
+# --- objects
+
+
+def _objects(needs: Iterable[Need], arn: str, *, is_ceph: bool) -> Iterable[Statement]:
+    """Yield a statement for each purpose and what may be done to the same objects."""
+    actions: dict[tuple[Purpose, str], list[str]] = {}
+    for need in needs:
+        if (action := _OBJECT_ACTIONS.get(need.right)) is not None:
+            for keys in _keys(need, is_ceph=is_ceph):
+                known = actions.setdefault((need.purpose, _resource(need, keys, arn)), [])
+                known.append(action)
+    found = [
+        (purpose, tuple(sorted(set(allowed))), resource)
+        for (purpose, resource), allowed in actions.items()
+    ]
+    order = list(_SIDS)
+    found.sort(key=lambda each: (order.index(each[0]), each[1:]))
+    for (purpose, allowed), group in groupby(found, key=lambda each: each[:2]):
+        yield _allow(_SIDS[purpose], list(allowed), [resource for *_, resource in group])
+
+
+def _keys(need: Need, *, is_ceph: bool) -> list[str]:
+    """Return patterns of keys below the place of a need."""
+    match need.area:
+        case Area.METADATA:
+            depths = _CEPH_DEPTHS if is_ceph else range(2)
+            return ["*/" * depth + "_metadata" for depth in depths]
+        case Area.SHARED:
+            return [f"{_JOB}/shared/*"]
+        case Area.OWN_SHARED:
+            return ["shared/*"]
+        case Area.NONCES:
+            return [f"{_JOB}/nonce"]
+        case Area.PROBES:
+            return [f"{_JOB}/doctor-*"]
+        case _:
+            return ["*"]
+
+
+def _resource(need: Need, keys: str, arn: str) -> str:
+    if need.area is Area.ITSELF:
+        return f"{arn}{need.place.authority}/{_literal(need.place.path.lstrip('/'))}"
+    return f"{arn}{need.place.authority}/{_prefix(need.place)}{keys}"
+
+
+def _denials(needs: Iterable[Need], arn: str) -> Iterable[Statement]:
+    """Yield a denial of all that is not directly in a ``shared/`` of exactly one job.
+
+    ``<job>/shared/<name>`` has two slashes: with a third one, either the name has a folder in it,
+    or what looked like a job id has. A key that ends in a slash is a folder's marker.
+    """
+    resources: set[str] = set()
+    for need in needs:
+        folder = {Area.SHARED: "*/*/", Area.OWN_SHARED: "*/"}.get(need.area)
+        if folder is not None:
+            denied = (folder, f"{folder}*/*", "*_metadata")
+            resources |= {_resource(need, keys, arn) for keys in denied}
+    if resources:
+        actions = ["s3:DeleteObject", "s3:DeleteObjectVersion"]
+        yield {**_allow("NeverAnythingElse", actions, sorted(resources)), "Effect": "Deny"}
+
+
+def _bulk_deletions(needs: Iterable[Need], arn: str) -> Iterable[Statement]:
+    buckets = sorted({need.place.authority for need in needs if need.purpose is Purpose.ORPHANS})
+    if buckets:
+        resources = [arn + bucket for bucket in buckets]
+        yield _allow("AskForBulkDeletions", ["s3:DeleteObject"], resources)
+
+
+def _allow(sid: str, actions: list[str], resources: list[str]) -> Statement:
+    return {"Sid": sid, "Effect": "Allow", "Action": actions, "Resource": resources}
+
+
+def _numbered(statements: Iterable[Statement]) -> Iterable[Statement]:
+    """Yield the statements with ids that are unique."""
+    seen: Counter[str] = Counter()
+    for each in statements:
+        seen[each["Sid"]] += 1
+        number = seen[each["Sid"]]
+        yield each | {"Sid": each["Sid"] + (str(number) if number > 1 else "")}

@@ -1,0 +1,194 @@
+"""The needs as an Azure role definition and the condition of its assignment (version 2.0).
+
+Source: Azure's "Actions and attributes for role assignment conditions for Blob Storage".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from orphangc.core.iam.permissions import JOB_ID_LENGTH, Area, Need, Right
+
+__all__ = ["AZURE_LIMITS", "azure_policy"]
+
+AZURE_LIMITS = (
+    (
+        "one action reads a blob's content and its properties alike: what is looked at before it is"
+        " deleted may be read too"
+    ),
+    (
+        "a condition narrows only the assignment that it stands on: another assignment of the same"
+        " identity, such as Storage Blob Data Owner, lifts it; SUBSCRIPTION, RESOURCE_GROUP and"
+        " ACCOUNT stand for your own"
+    ),
+    (
+        "with a hierarchical namespace, access control lists allow beside the role: leave the"
+        " identity out of them"
+    ),
+    (
+        "deletion was not tried on Azure: a sweep lays tombstones there and deletes nothing, so a"
+        " policy for mode quarantine is enough"
+    ),
+)
+"""What the provider cannot express, and what else a person must know."""
+
+_BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
+_CONTAINER = "@Resource[Microsoft.Storage/storageAccounts/blobServices/containers:name]"
+_PATH = f"@Resource[{_BLOBS}:path]"
+_PREFIX = f"@Request[{_BLOBS}:prefix]"
+
+_ACTIONS: Mapping[Right, tuple[str, ...]] = {
+    Right.LIST: (f"{_BLOBS}/read",),
+    Right.READ: (f"{_BLOBS}/read",),
+    Right.WRITE: (f"{_BLOBS}/write", f"{_BLOBS}/add/action"),
+    Right.DELETE: (f"{_BLOBS}/delete",),
+}
+_JOB = "?" * JOB_ID_LENGTH
+_SPECIAL = re.compile(r"[*?]")
+_UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f'\\]")
+
+
+def azure_policy(needs: Iterable[Need]) -> dict[str, Any]:
+    """Return a role definition, and the assignment whose condition narrows it.
+
+    Raises:
+        ValueError: A path has a character that a condition cannot hold, or something is needed
+            that orphangc can do in S3 only.
+
+    """
+    found = list(dict.fromkeys(needs))
+    for need in found:
+        if need.right not in _ACTIONS:
+            raise ValueError(f"{need.right} is for S3: there is no undelete on other storages")
+    # what is deleted is looked at before
+    found += [_with(need, Right.READ) for need in found if _is_orphans(need)]
+    actions = sorted({action for need in found for action in _ACTIONS[need.right]})
+    scope = "/subscriptions/SUBSCRIPTION/resourceGroups/RESOURCE_GROUP"
+    account = f"{scope}/providers/Microsoft.Storage/storageAccounts/ACCOUNT"
+    return {
+        "role": {
+            "Name": "orphangc",
+            "IsCustom": True,
+            "Description": "What the configured storage roots need.",
+            "Actions": [],
+            "NotActions": [],
+            "DataActions": actions,
+            "NotDataActions": [],
+            "AssignableScopes": [scope],
+        },
+        "assignment": {
+            "scope": account,
+            "role": "orphangc",
+            "condition": _condition(found),
+            "conditionVersion": "2.0",
+        },
+    }
+
+
+def _with(need: Need, right: Right) -> Need:
+    return Need(right=right, area=need.area, place=need.place, purpose=need.purpose)
+
+
+def _is_orphans(need: Need) -> bool:
+    return need.area in {Area.SHARED, Area.OWN_SHARED} and need.right is Right.DELETE
+
+
+def _condition(needs: Iterable[Need]) -> str:
+    """Return clauses, one for each action, all of which must hold."""
+    rules: dict[str, dict[str, None]] = {}
+    for need in needs:
+        is_listing = need.right is Right.LIST
+        for action in _ACTIONS[need.right]:
+            rules.setdefault(_matched(action, is_listing=is_listing), {})[
+                _listed(need) if is_listing else _objects(need)
+            ] = None
+    clauses = [
+        f"(\n (\n  !({matched})\n )\n OR\n (\n  " + "\n  OR\n  ".join(allowed) + "\n )\n)"
+        for matched, allowed in sorted(rules.items())
+    ]
+    return "\nAND\n".join(clauses)
+
+
+def _matched(action: str, *, is_listing: bool) -> str:
+    """Return what recognises an action; listing and reading are one action of two kinds."""
+    matched = f"ActionMatches{{'{action}'}}"
+    if action != f"{_BLOBS}/read":
+        return matched
+    return f"{matched} AND {'' if is_listing else 'NOT '}SubOperationMatches{{'Blob.List'}}"
+
+
+def _listed(need: Need) -> str:
+    """Return what must be true of the prefix that is asked for."""
+    below = _below(need)
+    match need.area:
+        case Area.ITSELF:
+            return _both(need, [f"{_PREFIX} StringEquals {_text(below.rstrip('/'))}"])
+        case Area.FOLDER:
+            return _both(need, [f"{_PREFIX} StringEquals {_text(below)}"])
+        case _:
+            return _both(need, [f"{_PREFIX} StringStartsWith {_text(below)}"] if below else [])
+
+
+def _objects(need: Need) -> str:
+    """Return what must be true of the path of a blob."""
+    below = _like(_below(need))
+    match need.area:
+        case Area.ITSELF:
+            tests = [f"{_PATH} StringEquals {_text(_below(need).rstrip('/'))}"]
+        case Area.METADATA:
+            return _both(
+                need, [_either(_likes(f"{below}_metadata"), _likes(f"{below}*/_metadata"))]
+            )
+        case Area.SHARED:
+            deeper = [f"{below}*/*/*/*", f"{below}*_metadata", f"{below}*/"]
+            tests = [_likes(f"{below}{_JOB}/shared/*"), *map(_unlike, deeper)]
+        case Area.OWN_SHARED:
+            deeper = [f"{below}*/*/*", f"{below}*_metadata", f"{below}*/"]
+            tests = [_likes(f"{below}shared/*"), *map(_unlike, deeper)]
+        case Area.NONCES:
+            tests = [_likes(f"{below}{_JOB}/nonce")]
+        case Area.PROBES:
+            tests = [_likes(f"{below}{_JOB}/doctor-*")]
+        case _:
+            tests = [_likes(f"{below}*")]
+    return _both(need, tests)
+
+
+def _both(need: Need, tests: Iterable[str]) -> str:
+    """Return that the container is the need's and every test holds."""
+    container = need.place.authority.partition("@")[0]
+    return "(" + " AND ".join([f"{_CONTAINER} StringEquals {_text(container)}", *tests]) + ")"
+
+
+def _below(need: Need) -> str:
+    path = need.place.path.lstrip("/")
+    return f"{path}/" if path else ""
+
+
+def _like(text: str) -> str:
+    """Return what a pattern takes literally."""
+    return _SPECIAL.sub(lambda match: f"\\{match[0]}", _checked(text))
+
+
+def _text(text: str) -> str:
+    return f"'{_checked(text)}'"
+
+
+def _checked(text: str) -> str:
+    if _UNSPEAKABLE.search(text):
+        raise ValueError(f"{text!r} has a character that a condition cannot hold")
+    return text
+
+
+def _likes(pattern: str) -> str:
+    return f"{_PATH} StringLike '{pattern}'"
+
+
+def _unlike(pattern: str) -> str:
+    return f"{_PATH} StringNotLike '{pattern}'"
+
+
+def _either(*tests: str) -> str:
+    return "(" + " OR ".join(tests) + ")"

@@ -1,0 +1,147 @@
+"""The needs as custom roles and conditional bindings of Google Cloud Storage.
+
+Conditions are CEL with what IAM allows of it: ``startsWith``, ``endsWith`` and ``extract``.
+``extract`` takes the text up to the first place where what follows fits, slashes included, and
+nothing counts characters: so a delete condition cannot say "32 characters", nor "directly in".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from orphangc.core.iam.permissions import Area, Need, Right
+from orphangc.core.model.locations import Location
+
+__all__ = ["GCS_LIMITS", "gcs_policy"]
+
+GCS_LIMITS = (
+    (
+        "listing is a permission on the bucket: no condition on object names narrows it, and"
+        " whoever has it sees the name of every object (a managed folder narrows it, where there is"
+        " one)"
+    ),
+    (
+        "conditions cannot count characters: any folder beside the job directories that has a"
+        " shared/ in it is covered too, and so is what lies deeper in shared/; orphangc itself does"
+        " not delete there"
+    ),
+    "conditions need uniform bucket-level access; PROJECT and MEMBER stand for your own",
+    (
+        "deletion was not tried on Google Cloud Storage: a sweep lays tombstones there and deletes"
+        " nothing, so a policy for mode quarantine is enough"
+    ),
+)
+"""What the provider cannot express, and what else a person must know."""
+
+_PERMISSIONS: Mapping[Right, tuple[str, ...]] = {
+    Right.LIST: ("storage.objects.list",),
+    Right.READ: ("storage.objects.get",),
+    Right.WRITE: ("storage.objects.create", "storage.objects.delete"),  # replacing is deleting
+    Right.DELETE: ("storage.objects.delete",),
+}
+_UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f{}]")
+_IS_OBJECT = 'resource.type == "storage.googleapis.com/Object"'
+
+
+def gcs_policy(needs: Iterable[Need]) -> dict[str, Any]:
+    """Return custom roles, and for each bucket the bindings to add to its policy (version 3).
+
+    Raises:
+        ValueError: A path has a character that a condition cannot hold, or something is needed
+            that orphangc can do in S3 only.
+
+    """
+    granted: dict[str, dict[str, set[str]]] = {}
+    for need in needs:
+        if need.right not in _PERMISSIONS:
+            raise ValueError(f"{need.right} is for S3: there is no undelete on other storages")
+        expression = "" if need.right is Right.LIST else _condition(need)
+        allowed = granted.setdefault(need.place.authority, {}).setdefault(expression, set())
+        allowed.update(_PERMISSIONS[need.right])
+    roles = {_role(each): sorted(each) for bucket in granted.values() for each in bucket.values()}
+    return {
+        "roles": [
+            {
+                "name": f"projects/PROJECT/roles/{name}",
+                "title": name,
+                "stage": "GA",
+                "includedPermissions": permissions,
+            }
+            for name, permissions in sorted(roles.items())
+        ],
+        "buckets": {
+            bucket: {"version": 3, "bindings": _bindings(granted[bucket])}
+            for bucket in sorted(granted)
+        },
+    }
+
+
+def _role(permissions: Iterable[str]) -> str:
+    verbs = (permission.rpartition(".")[2].capitalize() for permission in sorted(permissions))
+    return f"orphangc{''.join(verbs)}"
+
+
+def _bindings(granted: Mapping[str, Iterable[str]]) -> list[dict[str, Any]]:
+    bindings = []
+    for number, (expression, permissions) in enumerate(sorted(granted.items())):
+        binding: dict[str, Any] = {
+            "role": f"projects/PROJECT/roles/{_role(permissions)}",
+            "members": ["serviceAccount:MEMBER"],
+        }
+        if expression:
+            binding["condition"] = {"title": f"orphangc {number}", "expression": expression}
+        bindings.append(binding)
+    return bindings
+
+
+def _text(text: str) -> str:
+    """Return a string of CEL.
+
+    Raises:
+        ValueError: It would mean something else in a condition.
+
+    """
+    if _UNSPEAKABLE.search(text):
+        raise ValueError(f"{text!r} has a character that a condition cannot hold")
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _name(place: Location, *, is_object: bool = False) -> str:
+    """Return the resource name that all objects below a place begin with."""
+    path = place.path.lstrip("/")
+    below = path if is_object or not path else f"{path}/"
+    return f"projects/_/buckets/{place.authority}/objects/{below}"
+
+
+def _condition(need: Need) -> str:
+    """Return the CEL expression for the objects of a need."""
+    base = _name(need.place)
+    below = f"resource.name.startsWith({_text(base)})"
+    match need.area:
+        case Area.ITSELF:
+            return f"resource.name == {_text(_name(need.place, is_object=True))}"
+        case Area.METADATA:
+            parts = [below, 'resource.name.endsWith("/_metadata")']
+        case Area.SHARED:
+            parts = [below, f'{_extracted(base, "job", "/shared/")} != ""', _NOT_METADATA]
+        case Area.OWN_SHARED:
+            shared = _text(f"{base}shared/")
+            parts = [f"resource.name.startsWith({shared})", _NOT_METADATA]
+        case Area.NONCES:
+            parts = [below, 'resource.name.endsWith("/nonce")']
+        case Area.PROBES:
+            parts = [below, f'{_extracted(base, "job", "/doctor-")} != ""']
+        case _:
+            parts = [below]
+    return " && ".join([_IS_OBJECT, *parts])
+
+
+_NOT_METADATA = '!resource.name.endsWith("/_metadata")'
+
+
+def _extracted(base: str, name: str, following: str) -> str:
+    """Return what takes the text between the base and what follows, "" where it does not."""
+    spelled = _text(base)[:-1]
+    return f'resource.name.extract({spelled}{{{name}}}{following}")'

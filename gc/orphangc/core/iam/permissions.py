@@ -1,0 +1,166 @@
+"""What a configured storage root must be allowed to do, in no provider's words.
+
+Each need was read from the code and from the request log of whole runs; a test holds them against
+a server that enforces policies. What is not here is not asked for, or its refusal is understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from orphangc.core.documents.run_record import RunMode
+from orphangc.core.documents.s3_inventory import report_time
+from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import is_job_id
+
+__all__ = ["JOB_ID_LENGTH", "Area", "Need", "Purpose", "Right", "needs_of"]
+
+JOB_ID_LENGTH = 32
+_MANIFEST = "manifest.json"
+
+
+class Right(StrEnum):
+    """One thing that may be done."""
+
+    LIST = "list"
+    READ = "read"
+    WRITE = "write"
+    DELETE = "delete"
+    TELL_VERSIONING = "tell versioning"
+    LIST_VERSIONS = "list versions"
+    DELETE_VERSIONS = "delete versions"
+
+
+class Area(StrEnum):
+    """Which keys of a place a need is about."""
+
+    BELOW = "everything below"
+    FOLDER = "one level"
+    ITSELF = "the object itself"
+    METADATA = "_metadata files"
+    SHARED = "shared files of any job"
+    OWN_SHARED = "shared files of the one job"
+    NONCES = "nonces of any job"
+    PROBES = "throwaway files beside nonces"
+
+
+class Purpose(StrEnum):
+    """What a need is for."""
+
+    LOOK = "look"
+    STATE = "state"
+    ORPHANS = "orphans"
+    UNDELETE = "undelete"
+    REGISTRY = "registry"
+    EXPORTERS = "exporters"
+    INVENTORY = "inventory"
+    WORK = "work"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """One right in one area of one place."""
+
+    right: Right
+    area: Area
+    place: Location
+    purpose: Purpose
+
+
+def needs_of(
+    settings: StorageRootSettings,
+    *,
+    mode: RunMode,
+    may_undelete: bool = False,
+    work: str | None = None,
+) -> tuple[Need, ...]:
+    """Return all that runs of a storage root must be allowed to do.
+
+    Args:
+        settings: Of the storage root.
+        mode: How far its runs may go.
+        may_undelete: Whether what was deleted is to be brought back by the same identity.
+        work: The folder that Spark's executors share.
+
+    """
+    root = canonical(settings.root)
+    beside = dict.fromkeys((*map(canonical, settings.extra_roots), *settings.other_roots))
+    return (
+        *_looks(root),
+        *(need for place in beside for need in _looks(place)),
+        *(need for uri in settings.registry for need in _registry(canonical(uri))),
+        *_inventory(settings),
+        *_versions(settings, root, may_undelete=may_undelete),
+        *_own(settings.state, Purpose.STATE),
+        *_own(work, Purpose.WORK),
+        *_orphans(settings, root, mode=mode, may_undelete=may_undelete),
+    )
+
+
+def _looks(place: Location) -> Iterator[Need]:
+    """Yield what finding and reading roots takes: state itself is never read."""
+    yield Need(right=Right.LIST, area=Area.BELOW, place=place, purpose=Purpose.LOOK)
+    yield Need(right=Right.READ, area=Area.METADATA, place=place, purpose=Purpose.LOOK)
+
+
+def _registry(place: Location) -> Iterator[Need]:
+    """Yield what a snapshot, a folder of them, and a folder of exporters take.
+
+    Which of the three it is shows in the folder around it.
+    """
+    purpose = Purpose.REGISTRY
+    yield Need(right=Right.LIST, area=Area.FOLDER, place=place.parent, purpose=purpose)
+    for area in (Area.ITSELF, Area.BELOW):
+        yield Need(right=Right.LIST, area=area, place=place, purpose=purpose)
+        yield Need(right=Right.READ, area=area, place=place, purpose=purpose)
+    asking = Purpose.EXPORTERS
+    yield Need(right=Right.WRITE, area=Area.NONCES, place=place, purpose=asking)
+    for right in (Right.WRITE, Right.DELETE):
+        yield Need(right=right, area=Area.PROBES, place=place, purpose=asking)
+
+
+def _inventory(settings: StorageRootSettings) -> Iterator[Need]:
+    """Yield what reading the reports takes: manifests in dated folders, their files beside."""
+    if settings.inventory is None:
+        return
+    place = canonical(settings.inventory)
+    if place.name == _MANIFEST:
+        place = place.parent
+    if report_time(place.name):
+        place = place.parent
+    for right in (Right.LIST, Right.READ):
+        yield Need(right=right, area=Area.BELOW, place=place, purpose=Purpose.INVENTORY)
+
+
+def _versions(
+    settings: StorageRootSettings, root: Location, *, may_undelete: bool
+) -> Iterator[Need]:
+    purpose = Purpose.UNDELETE if may_undelete else Purpose.LOOK
+    if may_undelete:
+        right = Right.TELL_VERSIONING
+        yield Need(right=right, area=Area.BELOW, place=root, purpose=purpose)
+    if may_undelete or settings.noncurrent_versions:
+        yield Need(right=Right.LIST_VERSIONS, area=Area.BELOW, place=root, purpose=purpose)
+
+
+def _own(uri: str | None, purpose: Purpose) -> Iterator[Need]:
+    """Yield what a place of our own takes."""
+    if uri is None:
+        return
+    for right in (Right.LIST, Right.READ, Right.WRITE, Right.DELETE):
+        yield Need(right=right, area=Area.BELOW, place=canonical(uri), purpose=purpose)
+
+
+def _orphans(
+    settings: StorageRootSettings, root: Location, *, mode: RunMode, may_undelete: bool
+) -> Iterator[Need]:
+    is_one_job = is_job_id(root.name) or settings.owner is not None
+    area = Area.OWN_SHARED if is_one_job else Area.SHARED
+    if mode is RunMode.DELETE:
+        yield Need(right=Right.DELETE, area=area, place=root, purpose=Purpose.ORPHANS)
+    if may_undelete:
+        right = Right.DELETE_VERSIONS
+        yield Need(right=right, area=area, place=root, purpose=Purpose.UNDELETE)

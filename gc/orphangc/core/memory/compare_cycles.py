@@ -1,0 +1,219 @@
+"""The memory after a cycle: what it saw, and what earlier ones saw and nothing explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from orphangc.core.memory.acknowledgement import Acknowledgement
+from orphangc.core.memory.job_lives import jobs_after
+from orphangc.core.memory.lost_facts import (
+    Lost,
+    LostFact,
+    is_place_unreachable,
+    lost_of,
+    reports_after,
+)
+from orphangc.core.memory.lost_registries import registries_after, registries_lost
+from orphangc.core.memory.remembered import (
+    KEPT_AFTER_END,
+    RememberedCluster,
+    RememberedDirectory,
+    RememberedJob,
+    RememberedPlace,
+    RememberedReport,
+    StandingFact,
+    WorldMemory,
+)
+from orphangc.core.memory.sighting import SeenPlace, Sighting
+from orphangc.core.memory.unlocated_jobs import job_uri
+from orphangc.core.model.codes import Condition
+
+MOST_OTHERS = 20
+"""Checkpoints of a place that are remembered by name though they lie in no job directory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One cycle held against the memory.
+
+    Attributes:
+        facts: What earlier cycles saw and this one does not, and nothing explains.
+        memory: What the next cycle has to know.
+
+    """
+
+    facts: tuple[LostFact, ...]
+    memory: WorldMemory
+
+
+def compared(
+    memory: WorldMemory, sighting: Sighting, given: Iterable[Acknowledgement] = ()
+) -> Comparison:
+    """Return what is lost since earlier cycles, and the memory after this one; no I/O.
+
+    Args:
+        memory: What earlier cycles saw.
+        sighting: What this one sees.
+        given: What persons acknowledged.
+
+    """
+    known = tuple(given)
+    jobs = jobs_after(memory, sighting)
+    lost = lost_of(memory, sighting, jobs, known)
+    registries = registries_lost(memory, sighting, jobs, known)
+    facts = (*lost.facts, *registries)
+    standing = {(e.condition, e.what) for e in lost.facts if not e.is_acknowledged}
+    acknowledged = {(e.condition, e.what) for e in lost.facts if e.is_acknowledged}
+    after = _After(memory, sighting, lost, standing, acknowledged)
+    directories = tuple(after.directories())
+    reports = tuple(after.reports(jobs))
+    clusters = tuple(after.clusters())
+    needed = {each.job_id for each in directories if each.resolved_at is None}
+    needed |= {e.job_id for e in jobs if (Condition.CHECKPOINT_NOT_FOUND, job_uri(e)) in standing}
+    needed |= {each.job_id for each in reports} | {id_ for each in clusters for id_ in each.alive}
+    known_registries = tuple(registries_after(memory, sighting, jobs, registries))
+    needed |= {each.job_id for each in known_registries}
+    return Comparison(
+        facts=facts,
+        memory=WorldMemory(
+            root=sighting.root,
+            states=memory.states,
+            written_at=sighting.at,
+            places=tuple(after.places()),
+            directories=directories,
+            reports=reports,
+            clusters=clusters,
+            jobs=tuple(e for e in jobs if e.job_id in needed or after.is_young(e.known_at)),
+            registries=known_registries,
+            standing=tuple(
+                StandingFact(condition=each.condition, what=each.what, since=each.since)
+                for each in facts
+                if not each.is_acknowledged
+            ),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _After:
+    """Makes the records of the next memory; standing and acknowledged are (condition, what)."""
+
+    memory: WorldMemory
+    sighting: Sighting
+    lost: Lost
+    standing: set[tuple[Condition, str]]
+    acknowledged: set[tuple[Condition, str]]
+
+    def is_young(self, at: datetime | None) -> bool:
+        """Return whether another writer may still know otherwise."""
+        return at is not None and self.sighting.at - at <= KEPT_AFTER_END
+
+    def directories(self) -> Iterator[RememberedDirectory]:
+        """Yield the directories, those that are gone and missed among them."""
+        seen = {each.uri: each for each in self.sighting.directories}
+        for known in self.memory.directories:
+            now = seen.pop(known.uri, None)
+            if known.resolved_at is not None and now is None:
+                if self.is_young(known.resolved_at):
+                    yield known
+            elif known.resolved_at is not None and now is not None:
+                yield now
+            elif is_place_unreachable(known.place, self.sighting):
+                yield known
+            else:
+                yield self._directory(known, now)
+        yield from seen.values()
+
+    def _directory(
+        self, known: RememberedDirectory, now: RememberedDirectory | None
+    ) -> RememberedDirectory:
+        missed = self._missed(known)
+        if missed or known.uri not in self.lost.checkpoints:  # else all of it is acknowledged
+            missed = (*missed, *self.lost.kept.get(known.uri, ()))
+        if now is None and not missed:
+            return known.model_copy(update={"checkpoints": (), "resolved_at": self.sighting.at})
+        if now is None:
+            return known.model_copy(update={"checkpoints": missed})
+        depends_on = {*now.depends_on, *(known.depends_on if missed else ())}
+        update = {
+            "checkpoints": (*now.checkpoints, *missed),
+            "depends_on": tuple(sorted(depends_on)),
+            "was_over": now.was_over or (bool(missed) and known.was_over),
+        }
+        return now.model_copy(update=update)
+
+    def _missed(self, known: RememberedDirectory) -> tuple[object, ...]:
+        """Return the lost checkpoints of a directory that a person has not acknowledged."""
+        if (Condition.JOB_DIRECTORY_EMPTIED, known.uri) in self.acknowledged:
+            return ()
+        if (Condition.PLACE_LOST, known.place) in self.acknowledged:
+            return ()
+        return tuple(
+            each
+            for each in self.lost.checkpoints.get(known.uri, ())
+            if (Condition.CHECKPOINT_NOT_FOUND, each.uri) not in self.acknowledged
+        )
+
+    def places(self) -> Iterator[RememberedPlace]:
+        """Yield the places, those that are lost or replaced as they were."""
+        seen = {each.uri: each for each in self.sighting.places}
+        for known in self.memory.places:
+            now = seen.pop(known.uri, None)
+            is_kept = any(
+                (condition, known.uri) in self.standing
+                for condition in (Condition.PLACE_LOST, Condition.PLACE_REPLACED)
+            )
+            if is_kept or (now is not None and now.checkpoints is None):
+                yield known
+            elif now is not None and now.checkpoints:
+                yield self._place(now, known)
+            elif known.resolved_at is None:
+                yield known.model_copy(update={"resolved_at": self.sighting.at})
+            elif now is not None or self.is_young(known.resolved_at):
+                yield known
+        for each in seen.values():
+            if each.checkpoints is not None:
+                yield self._place(each, None)
+
+    def _place(self, now: SeenPlace, known: RememberedPlace | None) -> RememberedPlace:
+        others = sorted(now.others)
+        return RememberedPlace(
+            uri=now.uri,
+            kind=now.kind,
+            device=now.device or (None if known is None else known.device),
+            first_seen_at=self.sighting.at if known is None else known.first_seen_at,
+            seen_at=self.sighting.at,
+            job_directories=now.job_directories,
+            checkpoints=now.checkpoints or 0,
+            others=tuple(others[:MOST_OTHERS]),
+            has_more_others=len(others) > MOST_OTHERS,
+        )
+
+    def reports(self, jobs: tuple[RememberedJob, ...]) -> Iterator[RememberedReport]:
+        """Yield the reported checkpoints that were not found."""
+        for each in reports_after(self.memory, self.sighting, jobs):
+            is_known = (Condition.CHECKPOINT_NOT_FOUND, each.uri) in self.acknowledged
+            over = each.resolved_at or (each.reported_at if is_known else None)
+            if over is None or self.is_young(over):
+                yield each
+
+    def clusters(self) -> Iterator[RememberedCluster]:
+        """Yield the clusters that answer, and the silent ones that are missed or declared away."""
+        for uri, answers in sorted(self.sighting.clusters.items()):
+            if answers:
+                own = {e.job_id for e in self.sighting.jobs if e.by == uri and e.is_alive}
+                yield RememberedCluster(
+                    uri=uri,
+                    answered_at=self.sighting.at,
+                    alive=tuple(sorted(own)),
+                    contradicted=tuple(sorted(own & self.sighting.declared_ended)),
+                )
+        for known in self.memory.clusters:
+            is_declared = not self.sighting.declared_ended.isdisjoint(known.alive)
+            is_silent = not self.sighting.clusters.get(known.uri)
+            if (Condition.CLUSTER_SILENT, known.uri) in self.standing or (
+                is_declared and is_silent  # a statement counts for its cycle
+            ):
+                yield known

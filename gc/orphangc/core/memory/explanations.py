@@ -1,0 +1,364 @@
+"""Why a remembered checkpoint is gone: what Flink removes in its normal course asks nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from orphangc.core.memory.job_lives import (
+    ALL_ENDS,
+    fitting,
+    is_flink_rest,
+    is_over,
+    savepoint_may_be_of,
+)
+from orphangc.core.memory.remembered import (
+    RememberedCheckpoint,
+    RememberedDirectory,
+    RememberedJob,
+    WorldMemory,
+    is_within,
+)
+from orphangc.core.memory.sighting import Sighting
+from orphangc.core.model.naming import checkpoint_id_of
+
+SUBSUMED = "SUBSUMED"
+"""Stands among the ends upon which Flink deletes a checkpoint: a newer one has completed."""
+
+
+class Explanation(StrEnum):
+    """Why a checkpoint may be gone."""
+
+    SUBSUMED = "subsumed"
+    """A newer one of its directory is there, stored later."""
+    DISCARDED = "discarded"
+    """The cluster of its directory shows that Flink deleted exactly this one."""
+    ENDED = "ended"
+    """Its run ended, and Flink deletes it upon that end."""
+    CLAIMED = "claimed"
+    """A job whose checkpoints are searched was restored from it, and names files beside it.
+
+    REST does not say whether a restore claims. A job that claims nothing begins with a full
+    checkpoint, so one that names files of the directory shows that it owns them.
+    Source: Flink 1.15-2.3, ``RestoreMode.NO_CLAIM``.
+
+    One that is self-contained needs no such file, so that the job has gone on suffices."""
+    DECLARED = "declared"
+    """The operator declares its job ended, and Flink deletes it upon every end.
+
+    It counts for the cycle in which it is declared; the memory keeps the checkpoint."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanations:
+    """What may explain that a checkpoint is gone.
+
+    Attributes:
+        at: Time of this cycle.
+        jobs: By job id, every record of it, with what this cycle learned.
+        claimers: By checkpoint, the directories of the jobs that were restored from it.
+        present: Folders of all checkpoints that are there now.
+        shown: Directories that hold checkpoints now.
+        discarded: Checkpoints that their own cluster shows discarded; when each was triggered.
+        searched: Directories of which some checkpoint is there now, or was explained away; and of
+            the jobs before them, which are over and whose directory lies in a searched place.
+        users: By directory, the others whose checkpoints name, or named, files in it.
+        directories: How many directories each job id has.
+        declared_ended: Job ids that the operator declared ended.
+        are_all_declared_ended: Whether the operator declared all jobs ended.
+        clock_skew: Most that a JobManager's clock may differ from the storage's.
+
+    """
+
+    at: datetime
+    jobs: Mapping[str, tuple[RememberedJob, ...]]
+    claimers: Mapping[str, frozenset[str]]
+    present: frozenset[str]
+    shown: Mapping[str, RememberedDirectory]
+    discarded: Mapping[str, datetime]
+    searched: frozenset[str]
+    users: Mapping[str, frozenset[str]]
+    directories: Mapping[str, int]
+    declared_ended: frozenset[str]
+    are_all_declared_ended: bool
+    clock_skew: timedelta
+
+    @classmethod
+    def of(
+        cls, memory: WorldMemory, sighting: Sighting, jobs: Iterable[RememberedJob]
+    ) -> Explanations:
+        """Return what memory and cycle know together."""
+        by_job: dict[str, list[RememberedJob]] = {}
+        for record in jobs:
+            by_job.setdefault(record.job_id, []).append(record)
+        all_seen = (*memory.directories, *sighting.directories)
+        known = {each.uri: each.job_id for each in all_seen}
+        claimers = _claimers(by_job, known)
+        users: dict[str, set[str]] = {}
+        for each in all_seen:
+            for used in {*each.names} - {each.uri}:
+                users.setdefault(used, set()).add(each.uri)
+        resolved = (each for each in memory.directories if each.resolved_at is not None)
+        found = frozenset(each.uri for each in (*sighting.directories, *resolved))
+        return cls(
+            at=sighting.at,
+            claimers={uri: frozenset(each) for uri, each in claimers.items()},
+            jobs={job_id: tuple(records) for job_id, records in by_job.items()},
+            present=sighting.present,
+            shown={each.uri: each for each in sighting.directories},
+            discarded=sighting.discarded,
+            searched=_with_predecessors(found, claimers, sighting, by_job),
+            users={uri: frozenset(each) for uri, each in users.items()},
+            directories=Counter(known.values()),
+            declared_ended=sighting.declared_ended,
+            are_all_declared_ended=sighting.are_all_declared_ended,
+            clock_skew=sighting.clock_skew,
+        )
+
+    def is_gone(self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory) -> bool:
+        """Return whether a checkpoint is not there any more, or another one is at its path."""
+        if checkpoint.uri not in self.present:
+            return True
+        shown = self.shown.get(directory.uri)
+        own = () if shown is None else shown.checkpoints
+        digests = {each.sha256 for each in own if each.uri == checkpoint.uri} - {""}
+        return bool(checkpoint.sha256 and digests) and checkpoint.sha256 not in digests
+
+    def why_gone(
+        self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory
+    ) -> Explanation | None:
+        """Return why a checkpoint may be gone, ``None`` if nothing explains it."""
+        if self._is_subsumed(checkpoint, directory):
+            return Explanation.SUBSUMED
+        if self._is_discarded(checkpoint):
+            return Explanation.DISCARDED
+        if self._has_ended(checkpoint, directory):
+            return Explanation.ENDED
+        if self._is_claimed(checkpoint, directory):
+            return Explanation.CLAIMED
+        return Explanation.DECLARED if self._is_declared(checkpoint, directory) else None
+
+    def _is_subsumed(
+        self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory
+    ) -> bool:
+        """Return whether a newer checkpoint is there; of a job that was over, one since.
+
+        A later run of the same job id subsumes none of an earlier one, which may be a leftover.
+        """
+        shown = self.shown.get(directory.uri)
+        if shown is None or not _is_deleted_on(checkpoint, SUBSUMED):
+            return False
+        if any(_is_of_earlier_run(checkpoint, each) for each in self._records(directory)):
+            return False
+        oldest = directory.newest_id if directory.was_over else checkpoint.checkpoint_id
+        return shown.has_subsumed(oldest, checkpoint.stored_until)
+
+    def _is_discarded(self, checkpoint: RememberedCheckpoint) -> bool:
+        """Return whether Flink shows it discarded, and none that was there before at its path."""
+        triggered = self.discarded.get(checkpoint.uri)
+        stored = checkpoint.stored_at
+        return triggered is not None and stored is not None and stored >= triggered
+
+    def _records(self, directory: RememberedDirectory) -> list[RememberedJob]:
+        is_unique = self.directories.get(directory.job_id, 0) <= 1
+        own = self.jobs.get(directory.job_id, ())
+        return fitting(own, directory.job_id, directory.uri, is_unique=is_unique)
+
+    def _has_ended(self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory) -> bool:
+        """Return whether its run is over, and Flink deleted it then.
+
+        A witness that knows no start of the run, an HA store say, leaves that to the others.
+        """
+        records = self._records(directory)
+        is_alive = self._is_alive(records)
+        begun = max((each.began_at for each in records if each.began_at), default=None)
+        return any(
+            _is_covered(checkpoint, record, begun, self.clock_skew)
+            for record in records
+            if (is_over(record) and not is_alive) or _was_before_the_end(checkpoint, record)
+        )
+
+    def _is_alive(self, records: Iterable[RememberedJob]) -> bool:
+        return any(record.alive_at == self.at for record in records)
+
+    def _is_declared(
+        self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory
+    ) -> bool:
+        """Return whether its job is declared ended; in which state is unknown."""
+        if not self.are_all_declared_ended and directory.job_id not in self.declared_ended:
+            return False
+        is_alive = self._is_alive(self.jobs.get(directory.job_id, ()))
+        return not is_alive and all(_is_deleted_on(checkpoint, end) for end in ALL_ENDS)
+
+    def _is_claimed(self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory) -> bool:
+        """Return whether a searched job was restored from it, or from one that subsumed it.
+
+        A newer one than a cycle saw is sure to have subsumed a single checkpoint; of several, all
+        but the oldest may have stayed beside it.
+        """
+        if self.is_taken(checkpoint.uri, directory.uri):
+            return True
+        if checkpoint.is_self_contained and self._is_succeeded(checkpoint, directory):
+            return True
+        if len(directory.checkpoints) > 1 or not _is_deleted_on(checkpoint, SUBSUMED):
+            return False
+        newer = (
+            uri
+            for uri in self.claimers
+            if uri.rpartition("/")[0] == directory.uri
+            and (checkpoint_id_of(uri.rpartition("/")[2]) or -1) > directory.newest_id
+        )
+        return any(self.is_taken(uri, directory.uri) for uri in newer)
+
+    def _is_succeeded(
+        self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory
+    ) -> bool:
+        """Return whether a job that started from it, or a savepoint of its job, has gone on."""
+        origins = {checkpoint.uri, *self._savepoints_of(directory.job_id)}
+        return any(
+            self.shown[each].has_subsumed(-1, checkpoint.stored_until)
+            for each in self._heirs(origins) - {directory.uri}
+            if each in self.shown
+        )
+
+    def _savepoints_of(self, job_id: str) -> set[str]:
+        """Return the savepoints that jobs started from and that can be of this job alone."""
+        found = {uri for uri in self.claimers if savepoint_may_be_of(uri, job_id)}
+        others = {*self.jobs, *self.directories} - {job_id}
+        is_shared = found and any(savepoint_may_be_of(e, o) for o in others for e in found)
+        return set() if is_shared else found
+
+    def _heirs(self, origins: Collection[str]) -> set[str]:
+        """Return the searched directories of the jobs restored from some, and from these jobs'."""
+        known: set[str] = set()
+        found = {each for uri in origins for each in self.claimers.get(uri, ())} & self.searched
+        while found:
+            known |= found
+            todo = found
+            heirs = (each for uri, each in self.claimers.items() if _in(uri, todo))
+            found = (set[str]().union(*heirs) & self.searched) - known
+        return known
+
+    def is_taken(self, uri: str, directory: str) -> bool:
+        """Return whether a job that is searched, of another directory, has claimed a checkpoint.
+
+        It names files beside it, or a job that claimed from that one in turn does.
+        """
+        users = self.users.get(directory, frozenset())
+        return not users.isdisjoint(self._heirs({uri}) - {directory})
+
+
+def _is_checkpoint(uri: str) -> bool:
+    return checkpoint_id_of(uri.rpartition("/")[2]) is not None
+
+
+def _in(uri: str, directories: Collection[str]) -> bool:
+    return uri.rpartition("/")[0] in directories
+
+
+def _claimers(
+    jobs: Mapping[str, Sequence[RememberedJob]], known: Mapping[str, str]
+) -> dict[str, set[str]]:
+    """Return the directories of the jobs that were restored from each checkpoint.
+
+    A job id alone names no job: two clusters may run jobs of one id. Where the answer places no
+    checkpoint of the job, its directory is the only one of that id, and no other answer is known.
+    """
+    restored = {uri for records in jobs.values() for each in records for uri in each.restored}
+    named = {uri.rpartition("/")[0] for uri in restored if _is_checkpoint(uri)}
+    by_id: dict[str, list[str]] = {}
+    for uri, job_id in ({each: each.rpartition("/")[2] for each in named} | {**known}).items():
+        by_id.setdefault(job_id, []).append(uri)
+    claimers: dict[str, set[str]] = {}
+    for job_id, records in jobs.items():
+        answers = sum(bool(each.directories or is_flink_rest(each.by)) for each in records)
+        only = by_id.get(job_id, []) if answers <= 1 else []
+        for record in records:
+            own = record.directories or (only if len(only) == 1 else ())
+            for uri in record.restored:
+                if uri.rpartition("/")[0].rpartition("/")[2] != job_id:
+                    claimers.setdefault(uri, set()).update(own)
+    return claimers
+
+
+def _with_predecessors(
+    searched: frozenset[str],
+    claimers: Mapping[str, Iterable[str]],
+    sighting: Sighting,
+    jobs: Mapping[str, Iterable[RememberedJob]],
+) -> frozenset[str]:
+    """Return the searched directories, and those that their jobs were restored from in turn.
+
+    No cycle has seen a checkpoint of such a job: it was deployed just before one, and replaced
+    before the next one. Whatever it retained would be found where its last checkpoint was.
+    """
+    places = [each.uri for each in sighting.places if each.checkpoints]
+    alive = {each.job_id for each in sighting.jobs if each.is_alive}
+    silent = {uri for uri, answers in sighting.clusters.items() if not answers}
+    before: dict[str, set[str]] = {}
+    for uri, claimed_by in claimers.items():
+        directory, _, name = uri.rpartition("/")
+        job_id = directory.rpartition("/")[2]
+        is_heard = silent.isdisjoint(each.by for each in jobs.get(job_id, ()))
+        is_found = checkpoint_id_of(name) is not None and is_within(directory, places)
+        if is_found and is_heard and job_id not in alive:
+            for each in claimed_by:
+                before.setdefault(each, set()).add(directory)
+    known, more = set(searched), set(searched)
+    while more:
+        more = {uri for each in more for uri in before.get(each, ())} - known
+        known |= more
+    return frozenset(known)
+
+
+def _was_before_the_end(checkpoint: RememberedCheckpoint, record: RememberedJob) -> bool:
+    """Return whether it was last seen before an end after which the job was started again."""
+    return (
+        record.ended_at is not None
+        and checkpoint.seen_at <= record.ended_at
+        and not is_over(record)
+    )
+
+
+def _is_of_earlier_run(checkpoint: RememberedCheckpoint, record: RememberedJob) -> bool:
+    """Return whether it was stored before the current run of a job began from none of its own."""
+    if record.began_at is None or not record.began_anew:
+        return False
+    return checkpoint.stored_until < record.began_at
+
+
+def _is_covered(
+    checkpoint: RememberedCheckpoint,
+    record: RememberedJob,
+    begun: datetime | None,
+    clock_skew: timedelta,
+) -> bool:
+    """Return whether it is of the run that ended, and Flink deletes it upon that end.
+
+    Clocks differ: what was stored about the start of the run may be of the run before it. Then it
+    has to be deleted upon the end of either.
+    """
+    since, stored, ends = record.ended_from or begun, checkpoint.stored_at, {*record.ended_as}
+    if since is None or stored is None or not ends:
+        return False
+    if record.ended_as_before and abs(stored - since) <= clock_skew:
+        ends |= {*record.ended_as_before}
+    elif stored < since:
+        return False
+    return all(_is_deleted_on(checkpoint, each) for each in ends)
+
+
+def _is_deleted_on(checkpoint: RememberedCheckpoint, end: str) -> bool:
+    """Return whether Flink deletes the checkpoint upon an end of its job.
+
+    Before format 4 the file does not say; every policy deletes on FINISHED, and a checkpoint that
+    a newer one subsumes. A savepoint says that nothing deletes it.
+
+    Source: Flink 1.15-2.3, ``CheckpointProperties``.
+    """
+    if checkpoint.deleted_on is None:
+        return end in {"FINISHED", SUBSUMED}
+    return end in checkpoint.deleted_on

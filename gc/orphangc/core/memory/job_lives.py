@@ -1,0 +1,358 @@
+"""What cycles learned of the lives of jobs, one record for each witness of a job (R34).
+
+An end counts for the checkpoints that were seen before it, and stored since the run that ended
+began. A job that another one has succeeded is over too: in the state FINISHED if it was stopped
+with a savepoint, which the savepoint itself says from format 4 on, and else in any state.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from orphangc.core.memory.remembered import (
+    MOST_RESTORED,
+    RememberedDirectory,
+    RememberedJob,
+    WorldMemory,
+    job_key,
+    merged_jobs,
+)
+from orphangc.core.memory.sighting import SeenJob, Sighting, StoppingSavepoint
+from orphangc.core.model.naming import checkpoint_id_of
+
+FINISHED = ("FINISHED",)
+"""End of a job that was stopped with a savepoint.
+
+Source: Flink 1.15-2.3, ``StopWithSavepointTerminationManager``.
+"""
+
+ALL_ENDS = ("FINISHED", "CANCELED", "FAILED")
+"""Every end of a job; a suspended one goes on.
+
+Source: Flink 1.14-2.3, ``JobStatus.isGloballyTerminalState``.
+"""
+
+_RUNNING = "RUNNING"
+_FIXED = "000000"
+"""Start of ids that an operator or a person chose: they differ in their last digits alone."""
+_DIGITS = 6
+_SAVEPOINT = re.compile(r"savepoint-([0-9a-f]{6})-[0-9a-f]{12}", re.ASCII)
+"""Name of a savepoint's folder: it starts with the job id.
+
+Source: Flink 1.13-2.3, ``AbstractFsCheckpointStorageAccess.initializeLocationForSavepoint``.
+"""
+
+
+def jobs_after(memory: WorldMemory, sighting: Sighting) -> tuple[RememberedJob, ...]:
+    """Return the records of all jobs, with what this cycle learned."""
+    records = {job_key(each): each for each in memory.jobs}
+    stops = _Stops.of(memory, sighting)
+    for seen in sighting.jobs:
+        known = records.get(f"{seen.job_id} {seen.by}")
+        if known is not None:
+            known = _before_another_start(known, seen, stops, memory.written_at or sighting.at)
+        records[f"{seen.job_id} {seen.by}"] = _with_sighting(known, seen, sighting)
+    alive = {each.job_id for each in sighting.jobs if each.is_alive}
+    successors = _Successors.of(memory, sighting, stops)
+    for key, record in records.items():
+        if record.job_id not in alive and not is_over(record):
+            ends = min(successors.ends_of(record), key=len, default=None)
+            if ends is not None:
+                records[key] = _ended(record, sighting.at, ends)
+    return tuple(records[key] for key in sorted(records))
+
+
+def is_over(record: RememberedJob) -> bool:
+    """Return whether its witness knew an end of the job, and has not seen it alive since."""
+    if record.ended_at is None:
+        return False
+    return record.alive_at is None or record.alive_at <= record.ended_at
+
+
+def is_flink_rest(by: str) -> bool:
+    """Return whether a witness is a Flink cluster; HA stores and resources have other schemes."""
+    return by.startswith(("http://", "https://"))
+
+
+def _before_another_start(
+    known: RememberedJob, seen: SeenJob, stops: _Stops, written_at: datetime
+) -> RememberedJob:
+    """Return the record, with the end of the run before this one if another run began."""
+    if not seen.is_alive or not _is_another_start(known, seen) or is_over(known):
+        return known
+    ends = stops.ends_before(seen, known)
+    if ends is None:
+        return known
+    return _ended(known, known.alive_at or written_at, ends)
+
+
+def _with_sighting(known: RememberedJob | None, seen: SeenJob, sighting: Sighting) -> RememberedJob:
+    fresh = RememberedJob(
+        job_id=seen.job_id,
+        by=seen.by,
+        directories=seen.directories,
+        started_at=seen.started_at,
+        restored=() if seen.restored is None else (seen.restored,),
+        stores_in=seen.stores_in,
+        needs=seen.needs,
+    )
+    record = fresh if known is None else _joined(known, fresh)
+    record = record.model_copy(update=_beginning(known, seen, sighting))
+    if seen.is_alive:
+        return record.model_copy(update={"alive_at": sighting.at})
+    if not seen.status:
+        return record
+    return _ended(record, sighting.at, (seen.status,))
+
+
+def _beginning(known: RememberedJob | None, seen: SeenJob, sighting: Sighting) -> dict[str, object]:
+    """Return when the current run began: a failover goes on with the run before it.
+
+    A run is another one if it goes on from no checkpoint of its own, or was over meanwhile.
+    """
+    is_anew = not _goes_on_from_its_own(seen) and seen.started_at is not None
+    if known is None:
+        began = _oldest_of_its_own(seen, sighting) or seen.started_at
+        return {"began_at": began, "began_anew": is_anew}
+    is_back = seen.is_alive and is_over(known)
+    if is_back or (is_anew and _is_another_start(known, seen)):
+        return {"began_at": seen.started_at, "began_anew": is_anew}
+    began = known.began_at or known.started_at or seen.started_at
+    return {"began_at": began, "began_anew": known.began_anew}
+
+
+def _joined(known: RememberedJob, fresh: RememberedJob) -> RememberedJob:
+    """Return a record with what one more sighting adds; the newest restored checkpoint is last."""
+    older = tuple(each for each in known.restored if each not in fresh.restored)
+    merged = merged_jobs(known, fresh)
+    update: dict[str, object] = {"restored": (*older, *fresh.restored)[-MOST_RESTORED:]}
+    if fresh.needs and "" not in fresh.needs:
+        update["needs"] = fresh.needs  # its present checkpoints name all that it needs
+    return merged.model_copy(update=update)
+
+
+def _is_another_start(known: RememberedJob, seen: SeenJob) -> bool:
+    if known.started_at is None or seen.started_at is None:
+        return False
+    return seen.started_at > known.started_at
+
+
+def _oldest_of_its_own(seen: SeenJob, sighting: Sighting) -> datetime | None:
+    """Return when the oldest checkpoint was stored that a job had when another JobManager took it.
+
+    It retained those of the ids just below the restored one: a run that came to that id by itself
+    has written all of these paths anew.
+    """
+    folder, _, name = (seen.restored or "").rpartition("/")
+    directory = next((each for each in sighting.directories if each.uri == folder), None)
+    if directory is None or not _goes_on_from_its_own(seen):
+        return None
+    stored = {each.checkpoint_id: each.stored_at for each in directory.checkpoints}
+    number, oldest = checkpoint_id_of(name), None
+    while number is not None and (at := stored.get(number)) and (oldest is None or at < oldest):
+        number, oldest = number - 1, at
+    return oldest
+
+
+def _goes_on_from_its_own(seen: SeenJob) -> bool:
+    """Return whether a job was restored from a checkpoint that it completed itself."""
+    directory, _, _ = (seen.restored or "").rpartition("/")
+    return directory.rpartition("/")[2] == seen.job_id
+
+
+def _ended(record: RememberedJob, at: datetime, ends: tuple[str, ...]) -> RememberedJob:
+    """Return the record with an end; what is known more precisely stays."""
+    update: dict[str, object] = {"ended_at": at, "ended_as": ends}
+    if not is_over(record):
+        update |= {"ended_from": record.began_at, "ended_as_before": record.ended_as}
+    elif record.ended_as and set(record.ended_as) <= set(ends):
+        update["ended_as"] = record.ended_as
+    return record.model_copy(update=update)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stops:
+    """The savepoints that jobs were stopped with.
+
+    Attributes:
+        savepoints: By folder, those that say so themselves.
+        ids: By their first digits, the known ids of jobs that no witness shows alive.
+        newest: By job id, the newest checkpoint id that earlier cycles saw.
+        newest_now: The same with what this cycle sees.
+        clock_skew: Most that a JobManager's clock may differ from the storage's.
+
+    """
+
+    savepoints: Mapping[str, StoppingSavepoint]
+    ids: Mapping[str, frozenset[str]]
+    newest: Mapping[str, int]
+    newest_now: Mapping[str, int]
+    clock_skew: timedelta
+
+    @classmethod
+    def of(cls, memory: WorldMemory, sighting: Sighting) -> _Stops:
+        """Return what memory and cycle know together."""
+        directories = (*memory.directories, *sighting.directories)
+        known = {each.job_id for each in directories} | {each.job_id for each in memory.jobs}
+        known |= {each.job_id for each in sighting.jobs}
+        ids: dict[str, set[str]] = {}
+        for job_id in known - {each.job_id for each in sighting.jobs if each.is_alive}:
+            ids.setdefault(job_id[:_DIGITS], set()).add(job_id)
+        return cls(
+            savepoints=sighting.stops,
+            ids={prefix: frozenset(each) for prefix, each in ids.items()},
+            newest=_newest_ids(memory.directories),
+            newest_now=_newest_ids(directories),
+            clock_skew=sighting.clock_skew,
+        )
+
+    def ends_before(self, seen: SeenJob, record: RememberedJob) -> tuple[str, ...] | None:
+        """Return the ends that a run may have had, ``None`` if the job after it goes on in it.
+
+        Args:
+            seen: Job that runs in its place now.
+            record: Job whose run it was.
+
+        One that starts empty says nothing of the end before it, nor does one that starts from a
+        savepoint: people take one, cancel the job, and start another. A failover goes on from a
+        checkpoint; so does a job that a claimed checkpoint started again.
+        """
+        if seen.restored is not None and not seen.is_restored_from_savepoint:
+            return None
+        return FINISHED if self.has_stopped(record, seen) else ALL_ENDS
+
+    def has_stopped(self, record: RememberedJob, seen: SeenJob) -> bool:
+        """Return whether the savepoint that a job started from shows that another run stopped.
+
+        It has to be of that job alone, of its current run, and newer than all of its checkpoints:
+        a job that fails to stop goes on, and completes more of them.
+        """
+        found = self.savepoints.get(seen.restored or "")
+        prefix = savepoint_prefix(seen.restored or "")
+        if found is None or prefix != record.job_id[:_DIGITS]:
+            return False
+        if seen.job_id != record.job_id:
+            is_one = prefix != _FIXED and self.ids.get(prefix) == frozenset({record.job_id})
+            return is_one and self.newest_now.get(record.job_id, -1) < found.checkpoint_id
+        if record.began_at is None or found.stored_at is None:
+            return False
+        is_newest = self.newest.get(record.job_id, -1) < found.checkpoint_id
+        return is_newest and found.stored_at > record.began_at + self.clock_skew
+
+
+def _newest_ids(directories: Iterable[RememberedDirectory]) -> dict[str, int]:
+    newest: dict[str, int] = {}
+    for each in directories:
+        newest[each.job_id] = max(each.newest_id, newest.get(each.job_id, -1))
+    return newest
+
+
+@dataclass(frozen=True, slots=True)
+class _Successors:
+    """The running jobs that may have taken the place of another one (R34, E5).
+
+    Attributes:
+        clusters: Whether each configured cluster answered.
+        ran: By cluster, the jobs that it showed alive last.
+        shown: By cluster or resource, the jobs that it shows alive.
+        running: By job id, what Flink's REST API shows of each running job.
+        by_savepoint: By the job id's first digits, the running jobs that started from a savepoint
+            of such a job.
+        stops: The savepoints that jobs were stopped with.
+
+    """
+
+    clusters: Mapping[str, bool]
+    ran: Mapping[str, tuple[str, ...]]
+    shown: Mapping[str, frozenset[str]]
+    running: Mapping[str, SeenJob]
+    by_savepoint: Mapping[str, tuple[SeenJob, ...]]
+    stops: _Stops
+
+    @classmethod
+    def of(cls, memory: WorldMemory, sighting: Sighting, stops: _Stops) -> _Successors:
+        """Return the running jobs of a cycle."""
+        shown: dict[str, set[str]] = {}
+        running: dict[str, SeenJob] = {}
+        savepoints: dict[str, tuple[SeenJob, ...]] = {}
+        for seen in sighting.jobs:
+            if not seen.is_alive:
+                continue
+            shown.setdefault(seen.by, set()).add(seen.job_id)
+            if seen.status == _RUNNING:
+                running[seen.job_id] = seen
+                prefix = savepoint_prefix(seen.restored or "")
+                savepoints[prefix] = (*savepoints.get(prefix, ()), seen)
+        return cls(
+            clusters=sighting.clusters,
+            ran={each.uri: each.alive for each in memory.clusters},
+            shown={by: frozenset(ids) for by, ids in shown.items()},
+            running=running,
+            by_savepoint=savepoints,
+            stops=stops,
+        )
+
+    def ends_of(self, record: RememberedJob) -> Iterator[tuple[str, ...]]:
+        """Yield the ends that each successor of a job implies.
+
+        One that has gone on from a checkpoint of its own since hides its origin: REST's history
+        began anew then, and how the job before it ended is unknown.
+        """
+        for seen in self._in_its_place(record):
+            ends = self.stops.ends_before(seen, record)
+            if ends is not None or _goes_on_from_its_own(seen):
+                yield ends or ALL_ENDS
+        if any(self.stops.has_stopped(record, e) for e in self._from_its_savepoint(record)):
+            yield FINISHED
+
+    def _in_its_place(self, record: RememberedJob) -> list[SeenJob]:
+        """Return the running jobs that the same resource, or the same application cluster, shows.
+
+        A cluster counts as such if it ran one job then and runs one job now.
+        """
+        shown = self.shown.get(record.by, frozenset())
+        if record.by in self.clusters:
+            is_application = self.ran.get(record.by) == (record.job_id,) and len(shown) == 1
+            shown = shown if is_application else frozenset()
+        return [self.running[each] for each in sorted(shown) if each in self.running]
+
+    def _from_its_savepoint(self, record: RememberedJob) -> tuple[SeenJob, ...]:
+        """Return the running jobs that started from a savepoint of one its cluster forgot."""
+        if not self.clusters.get(record.by):
+            return ()
+        return self.by_savepoint.get(record.job_id[:_DIGITS], ())
+
+
+def savepoint_prefix(uri: str) -> str:
+    """Return the first digits of the job that a savepoint's folder is named after, else ""."""
+    match = _SAVEPOINT.fullmatch(uri.rpartition("/")[2])
+    return "" if match is None else match[1]
+
+
+def savepoint_may_be_of(uri: str, job_id: str) -> bool:
+    """Return whether a savepoint's folder is named after a job, whose id nobody has chosen."""
+    return savepoint_prefix(uri) == job_id[:_DIGITS] != _FIXED
+
+
+def fitting(
+    jobs: Iterable[RememberedJob], job_id: str, directory: str, *, is_unique: bool
+) -> list[RememberedJob]:
+    """Return the records of a job id that belong to one directory.
+
+    Args:
+        jobs: Records of all jobs.
+        job_id: Job id of the directory.
+        directory: Its location.
+        is_unique: Whether no other directory has that job id; a witness that names no directory
+            is believed only then.
+
+    """
+    own = [each for each in jobs if each.job_id == job_id]
+    return [
+        each
+        for each in own
+        if directory in each.directories or (is_unique and not each.directories)
+    ]

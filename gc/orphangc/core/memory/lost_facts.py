@@ -1,0 +1,537 @@
+"""What an earlier cycle saw and this one does not: each fact blocks until it is back.
+
+Flink removes checkpoints in its normal course (``explanations``), which asks nothing. Everything
+else stays in the memory, cycle after cycle, until it is back or a person acknowledges it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from orphangc.core.memory.acknowledgement import (
+    Acknowledgement,
+    acknowledging_command,
+    is_acknowledged,
+)
+from orphangc.core.memory.explanations import Explanation, Explanations
+from orphangc.core.memory.job_lives import is_flink_rest, is_over
+from orphangc.core.memory.remembered import (
+    RememberedCheckpoint,
+    RememberedCluster,
+    RememberedDirectory,
+    RememberedJob,
+    RememberedPlace,
+    RememberedReport,
+    WorldMemory,
+    is_within,
+)
+from orphangc.core.memory.sighting import SeenPlace, Sighting
+from orphangc.core.memory.unlocated_jobs import (
+    job_uri,
+    known_directories,
+    reach_of,
+    unlocated_jobs,
+)
+from orphangc.core.model.codes import Condition
+
+REPORTED = "reported"
+"""Kind of a place that is searched because something named a checkpoint in it."""
+
+
+_FEW = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostFact:
+    """A fact of an earlier cycle that no longer holds.
+
+    Attributes:
+        condition: Condition that it blocks with.
+        what: The place, directory, checkpoint or cluster.
+        since: Last time at which a cycle saw it whole.
+        message: One sentence that says what is lost, and what lifts the block.
+        reach: Directories that are blocked; ``None`` for all of the storage root.
+        is_acknowledged: Whether a person acknowledged exactly this fact, so that it blocks nothing.
+
+    """
+
+    condition: Condition
+    what: str
+    since: datetime
+    message: str
+    reach: frozenset[str] | None = None
+    is_acknowledged: bool = False
+
+    def concerns(self, directories: Iterable[str]) -> bool:
+        """Return whether it blocks a job with these directories."""
+        if self.is_acknowledged:
+            return False
+        return self.reach is None or any(each in self.reach for each in directories)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """What is lost of each kind, before anybody's word counts.
+
+    Attributes:
+        checkpoints: By directory, the checkpoints that nothing explains.
+        kept: By directory, those that the memory keeps though something explains them.
+        facts: One for each thing that blocks.
+
+    """
+
+    checkpoints: Mapping[str, tuple[RememberedCheckpoint, ...]]
+    kept: Mapping[str, tuple[RememberedCheckpoint, ...]]
+    facts: tuple[LostFact, ...]
+
+
+def lost_of(
+    memory: WorldMemory,
+    sighting: Sighting,
+    jobs: Sequence[RememberedJob],
+    given: Iterable[Acknowledgement] = (),
+) -> Lost:
+    """Return what earlier cycles saw, this one does not, and nothing explains.
+
+    Args:
+        memory: What earlier cycles saw.
+        sighting: What this one sees.
+        jobs: Records of all jobs after this cycle.
+        given: What persons acknowledged.
+
+    """
+    known = tuple(given)
+    why = Explanations.of(memory, sighting, jobs)
+    gone = {
+        each.uri: _gone(each, sighting, why)
+        for each in memory.directories
+        if each.resolved_at is None
+    }
+    checkpoints = {
+        uri: lost
+        for uri, each in gone.items()
+        if (lost := tuple(one for one, reason in each if reason is None))
+    }
+    facts = [
+        *_places_lost(memory, sighting, checkpoints),
+        *_places_replaced(memory, sighting),
+        *_clusters_silent(memory, sighting, jobs),
+        *_reports_missed(memory, sighting, jobs, why),
+    ]
+    silent = {each.what for each in facts if each.condition is Condition.CLUSTER_SILENT}
+    facts += [
+        _job_unlocated(record, reach, sighting)
+        for record, reach in unlocated_jobs(memory, sighting, jobs, given=known, silent=silent)
+    ]
+    lost_places = {each.what for each in facts if each.condition is Condition.PLACE_LOST}
+    facts += _directories_lost(memory, sighting, checkpoints, lost_places)
+    return Lost(
+        checkpoints=checkpoints,
+        kept={uri: _kept(each, is_whole=uri in checkpoints) for uri, each in gone.items()},
+        facts=tuple(_with_word(each, known, memory) for each in facts),
+    )
+
+
+_Gone = tuple[tuple[RememberedCheckpoint, Explanation | None], ...]
+
+
+def _gone(directory: RememberedDirectory, sighting: Sighting, why: Explanations) -> _Gone:
+    """Return the checkpoints of a directory that are gone, each with what explains it."""
+    if is_place_unreachable(directory.place, sighting):
+        return ()
+    return tuple(
+        (each, why.why_gone(each, directory))
+        for each in directory.checkpoints
+        if why.is_gone(each, directory)
+    )
+
+
+def _kept(gone: _Gone, *, is_whole: bool) -> tuple[RememberedCheckpoint, ...]:
+    """Return the explained checkpoints that the next cycle has to know.
+
+    While another one of the directory is missed, the record stays as it was last seen whole: what
+    explains one may not explain the others a cycle later. A statement explains within its cycle.
+    """
+    reasons = {Explanation.DECLARED}
+    if is_whole:
+        reasons |= {Explanation.CLAIMED, Explanation.ENDED}
+    return tuple(each for each, reason in gone if reason in reasons)
+
+
+def is_place_unreachable(place: str, sighting: Sighting) -> bool:
+    """Return whether a place could not be searched, which another condition blocks for."""
+    seen = _place_of(place, sighting)
+    return seen is not None and seen.checkpoints is None and seen.kind != REPORTED
+
+
+def _place_of(uri: str, sighting: Sighting) -> SeenPlace | None:
+    return next((each for each in sighting.places if each.uri == uri), None)
+
+
+# --- places
+
+
+def _places_lost(
+    memory: WorldMemory,
+    sighting: Sighting,
+    lost: Mapping[str, Sequence[RememberedCheckpoint]],
+) -> Iterator[LostFact]:
+    searched = {each.uri for each in sighting.places}
+    for place in memory.places:
+        if place.resolved_at is not None or not place.checkpoints or place.kind == REPORTED:
+            continue
+        seen = _place_of(place.uri, sighting)
+        if seen is not None and (seen.checkpoints is None or seen.checkpoints):
+            continue
+        if seen is None and is_within(place.uri, searched):
+            continue
+        if seen is not None and not _is_place_missed(place, memory, lost):
+            continue
+        yield _place_lost(place, sighting, is_searched=seen is not None)
+
+
+def _is_place_missed(
+    place: RememberedPlace,
+    memory: WorldMemory,
+    lost: Mapping[str, Sequence[RememberedCheckpoint]],
+) -> bool:
+    """Return whether a place that holds nothing now held anything that nothing explains."""
+    own = (each.uri for each in memory.directories if each.place == place.uri)
+    return place.has_more_others or bool(place.others) or any(uri in lost for uri in own)
+
+
+def _place_lost(place: RememberedPlace, sighting: Sighting, *, is_searched: bool) -> LostFact:
+    now = "holds none now" if is_searched else "is not searched any more"
+    lift = "bring it back" if is_searched else "give it again with --extra-roots"
+    return LostFact(
+        condition=Condition.PLACE_LOST,
+        what=place.uri,
+        since=place.seen_at,
+        message=(
+            f"{place.uri} held {place.checkpoints} checkpoints at {_instant(place.seen_at)} and"
+            f" {now}: {lift}, or {_word(sighting, Condition.PLACE_LOST, place.uri)}"
+        ),
+    )
+
+
+def _places_replaced(memory: WorldMemory, sighting: Sighting) -> Iterator[LostFact]:
+    for place in memory.places:
+        seen = _place_of(place.uri, sighting)
+        if seen is None or seen.device is None or place.device in {None, seen.device}:
+            continue
+        if place.resolved_at is not None or not place.checkpoints or seen.checkpoints is None:
+            continue
+        yield LostFact(
+            condition=Condition.PLACE_REPLACED,
+            what=place.uri,
+            since=place.seen_at,
+            message=(
+                f"{place.uri} lies on {seen.device} now, and lay on {place.device} at"
+                f" {_instant(place.seen_at)}: mount what was there, or"
+                f" {_word(sighting, Condition.PLACE_REPLACED, place.uri)}"
+            ),
+        )
+
+
+# --- directories and checkpoints
+
+
+def _directories_lost(
+    memory: WorldMemory,
+    sighting: Sighting,
+    lost: Mapping[str, Sequence[RememberedCheckpoint]],
+    lost_places: Iterable[str],
+) -> Iterator[LostFact]:
+    covered = set(lost_places)
+    present = {each.uri for each in sighting.directories}
+    kinds = {each.uri: each.kind for each in sighting.places}
+    for directory in memory.directories:
+        missed = lost.get(directory.uri, ())
+        if not missed or directory.place in covered:
+            continue
+        is_emptied = directory.uri not in present and kinds.get(directory.place) != REPORTED
+        if is_emptied and directory.job_id:
+            yield _directory_emptied(directory, missed, sighting)
+        else:
+            yield from _checkpoints_lost(directory, missed, sighting)
+
+
+def _reach(directory: RememberedDirectory, sighting: Sighting) -> frozenset[str] | None:
+    return reach_of({directory.uri, *directory.depends_on}, sighting)
+
+
+def _directory_emptied(
+    directory: RememberedDirectory, missed: Sequence[RememberedCheckpoint], sighting: Sighting
+) -> LostFact:
+    since = max(each.seen_at for each in missed)
+    condition = Condition.JOB_DIRECTORY_EMPTIED
+    return LostFact(
+        condition=condition,
+        what=directory.uri,
+        since=since,
+        reach=_reach(directory, sighting),
+        message=(
+            f"{directory.uri} held {len(missed)} checkpoints at {_instant(since)} and holds none"
+            " now, and nothing shows that Flink removed them: bring them back, or"
+            f" {_word(sighting, condition, directory.uri)}"
+        ),
+    )
+
+
+def _checkpoints_lost(
+    directory: RememberedDirectory, missed: Sequence[RememberedCheckpoint], sighting: Sighting
+) -> Iterator[LostFact]:
+    condition = Condition.CHECKPOINT_NOT_FOUND
+
+    def now(checkpoint: RememberedCheckpoint) -> str:
+        is_replaced = checkpoint.uri in sighting.present
+        return "another one is at its path now" if is_replaced else "is not found now"
+
+    for each in missed:
+        yield LostFact(
+            condition=condition,
+            what=each.uri,
+            since=each.seen_at,
+            reach=_reach(directory, sighting),
+            message=(
+                f"{each.uri} was there at {_instant(each.seen_at)} and {now(each)}, and"
+                " nothing shows that Flink removed it: bring it back, or"
+                f" {_word(sighting, condition, each.uri)}"
+            ),
+        )
+
+
+def _reports_missed(
+    memory: WorldMemory,
+    sighting: Sighting,
+    jobs: Sequence[RememberedJob],
+    why: Explanations,
+) -> Iterator[LostFact]:
+    """Yield what Flink reports, or reported, completed and not discarded, and is not found.
+
+    Where other checkpoints of the directory are there, the one that is reported first in this
+    cycle completed after they were listed: the next cycle finds it, or a newer one (R12). What a
+    searched job claimed, that job has removed, and REST goes on showing it as kept.
+    """
+    shown = {each.uri for each in sighting.directories if each.checkpoints}
+    for report in reports_after(memory, sighting, jobs):
+        is_fresh = report.first_reported_at == sighting.at and report.uri in shown
+        is_claimed = why.is_taken(report.path, report.uri)
+        if report.resolved_at is not None or is_fresh or is_claimed:
+            continue
+        condition = Condition.CHECKPOINT_NOT_FOUND
+        yield LostFact(
+            condition=condition,
+            what=report.path,
+            since=report.first_reported_at,
+            message=(
+                f"{report.named_by} reported that job {report.job_id} completed {report.path} and"
+                " did not discard it, and it is not found from this machine: add its place with"
+                " --extra-roots, say with --alias what its path means, or"
+                f" {_word(sighting, condition, report.path)}"
+            ),
+        )
+
+
+def reports_after(
+    memory: WorldMemory, sighting: Sighting, jobs: Sequence[RememberedJob]
+) -> tuple[RememberedReport, ...]:
+    """Return the reported checkpoints that were not found, with what this cycle learned."""
+    shown = {each.uri: each for each in sighting.directories}
+    records = {each.uri: each for each in memory.reports}
+    for seen in sighting.reports:
+        known = records.get(seen.directory)
+        is_known = (
+            known is not None
+            and known.resolved_at is None
+            and not _is_found_or_subsumed(known, shown, sighting)
+        )
+        report = RememberedReport(
+            uri=seen.directory,
+            job_id=seen.job_id,
+            checkpoint_id=seen.checkpoint_id,
+            path=seen.path,
+            named_by=seen.by,
+            first_reported_at=known.first_reported_at if known and is_known else sighting.at,
+            reported_at=sighting.at,
+            triggered_at=seen.triggered_at,
+        )
+        if not _is_found_or_subsumed(report, shown, sighting):
+            records[seen.directory] = report
+    return tuple(_settled(records[uri], shown, sighting, jobs) for uri in sorted(records))
+
+
+def _is_found_or_subsumed(
+    report: RememberedReport, shown: Mapping[str, RememberedDirectory], sighting: Sighting
+) -> bool:
+    """Return whether a reported checkpoint is there, or a newer one that was stored later."""
+    directory = shown.get(report.uri)
+    if report.path in sighting.present or directory is None:
+        return report.path in sighting.present
+    completed = report.first_reported_at
+    if report.triggered_at is not None:
+        completed = min(completed, report.triggered_at + sighting.clock_skew)
+    return directory.has_subsumed(report.checkpoint_id, completed)
+
+
+def _settled(
+    report: RememberedReport,
+    shown: Mapping[str, RememberedDirectory],
+    sighting: Sighting,
+    jobs: Sequence[RememberedJob],
+) -> RememberedReport:
+    """Return the report, resolved if it is there or subsumed, or Flink deleted it at the end."""
+    if report.resolved_at is not None:
+        return report
+    witness = [e for e in jobs if e.job_id == report.job_id and e.by == report.named_by]
+    has_finished = any(is_over(each) and each.ended_as == ("FINISHED",) for each in witness)
+    if not has_finished and not _is_found_or_subsumed(report, shown, sighting):
+        return report
+    return report.model_copy(update={"resolved_at": sighting.at})
+
+
+# --- clusters
+
+
+def _clusters_silent(
+    memory: WorldMemory, sighting: Sighting, jobs: Sequence[RememberedJob]
+) -> Iterator[LostFact]:
+    witnesses = _Witnesses(memory, sighting, jobs)
+    for cluster in memory.clusters:
+        if sighting.clusters.get(cluster.uri):
+            continue
+        missed = [each for each in cluster.alive if not witnesses.account_for(each, cluster)]
+        if missed:
+            yield _cluster_silent(cluster, missed, sighting, jobs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Witnesses:
+    """What shows a job of a cluster that is silent now."""
+
+    memory: WorldMemory
+    sighting: Sighting
+    jobs: Sequence[RememberedJob]
+
+    def account_for(self, job_id: str, cluster: RememberedCluster) -> bool:
+        """Return whether the job is known of in another way.
+
+        Another witness shows it that did not before; or does at all, where one directory alone
+        has its id and no other cluster showed a job of that id; or it is over. A
+        statement that the cluster contradicted proves no end.
+        """
+        silent = cluster.uri
+        is_stated = job_id in self.sighting.declared_ended
+        if is_stated and job_id not in cluster.contradicted:
+            return True
+        records = [each for each in self.jobs if each.job_id == job_id]
+        if any(is_over(each) and each.by == silent for each in records):
+            return True
+        asked = self.sighting.clusters
+        before = {each.uri for each in self.memory.clusters if job_id in each.alive}
+        shown = {e.by for e in self.sighting.jobs if e.job_id == job_id and e.by in asked}
+        directories = {each.uri for each in self.memory.directories if each.job_id == job_id}
+        is_one_job = len(directories) <= 1 and not any(map(is_flink_rest, before - {silent}))
+        return bool(shown - before) or (bool(shown) and is_one_job)
+
+
+def _reach_of_cluster(
+    cluster: RememberedCluster,
+    missed: Iterable[str],
+    sighting: Sighting,
+    jobs: Iterable[RememberedJob],
+) -> frozenset[str] | None:
+    """Return the directories that the missed jobs need, ``None`` where one of them is unknown."""
+    records = {each.job_id: each for each in jobs if each.by == cluster.uri}
+    needed: set[str] = set()
+    for job_id in missed:
+        record = records.get(job_id)
+        own = frozenset() if record is None else known_directories(record).union(record.needs)
+        if not own:
+            return None
+        needed |= own
+    return reach_of(needed, sighting)
+
+
+def _cluster_silent(
+    cluster: RememberedCluster,
+    missed: Sequence[str],
+    sighting: Sighting,
+    jobs: Iterable[RememberedJob],
+) -> LostFact:
+    now = (
+        "does not answer, or shows nothing"
+        if cluster.uri in sighting.clusters
+        else "is not asked any more"
+    )
+    more = len(missed) - _FEW
+    shown = ", ".join(missed[:_FEW]) + (f" and {more} more" if more > 0 else "")
+    is_new = not set(missed) <= set(cluster.contradicted)
+    stated = " declare the job ended by its id," if is_new else ""
+    condition = Condition.CLUSTER_SILENT
+    return LostFact(
+        condition=condition,
+        what=cluster.uri,
+        since=cluster.answered_at,
+        reach=_reach_of_cluster(cluster, missed, sighting, jobs),
+        message=(
+            f"{cluster.uri} showed job {shown} alive at {_instant(cluster.answered_at)} and {now}:"
+            f" ask it again,{stated} or"
+            f" {_word(sighting, condition, cluster.uri)}"
+        ),
+    )
+
+
+# --- jobs
+
+
+def _job_unlocated(
+    record: RememberedJob, reach: frozenset[str] | None, sighting: Sighting
+) -> LostFact:
+    condition, since = Condition.CHECKPOINT_NOT_FOUND, record.alive_at or sighting.at
+    origin = f", restored from {record.restored[-1]}" if record.restored else ""
+    return LostFact(
+        condition=condition,
+        what=job_uri(record),
+        since=since,
+        reach=reach,
+        message=(
+            f"{record.by} showed job {record.job_id} alive at {_instant(since)}{origin}, and"
+            " does not show it now, and no checkpoint of it is found: add the place of its"
+            f" checkpoints with --extra-roots, or {_word(sighting, condition, job_uri(record))}"
+        ),
+    )
+
+
+# --- words
+
+
+def _word(sighting: Sighting, condition: Condition, what: str) -> str:
+    """Return the command that acknowledges one fact."""
+    command = acknowledging_command(sighting.root, condition, what, state=sighting.state)
+    return f"run: {command}"
+
+
+def _instant(at: datetime) -> str:
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _with_word(fact: LostFact, given: Sequence[Acknowledgement], memory: WorldMemory) -> LostFact:
+    """Return the fact, acknowledged if a person did so; a place covers what lies in it."""
+    is_known = is_acknowledged(given, fact.condition, fact.what, fact.since)
+    if (
+        not is_known
+        and given
+        and fact.condition
+        in {
+            Condition.JOB_DIRECTORY_EMPTIED,
+            Condition.CHECKPOINT_NOT_FOUND,
+        }
+    ):
+        places = [each.place for each in memory.directories if is_within(fact.what, (each.uri,))]
+        is_known = any(
+            is_acknowledged(given, Condition.PLACE_LOST, place, fact.since) for place in places
+        )
+    return replace(fact, is_acknowledged=True) if is_known else fact

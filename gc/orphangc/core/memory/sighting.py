@@ -1,0 +1,141 @@
+"""What one cycle saw of the world, in the form in which the next cycles remember it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from orphangc.core.memory.remembered import RememberedDirectory, RememberedRegistry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenPlace:
+    """A place that the cycle searched, or tried to.
+
+    Attributes:
+        uri: Location of the place.
+        kind: Reason for which it is searched.
+        device: Identity of its file system or bucket; ``None`` if unknown.
+        checkpoints: Number of checkpoints in it; ``None`` if it could not be searched.
+        job_directories: Number of job directories in it.
+        others: Folders of its checkpoints that lie in no remembered directory.
+
+    """
+
+    uri: str
+    kind: str
+    device: str | None = None
+    checkpoints: int | None = 0
+    job_directories: int = 0
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenJob:
+    """What one cluster, HA store or resource says of one job now.
+
+    Attributes:
+        job_id: Id of the job.
+        by: The cluster, HA store or resource.
+        is_alive: Whether it is not over.
+        status: Flink's word, "" where none was said.
+        started_at: Start of its JobManager, by that one's clock.
+        directories: Job directories that the paths reported for it lie in.
+        restored: Place of the checkpoint that it was restored from.
+        is_restored_from_savepoint: Whether that is a savepoint.
+        stores_in: Job directories that its cluster's configuration gives it.
+        needs: Directories in which its checkpoints name files, or else the one that it was
+            restored from; "" among them if that could not be read.
+
+    """
+
+    job_id: str
+    by: str
+    is_alive: bool
+    status: str = ""
+    started_at: datetime | None = None
+    directories: tuple[str, ...] = ()
+    restored: str | None = None
+    is_restored_from_savepoint: bool = False
+    stores_in: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenReport:
+    """A checkpoint that Flink reports completed and not discarded.
+
+    Attributes:
+        job_id: Job that reports it.
+        by: Cluster that reports it.
+        path: Folder of the checkpoint, or Flink's path if it names no place.
+        directory: Folder around it.
+        checkpoint_id: Its id.
+        triggered_at: Time at which Flink triggered it, by the JobManager's clock.
+
+    """
+
+    job_id: str
+    by: str
+    path: str
+    directory: str
+    checkpoint_id: int
+    triggered_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoppingSavepoint:
+    """A savepoint that its job was stopped with, as its own metadata says.
+
+    Attributes:
+        checkpoint_id: Its id, from the counter of the job's checkpoints.
+        stored_at: Store time of its ``_metadata``; ``None`` if unknown.
+
+    """
+
+    checkpoint_id: int
+    stored_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """What one cycle saw.
+
+    Attributes:
+        at: Start of the cycle, by the storage's clock.
+        root: Storage root.
+        state: State location, as it was given; ``None`` for the default one.
+        places: Everything that was searched.
+        directories: Folders that hold checkpoints now.
+        present: Folders of all checkpoints that are there now, readable or not.
+        jobs: What clusters, HA stores and resources say.
+        reports: Checkpoints that Flink reports completed and not discarded.
+        registries: Registry snapshots of jobs that concern the storage root.
+        registry_jobs: Job folders with any snapshot, whatever it concerns, in registry folders.
+        discarded: Checkpoints that the cluster of their own directory reports discarded, with the
+            time at which each was triggered.
+        stops: Savepoints that jobs were stopped with, by folder.
+        clusters: Whether each configured cluster answered, by address.
+        declared_ended: Job ids that the operator declared ended, one by one.
+        are_all_declared_ended: Whether the operator declared all jobs ended.
+        clock_skew: Most that a JobManager's clock may differ from the storage's.
+
+    """
+
+    at: datetime
+    root: str
+    state: str | None = None
+    places: tuple[SeenPlace, ...] = ()
+    directories: tuple[RememberedDirectory, ...] = ()
+    present: frozenset[str] = frozenset()
+    jobs: tuple[SeenJob, ...] = ()
+    reports: tuple[SeenReport, ...] = ()
+    registries: tuple[RememberedRegistry, ...] = ()
+    registry_jobs: frozenset[str] = frozenset()
+    discarded: Mapping[str, datetime] = field(default_factory=dict)
+    stops: Mapping[str, StoppingSavepoint] = field(default_factory=dict)
+    clusters: Mapping[str, bool] = field(default_factory=dict)
+    declared_ended: frozenset[str] = frozenset()
+    are_all_declared_ended: bool = False
+    clock_skew: timedelta = timedelta(minutes=15)

@@ -1,0 +1,34 @@
+"""What one call left out of the world, though earlier cycles asked it: unasked is not lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from orphangc.core.memory.remembered import is_within
+from orphangc.core.model.codes import Condition
+from orphangc.core.world.known_world import World, WorldChange
+
+_ASKED_BY_OPTION = frozenset({Condition.PLACE_LOST, Condition.CLUSTER_SILENT})
+
+
+def without_unasked(
+    world: World, registries: Iterable[str]
+) -> tuple[World, tuple[WorldChange, ...]]:
+    """Return the world as far as the call names it, and what changed of all else.
+
+    A plan does not tell these apart: it is blocked until they are searched and asked again.
+
+    Args:
+        world: World as one call of ``orphangc world ROOT`` finds it.
+        registries: Locations of registry snapshots that the call named.
+
+    """
+    named = [each.uri for each in world.places]
+    named += [*(each.uri for each in world.clusters), *registries]
+    unasked = tuple(
+        each
+        for each in world.changed
+        if each.condition in _ASKED_BY_OPTION and not is_within(each.what, named)
+    )
+    changed = tuple(each for each in world.changed if each not in unasked)
+    return world.model_copy(update={"changed": changed}), unasked

@@ -1,0 +1,171 @@
+"""Jobs that were restored from a checkpoint here, and whose own checkpoints no cycle has found.
+
+Before its first checkpoint a job shows only what it was restored from. While its cluster shows it,
+that checkpoint is read, and names every file that the job may need. Once the cluster forgets it,
+its later checkpoints may lie where no cycle searches, and name the same files (R4, R12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from orphangc.core.memory.acknowledgement import Acknowledgement
+from orphangc.core.memory.job_lives import FINISHED, is_flink_rest, is_over
+from orphangc.core.memory.remembered import RememberedJob, WorldMemory, is_within
+from orphangc.core.memory.sighting import Sighting
+
+UNREAD = ""
+"""Stands among the directories that a job needs: what it was restored from could not be read."""
+
+
+def reach_of(directories: Iterable[str], sighting: Sighting) -> frozenset[str] | None:
+    """Return the directories that a loss concerns, ``None`` for all of the storage root.
+
+    A directory in no searched place may be one that is searched, spelled otherwise.
+    """
+    places = [each.uri for each in sighting.places]
+    named = frozenset(directories)
+    return named if all(is_within(each, places) for each in named) else None
+
+
+def job_uri(record: RememberedJob) -> str:
+    """Return what names a job that a cluster showed: its address in that cluster's REST API."""
+    return f"{record.by.rstrip('/')}/jobs/{record.job_id}"
+
+
+def origin_of(uri: str) -> tuple[str, str]:
+    """Return directory and job id around a checkpoint."""
+    directory = uri.rpartition("/")[0]
+    return directory, directory.rpartition("/")[2]
+
+
+def known_directories(record: RememberedJob) -> frozenset[str]:
+    """Return where a job is known to store checkpoints, or else where it is configured to."""
+    own = {
+        directory
+        for directory, job_id in map(origin_of, record.restored)
+        if job_id == record.job_id
+    }
+    return frozenset({*record.directories, *own} or record.stores_in)
+
+
+def unlocated_jobs(
+    memory: WorldMemory,
+    sighting: Sighting,
+    jobs: Sequence[RememberedJob],
+    *,
+    given: Sequence[Acknowledgement],
+    silent: Collection[str],
+) -> Iterator[tuple[RememberedJob, frozenset[str] | None]]:
+    """Yield the jobs that no cluster shows any more and whose checkpoints are not found.
+
+    Each with the directories that it may need files of, ``None`` for all of the storage root.
+
+    Args:
+        memory: What earlier cycles saw.
+        sighting: What this one sees.
+        jobs: Records of all jobs after this cycle.
+        given: What persons acknowledged.
+        silent: Clusters that are missed themselves.
+
+    """
+    located = _Located.of(memory, sighting, jobs)
+    for record in jobs:
+        if not _is_forgotten(record, sighting) or record.by in silent or _left_none(record):
+            continue
+        if _is_acknowledged_with_cluster(record, given) or located.has(record):
+            continue
+        reach = reach_of(record.needs, sighting)
+        if reach is None or any(is_within(each, [sighting.root]) for each in reach):
+            yield record, reach
+
+
+def _is_forgotten(record: RememberedJob, sighting: Sighting) -> bool:
+    """Return whether a cluster showed a job with state of other jobs, and does not show it now."""
+    is_shown = record.alive_at is None or record.alive_at == sighting.at
+    return is_flink_rest(record.by) and bool(record.needs) and not is_shown
+
+
+def _left_none(record: RememberedJob) -> bool:
+    """Return whether it ended in a state upon which Flink deletes all its checkpoints.
+
+    Source: Flink 1.14-2.3, ``CheckpointProperties``: every policy deletes them on FINISHED.
+    """
+    return is_over(record) and record.ended_as == FINISHED
+
+
+def _is_acknowledged_with_cluster(record: RememberedJob, given: Iterable[Acknowledgement]) -> bool:
+    """Return whether a person acknowledged that the cluster which showed it last is silent."""
+    return any(
+        each.condition == "cluster_silent"
+        and each.what == record.by
+        and each.since == record.alive_at
+        for each in given
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Located:
+    """Where checkpoints are known.
+
+    Attributes:
+        places: Searched places.
+        directories: Directories that hold, or held, checkpoints, and those of missed reports:
+            what disappears from them has a fact of its own.
+        by_id: By job id, these directories, and those in which other jobs were restored.
+        shown: By job id, the clusters that show a job of it now.
+        clusters: By job id, the clusters that ever showed one.
+
+    """
+
+    places: tuple[str, ...]
+    directories: frozenset[str]
+    by_id: dict[str, set[str]]
+    shown: dict[str, set[str]]
+    clusters: dict[str, set[str]]
+
+    @classmethod
+    def of(cls, memory: WorldMemory, sighting: Sighting, jobs: Iterable[RememberedJob]) -> _Located:
+        """Return what memory and cycle know together."""
+        by_id: dict[str, set[str]] = {}
+        for each in (*memory.directories, *sighting.directories):
+            by_id.setdefault(each.job_id, set()).add(each.uri)
+        shown: dict[str, set[str]] = {}
+        clusters: dict[str, set[str]] = {}
+        for record in jobs:
+            if is_flink_rest(record.by):
+                clusters.setdefault(record.job_id, set()).add(record.by)
+                if record.alive_at == sighting.at:
+                    shown.setdefault(record.job_id, set()).add(record.by)
+            for directory, job_id in map(origin_of, record.restored):  # it stored there
+                by_id.setdefault(job_id, set()).add(directory)
+        return cls(
+            places=tuple(each.uri for each in sighting.places),
+            directories=frozenset(
+                (
+                    *(each.uri for each in (*memory.directories, *sighting.directories)),
+                    *(each.uri for each in memory.reports),
+                    *(each.directory for each in sighting.reports),
+                )
+            ),
+            by_id=by_id,
+            shown=shown,
+            clusters=clusters,
+        )
+
+    def has(self, record: RememberedJob) -> bool:
+        """Return whether the checkpoints of a job are where cycles look, or it is shown again.
+
+        The job id alone names it where one directory and one cluster bear it.
+        """
+        own = known_directories(record)
+        if any(each in self.directories or is_within(each, self.places) for each in own):
+            return True
+        named = self.by_id.get(record.job_id, set())
+        if len(named) > 1:
+            return False
+        if self.shown.get(record.job_id):
+            return True
+        is_searched = any(is_within(each, self.places) for each in named)
+        return is_searched and self.clusters[record.job_id] <= {record.by}

@@ -1,0 +1,201 @@
+"""Flink's naming schemes and their inverse: what a key is, told from the key alone.
+
+An allow-list: what fits no scheme is unrecognised and never touched.
+
+Source: Flink 1.13-2.3, ``AbstractFsCheckpointStorageAccess`` (``chk-``, ``shared``,
+``taskowned``), ``FsCheckpointStreamFactory`` (bare UUID names), ``FileMergingSnapshotManager``
+(``job_..._op_...``, ``job_..._tm_...``), ``StateChangeFsUploader`` (``dstl``),
+``ForStStateBackend`` (``op_...``); ``<checkpointID>_<UUID>`` is FLINK-24852's proposal.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from orphangc.core.model.types import JobId, Layout, Scope, is_job_id
+
+__all__ = [
+    "METADATA_NAME",
+    "Artifact",
+    "Place",
+    "artifact_name",
+    "checkpoint_id_of",
+    "parse_artifact_name",
+    "place_of_folder",
+    "recognise",
+    "uuid_of",
+]
+
+METADATA_NAME = "_metadata"
+
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_FLAT = re.compile(rf"(?:(0|[1-9][0-9]{{0,18}})_)?({_UUID})", re.ASCII)
+_ENDS_IN_UUID = re.compile(rf".*({_UUID})", re.ASCII | re.DOTALL)
+_EXCLUSIVE_FOLDER = re.compile(r"chk-(0|[1-9][0-9]{0,18})", re.ASCII)
+_MERGED_SHARED = re.compile(r"job_[0-9a-f]{32}_op_[0-9a-f]{32}_[0-9]+_[0-9]+", re.ASCII)
+_MERGED_TASKOWNED = re.compile(r"job_[0-9a-f]{32}_tm_.+", re.DOTALL)
+_FORST = re.compile(r"op_.+", re.DOTALL)
+_SAVEPOINT = re.compile(r"savepoint-[0-9a-f]{6}-[0-9a-f]{12}", re.ASCII)
+_IN_PROGRESS = re.compile(r"\.?_metadata\.inprogress\..+", re.DOTALL)
+_AREAS = {"shared": Scope.SHARED, "taskowned": Scope.TASKOWNED, "dstl": Scope.CHANGELOG}
+_MAX_ID = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the folder of an object tells.
+
+    Attributes:
+        job_directory: Key of the job directory, "" for the storage root itself, ``None`` outside.
+        job_id: From the directory's name; "" if the name is no job id or there is no directory.
+        scope: The area.
+        inner: Path below the area's folder, "" directly in it.
+        checkpoint_id: Of a ``chk-<n>`` folder.
+
+    """
+
+    job_directory: str | None
+    job_id: JobId
+    scope: Scope
+    inner: str = ""
+    checkpoint_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """What a file's name tells.
+
+    Attributes:
+        layout: The scheme that it fits.
+        uuid: 16 bytes, of the two flat layouts only.
+        checkpoint_id: Of ``<checkpointID>_<UUID>`` only.
+
+    """
+
+    layout: Layout
+    uuid: bytes | None = None
+    checkpoint_id: int | None = None
+
+
+def parse_artifact_name(name: str) -> tuple[int | None, bytes] | None:
+    """Return (checkpoint id or ``None``, UUID) of a flat artifact name, ``None`` if it is none."""
+    match = _FLAT.fullmatch(name)
+    if match is None:
+        return None
+    checkpoint_id = None if match[1] is None else int(match[1])
+    if checkpoint_id is not None and checkpoint_id > _MAX_ID:
+        return None
+    return checkpoint_id, bytes.fromhex(match[2].replace("-", ""))
+
+
+def artifact_name(checkpoint_id: int | None, uuid: bytes) -> str:
+    """Return the name that ``parse_artifact_name`` reads back: its inverse."""
+    digits = uuid.hex()
+    text = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    return text if checkpoint_id is None else f"{checkpoint_id}_{text}"
+
+
+def uuid_of(name: str) -> bytes | None:
+    """Return the UUID that a base name ends in, whatever stands before it (R5)."""
+    match = _ENDS_IN_UUID.fullmatch(name)
+    return None if match is None else bytes.fromhex(match[1].replace("-", ""))
+
+
+def checkpoint_id_of(folder_name: str) -> int | None:
+    """Return the id in the name of a ``chk-<n>`` folder, ``None`` if it is none."""
+    match = _EXCLUSIVE_FOLDER.fullmatch(folder_name)
+    return None if match is None else int(match[1])
+
+
+def _area_of(part: str) -> tuple[Scope, int | None] | None:
+    """Return the area that a folder name opens inside a job directory."""
+    if part in _AREAS:
+        return _AREAS[part], None
+    checkpoint_id = checkpoint_id_of(part)
+    return None if checkpoint_id is None else (Scope.EXCLUSIVE, checkpoint_id)
+
+
+def _place_in(parts: list[str], position: int, job_id: str) -> Place | None:
+    """Return the place if ``parts[position]`` opens an area of the job directory before it."""
+    area = _area_of(parts[position])
+    above, below = parts[:position], parts[position + 1 :]
+    if area is None or "" in above:
+        return None
+    scope, checkpoint_id = area
+    inner = "/".join(below) or "/" * len(below)  # an object store has folders without a name
+    return Place("/".join(above), JobId(job_id), scope, inner, checkpoint_id)
+
+
+def place_of_folder(folder: str, root_name: str = "") -> Place:
+    """Return what a folder key (no trailing slash, "" for the root) tells.
+
+    A folder named by a job id owns the areas below it. An area below any other folder belongs to
+    a job directory without a known owner (``create-subdir=false``): job id "". ``dstl`` counts
+    only below a job id, for its base path is often called so too.
+
+    Args:
+        folder: Relative to the storage root.
+        root_name: Last part of the storage root, which may itself be a job directory.
+
+    """
+    parts = folder.split("/") if folder else []
+    owners = [root_name, *parts]
+    for position, owner in enumerate(owners[:-1]):
+        if is_job_id(owner) and (place := _place_in(parts, position, owner)):
+            return place
+    for position in range(len(parts)):
+        place = _place_in(parts, position, "")
+        if place is not None and place.scope is not Scope.CHANGELOG:
+            return place
+    return _outside(parts, owners)
+
+
+def _outside(parts: list[str], owners: list[str]) -> Place:
+    """Return the place of a folder that is in no area."""
+    if parts and _SAVEPOINT.fullmatch(owners[-1]):
+        return Place(None, JobId(""), Scope.SAVEPOINT)
+    if parts and parts[-1] == "dstl":
+        return Place(None, JobId(""), Scope.CHANGELOG)
+    for position, owner in enumerate(owners):
+        if is_job_id(owner):
+            return Place("/".join(parts[:position]), JobId(owner), Scope.OTHER)
+    return Place(None, JobId(""), Scope.OTHER)
+
+
+_UNRECOGNISED = Artifact(Layout.UNRECOGNISED)
+_SUB_FOLDERS = {
+    Scope.SHARED: ((_MERGED_SHARED, Layout.MERGED), (_FORST, Layout.FORST)),
+    Scope.TASKOWNED: ((_MERGED_TASKOWNED, Layout.MERGED),),
+}
+_FLAT_LAYOUTS = {
+    Scope.TASKOWNED: Layout.TASKOWNED,
+    Scope.CHANGELOG: Layout.CHANGELOG,
+    Scope.EXCLUSIVE: Layout.EXCLUSIVE,
+    Scope.SAVEPOINT: Layout.EXCLUSIVE,
+}
+
+
+def recognise(name: str, place: Place) -> Artifact:
+    """Return which of Flink's schemes a file name fits in its place."""
+    if name == METADATA_NAME:
+        return Artifact(Layout.METADATA)
+    if place.inner:
+        return _recognise_deeper(place)
+    parsed = parse_artifact_name(name)
+    if parsed is None:
+        is_in_progress = _IN_PROGRESS.fullmatch(name) is not None
+        return Artifact(Layout.METADATA_IN_PROGRESS) if is_in_progress else _UNRECOGNISED
+    if place.scope is Scope.SHARED:
+        layout = Layout.FLAT if parsed[0] is None else Layout.FLAT_WITH_ID
+        return Artifact(layout, uuid=parsed[1], checkpoint_id=parsed[0])
+    return Artifact(_FLAT_LAYOUTS.get(place.scope, Layout.UNRECOGNISED))
+
+
+def _recognise_deeper(place: Place) -> Artifact:
+    """Return the layout of what lies in a sub-folder of an area: known or not, never flat."""
+    first = place.inner.partition("/")[0]
+    for pattern, layout in _SUB_FOLDERS.get(place.scope, ()):
+        if pattern.fullmatch(first):
+            return Artifact(layout)
+    return _UNRECOGNISED

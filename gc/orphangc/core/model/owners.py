@@ -1,0 +1,44 @@
+"""Which job owns a place below the storage root."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import Place, place_of_folder
+
+__all__ = ["Owners", "job_directory_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """The job directories that the root scans showed, and whose they are.
+
+    Attributes:
+        base: The storage root.
+        keys: Job key by job directory.
+
+    """
+
+    base: Location
+    keys: Mapping[Location, str]
+    _known: dict[tuple[str, str], str] = field(default_factory=dict, compare=False)
+
+    def job_key(self, place: Place) -> str | None:
+        """Return the key of the job that owns a place, ``None`` if none does."""
+        if place.job_directory is None:
+            return None
+        known = (place.job_directory, place.job_id)
+        if known not in self._known:
+            directory = self.base.child(place.job_directory)
+            self._known[known] = self.keys.get(directory) or place.job_id or str(directory)
+        return self._known[known]
+
+
+def job_directory_of(folder: Location) -> Location | None:
+    """Return the job directory that a folder lies in by its path alone, ``None`` if in none."""
+    place = place_of_folder(folder.path[1:])
+    if not place.job_directory or not place.job_id:
+        return None
+    return folder.top.child(place.job_directory)

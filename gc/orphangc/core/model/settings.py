@@ -1,0 +1,437 @@
+"""What an operator may say about one storage root: options of ``plan``, keys of the YAML file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from types import MappingProxyType
+from typing import Annotated, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.json_schema import SkipJsonSchema
+
+from orphangc.core.model.bounds import SafetyMargins
+from orphangc.core.model.flink_versions import is_build_of_tested_line
+from orphangc.core.model.locations import Alias, Location, canonical, parse_alias
+from orphangc.core.model.types import Scope, is_job_id
+
+__all__ = [
+    "SAFE_MINIMUMS",
+    "Duration",
+    "StorageRootSettings",
+    "parse_duration",
+    "without_credentials",
+]
+
+SAFE_MINIMUMS: Mapping[str, tuple[timedelta, str]] = MappingProxyType(
+    {
+        "grace_period": (
+            timedelta(hours=24),
+            "what a checkpoint still writes would look orphaned",
+        ),
+        "quarantine_period": (
+            timedelta(hours=24),
+            "no second cycle, a day later, would confirm what one cycle found",
+        ),
+        "quiet_period": (
+            timedelta(hours=24),
+            "a job that is suspended for the night, or checkpoints once a day, would look ended",
+        ),
+        "clock_skew": (
+            timedelta(minutes=1),
+            "store times have whole seconds, and the clocks of a store's machines differ by more",
+        ),
+    }
+)
+"""Safe minimum of each margin, and what happens below it (R9, R13, R17, R29)."""
+
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", re.ASCII)
+_MINIMAL_PLAN_LIFE = timedelta(hours=1)
+_ACKNOWLEDGED = re.compile(r"(.+)=([0-9a-f]{64})", re.ASCII)
+
+
+_NO_PLACE = re.compile("[\0\ud800-\udfff]")
+_NAMESPACE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
+_ZOOKEEPER = re.compile(r"[^\s/,@]+:[0-9]{1,5}(?:,[^\s/,@]+:[0-9]{1,5})*(?:/[^\s@?#]*)?", re.ASCII)
+
+_LONGEST = timedelta(days=10_000)
+"""More, subtracted from now, may leave the calendar."""
+
+
+def parse_duration(value: object) -> object:
+    """Return ``72h``, ``1d12h``, ``15m``, ``30s`` or ``0`` as a duration; leave one as it is.
+
+    A number without a unit is none: YAML's ``quarantine_period: 24`` means hours to a person.
+
+    Raises:
+        ValueError: The value is none of these, or longer than 10,000 days.
+
+    """
+    if isinstance(value, timedelta):
+        return value
+    text = str(value).strip().lower()
+    match = _DURATION.fullmatch(text)
+    if text != "0" and (not text or match is None):
+        raise ValueError(f"{value!r} is no duration; write 72h, 15m, 7d or 1d12h")
+    parts = [int(part or 0) for part in match.groups()] if match else [0] * 4
+    days, hours, minutes, seconds = parts
+    if days * 86_400 + hours * 3600 + minutes * 60 + seconds > _LONGEST.total_seconds():
+        raise ValueError(f"{text[:20]!r} is longer than 10,000 days")
+    return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+
+
+def _in_range(value: timedelta) -> timedelta:
+    if value < timedelta(0):
+        raise ValueError("a duration cannot be negative")
+    if value > _LONGEST:
+        raise ValueError("the duration is longer than 10,000 days")
+    if value.microseconds:
+        raise ValueError("a duration must be whole seconds: a plan spells no parts of them")
+    return value
+
+
+def _in_words(value: timedelta) -> str:
+    minutes = int(value.total_seconds()) // 60
+    return f"{minutes}m" if minutes % 60 else f"{minutes // 60}h"
+
+
+def _spell_duration(value: timedelta) -> str:
+    return f"{int(value.total_seconds())}s"
+
+
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(parse_duration),
+    AfterValidator(_in_range),
+    PlainSerializer(_spell_duration, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "pattern": rf"^(0|(?=.){_DURATION.pattern})$"}),
+]
+"""A duration as people write it; whole seconds."""
+
+
+def _place(value: str) -> str:
+    if _NO_PLACE.search(value):
+        raise ValueError("a place must not hold a NUL, or half of a character")
+    if ":" in canonical(value).authority.rpartition("@")[0]:
+        raise ValueError(
+            "a place must not hold a password, which plans, logs and metrics would show: give"
+            " credentials in the environment"
+        )
+    return value
+
+
+def _alias(value: str) -> str:
+    alias = parse_alias(value)
+    for place in (alias.source, alias.target):
+        _place(str(place))
+    return value
+
+
+def _ended_job(value: str) -> str:
+    if value != "all" and not is_job_id(value):
+        raise ValueError(f"{value!r} is neither 'all' nor a job id of 32 lower-case hex digits")
+    return value
+
+
+def _owner(value: str | None) -> str | None:
+    if value is not None and not is_job_id(value):
+        raise ValueError(f"{value!r} is no job id of 32 lower-case hex digits")
+    return value
+
+
+def _flink_version(value: str) -> str:
+    if not is_build_of_tested_line(value):
+        raise ValueError(
+            f"{value!r} is no build of a tested Flink release: give the exact version that Flink's"
+            " REST API shows, such as 1.18.1-amzn-0"
+        )
+    return value
+
+
+def _acknowledged(value: str) -> str:
+    match = _ACKNOWLEDGED.fullmatch(value)
+    if match is None:
+        raise ValueError(f"{value!r} is not of the form URI=SHA256")
+    canonical(match[1])
+    return value
+
+
+def _http_url(value: str) -> str:
+    if urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).hostname:
+        raise ValueError("a Flink REST endpoint is an http or https URL")
+    return value
+
+
+def without_credentials(value: str) -> str:
+    """Return a URL without user and password."""
+    parts = urlsplit(value)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _namespace(value: str) -> str:
+    if not _NAMESPACE.fullmatch(value):
+        raise ValueError(f"{value!r} is no Kubernetes namespace")
+    return value
+
+
+def _zookeeper(value: str) -> str:
+    if not _ZOOKEEPER.fullmatch(value):
+        raise ValueError(f"{value!r} is not of the form host:port,host:port/path")
+    return value
+
+
+def _shares(value: object) -> object:
+    """Return a share, or shares by job id, of a number, a mapping, or texts ``JOB=SHARE``.
+
+    Raises:
+        ValueError: A share is no number from 0 to 1, or a name is no job id.
+
+    """
+    if isinstance(value, list | tuple) and value:
+        parts = [str(each).rpartition("=") for each in value]
+        value = {job if equals else "default": share for job, equals, share in parts}
+        if value.keys() == {"default"}:
+            return _share(value["default"])
+    if not isinstance(value, Mapping) or not value:
+        return _share(value)
+    for name in value:
+        if name != "default" and not (isinstance(name, str) and is_job_id(name)):
+            raise ValueError(f"{name!r} is neither 'default' nor a job id of 32 hex digits")
+    return {name: _share(share) for name, share in value.items()}
+
+
+def _share(value: object) -> float:
+    try:
+        share = float(str(value))
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ValueError(f"{value!r} is no share: give a number from 0 to 1")
+    return share
+
+
+_DELETE_SHARE = 0.5
+_SHARE_SCHEMA = {"type": "number", "minimum": 0, "maximum": 1}
+DeleteShare = Annotated[
+    float | dict[str, float],
+    BeforeValidator(_shares),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                _SHARE_SCHEMA,
+                {
+                    "type": "object",
+                    "propertyNames": {"pattern": "^(default|[0-9a-f]{32})$"},
+                    "additionalProperties": _SHARE_SCHEMA,
+                },
+            ]
+        }
+    ),
+]
+"""A part from 0 to 1, or one for each job id, ``default`` for the others."""
+
+Place = Annotated[str, AfterValidator(_place)]
+RestUrl = Annotated[
+    str,
+    AfterValidator(_http_url),
+    PlainSerializer(without_credentials, return_type=str, when_used="json"),
+]
+
+
+class StorageRootSettings(BaseModel):
+    """Everything that is said of one storage root; each field is an option of ``plan``."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        validate_default=True,
+        hide_input_in_errors=True,  # an endpoint may hold a password
+        use_attribute_docstrings=True,
+    )
+
+    root: Place
+    """The storage root: the URI that holds the job directories."""
+    state: Place | None = None
+    """Tombstones, history, journal and lock. Never inside the storage root."""
+    grace_period: Duration = timedelta(hours=72)
+    """Age below which nothing is an orphan: longer than any checkpoint takes."""
+    quarantine_period: Duration = timedelta(hours=24)
+    """How long a tombstone must stand before its object may be deleted."""
+    checkpoint_id_margin: int = Field(default=1, ge=0)
+    """How many checkpoint ids below the oldest retained one still count as young."""
+    clock_skew: Duration = timedelta(minutes=15)
+    """The slack in every comparison of two clocks."""
+    quiet_period: Duration = timedelta(days=7)
+    """How long an ended job's directory must have been still."""
+    allow_short_margins: bool = False
+    """Accept a grace, quarantine or quiet period below 24 hours, a clock skew below 1 minute."""
+    allow_short_grace_period: bool = False
+    """Old name of ``allow_short_margins``."""
+    scope: tuple[Literal["shared", "taskowned", "exclusive", "changelog"], ...] = ("shared",)
+    """Areas to report on; only ``shared`` is ever collected, and it is always in."""
+    registry: tuple[Place, ...] = ()
+    """Registry snapshots: a file, a folder of them, or the folder that exporters write into."""
+    registry_wait: Duration = timedelta(minutes=5)
+    """How long a running job's exporter may take to repeat a nonce."""
+    extra_roots: tuple[Place, ...] = ()
+    """Savepoint folders and other storages whose checkpoints may refer here."""
+    empty_roots: tuple[Place, ...] = ()
+    """Places that hold no checkpoint: extra roots and other storage roots, or folders that are
+    gone."""
+    siblings: SkipJsonSchema[tuple[Place, ...]] = ()
+    """Other storage roots of the same configuration file, which its loader adds."""
+    closed_world: bool = False
+    """The operator's statement that the searched places are all there is (R3a)."""
+    ended_job: tuple[Annotated[str, AfterValidator(_ended_job)], ...] = ()
+    """Jobs that are over, or ``all``."""
+    owner: Annotated[str | None, AfterValidator(_owner)] = None
+    """The one job of a directory that is not named by a job id (``create-subdir=false``)."""
+    flink_rest: tuple[RestUrl, ...] = ()
+    """Flink REST endpoints to ask for the gate."""
+    accept_flink_version: tuple[Annotated[str, AfterValidator(_flink_version)], ...] = ()
+    """Vendors' builds of tested Flink releases that the operator vouches for, spelled exactly."""
+    kubernetes_ha: tuple[Annotated[str, AfterValidator(_namespace)], ...] = ()
+    """Kubernetes namespaces whose HA metadata and Flink resources tell who is alive."""
+    zookeeper_ha: tuple[Annotated[str, AfterValidator(_zookeeper)], ...] = ()
+    """``host:port,host:port/path`` of ZooKeepers whose HA metadata tells who is alive."""
+    alias: tuple[Annotated[str, AfterValidator(_alias)], ...] = ()
+    """``FROM=TO``: paths inside ``_metadata`` that start with FROM mean TO."""
+    pin: tuple[Place, ...] = ()
+    """Files and folders that must stay whatever refers to them."""
+    max_delete_share: DeleteShare = _DELETE_SHARE
+    """Largest part of a job's files in ``shared/`` that may go; a mapping gives it job by job."""
+    max_deletes: int | None = Field(default=None, ge=0)
+    """Most objects that one sweep may delete."""
+    delete_rate: int = Field(default=3200, ge=1)
+    """Keys a second that a sweep deletes at most: S3's 3,500 less what the jobs themselves need."""
+    inventory: Place | None = None
+    """S3 Inventory to plan from: a report's ``manifest.json``, or the folder of the reports."""
+    inventory_max_age: Duration = timedelta(hours=72)
+    """How old an inventory may be: a daily one is delivered up to two days after it was begun."""
+    noncurrent_versions: bool = False
+    """Count noncurrent versions and delete markers too, which takes a second listing."""
+    unsafe_acknowledge_root: tuple[Annotated[str, AfterValidator(_acknowledged)], ...] = ()
+    """``URI=SHA256`` of a ``_metadata`` known to be broken: it protects what its bytes name."""
+
+    @model_validator(mode="after")
+    def _check_margins(self) -> StorageRootSettings:
+        if self.allow_short_margins or self.allow_short_grace_period:
+            return self
+        for name, (minimum, danger) in SAFE_MINIMUMS.items():
+            if getattr(self, name) < minimum:
+                least = _in_words(minimum)
+                raise ValueError(
+                    f"{name} below {least} is refused: {danger}; allow_short_margins accepts it"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _check_state(self) -> StorageRootSettings:
+        if self.state is None:
+            return self
+        root, state = canonical(self.root), canonical(self.state)
+        if root.contains(state):
+            raise ValueError(f"the state location {self.state} lies inside the storage root")
+        if state.contains(root):
+            raise ValueError(f"the storage root lies inside the state location {self.state}")
+        return self
+
+    @model_validator(mode="after")
+    def _check_empty_roots(self) -> StorageRootSettings:
+        for uri in self.empty_roots:
+            if canonical(uri).contains(canonical(self.root)):
+                raise ValueError(f"empty_roots: {uri} holds the storage root, so it is not empty")
+        return self
+
+    @model_validator(mode="after")
+    def _check_inventory(self) -> StorageRootSettings:
+        if self.inventory is None:
+            return self
+        if {canonical(self.root).scheme, canonical(self.inventory).scheme} != {"s3"}:
+            raise ValueError("an inventory is of a storage root in S3, and lies in S3")
+        return self
+
+    @property
+    def plan_life(self) -> timedelta:
+        """Return how old a plan may be that is acted upon, or believed.
+
+        A grace period of next to nothing is for trying things out; there an hour is not old.
+        """
+        return max(self.grace_period, _MINIMAL_PLAN_LIFE)
+
+    @property
+    def margins(self) -> SafetyMargins:
+        """Return the safety margins as one value."""
+        return SafetyMargins(
+            grace_period=self.grace_period,
+            quarantine_period=self.quarantine_period,
+            checkpoint_id_margin=self.checkpoint_id_margin,
+            clock_skew=self.clock_skew,
+            quiet_period=self.quiet_period,
+        )
+
+    @property
+    def aliases(self) -> tuple[Alias, ...]:
+        """Return the aliases as places."""
+        return tuple(parse_alias(text) for text in self.alias)
+
+    @property
+    def other_roots(self) -> tuple[Location, ...]:
+        """Return the other storage roots that are searched, though no option names them.
+
+        These are those of the configuration file and, where the storage root is itself a job
+        directory, the folder around it: jobs beside it may have claimed its checkpoints.
+        """
+        root = canonical(self.root)
+        around = (root.parent,) if is_job_id(root.name) else ()
+        return tuple(dict.fromkeys((*map(canonical, self.siblings), *around)))
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """Return the areas to report on, ``shared`` first."""
+        extra = dict.fromkeys(Scope(name) for name in self.scope)
+        extra.pop(Scope.SHARED, None)
+        return (Scope.SHARED, *extra)
+
+    @property
+    def acknowledged(self) -> dict[str, str]:
+        """Return sha256 by place of each acknowledged broken root."""
+        matches = (_ACKNOWLEDGED.fullmatch(text) for text in self.unsafe_acknowledge_root)
+        return {str(canonical(match[1])): match[2] for match in matches if match}
+
+    def is_declared_ended(self, job_id: str, *, by_id: bool = False) -> bool:
+        """Return whether the operator said that the job is over.
+
+        Args:
+            job_id: The job.
+            by_id: Whether ``all`` does not count: it speaks of the storage root's own jobs, and of
+                directories with a trace of Flink.
+
+        """
+        return job_id in self.ended_job or (not by_id and "all" in self.ended_job)
+
+    def is_empty(self, place: Location) -> bool:
+        """Return whether the operator said that a place holds no checkpoint."""
+        return any(canonical(uri) == place for uri in self.empty_roots)
+
+    def delete_share_of(self, job_id: str) -> float:
+        """Return the largest part of one job's files in ``shared/`` that may go."""
+        if isinstance(self.max_delete_share, Mapping):
+            default = self.max_delete_share.get("default", _DELETE_SHARE)
+            return self.max_delete_share.get(job_id, default)
+        return self.max_delete_share
+
+    def is_empty_around(self, place: Location) -> bool:
+        """Return whether the operator said so of a place, or of one that holds it."""
+        return any(canonical(uri).contains(place) for uri in self.empty_roots)

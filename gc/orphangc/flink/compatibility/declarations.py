@@ -1,0 +1,196 @@
+"""What state the operators of a job declare: the values of a declarations file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from orphangc.flink.operator_ids import operator_id
+from orphangc.flink.values.handles import StateMode
+
+__all__ = [
+    "Declarations",
+    "KeyedState",
+    "KeyedStateType",
+    "OperatorDeclaration",
+    "OperatorState",
+    "Redistribution",
+    "declarations_schema",
+    "is_timer",
+]
+
+_TIMERS = "_timer_state/"
+
+
+class KeyedStateType(StrEnum):
+    """What a keyed state is to the job.
+
+    Source: Flink 1.8-2.3, ``StateDescriptor.Type``, without ``UNKNOWN`` and ``FOLDING``.
+    """
+
+    VALUE = "value"
+    LIST = "list"
+    MAP = "map"
+    REDUCING = "reducing"
+    AGGREGATING = "aggregating"
+
+
+class Redistribution(StrEnum):
+    """What becomes of an operator state when the parallelism changes.
+
+    Source: Flink 1.8-2.3, ``OperatorStateHandle.Mode``.
+    """
+
+    SPLIT = "split"
+    UNION = "union"
+    BROADCAST = "broadcast"
+
+    @property
+    def mode(self) -> StateMode:
+        """Return Flink's mode."""
+        return _MODES[self]
+
+    @classmethod
+    def of(cls, mode: StateMode) -> Redistribution:
+        """Return the word for Flink's mode."""
+        return next(word for word, each in _MODES.items() if each is mode)
+
+
+_MODES = {
+    Redistribution.SPLIT: StateMode.SPLIT_DISTRIBUTE,
+    Redistribution.UNION: StateMode.UNION,
+    Redistribution.BROADCAST: StateMode.BROADCAST,
+}
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        use_attribute_docstrings=True,
+    )
+
+
+_Type = Annotated[KeyedStateType, Field(strict=False)]
+_Mode = Annotated[Redistribution, Field(strict=False)]
+
+
+class KeyedState(_Value):
+    """A keyed state."""
+
+    id: str = Field(min_length=1)
+    """Name that the job registers it by."""
+    type: _Type
+    """What it is to the job."""
+    serializer: str | None = None
+    """Hint for people: what writes its values. Nothing is compared with it."""
+    queryable_name: str | None = None
+    """Name that it can be queried by. Nothing is compared with it."""
+    new: bool = False
+    """States that no checkpoint needs to hold it yet."""
+
+    @model_validator(mode="after")
+    def _is_the_jobs(self) -> Self:
+        if is_timer(self.id):
+            raise ValueError(f"{self.id!r} is a timer of Flink's own, which nobody declares")
+        return self
+
+
+class OperatorState(_Value):
+    """An operator state."""
+
+    id: str = Field(min_length=1)
+    """Name that the job, or its connector, registers it by."""
+    redistribution: _Mode
+    """What becomes of it when the parallelism changes."""
+    serializer: str | None = None
+    """Hint for people: what writes its elements. Nothing is compared with it."""
+    new: bool = False
+    """States that no checkpoint needs to hold it yet."""
+
+
+class OperatorDeclaration(_Value):
+    """An operator and all the state that it registers."""
+
+    uid: str | None = Field(default=None, min_length=1)
+    """As the job sets it. Flink's hash of it is the operator's id."""
+    id: str | None = Field(default=None, pattern=r"^[0-9a-f]{32}$")
+    """32 hex digits: for an operator without a uid, or one whose job sets the uid's hash."""
+    name: str | None = None
+    """For people. Nothing is compared with it."""
+    keyed_states: Annotated[tuple[KeyedState, ...], Field(strict=False)] = ()
+    """What it keeps for each key, timers aside."""
+    operator_states: Annotated[tuple[OperatorState, ...], Field(strict=False)] = ()
+    """What it keeps for each subtask."""
+    coordinator: bool = False
+    """Whether it has a coordinator on the JobManager that keeps state, as newer sources do."""
+    new: bool = False
+    """States that no checkpoint needs to hold it yet."""
+
+    @model_validator(mode="after")
+    def _is_one_operator(self) -> Self:
+        if self.uid is None and self.id is None:
+            raise ValueError("an operator needs a uid or an id")
+        for word, states in (("keyed", self.keyed_states), ("operator", self.operator_states)):
+            twice = _first_twice(state.id for state in states)
+            if twice is not None:
+                raise ValueError(f"{word} state {twice!r} is declared twice")
+        return self
+
+    @property
+    def operator_id(self) -> str:
+        """Return the id that its state is stored under."""
+        return self.id or operator_id(self.uid or "")
+
+    @property
+    def label(self) -> str:
+        """Return what a person knows it by."""
+        return self.uid or self.name or self.operator_id
+
+
+class Declarations(_Value):
+    """The declarations file: what the next version of a job declares."""
+
+    version: Literal[1]
+    """Of this form."""
+    operators: Annotated[tuple[OperatorDeclaration, ...], Field(strict=False)]
+    """Every operator of the job that has, or may have, state."""
+
+    @model_validator(mode="after")
+    def _has_no_twins(self) -> Self:
+        twice = _first_twice(operator.operator_id for operator in self.operators)
+        if twice is not None:
+            labels = [each.label for each in self.operators if each.operator_id == twice]
+            raise ValueError(f"operators {labels[0]!r} and {labels[1]!r} have one id, {twice}")
+        return self
+
+
+def _first_twice(ids: Iterable[str]) -> str | None:
+    seen: set[str] = set()
+    for each in ids:
+        if each in seen:
+            return each
+        seen.add(each)
+    return None
+
+
+def is_timer(name: str) -> bool:
+    """Return whether a keyed state is a timer of Flink's own, by its name.
+
+    Source: Flink 1.8-2.3, ``InternalTimeServiceManagerImpl.TIMER_STATE_PREFIX``.
+    """
+    return name.startswith(_TIMERS)
+
+
+def declarations_schema() -> dict[str, Any]:
+    """Return the JSON schema of the declarations file, as editors and CI use it."""
+    schema = Declarations.model_json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "orphangc state declarations",
+        **{key: value for key, value in schema.items() if key != "title"},
+    }

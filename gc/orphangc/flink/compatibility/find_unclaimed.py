@@ -1,0 +1,261 @@
+"""Finds the state that a checkpoint holds and that nothing declares any more."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import chain
+
+from orphangc.flink.compatibility.comparison import (
+    ChangedState,
+    Comparison,
+    Kind,
+    MissingState,
+    OperatorRef,
+    ReplacedOperator,
+    Unclaimed,
+    Uncompared,
+)
+from orphangc.flink.compatibility.declarations import (
+    Declarations,
+    OperatorDeclaration,
+    Redistribution,
+)
+from orphangc.flink.compatibility.infer import is_flinks_own
+from orphangc.flink.compatibility.unstored import absent_operator, missing_states
+from orphangc.flink.state.contents import (
+    CheckpointContents,
+    KeyedStateContents,
+    KeyedStateKind,
+    OperatorContents,
+)
+from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
+
+__all__ = ["compared", "stateful_operators"]
+
+
+def stateful_operators(metadata: Metadata) -> frozenset[str]:
+    """Return the ids of the operators that Flink does not restore a job without.
+
+    Any handle counts, also one of no bytes that only keeps directories of merged files.
+
+    Source: Flink 1.8-2.3, ``Checkpoints.loadAndValidateCheckpoint``,
+    ``OperatorSubtaskState.hasState``.
+    """
+    return frozenset(each.id for each in metadata.operators if _has_state(each))
+
+
+def _has_state(operator: Operator) -> bool:
+    return operator.coordinator is not None or any(map(_holds, operator.subtasks or ()))
+
+
+def _holds(subtask: Subtask) -> bool:
+    handles = (
+        subtask.managed_operator,
+        subtask.raw_operator,
+        subtask.managed_keyed,
+        subtask.raw_keyed,
+    )
+    return subtask.has_in_flight_data or any(each is not None for each in handles)
+
+
+def compared(
+    contents: CheckpointContents, declarations: Declarations, *, stateful: Collection[str]
+) -> Comparison:
+    """Return what the declarations leave unclaimed of a checkpoint.
+
+    Args:
+        contents: What the checkpoint holds.
+        declarations: What the next version of the job declares.
+        stateful: What ``stateful_operators`` says of the same checkpoint.
+
+    """
+    declared = {each.operator_id: each for each in declarations.operators}
+    stored = {each.id for each in contents.operators}
+    known = sorted(
+        {name for each in contents.operators for name in (each.uid, each.name, each.id) if name}
+    )
+    found = [_of_operator(each, declared.get(each.id), stateful) for each in contents.operators]
+    return Comparison(
+        checkpoint_id=contents.checkpoint_id,
+        unclaimed=tuple(chain.from_iterable(each.unclaimed for each in found)),
+        changed=tuple(chain.from_iterable(each.changed for each in found)),
+        replaced=tuple(each.replaced for each in found if each.replaced is not None),
+        uncompared=tuple(chain.from_iterable(each.uncompared for each in found)),
+        absent=tuple(
+            absent_operator(each, known)
+            for each in declarations.operators
+            if each.operator_id not in stored
+        ),
+        missing=tuple(chain.from_iterable(each.missing for each in found)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What is to be said of one operator."""
+
+    unclaimed: tuple[Unclaimed, ...] = ()
+    changed: tuple[ChangedState, ...] = ()
+    replaced: ReplacedOperator | None = None
+    uncompared: tuple[Uncompared, ...] = ()
+    missing: tuple[MissingState, ...] = ()
+
+
+def _of_operator(
+    operator: OperatorContents, declared: OperatorDeclaration | None, stateful: Collection[str]
+) -> _Found:
+    if declared is None:
+        if operator.id not in stateful:
+            return _Found()
+        ref = OperatorRef(id=operator.id, uid=operator.uid, name=operator.name)
+        whole = Unclaimed(kind=Kind.OPERATOR, operator=ref, bytes=_bytes_of(operator))
+        return _Found(unclaimed=(whole,))
+    ref = OperatorRef(
+        id=operator.id,
+        uid=operator.uid or declared.uid,
+        name=operator.name or declared.name,
+    )
+    unclaimed = tuple(_unclaimed_of(operator, declared, ref))
+    missing = tuple(missing_states(operator, declared, unclaimed, ref))
+    return _Found(
+        unclaimed=unclaimed,
+        changed=tuple(_changed_of(operator, declared, ref)),
+        replaced=_replaced(operator, declared, unclaimed, missing=missing, ref=ref),
+        uncompared=tuple(_uncompared_of(operator, ref)),
+        missing=missing,
+    )
+
+
+def _bytes_of(operator: OperatorContents) -> int:
+    return (
+        operator.operator_bytes
+        + operator.keyed_bytes
+        + operator.raw_operator_bytes
+        + operator.raw_keyed_bytes
+        + operator.channel_bytes
+        + (operator.coordinator_bytes or 0)
+    )
+
+
+def _unclaimed_of(
+    operator: OperatorContents, declared: OperatorDeclaration, ref: OperatorRef
+) -> Iterator[Unclaimed]:
+    names = {each.id for each in declared.operator_states}
+    for state in operator.operator_states:
+        if state.name not in names:
+            yield Unclaimed(
+                kind=Kind.OPERATOR_STATE,
+                operator=ref,
+                state=state.name,
+                form=Redistribution.of(state.mode),
+                bytes=state.bytes,
+            )
+    names = {each.id for each in declared.keyed_states}
+    for keyed in operator.keyed_states or ():
+        if keyed.name not in names and not is_flinks_own(keyed):
+            yield Unclaimed(
+                kind=Kind.KEYED_STATE,
+                operator=ref,
+                state=keyed.name,
+                form=keyed.kind,
+                bytes=keyed.bytes,
+                is_prunable=False,
+            )
+    if operator.coordinator_bytes is not None and not declared.coordinator:
+        yield Unclaimed(kind=Kind.COORDINATOR_STATE, operator=ref, bytes=operator.coordinator_bytes)
+
+
+def _changed_of(
+    operator: OperatorContents, declared: OperatorDeclaration, ref: OperatorRef
+) -> Iterator[ChangedState]:
+    modes = {each.id: each.redistribution for each in declared.operator_states}
+    forms = {each.name: Redistribution.of(each.mode) for each in operator.operator_states}
+    yield from _differing(Kind.OPERATOR_STATE, forms, modes, ref)
+    types = {each.id: each.type for each in declared.keyed_states}
+    kinds = {each.name: each.kind for each in _of_known_kind(operator)}
+    yield from _differing(Kind.KEYED_STATE, kinds, types, ref)
+
+
+def _differing(
+    kind: Kind, stored: Mapping[str, StrEnum], declared: Mapping[str, StrEnum], ref: OperatorRef
+) -> Iterator[ChangedState]:
+    for name, form in stored.items():
+        wanted = declared.get(name)
+        if wanted is not None and wanted.value != form.value:
+            yield ChangedState(
+                kind=kind, operator=ref, state=name, stored=form.value, declared=wanted.value
+            )
+
+
+def _uncompared_of(operator: OperatorContents, ref: OperatorRef) -> Iterator[Uncompared]:
+    if operator.keyed_unknown is not None:
+        why = f"names of keyed states: {operator.keyed_unknown}"
+        yield Uncompared(operator=ref, why=why, hides_names=True)
+    for keyed in operator.keyed_states or ():
+        if keyed.kind is KeyedStateKind.UNKNOWN:
+            why = f"the type of keyed state {keyed.name!r} is unknown"
+            yield Uncompared(operator=ref, why=why, hides_names=False)
+    raw = {"operator": operator.has_raw_operator, "keyed": operator.has_raw_keyed}
+    for word, is_there in raw.items():
+        if is_there:
+            why = f"raw {word} state carries no names"
+            yield Uncompared(operator=ref, why=why, hides_names=False)
+
+
+def _of_known_kind(operator: OperatorContents) -> Iterator[KeyedStateContents]:
+    for each in operator.keyed_states or ():
+        if each.kind is not KeyedStateKind.UNKNOWN:
+            yield each
+
+
+def _replaced(
+    operator: OperatorContents,
+    declared: OperatorDeclaration,
+    unclaimed: Sequence[Unclaimed],
+    *,
+    missing: Sequence[MissingState],
+    ref: OperatorRef,
+) -> ReplacedOperator | None:
+    """Return whether another operator took over the uid, if it looks so.
+
+    Nothing stored is declared, and nothing declared is stored. Or, once the new operator has
+    written a checkpoint: union list state is left beside a coordinator, which the sources
+    that keep union list states have none of.
+    """
+    left = [each for each in unclaimed if each.state is not None]
+    has_coordinator = declared.coordinator or operator.coordinator_bytes is not None
+    leaves_union = any(each.form == Redistribution.UNION for each in left)
+    if not (leaves_union and has_coordinator) and not _share_nothing(operator, declared):
+        return None
+    has_happened = bool(_declared_names(declared) & _stored_names(operator)) or (
+        declared.coordinator and operator.coordinator_bytes is not None
+    )
+    return ReplacedOperator(
+        operator=ref,
+        left=tuple(each.state for each in left if each.state is not None),
+        bytes=sum(each.bytes or 0 for each in left),
+        missing=tuple(sorted({each.state for each in missing})),
+        has_happened=has_happened,
+        # an operator of which no state is missing has none to say it of
+        is_stated_new=all(each.is_stated_new for each in missing)
+        and (bool(missing) or has_happened or declared.new),
+    )
+
+
+def _share_nothing(operator: OperatorContents, declared: OperatorDeclaration) -> bool:
+    stored, wanted = _stored_names(operator), _declared_names(declared)
+    is_known = operator.keyed_unknown is None
+    return is_known and bool(stored) and bool(wanted) and not stored & wanted
+
+
+def _stored_names(operator: OperatorContents) -> set[str]:
+    keyed = (each.name for each in operator.keyed_states or () if not is_flinks_own(each))
+    return {each.name for each in operator.operator_states}.union(keyed)
+
+
+def _declared_names(declared: OperatorDeclaration) -> set[str]:
+    return {each.id for each in declared.operator_states}.union(
+        each.id for each in declared.keyed_states
+    )

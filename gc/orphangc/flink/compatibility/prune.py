@@ -1,0 +1,165 @@
+"""A checkpoint's metadata without the state that nothing declares.
+
+Keyed state cannot be left out in part: its files hold all states of an operator, and only a
+state backend can write them anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from orphangc.errors import OrphanGcError
+from orphangc.flink.compatibility.comparison import Comparison, Kind
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.metadata.references import read_references
+from orphangc.flink.metadata.writer import write_metadata
+from orphangc.flink.state.referenced_files import absolute_path, directories_of, files_of
+from orphangc.flink.values.handles import (
+    EmptySegmentHandle,
+    FileHandle,
+    MergedOperatorHandle,
+    OperatorStateHandle,
+    RelativeHandle,
+)
+from orphangc.flink.values.metadata_values import Metadata, Operator
+
+__all__ = ["pruned", "pruned_bytes"]
+
+
+def pruned_bytes(metadata: Metadata, comparison: Comparison, *, directory: str) -> bytes:
+    """Return the ``_metadata`` of the pruned checkpoint, read again and checked.
+
+    Args:
+        metadata: The original.
+        comparison: What of it is unclaimed.
+        directory: Where its relative files lie, as Flink is to address them.
+
+    Raises:
+        OrphanGcError: It cannot be pruned, or what was written refers to a file that the
+            original does not.
+
+    """
+    wanted = pruned(metadata, comparison, directory=directory)
+    try:
+        data = write_metadata(wanted)
+    except ValueError as err:
+        raise OrphanGcError(f"{directory} cannot be pruned: {err}") from err
+    _check(data, wanted, metadata, directory)
+    return data
+
+
+def pruned(metadata: Metadata, comparison: Comparison, *, directory: str) -> Metadata:
+    """Return the metadata without unclaimed operators, operator states and coordinator states.
+
+    Relative handles become absolute, so that the result can lie elsewhere while the files
+    stay where they are. Nothing else changes, the format version neither.
+
+    Raises:
+        OrphanGcError: An operator that is to go has records in flight. They are no state of
+            its own: those behind it would be lost to the operators that wait for them.
+
+    Source: Flink 1.15-2.3, ``FileStateHandle``: every version restores absolute handles from
+    any slot that a relative one may stand in.
+
+    """
+    found = comparison.unclaimed
+    gone = {each.operator.id for each in found if each.kind is Kind.OPERATOR}
+    orphaned = {each.operator.id for each in found if each.kind is Kind.COORDINATOR_STATE}
+    states: dict[str, set[str | None]] = {}
+    for each in found:
+        if each.kind is Kind.OPERATOR_STATE:
+            states.setdefault(each.operator.id, set()).add(each.state)
+    for operator in metadata.operators:
+        if operator.id in gone and any(each.has_in_flight_data for each in operator.subtasks or ()):
+            raise OrphanGcError(
+                f"{directory} cannot be pruned: records were in flight through operator"
+                f" {operator.uid or operator.id} (unaligned checkpoint); take a savepoint, and"
+                " prune that"
+            )
+    kept = tuple(
+        _without(
+            operator,
+            states=states.get(operator.id, ()),
+            loses_coordinator=operator.id in orphaned,
+        )
+        for operator in metadata.operators
+        if operator.id not in gone
+    )
+    return replace(metadata, operators=_absolute(kept, directory))
+
+
+def _without(
+    operator: Operator, *, states: Collection[str | None], loses_coordinator: bool
+) -> Operator:
+    subtasks = operator.subtasks
+    if subtasks is not None and states:
+        subtasks = tuple(
+            replace(each, managed_operator=_without_states(each.managed_operator, states))
+            for each in subtasks
+        )
+    coordinator = None if loses_coordinator else operator.coordinator
+    return replace(operator, subtasks=subtasks, coordinator=coordinator)
+
+
+def _without_states(
+    handle: OperatorStateHandle | None, names: Collection[str | None]
+) -> OperatorStateHandle | None:
+    """Return the handle without some states; offsets of the others stay what they are.
+
+    A handle that has no state left goes, or Flink would read its file and register the states
+    that the file's own header lists. One of merged files stays as the empty one that Flink
+    writes: its directories are state of their own.
+
+    Source: Flink 1.8-2.3, ``OperatorStateRestoreOperation.restore``; 1.20-2.3,
+    ``EmptyFileMergingOperatorStreamStateHandle``.
+    """
+    if handle is None:
+        return None
+    left = tuple(each for each in handle.states if each.name not in names)
+    if left or not handle.states:
+        return replace(handle, states=left)
+    if isinstance(handle, MergedOperatorHandle):
+        return replace(handle, states=(), is_empty=True, delegate=EmptySegmentHandle())
+    return None
+
+
+def _absolute(value: Any, directory: str) -> Any:
+    """Return a value with every relative handle in it made absolute."""
+    if isinstance(value, RelativeHandle):
+        return FileHandle(path=absolute_path(directory, value.name), size=value.size)
+    if isinstance(value, tuple):
+        if value and isinstance(value[0], int):  # offsets, by the thousand
+            return value
+        return tuple(_absolute(each, directory) for each in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        changed = {
+            each.name: new
+            for each in fields(value)
+            if (new := _absolute(old := getattr(value, each.name), directory)) is not old
+        }
+        return replace(value, **changed) if changed else value
+    return value
+
+
+def _check(data: bytes, wanted: Metadata, original: Metadata, directory: str) -> None:
+    """Make sure that the bytes say what they should, and name no file beyond the original's.
+
+    Raises:
+        OrphanGcError: They do not: a bug of ours, which must not reach Flink.
+
+    """
+    references = read_references(data)
+    files = {each.path for each in files_of(original, directory=directory)}
+    is_sound = (
+        replace(read_metadata(data), variant=wanted.variant) == wanted
+        and not references.relative_names
+        and files.issuperset(references.paths)
+        and set(directories_of(original)).issuperset(references.directories)
+    )
+    if not is_sound:
+        raise OrphanGcError(
+            f"{directory} cannot be pruned: what was written is not what was meant (a bug);"
+            " nothing was kept of it"
+        )

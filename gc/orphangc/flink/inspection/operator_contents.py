@@ -1,0 +1,265 @@
+"""Puts together what an operator holds: what ``_metadata`` says, and the headers it leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from orphangc.errors import UnreadableMetadataError
+from orphangc.flink.state.contents import (
+    KeyedStateContents,
+    KeyedStateKind,
+    OperatorContents,
+    OperatorStateContents,
+    StatePartitions,
+    SubtaskKeyGroups,
+)
+from orphangc.flink.state.extents import Inline, Piece, size_of
+from orphangc.flink.state.file_use import roles_of
+from orphangc.flink.state.header_ranges import Header, KeyedHeaders, keyed_headers, operator_header
+from orphangc.flink.state.key_groups import groups_of
+from orphangc.flink.state.keyed_headers import KeyedHeader, keyed_contents, read_keyed_header
+from orphangc.flink.state.operator_headers import OperatorHeader, read_operator_header
+from orphangc.flink.state.partitions import partition_sizes, states_of
+from orphangc.flink.values.handles import (
+    ChangelogHandle,
+    IncrementalHandle,
+    KeyedHandle,
+    KeyGroupsHandle,
+    OperatorStateHandle,
+    StateMode,
+)
+from orphangc.flink.values.metadata_values import HandleKind, Operator, Subtask
+
+__all__ = ["HeaderBytes", "OperatorSurvey", "operator_contents", "survey_operator"]
+
+HeaderBytes = Mapping[Header, bytes | str]
+"""What was read of each header, or why it could not be read."""
+
+_KEY_GROUPS_SAVEPOINT = 7
+
+_Read = TypeVar("_Read", KeyedHeader, OperatorHeader)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorSurvey:
+    """One operator, and what has to be read to know its states.
+
+    Attributes:
+        operator: As ``_metadata`` has it.
+        directory: The directory of the metadata file, as the reader addresses it.
+        keyed: The headers of each subtask's managed keyed state.
+        managed: Headers that together hold each operator state at least once.
+
+    """
+
+    operator: Operator
+    directory: str
+    keyed: tuple[KeyedHeaders, ...]
+    managed: tuple[Header, ...]
+
+    @property
+    def headers(self) -> tuple[Header, ...]:
+        """Return all that has to be read."""
+        return (*(header for each in self.keyed for header in each.headers), *self.managed)
+
+
+def survey_operator(operator: Operator, *, directory: str) -> OperatorSurvey:
+    """Return what has to be read of an operator.
+
+    Args:
+        operator: As ``_metadata`` has it.
+        directory: The directory of the metadata file, as the reader addresses it.
+
+    """
+    subtasks = operator.subtasks or ()
+    return OperatorSurvey(
+        operator=operator,
+        directory=directory,
+        keyed=tuple(
+            keyed_headers(each.managed_keyed, directory)
+            for each in subtasks
+            if each.managed_keyed is not None
+        ),
+        managed=_covering(subtasks, directory),
+    )
+
+
+def _covering(subtasks: Iterable[Subtask], directory: str) -> tuple[Header, ...]:
+    """Return a header for each operator state, as few as come by: all subtasks write alike."""
+    known: set[str] = set()
+    headers = []
+    for subtask in subtasks:
+        handle = subtask.managed_operator
+        names = set() if handle is None else {state.name for state in handle.states}
+        if handle is not None and names - known:
+            known |= names
+            headers.append(operator_header(handle, directory))
+    return tuple(headers)
+
+
+def operator_contents(survey: OperatorSurvey, found: HeaderBytes) -> OperatorContents:
+    """Return what an operator holds.
+
+    Args:
+        survey: The operator.
+        found: What became of each of its headers.
+
+    """
+    operator = survey.operator
+    subtasks = operator.subtasks or ()
+    kept: dict[str, set[Piece | Inline]] = {}
+    for role, piece in roles_of(operator, survey.directory):
+        kept.setdefault(role, set()).add(piece)
+    size = {role: size_of(pieces) for role, pieces in kept.items()}
+    inline = [each for pieces in kept.values() for each in pieces if isinstance(each, Inline)]
+    keyed = [(each.index, each.managed_keyed) for each in subtasks if each.managed_keyed]
+    coordinator = operator.coordinator
+    coordinator_bytes = None if coordinator is None else len(coordinator.data)
+    return _with_keyed_states(
+        OperatorContents(
+            id=operator.id,
+            uid=operator.uid,
+            name=operator.name,
+            parallelism=operator.parallelism,
+            max_parallelism=operator.max_parallelism,
+            is_fully_finished=operator.is_fully_finished,
+            operator_states=_operator_states(survey, found),
+            key_groups=tuple(
+                SubtaskKeyGroups(subtask=index, groups=groups_of(handle)) for index, handle in keyed
+            ),
+            keyed_kinds=tuple(dict.fromkeys(_kind(handle) for _, handle in keyed)),
+            operator_bytes=size.get("operator", 0),
+            keyed_bytes=size.get("keyed", 0),
+            raw_operator_bytes=size.get("raw_operator", 0),
+            raw_keyed_bytes=size.get("raw_keyed", 0),
+            has_raw_operator=any(each.raw_operator is not None for each in subtasks),
+            has_raw_keyed=any(each.raw_keyed is not None for each in subtasks),
+            coordinator_bytes=coordinator_bytes,
+            channel_bytes=size.get("channel", 0),
+            inline_bytes=size_of(inline) + (coordinator_bytes or 0),
+        ),
+        survey.keyed,
+        found,
+    )
+
+
+def _with_keyed_states(
+    contents: OperatorContents, keyed: tuple[KeyedHeaders, ...], found: HeaderBytes
+) -> OperatorContents:
+    """Return the contents with every state that any subtask names, and with what is unknown."""
+    reasons = [each.unknown for each in keyed if each.unknown]
+    states: dict[str, KeyedStateContents] = {}
+    key_serializer = None
+    has_read = False
+    for header in (header for each in keyed for header in each.headers):
+        read = _read(header, found, read_keyed_header)
+        if isinstance(read, str):
+            reasons.append(read)
+            continue
+        has_read = True
+        key_serializer = key_serializer or read.key_serializer
+        for record in read.states:
+            state = keyed_contents(record)
+            known = states.setdefault(state.name, state)
+            if known.kind is not state.kind:
+                states[state.name] = replace(known, kind=KeyedStateKind.UNKNOWN)
+    if len(states) == 1 and not reasons:
+        states = {n: replace(each, bytes=contents.keyed_bytes) for n, each in states.items()}
+    return replace(
+        contents,
+        keyed_states=None if reasons and not has_read else tuple(states.values()),
+        keyed_unknown=_together(reasons),
+        key_serializer=key_serializer,
+    )
+
+
+def _together(reasons: list[str]) -> str | None:
+    distinct = list(dict.fromkeys(reasons))
+    if not distinct:
+        return None
+    return distinct[0] + (f" (and {len(distinct) - 1} more)" if len(distinct) > 1 else "")
+
+
+def _read(header: Header, found: HeaderBytes, read: Callable[[bytes], _Read]) -> _Read | str:
+    """Return a header, or why there is none."""
+    data = found[header]
+    if isinstance(data, str):
+        return data
+    try:
+        return read(data)
+    except UnreadableMetadataError as err:
+        place = header.place
+        where = place.path if isinstance(place, Piece) else "state in _metadata"
+        return f"{where}: {err.reason} at byte {err.offset} of the header"
+
+
+def _operator_states(
+    survey: OperatorSurvey, found: HeaderBytes
+) -> tuple[OperatorStateContents, ...]:
+    shares: dict[tuple[str, StateMode], list[StatePartitions]] = {}
+    for subtask in survey.operator.subtasks or ():
+        if subtask.managed_operator is not None:
+            for (name, mode), share in _shares(subtask, subtask.managed_operator):
+                shares.setdefault((name, mode), []).append(share)
+    serializers = _value_serializers(survey, found)
+    return tuple(
+        _operator_state(name, mode, sorted(each, key=lambda share: share.subtask), serializers)
+        for (name, mode), each in shares.items()
+    )
+
+
+def _operator_state(
+    name: str, mode: StateMode, shares: list[StatePartitions], serializers: Mapping[str, str]
+) -> OperatorStateContents:
+    sizes = [size for share in shares for size in share.sizes]
+    known = [size for size in sizes if size is not None]
+    return OperatorStateContents(
+        name=name,
+        mode=mode,
+        partitions=len(sizes),
+        bytes=sum(known) if len(known) == len(sizes) else None,
+        subtasks=tuple(share.subtask for share in shares),
+        shares=tuple(shares),
+        serializer=serializers.get(name),
+    )
+
+
+def _shares(
+    subtask: Subtask, handle: OperatorStateHandle
+) -> list[tuple[tuple[str, StateMode], StatePartitions]]:
+    sizes = partition_sizes(handle)
+    return [
+        (
+            (state.name, state.mode),
+            StatePartitions(subtask=subtask.index, offsets=state.offsets, sizes=sizes[state.name]),
+        )
+        for state in states_of(handle).values()
+    ]
+
+
+def _value_serializers(survey: OperatorSurvey, found: HeaderBytes) -> dict[str, str]:
+    serializers: dict[str, str] = {}
+    for header in survey.managed:
+        read = _read(header, found, read_operator_header)
+        if isinstance(read, str):
+            continue
+        for record in (*read.operator_states, *read.broadcast_states):
+            for each in record.serializers:
+                if each.role == "value":
+                    serializers.setdefault(record.name, each.snapshot)
+    return serializers
+
+
+def _kind(handle: KeyedHandle) -> HandleKind:
+    match handle:
+        case IncrementalHandle():
+            return HandleKind.INCREMENTAL
+        case KeyGroupsHandle():
+            is_savepoint = handle.code == _KEY_GROUPS_SAVEPOINT
+            return HandleKind.KEY_GROUPS_SAVEPOINT if is_savepoint else HandleKind.KEY_GROUPS
+        case ChangelogHandle():
+            return HandleKind.CHANGELOG
+        case _:
+            return HandleKind.CHANGELOG_FILES

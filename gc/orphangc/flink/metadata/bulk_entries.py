@@ -1,0 +1,146 @@
+"""Runs of equally long entries in a named list, taken many at a time.
+
+An incremental checkpoint names thousands of files, one like the other: same length of local
+name, same code, same length of path. Where every length field of a stretch holds the same
+number, every entry has the same size, so one strided slice per byte position checks a whole
+column at the speed of a copy. What this accepts, the entry-by-entry reader accepts too: each
+byte of an entry is a length or code compared with the first entry's, or text checked to be
+ASCII without zeros, or a plain number that may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from orphangc.flink.layouts.format_versions import Tables
+from orphangc.flink.layouts.record_layouts import Part
+
+__all__ = ["Shape", "reference_runs", "shape_at"]
+
+_FIRST_WINDOW = 16
+_LARGEST_WINDOW = 1024  # entries: at 150 bytes each they stay in a core's second cache
+_FREE, _FIXED, _TEXT = "free", "fixed", "text"
+_FORMS = {
+    Part.I8: (_FREE, 8),
+    Part.SCOPE: (_FIXED, 4),
+    Part.UTF: (_TEXT, 2),
+    Part.PATH: (_TEXT, 2),
+    Part.RELATIVE_NAME: (_TEXT, 2),
+}
+_REFERENCES = (Part.PATH, Part.RELATIVE_NAME)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """Where the parts of an entry lie, for all entries of one size.
+
+    Attributes:
+        size: Bytes of an entry.
+        fixed: Offset and value of each byte that must be as in the first entry.
+        texts: Offset and bytes of texts that name nothing.
+        reference: Offset and bytes of the path or relative name.
+        part: Which of the two it is.
+
+    """
+
+    size: int
+    fixed: tuple[tuple[int, bytes], ...]
+    texts: tuple[tuple[int, int], ...]
+    reference: tuple[int, int]
+    part: Part
+
+
+def shape_at(data: bytes, start: int, tables: Tables) -> Shape | None:
+    """Return the shape of the entry at ``start``, or None if its kind comes in no runs.
+
+    Args:
+        data: The whole file.
+        start: Where an entry begins that has already been accepted.
+        tables: The layouts in force.
+
+    """
+    at = start + 2 + int.from_bytes(data[start : start + 2], "big")
+    layout = tables.streams[data[at]]
+    parts = [part for _, part in layout.fields]
+    references = [part for part in parts if part in _REFERENCES]
+    if not references or any(part not in _FORMS for part in parts):
+        return None
+    fixed = [start, start + 1, at]
+    texts: dict[Part, list[tuple[int, int]]] = {Part.UTF: [(2, at - start - 2)]}
+    at += 1
+    for part in parts:
+        form, size = _FORMS[part]
+        if form is not _FREE:
+            fixed.extend(range(at, at + size))
+        at += size
+        if form is _TEXT:
+            length = int.from_bytes(data[at - size : at], "big")
+            texts.setdefault(part, []).append((at - start, length))
+            at += length
+    return Shape(
+        size=at - start,
+        fixed=tuple((place - start, data[place : place + 1]) for place in fixed),
+        texts=tuple(texts[Part.UTF]),
+        reference=texts[references[0]][0],
+        part=references[0],
+    )
+
+
+def reference_runs(data: bytes, start: int, shape: Shape, limit: int) -> Iterator[list[str]]:
+    """Yield the references of the entries from ``start`` on, for as long as they fit the shape.
+
+    Windows grow, so that a run that ends soon has cost little.
+
+    Args:
+        data: The whole file.
+        start: Where the first entry of the run would begin.
+        shape: What the entries must look like.
+        limit: The largest number of entries; the file holds that many bytes of them.
+
+    """
+    window = _FIRST_WINDOW
+    while limit > 0:
+        wanted = min(window, limit)
+        count = _fitting(data, start, shape, wanted)
+        references = _references(data, start, shape, count)
+        if not references:
+            return
+        yield references
+        if count < wanted:
+            return
+        start += count * shape.size
+        limit -= count
+        window = min(4 * window, _LARGEST_WINDOW)
+
+
+def _fitting(data: bytes, start: int, shape: Shape, count: int) -> int:
+    """Return how many of ``count`` entries have the first entry's lengths and codes."""
+    for offset, value in shape.fixed:
+        column = data[start + offset : start + count * shape.size : shape.size]
+        if column != value * count:
+            count -= len(column.lstrip(value))
+    return count
+
+
+def _references(data: bytes, start: int, shape: Shape, count: int) -> list[str]:
+    """Return the references of ``count`` entries, or nothing if some text is not plain ASCII."""
+    stop = start + count * shape.size
+    columns = [
+        data[start + place : stop : shape.size]
+        for offset, length in shape.texts
+        for place in range(offset, offset + length)
+    ]
+    if not _is_plain(b"".join(columns)):
+        return []
+    window = data[start:stop].decode("latin-1")
+    offset, length = shape.reference
+    references = [
+        window[place : place + length] for place in range(offset, len(window), shape.size)
+    ]
+    joined = "".join(references)
+    return references if joined.isascii() and "\0" not in joined else []
+
+
+def _is_plain(text: bytes) -> bool:
+    return text.isascii() and b"\0" not in text

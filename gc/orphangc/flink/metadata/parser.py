@@ -1,0 +1,230 @@
+"""The one walk through a ``_metadata`` file, for whoever wants to build or to collect.
+
+Two passes read the same file: one builds the model, one only collects references. Whatever
+decides whether a file is accepted stands here and in ``parts``, once; a pass brings its own
+way to read single fields (``steps``) and to make something of a record (``record``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from orphangc.errors import UnreadableMetadataError
+from orphangc.flink.layouts.format_versions import (
+    MAGIC,
+    MASTER_MAGIC,
+    MASTER_STATE,
+    VARIANTS_IN,
+    VERSIONS,
+    Tables,
+    tables_of,
+)
+from orphangc.flink.layouts.record_layouts import Layout
+from orphangc.flink.metadata.cursor import Cursor
+from orphangc.flink.metadata.java_properties import read_properties
+from orphangc.flink.values.metadata_values import CheckpointProperties, LayoutVariant
+
+__all__ = [
+    "DEEPEST_NESTING",
+    "Frame",
+    "Pass",
+    "Reader",
+    "Walk",
+    "is_plain_name",
+    "read_frame",
+]
+
+DEEPEST_NESTING = 16
+"""Handles inside handles; Flink writes three levels at most."""
+
+_SMALLEST_MASTER = 8 + MASTER_STATE.smallest
+_OLD_VARIANTS = (LayoutVariant.FLINK_1_11, LayoutVariant.FLINK_1_14)
+_PLAIN_NAME = re.compile(r"(?!\.{1,2}\Z)(?![\x00-\x20])[^/\\:]+(?<![\x00-\x20])")
+
+
+def is_plain_name(name: str) -> bool:
+    """Return whether a relative handle's name is one path component that Flink leaves as it is.
+
+    Anything that ``Path`` would split, trim, resolve or take for a scheme could name a file
+    elsewhere; Flink's own names are UUIDs.
+
+    Source: Flink 1.11-2.3, ``RelativeFileStateHandle``, ``Path``.
+    """
+    return _PLAIN_NAME.fullmatch(name) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """What one way of reading does with fields and records.
+
+    Attributes:
+        steps: For each layout, whatever ``record`` wants to know about its fields.
+        record: Reads one record of a layout, behind its code.
+
+    """
+
+    steps: dict[Layout, tuple[Any, ...]]
+    record: Callable[[Walk, Layout], Any]
+
+
+@dataclass(slots=True, kw_only=True)
+class Walk:
+    """The state of one walk, with what a collecting pass finds on its way.
+
+    Attributes:
+        cursor: Where the walk is.
+        tables: The layouts that are legal in this file.
+        steps: As in ``Pass``.
+        record: As in ``Pass``.
+        depth: Handles around the position.
+        has_coordinator: Whether the operator being read has coordinator state.
+        handles: Number of handles so far.
+        met: Layouts of the handles so far.
+        paths: Absolute paths of files; filled by a collecting pass only, as those below.
+        shared: First index into ``paths``, and the index behind the last one, of each list of
+            shared state.
+        relative_names: Names of files beside the metadata file.
+        directories: Absolute paths of directories.
+        ref_checkpoint_ids: Older checkpoints leant on.
+
+    """
+
+    cursor: Cursor
+    tables: Tables
+    steps: dict[Layout, tuple[Any, ...]]
+    record: Callable[[Walk, Layout], Any]
+    depth: int = 0
+    has_coordinator: bool = False
+    handles: int = 0
+    met: set[Layout] = field(default_factory=set)
+    paths: list[str] = field(default_factory=list)
+    shared: list[tuple[int, int]] = field(default_factory=list)
+    relative_names: list[str] = field(default_factory=list)
+    directories: list[str] = field(default_factory=list)
+    ref_checkpoint_ids: list[int] = field(default_factory=list)
+
+    def handle(self, layout: Layout) -> Any:
+        """Return one handle, read behind its code."""
+        self.depth += 1
+        if self.depth > DEEPEST_NESTING:
+            raise self.cursor.error(f"handles nested deeper than {DEEPEST_NESTING}")
+        self.handles += 1
+        self.met.add(layout)
+        found = self.record(self, layout)
+        self.depth -= 1
+        return found
+
+    def coded(self, slot: dict[int, Layout], word: str) -> Any:
+        """Return the handle whose code stands next, if the slot allows it."""
+        at = self.cursor.position
+        code = self.cursor.u1()
+        layout = slot.get(code)
+        if layout is None:
+            raise self.cursor.error(f"code {code} is no {word}", at=at)
+        return self.handle(layout)
+
+
+Reader = Callable[[Walk], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What a walk through a whole file gave; the records are what the pass made of them."""
+
+    walk: Walk
+    checkpoint_id: int
+    master_states: list[Any]
+    operators: list[Any]
+    properties: CheckpointProperties | None
+
+
+def read_frame(data: bytes, reading: Pass) -> Frame:
+    """Return what a strict walk over every byte of the file gives.
+
+    Two layouts changed under version 3 without a sign in the file. The final ones are tried
+    first; an old one counts only if it is the only one that fits to the last byte.
+
+    Raises:
+        UnreadableMetadataError: The bytes are not exactly one metadata file.
+
+    Source: Flink 1.8-2.3, ``Checkpoints.loadCheckpointMetadata``, ``MetadataSerializers``.
+
+    """
+    version = _version(data)
+    try:
+        return _read_as(data, reading, version, LayoutVariant.FINAL)
+    except UnreadableMetadataError as error:
+        if version != VARIANTS_IN:
+            raise
+        return _only_old_reading(data, reading, error)
+
+
+def _only_old_reading(data: bytes, reading: Pass, error: UnreadableMetadataError) -> Frame:
+    """Return the one old reading that fits, or raise what the final layout ran into."""
+    readings: list[Frame] = []
+    for variant in _OLD_VARIANTS:
+        try:
+            readings.append(_read_as(data, reading, VARIANTS_IN, variant))
+        except UnreadableMetadataError:
+            continue
+    if not readings:
+        raise error
+    if len(readings) > 1:
+        raise UnreadableMetadataError(
+            f"two old layouts fit, and the final one not: {error.reason}", offset=error.offset
+        )
+    return readings[0]
+
+
+def _version(data: bytes) -> int:
+    cursor = Cursor(data)
+    if int.from_bytes(cursor.take(4), "big") != MAGIC:
+        raise cursor.error("no Flink metadata magic number", at=0)
+    version = cursor.i4()
+    if version not in VERSIONS:
+        raise cursor.error(f"version {version} is unknown", at=4)
+    return version
+
+
+def _read_as(data: bytes, reading: Pass, version: int, variant: LayoutVariant) -> Frame:
+    """Return the walk under one variant of the layouts."""
+    cursor = Cursor(data, 8)
+    tables = tables_of(version, variant)
+    walk = Walk(cursor=cursor, tables=tables, steps=reading.steps, record=reading.record)
+    checkpoint_id = cursor.i8()
+    if checkpoint_id < 0:
+        raise cursor.error(f"negative checkpoint id {checkpoint_id}", at=8)
+    frame = Frame(
+        walk=walk,
+        checkpoint_id=checkpoint_id,
+        master_states=[_master(walk) for _ in range(cursor.count(_SMALLEST_MASTER))],
+        operators=_operators(walk),
+        properties=read_properties(cursor) if tables.has_properties else None,
+    )
+    if not cursor.at_end():
+        raise cursor.error(f"{cursor.end - cursor.position} bytes behind the end")
+    return frame
+
+
+def _master(walk: Walk) -> Any:
+    """Return one master state; its length must be used up exactly."""
+    cursor = walk.cursor
+    at = cursor.position
+    if int.from_bytes(cursor.take(4), "big") != MASTER_MAGIC:
+        raise cursor.error("no master state magic number", at=at)
+    length = cursor.count(1)
+    start = cursor.position
+    state = walk.record(walk, MASTER_STATE)
+    if cursor.position - start != length:
+        raise cursor.error(
+            f"master state of {cursor.position - start} bytes, its length says {length}", at=at
+        )
+    return state
+
+
+def _operators(walk: Walk) -> list[Any]:
+    layout = walk.tables.operator
+    return [walk.record(walk, layout) for _ in range(walk.cursor.count(layout.smallest))]

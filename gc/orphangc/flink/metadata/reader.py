@@ -1,0 +1,54 @@
+"""The full pass over ``_metadata``: every byte becomes part of a value, or the file is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orphangc.flink.layouts.format_versions import ALL_LAYOUTS
+from orphangc.flink.layouts.record_layouts import Layout
+from orphangc.flink.metadata.field_readers import READERS
+from orphangc.flink.metadata.parser import Pass, Walk, read_frame
+from orphangc.flink.values.metadata_values import Metadata
+
+__all__ = ["read_metadata"]
+
+
+def read_metadata(data: bytes) -> Metadata:
+    """Return everything that a ``_metadata`` file says.
+
+    Writing the value gives the same bytes again. Versions 2 to 7 are read, in any mixture of
+    handle codes; version 7 is known from Flink's sources only.
+
+    Args:
+        data: The whole file.
+
+    Raises:
+        UnreadableMetadataError: The bytes are not exactly one metadata file. Nothing can then
+            be said about what the checkpoint refers to.
+
+    Source: Flink 1.8-2.3, ``Checkpoints.loadCheckpointMetadata``.
+
+    """
+    frame = read_frame(data, _FULL)
+    tables = frame.walk.tables
+    return Metadata(
+        format_version=tables.version,
+        checkpoint_id=frame.checkpoint_id,
+        master_states=tuple(frame.master_states),
+        operators=tuple(frame.operators),
+        properties=frame.properties,
+        variant=tables.variant,
+    )
+
+
+def _build(walk: Walk, layout: Layout) -> Any:
+    return layout.make(**{name: read(walk) for name, read in walk.steps[layout]})
+
+
+_FULL = Pass(
+    steps={
+        layout: tuple((name, READERS[part]) for name, part in layout.fields)
+        for layout in ALL_LAYOUTS
+    },
+    record=_build,
+)

@@ -1,0 +1,131 @@
+"""Which bytes a state takes up: files, segments of merged files, and blobs in ``_metadata``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from orphangc.flink.state.referenced_files import absolute_path
+from orphangc.flink.values.handles import (
+    BytesHandle,
+    ChangelogBytesHandle,
+    ChangelogFilesHandle,
+    ChangelogHandle,
+    ChannelStateHandle,
+    EmptySegmentHandle,
+    FileHandle,
+    Handle,
+    IncrementalHandle,
+    KeyGroupsHandle,
+    OperatorStateHandle,
+    RelativeHandle,
+    SegmentHandle,
+    StreamHandle,
+)
+
+__all__ = ["Inline", "Piece", "pieces_of", "place_of", "size_of"]
+
+
+_Outer = (
+    KeyGroupsHandle
+    | IncrementalHandle
+    | ChangelogHandle
+    | ChangelogFilesHandle
+    | OperatorStateHandle
+    | ChannelStateHandle
+)
+
+
+class Piece(NamedTuple):
+    """Bytes in storage; equal pieces are the same bytes.
+
+    Attributes:
+        path: Of the file, absolute.
+        start: First byte, None if the piece is the whole file.
+        size: In bytes, None if the handle does not tell.
+
+    """
+
+    path: str
+    start: int | None
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Inline:
+    """Bytes in ``_metadata`` itself; each one is its own."""
+
+    data: bytes
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes."""
+        return len(self.data)
+
+
+def place_of(handle: StreamHandle, directory: str) -> Piece | Inline:
+    """Return where a stream's bytes are; an empty segment is no bytes in ``_metadata``.
+
+    Args:
+        handle: Any stream handle.
+        directory: The directory of the metadata file, as the reader addresses it.
+
+    """
+    match handle:
+        case BytesHandle():
+            return Inline(data=handle.data)
+        case FileHandle():
+            return Piece(handle.path, None, _known(handle.size))
+        case RelativeHandle():
+            path = absolute_path(directory, handle.name)
+            return Piece(path, None, _known(handle.size))
+        case SegmentHandle():
+            return Piece(handle.path, handle.start, _known(handle.size))
+        case EmptySegmentHandle():
+            return Inline(data=b"")
+        case KeyGroupsHandle():
+            return place_of(handle.delegate, directory)
+
+
+def pieces_of(handle: Handle | None, directory: str) -> Iterator[Piece | Inline]:
+    """Yield what a handle keeps, in file order, as often as it is named; nothing of None.
+
+    Args:
+        handle: Any handle.
+        directory: The directory of the metadata file, as the reader addresses it.
+
+    """
+    match handle:
+        case None | EmptySegmentHandle():
+            pass
+        case BytesHandle() | FileHandle() | RelativeHandle() | SegmentHandle():
+            yield place_of(handle, directory)
+        case ChangelogBytesHandle():
+            yield from (Inline(data=each.change) for each in handle.changes)
+        case _:
+            for each in _inner(handle):
+                yield from pieces_of(each, directory)
+
+
+def _inner(handle: _Outer) -> tuple[Handle | None, ...]:
+    match handle:
+        case IncrementalHandle():
+            files = (*handle.shared, *handle.private)
+            return (handle.meta, *(each.handle for each in files))
+        case ChangelogHandle():
+            return (*handle.materialized, *handle.increments)
+        case ChangelogFilesHandle():
+            return tuple(each.handle for each in handle.files)
+        case _:
+            return (handle.delegate,)
+
+
+def size_of(pieces: Iterable[Piece | Inline]) -> int:
+    """Return the bytes of distinct pieces; those of unknown size count nothing."""
+    return sum(piece.size or 0 for piece in set(pieces))
+
+
+def _known(size: int) -> int | None:
+    """Return the size, or None for the negative one that old releases write when unknown."""
+    return size if size >= 0 else None

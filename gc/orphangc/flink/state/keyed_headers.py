@@ -1,0 +1,89 @@
+"""The header of keyed state: which states a backend held, of which kind.
+
+It is the whole meta file of an incremental snapshot, and what stands before the first key group
+in any other one.
+
+Source: Flink 1.8-2.3, ``KeyedBackendSerializationProxy``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orphangc.flink.metadata.cursor import Cursor
+from orphangc.flink.state.contents import KeyedStateContents, KeyedStateKind
+from orphangc.flink.state.state_meta_info import RecordReader, StateRecord, StateRecordKind
+
+__all__ = ["KeyedHeader", "keyed_contents", "read_keyed_header"]
+
+_VERSION = 6
+_KINDS = (
+    StateRecordKind.KEY_VALUE,
+    StateRecordKind.PRIORITY_QUEUE,
+    StateRecordKind.KEY_VALUE_V2,
+)
+_TYPE_OPTION = "KEYED_STATE_TYPE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedHeader:
+    """What a keyed backend says of its states.
+
+    Attributes:
+        version: Of the header's form.
+        is_compressed: Whether the key groups behind it are.
+        key_serializer: Snapshot of the key's serializer.
+        states: In the order of the file.
+
+    """
+
+    version: int
+    is_compressed: bool
+    key_serializer: str
+    states: tuple[StateRecord, ...]
+
+
+def read_keyed_header(data: bytes) -> KeyedHeader:
+    """Return the header that ``data`` is, to the last byte.
+
+    Raises:
+        UnreadableMetadataError: The bytes are not exactly one header of a known form, or its
+            states cannot be told for certain. Nothing can then be said of any of them.
+
+    """
+    cursor = Cursor(data)
+    version = cursor.i4()
+    if version != _VERSION:
+        raise cursor.error(f"keyed state of version {version} is unknown", at=0)
+    flag = cursor.u1()
+    if flag > 1:
+        raise cursor.error(f"flag of value {flag}", at=4)
+    reader = RecordReader(cursor)
+    key_serializer = reader.serializer()
+    states = reader.section(_KINDS)
+    reader.finish()
+    return KeyedHeader(
+        version=version,
+        is_compressed=flag == 1,
+        key_serializer=key_serializer,
+        states=states,
+    )
+
+
+def keyed_contents(record: StateRecord) -> KeyedStateContents:
+    """Return a state as the contents of a checkpoint show it, without its bytes.
+
+    Source: Flink 1.8-2.3, ``StateDescriptor.Type``; the timers of an operator are the only
+    priority queues that Flink writes.
+    """
+    return KeyedStateContents(name=record.name, kind=_kind(record), serializers=record.serializers)
+
+
+def _kind(record: StateRecord) -> KeyedStateKind:
+    if record.kind is StateRecordKind.PRIORITY_QUEUE:
+        return KeyedStateKind.TIMERS
+    word = record.options.get(_TYPE_OPTION, "").lower()
+    try:
+        return KeyedStateKind(word)
+    except ValueError:
+        return KeyedStateKind.UNKNOWN

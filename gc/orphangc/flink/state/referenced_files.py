@@ -1,0 +1,113 @@
+"""Which physical files and directories a fully read metadata file names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, get_args
+
+from orphangc.flink.values.handles import (
+    FileHandle,
+    Handle,
+    MergedOperatorHandle,
+    RelativeHandle,
+    SegmentHandle,
+)
+from orphangc.flink.values.metadata_values import HandleKind, Metadata
+
+__all__ = ["PhysicalFile", "absolute_path", "directories_of", "files_of", "handles_of"]
+
+_HANDLES = get_args(Handle)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhysicalFile:
+    """A file in storage.
+
+    Attributes:
+        path: Absolute.
+        size: Bytes, or None if unknown: of a merged file only segments' sizes are told.
+        kind: Of the first handle that names it.
+
+    """
+
+    path: str
+    size: int | None
+    kind: HandleKind
+
+
+def handles_of(value: Any) -> Iterator[Handle]:
+    """Yield every handle in a value, outer ones before inner ones, in file order."""
+    if isinstance(value, tuple):
+        for element in value:
+            yield from handles_of(element)
+    elif is_dataclass(value):
+        if isinstance(value, _HANDLES):
+            yield value
+        for each in fields(value):
+            yield from handles_of(getattr(value, each.name))
+
+
+def absolute_path(directory: str, name: str) -> str:
+    """Return where a relative handle's file lies.
+
+    Args:
+        directory: The directory of the metadata file, as the reader addresses it.
+        name: One path component.
+
+    """
+    return f"{directory.rstrip('/')}/{name}"
+
+
+def files_of(metadata: Metadata, *, directory: str) -> list[PhysicalFile]:
+    """Return every distinct file that the metadata names, in the order of first mention.
+
+    Args:
+        metadata: What was read.
+        directory: The directory of the metadata file, as the reader addresses it.
+
+    """
+    files: dict[str, PhysicalFile] = {}
+    for handle in handles_of(metadata.operators):
+        file = _physical(handle, directory)
+        if file is None:
+            continue
+        known = files.get(file.path)
+        if known is None:
+            files[file.path] = file
+        elif known.size is None and file.size is not None:
+            files[file.path] = PhysicalFile(path=file.path, size=file.size, kind=known.kind)
+    return list(files.values())
+
+
+def _physical(handle: Handle, directory: str) -> PhysicalFile | None:
+    match handle:
+        case FileHandle():
+            return PhysicalFile(
+                path=handle.path, size=_known_size(handle.size), kind=HandleKind.FILE
+            )
+        case RelativeHandle():
+            path = absolute_path(directory, handle.name)
+            return PhysicalFile(path=path, size=_known_size(handle.size), kind=HandleKind.RELATIVE)
+        case SegmentHandle():
+            return PhysicalFile(path=handle.path, size=None, kind=HandleKind.SEGMENT)
+        case _:
+            return None
+
+
+def _known_size(size: int) -> int | None:
+    """Return the size, or None for the negative one that old releases write when unknown."""
+    return size if size >= 0 else None
+
+
+def directories_of(metadata: Metadata) -> list[str]:
+    """Return every distinct directory that Flink deletes as a whole, in file order.
+
+    Source: Flink 1.20-2.3, ``FileMergingOperatorStreamStateHandle``.
+    """
+    found: dict[str, None] = {}
+    for handle in handles_of(metadata.operators):
+        if isinstance(handle, MergedOperatorHandle):
+            found[handle.taskowned_directory] = None
+            found[handle.shared_directory] = None
+    return list(found)
