@@ -18,11 +18,11 @@ from schemathesis.generation.hypothesis import setup as patch_hypothesis
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-import speed
-from budget import Budgets
 from contracts.servers.moto import moto_server
-from filing import Filing
-from leaks import Leaks
+from support import speed
+from support.budget import Budgets
+from support.filing import Filing
+from support.leaks import Leaks
 
 _SLOW = [HealthCheck.too_slow]  # two shared cores say nothing of the code
 
@@ -30,7 +30,7 @@ settings.register_profile(  # the same examples each time, none from a database 
     "dev", max_examples=60, deadline=None, suppress_health_check=_SLOW, derandomize=True
 )
 settings.register_profile("ci", settings.get_profile("dev"), max_examples=120)
-settings.register_profile(  # fresh ones: what they find is filed (tests/found)
+settings.register_profile(  # fresh ones: what they find is filed (tests/robustness/found)
     "nightly", max_examples=3_000, deadline=None, suppress_health_check=_SLOW, print_blob=True
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
@@ -51,9 +51,9 @@ _SERVERS = (
     "tests/deploy/test_alerts_live.py",
     "tests/deploy/test_pushed.py",
     "tests/integration/spark/",
-    "tests/integration/test_page.py",
+    "tests/integration/browser/test_page.py",
 )
-_FLINK = ("tests/integration/", "tests/contracts/test_flink_rest.py")
+_FLINK = ("tests/integration/", "tests/contracts/cluster/test_flink_rest.py")
 _STORES = tuple(
     f"tests/contracts/test_{each}.py" for each in ("deleter", "extras", "least_privilege", "lister")
 )

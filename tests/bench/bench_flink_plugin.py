@@ -30,11 +30,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from integration.flinkbed.cluster import Cluster
-from integration.flinkbed.distribution import jars, java_tool
-from integration.flinkbed.jvm import OPENED
-from integration.flinkbed.plugin import FACTORY, STORAGE, plugin_jar
-from integration.flinkbed.settings import Workload
+from integration.harness.flinkbed.cluster import Cluster
+from integration.harness.flinkbed.distribution import jars, java_tool
+from integration.harness.flinkbed.jvm import OPENED
+from integration.harness.flinkbed.plugin import FACTORY, STORAGE, plugin_jar
+from integration.harness.flinkbed.settings import Workload
 
 _BUSY = Workload(keys=20_000, payload=100, records_per_second=1_000_000)
 _JOB = {

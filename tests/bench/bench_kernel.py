@@ -28,13 +28,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builders import JOB, some_bounds
 from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.live_set import UuidSet
 from orphangc.core.columns.tombstones import TOMBSTONE_SCHEMA, Tombstones
 from orphangc.core.columns.uuid_words import hex_texts, uuid_texts
 from orphangc.core.decision.kernel import BoundsTable, kernel, microseconds, verdict_batch
 from orphangc.ports import LISTING_SCHEMA
+from support.builders import JOB, some_bounds
 
 TIME = pa.timestamp("us", tz="UTC")
 OLD = microseconds(datetime(2026, 1, 1, tzinfo=UTC))

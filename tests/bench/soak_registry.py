@@ -39,12 +39,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import httpx
 
 from bench.soaking import DERIVED, REGISTRY, Places, Tally, plan_on, tallies, watch
-from integration.flinkbed.cluster import ClaimMode
-from integration.flinkbed.exporting import ExportingCluster
-from integration.flinkbed.settings import Workload
-from integration.flinkbed.truth import gone_from, retained
-from integration.flinkbed.waiting import FlinkbedError, wait_until
-from integration.flinkbed.zookeeper import ZooKeeper
+from integration.harness.flinkbed.cluster import ClaimMode
+from integration.harness.flinkbed.exporting import ExportingCluster
+from integration.harness.flinkbed.settings import Workload
+from integration.harness.flinkbed.truth import gone_from, retained
+from integration.harness.flinkbed.waiting import FlinkbedError, wait_until
+from integration.harness.flinkbed.zookeeper import ZooKeeper
 
 _INTERVAL = "50 ms"
 _WORKLOAD = Workload(keys=500, payload=150, records_per_second=300)

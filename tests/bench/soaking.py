@@ -17,7 +17,7 @@ from unittest import mock
 
 import pyarrow as pa
 
-from integration.flinkbed.truth import UUID, entries, uuids_in
+from integration.harness.flinkbed.truth import UUID, entries, uuids_in
 from orphangc.app.wiring.compose import opened, state_of
 from orphangc.collect.cycle import run_cycle
 from orphangc.collect.observe.checkpoints import RootReader

@@ -11,7 +11,7 @@ import pytest
 from contracts.places import FILLED, FolderPlace, GenericPlace, MemoryPlace, S3Place
 from contracts.servers import radosgw
 from contracts.servers.stub import Stub, stub_server
-from leaks import S3_KEYS
+from support.leaks import S3_KEYS
 
 S3 = ("moto", pytest.param("radosgw", marks=pytest.mark.s3))
 ALL = ("local", "memory", "generic", *S3)

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-import speed
+from support import speed
 
 REPOSITORY = Path(__file__).parents[2]
 CHART = REPOSITORY / "helm" / "orphangc"

@@ -11,8 +11,8 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import speed
 from deploy.cache import ToolMissingError, cache_folder, cached
+from support import speed
 
 REPOSITORY = Path(__file__).parents[2]
 BASE = "localhost/python:3.11-slim-bookworm"

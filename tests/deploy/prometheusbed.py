@@ -10,10 +10,10 @@ from typing import Any, Self
 import httpx
 import yaml
 
-import speed
 from deploy.fixtures import MONITORING
-from integration.flinkbed.ports import free_ports
-from integration.flinkbed.waiting import wait_until
+from integration.harness.flinkbed.ports import free_ports
+from integration.harness.flinkbed.waiting import wait_until
+from support import speed
 
 
 def hurried_rules(jsonnet: Path, file: Path, config: Mapping[str, Any] | None = None) -> Path:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-import speed
 from deploy.fixtures import MONITORING
 from deploy.stories import CASES
+from support import speed
 
 RULES = MONITORING / "rules.yaml"
 ALERTS = {

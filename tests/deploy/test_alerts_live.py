@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import start_http_server
 
-import speed
 from deploy.prometheusbed import Prometheus, hurried_rules
 from deploy.records import ROOT, SICK, a_run
-from integration.flinkbed.waiting import wait_until
+from integration.harness.flinkbed.waiting import wait_until
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.telemetry.metrics import Metrics
 from orphangc.core.documents.run_record import RunResult
+from support import speed
 
 pytestmark = pytest.mark.prometheus
 

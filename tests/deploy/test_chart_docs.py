@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 import orphangc
-import speed
 from deploy.charts import CHART, NAMESPACE, RELEASE, ROOTS, daemon, helm_run
+from support import speed
 
 
 def test_the_table_of_values_is_what_the_comments_say(node_modules, tmp_path):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-import speed
 from deploy.charts import CASES, CHART, RELEASE, case_text, helm_run, manifests, rendered
+from support import speed
 
 OLDEST, NEWEST = "1.25", "1.37"
 OPERATOR_KINDS = {"ServiceMonitor", "PodMonitor", "PrometheusRule"}

@@ -14,11 +14,11 @@ import pytest
 import yaml
 
 import orphangc
-import speed
 from deploy.charts import CHART, Manifest, collector, daemon, of_kind, rendered
 from deploy.fixtures import required
 from deploy.images import REPOSITORY, ContainerEngine, container_engine
 from orphangc.app.commands.operate import demo as demonstrating
+from support import speed
 
 pytestmark = [pytest.mark.image, pytest.mark.ci, pytest.mark.timeout(1500)]
 

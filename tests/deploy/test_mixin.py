@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-import speed
 from deploy.fixtures import MONITORING
 from deploy.program_metrics import exposition, known_series
 from deploy.promql import grouping_labels, selectors
 from orphangc.core.decision.conditions import Condition
 from orphangc.core.decision.guards import Guard
+from support import speed
 
 MIXIN = MONITORING / "mixin"
 CHART = MONITORING.parents[1] / "helm" / "orphangc" / "files"

@@ -9,14 +9,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-import speed
 from deploy.fixtures import MONITORING
 from deploy.records import SICK, a_run
-from integration.flinkbed.ports import free_ports
-from integration.flinkbed.waiting import wait_until
+from integration.harness.flinkbed.ports import free_ports
+from integration.harness.flinkbed.waiting import wait_until
 from orphangc.app.config.configuration import MetricsSettings, ScheduledRoot
 from orphangc.app.telemetry.metrics_push import push
 from orphangc.core.documents.run_record import RunRecord, RunResult, totals_after
+from support import speed
 
 pytestmark = pytest.mark.prometheus
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-import speed
 from deploy.charts import CHART, collector, helm_run, manifests
 from deploy.images import REPOSITORY
 from deploy.pod_security import problems_of
 from orphangc.app.config.load import load_configuration
 from orphangc.core.documents.run_record import RunMode
+from support import speed
 
 SPARK = REPOSITORY / "deploy" / "spark"
 BIN = Path(sys.executable).parent

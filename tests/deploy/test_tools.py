@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import speed
 from deploy import cache, tools
+from support import speed
 
 
 def first_line(*command: str) -> str:

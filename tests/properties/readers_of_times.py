@@ -25,10 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builders import BASE, a_snapshot
-from contracts.test_generic import a_file, opened
-from fuzz.own_files import IDENTITY, SOME
-from inventory_reports import CSV, PARQUET, a_report, a_row
+from contracts.storage.test_generic import a_file, opened
 from orphangc.adapters.files import local_storage, mount_clock
 from orphangc.adapters.files.state_files import FsspecStateFiles, LocalStateFiles
 from orphangc.adapters.files.translate import BatchBuilder
@@ -61,11 +58,14 @@ from orphangc.core.times.instants import EPOCH, from_microseconds
 from orphangc.core.world import World
 from orphangc.core.world.known_world import PlaceKind
 from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, OUTCOME_SCHEMA, HiddenKind
-from unit.adapters.test_s3_pages import LAST, SHAPE, whole
-from unit.core.test_rest_answers import CHECKPOINTS, CONFIG, DETAILS
-from unit.runs.places import SteppedFiles
-from unit.shell.plan_builder import a_plan, verdicts
-from unit.shell.records import a_record
+from robustness.fuzz.own_files import IDENTITY, SOME
+from support.builders import BASE, a_snapshot
+from support.inventory_reports import CSV, PARQUET, a_report, a_row
+from unit.adapters.s3.pages.test_page_parser import LAST, SHAPE, whole
+from unit.app.render.plan_builder import a_plan, verdicts
+from unit.app.status.records import a_record
+from unit.collect.state.places import SteppedFiles
+from unit.core.cluster.test_rest_json import CHECKPOINTS, CONFIG, DETAILS
 
 VERDICT = verdicts().slice(0, 1)
 PLAN, _ = a_plan(VERDICT)

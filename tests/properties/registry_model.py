@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from random import Random
 
-from builders import T0
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     IssuedCheckpoint,
@@ -25,6 +24,7 @@ from orphangc.core.exporter.registry_snapshot import (
 )
 from orphangc.core.model.bounds import Bound, BoundName, SafetyMargins, cutoff, job_bounds
 from orphangc.core.model.types import Mode
+from support.builders import T0
 
 NO_MARGINS = SafetyMargins(
     grace_period=timedelta(0),

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import Phase, assume, event, find, given, settings
 from hypothesis import strategies as st
 
-from builders import T0, a_tombstone, an_artifact
 from orphangc.core.columns.live_set import LiveSet, UuidSet
 from orphangc.core.decision.decide import decide
 from orphangc.core.model.bounds import NEVER, Bound, SafetyMargins, cutoff, job_bounds
 from orphangc.core.model.naming import parse_artifact_name, place_of_folder, recognise
 from orphangc.core.model.types import Action, Layout, Reason, Scope, Verdict
-from strategies import (
+from support.builders import T0, a_tombstone, an_artifact
+from support.strategies import (
     any_case,
     flat_artifacts,
     folders,

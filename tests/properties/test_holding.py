@@ -7,10 +7,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import a_cycle, a_hold, a_job, a_root, a_survey, ago, an_ended_job, some_facts
 from orphangc.collect.cycle import _bounds_of
 from orphangc.core.decision.evidence import JobEvidence, JobState
 from orphangc.core.decision.judge import judge
+from support.builders import a_cycle, a_hold, a_job, a_root, a_survey, ago, an_ended_job, some_facts
 
 holds = st.lists(
     st.builds(

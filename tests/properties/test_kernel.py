@@ -12,7 +12,6 @@ import pytest
 from hypothesis import Phase, event, find, given, settings
 from hypothesis import strategies as st
 
-from builders import JOB, OTHER_JOB, OTHER_UUID, T0, UUID, a_tombstone, some_bounds
 from orphangc.core.columns.listing_columns import NO_ID, NO_TIME, Columns, Recogniser
 from orphangc.core.columns.live_set import LiveSet, UuidSet
 from orphangc.core.columns.tombstones import Tombstones
@@ -23,7 +22,8 @@ from orphangc.core.model.bounds import JobBounds
 from orphangc.core.model.naming import artifact_name, place_of_folder, recognise, uuid_of
 from orphangc.core.model.types import Action, ObjectKey, Reason, StoredObject, Tombstone, Verdict
 from orphangc.ports import LISTING_SCHEMA, VERDICT_SCHEMA
-from strategies import all_bounds, folders, instants, names, nearly_deleted
+from support.builders import JOB, OTHER_JOB, OTHER_UUID, T0, UUID, a_tombstone, some_bounds
+from support.strategies import all_bounds, folders, instants, names, nearly_deleted
 
 ACTIONS, REASONS = tuple(Action), tuple(Reason)
 THIRD_UUID = UUID[:8] + OTHER_UUID[8:]

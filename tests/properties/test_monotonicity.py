@@ -18,11 +18,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commands.helpers import AT_ONCE, DAY, Bed, Job, flink, metadata, write
-from commands.surroundings import own_surroundings
+from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, metadata, write
+from cli.surroundings import own_surroundings
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.model.codes import Condition
-from rest_server import RestServer, as_json
+from support.rest_server import RestServer, as_json
 
 __all__ = ["own_surroundings"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from builders import BASE
 from orphangc.core.model.locations import Alias, Location, canonical
 from orphangc.core.model.naming import (
     artifact_name,
@@ -15,7 +14,8 @@ from orphangc.core.model.naming import (
     uuid_of,
 )
 from orphangc.core.model.types import Layout, Scope
-from strategies import MAX_ID, checkpoint_ids, flat_names, folders, names, uuids
+from support.builders import BASE
+from support.strategies import MAX_ID, checkpoint_ids, flat_names, folders, names, uuids
 
 keys = (
     st.lists(

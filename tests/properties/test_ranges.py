@@ -12,7 +12,7 @@ from orphangc.collect.listing.list_storage import work
 from orphangc.collect.listing.work_stealing import Board
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, Landmarks, cut, gaps, landmarks
 from orphangc.core.ranges.split_points import midpoint, scale_of
-from unit.runs.ordered_storage import MemorySpool, OrderedStorage
+from unit.collect.listing.ordered_storage import MemorySpool, OrderedStorage
 
 JOBS = ("4ae4a2986a0e1a49b0f165b58085d4b3", "c91d5b07f3a24e0d8f6b1122aa33cc44", "a", "")
 ODD = (

@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from builders import T0
 from orphangc.core.model.bounds import Bound
 from properties import registry_model
 from properties.registry_model import READS, Collector, losses
+from support.builders import T0
 
 SEEDS = range(3000)
 MORE_SEEDS = range(20_000)

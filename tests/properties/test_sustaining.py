@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import BASE, a_job, a_root
 from orphangc.collect.dependencies.foreign_usage import Surroundings, Sustaining
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.judge import Judgement
@@ -15,6 +14,7 @@ from orphangc.core.dependencies.self_sustained_rule import stand_of
 from orphangc.core.documents.self_sustained_record import LookPart
 from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import JobId
+from support.builders import BASE, a_job, a_root
 
 A, B, C = (JobId(letter * 32) for letter in "abc")
 TOP = str(BASE)

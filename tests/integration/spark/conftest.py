@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from commands.helpers import run
+from cli.helpers import run
 from contracts.servers.moto import moto_server
-from integration.sparkbed import modes, places, pythons
-from integration.sparkbed.places import Place, Planned
-from leaks import S3_KEYS
+from integration.harness.sparkbed import modes, places, pythons
+from integration.harness.sparkbed.places import Place, Planned
+from support.leaks import S3_KEYS
 
 FIXTURES = ("1.15.4/changelog", "2.3.0/restore-claim")
 IN_A_FOLDER = "odd names in a folder"

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from integration.sparkbed import places
-from integration.sparkbed.deciding import Generated, drawn, spark_fates
+from integration.harness.sparkbed import places
+from integration.harness.sparkbed.deciding import Generated, drawn, spark_fates
 from orphangc.core.model.types import Action, Reason
 
 WORLDS = 400

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from integration.sparkbed import modes, places
+from integration.harness.sparkbed import modes, places
 
 pytestmark = pytest.mark.ci
 ENGINE = ("--engine", "spark")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from commands.helpers import Ran, run
-from integration.sparkbed import places
-from integration.sparkbed.places import Place
+from cli.helpers import Ran, run
+from integration.harness.sparkbed import places
+from integration.harness.sparkbed.places import Place
 
 
 def files(place: Place) -> set[str]:

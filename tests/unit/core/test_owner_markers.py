@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from builders import T0, ago
 from orphangc.core.exporter.owner_markers import living_rival
+from support.builders import T0, ago
 
 OWN = {"a.began": ago("50m"), "a.alive": ago("1m")}
 

@@ -6,7 +6,7 @@ import pytest
 
 from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.operator_ids import operator_id
-from unit.flink.golden_files import golden_files
+from unit.flink.metadata.golden_files import golden_files
 
 TEXT = "uid-of-an-operator-of-some-length-é-😀-x"
 KNOWN = {  # what the hash function in Flink 1.20.5 gives for so many characters of the text

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from builders import T0, ago, some_facts, span
 from orphangc.core.cluster.job_status import JobStatus
 from orphangc.core.model.types import JobState
+from support.builders import T0, ago, some_facts, span
 
 LIVING, OVER = (some_facts(),), (some_facts(status="CANCELED"),)
 NOTHING = {"before": (), "after": (), "is_held": False, "is_declared_ended": False}

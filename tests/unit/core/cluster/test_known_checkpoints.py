@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_checkpoint, ago, some_facts
 from orphangc.core.cluster.job_facts import RestoredFacts
 from orphangc.core.cluster.known_checkpoints import is_anothers, out_of_order, retained_by
+from support.builders import a_checkpoint, ago, some_facts
 
 SLACK = timedelta(minutes=15)
 START = ago("2h")

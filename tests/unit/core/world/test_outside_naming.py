@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from builders import JOB, OTHER_JOB
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.model.locations import canonical
 from orphangc.core.world import OutsidePath
 from orphangc.core.world.outside_naming import home_of, outside_only, outside_paths, paths_of
+from support.builders import JOB, OTHER_JOB
 
 NAMES = FileNames(["a"])
 ROOT = canonical("s3://bucket/ck")

@@ -1,0 +1,319 @@
+"""A small checkpoint storage to plan and sweep, and the command line that does it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterable
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import typer.main
+
+from orphangc.app.cli import main
+from support import speed
+from support.leaks import secret_in
+from support.rest_server import Reply, as_json
+from unit.flink.metadata import by_hand as hand
+
+typer.main.get_command = cache(typer.main.get_command)  # else made again for every run below
+
+ENDED = ("--ended-job", "all", "--closed-world")
+"""What an operator states so that orphans of ended jobs may go."""
+
+AT_ONCE = ("--quarantine-period", "0", "--allow-short-margins")
+
+DAY = timedelta(days=1)
+UUID_1 = "00000000-0000-4000-8000-000000000001"
+UUID_2 = "00000000-0000-4000-8000-000000000002"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one run of the command line did."""
+
+    code: int
+    out: str
+    err: str
+
+    def __post_init__(self) -> None:
+        """Make sure that no command shows a secret, whatever the test is about."""
+        assert secret_in((self.out + self.err).encode("utf-8", "replace")) is None
+
+    @property
+    def json(self) -> Any:
+        """Return stdout as JSON."""
+        return json.loads(self.out)
+
+    @property
+    def complaints(self) -> list[str]:
+        """Return the lines on stderr that are neither logs nor usage."""
+        return [line for line in self.err.splitlines() if line.startswith("orphangc: ")]
+
+
+def run(*args: object) -> Ran:
+    """Run the command line inside this process, as its entry point does."""
+    out, err = io.StringIO(), io.StringIO()
+    argv = sys.argv
+    handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    sys.argv = ["orphangc", *map(str, args)]
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            main()
+    except SystemExit as end:
+        code = int(end.code or 0)
+    finally:
+        sys.argv = argv
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
+    return Ran(code, out.getvalue(), err.getvalue())
+
+
+def run_process(*args: object) -> Ran:
+    """Run the command line as a process of its own."""
+    command = [sys.executable, "-m", "orphangc", *map(str, args)]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=speed.command(),
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def now() -> datetime:
+    """Return this machine's time, which a local storage shares."""
+    return datetime.now(UTC)  # noqa: TID251 - a test's story starts now
+
+
+def metadata(
+    checkpoint_id: int,
+    paths: Iterable[object],
+    *,
+    private: Iterable[object] = (),
+    version: int = 4,
+) -> bytes:
+    """Return a ``_metadata`` that refers to the paths as shared files of RocksDB."""
+    shared, misc = (
+        hand.listed(
+            *(
+                hand.utf(f"{number:06}.sst") + hand.file_handle(str(path))
+                for number, path in enumerate(each)
+            )
+        )
+        for each in (paths, private)
+    )
+    keyed = hand.incremental(shared, meta=hand.bytes_handle(), private=misc)
+    subtasks = hand.listed(hand.subtask(version, keyed=keyed))
+    operators = hand.listed(hand.operator(version, subtasks))
+    return hand.metadata(version, operators, checkpoint_id=checkpoint_id)
+
+
+def write(path: Path, data: bytes, age: timedelta) -> Path:
+    """Write a file that was stored ``age`` ago."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    at = (now() - age).timestamp()
+    os.utime(path, (at, at))
+    return path
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job directory."""
+
+    id: str
+    folder: Path
+
+    def shared(self, name: str | None = None, *, age: timedelta = 30 * DAY) -> Path:
+        """Write a file of shared state."""
+        chosen = name or str(uuid.uuid4())
+        return write(self.folder / "shared" / chosen, f"state {chosen}".encode(), age)
+
+    def checkpoint(
+        self,
+        number: int,
+        *paths: object,
+        age: timedelta = 20 * DAY,
+        version: int = 4,
+        private: Iterable[object] = (),
+    ) -> Path:
+        """Write a completed checkpoint that refers to the paths."""
+        place = self.folder / f"chk-{number}" / "_metadata"
+        return write(place, metadata(number, paths, private=private, version=version), age)
+
+
+@dataclass
+class Bed:
+    """A storage root and a state location beside it.
+
+    Attributes:
+        folder: Holds both, and the plans.
+        options: Given to every plan.
+
+    """
+
+    folder: Path
+    options: tuple[object, ...] = ()
+    plans: int = 0
+    root: Path = field(init=False)
+    state: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Choose the places."""
+        self.root = self.folder / "checkpoints"
+        self.state = self.folder / "state"
+
+    def job(self, number: int = 1, *, below: Path | None = None) -> Job:
+        """Return a job directory, to be filled."""
+        job_id = f"{number:032x}"
+        return Job(job_id, (below or self.root) / job_id)
+
+    def plan(self, *options: object) -> Planned:
+        """Plan into a new folder."""
+        self.plans += 1
+        out = self.folder / f"plan-{self.plans}"
+        ran = run("plan", self.root, "--state", self.state, "--out", out, *self.options, *options)
+        return Planned(ran, out)
+
+    def sweep(self, plan: Planned, *options: object) -> Ran:
+        """Sweep a plan."""
+        return run("sweep", plan.path, *options)
+
+    def cycle(self, *options: object, delete: bool = True) -> tuple[Planned, Ran]:
+        """Plan and sweep."""
+        plan = self.plan(*options)
+        assert plan.ran.code == 0, plan.ran.err
+        return plan, self.sweep(plan, *(["--delete"] if delete else []))
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan that was made, or refused."""
+
+    ran: Ran
+    path: Path
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Return ``plan.json``."""
+        return json.loads((self.path / "plan.json").read_text())
+
+    @property
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """Return the verdicts by key."""
+        rows = pq.read_table(self.path / "verdicts").to_pylist()
+        return {row["key"]: row for row in rows}
+
+    def verdict(self, file: Path) -> tuple[str, str]:
+        """Return action and reason of a file below the storage root."""
+        key = str(file.relative_to(self.document["root"]))
+        return self.rows[key]["action"], self.rows[key]["reason"]
+
+    def job(self, job: Job) -> dict[str, Any]:
+        """Return what the plan says of a job."""
+        return next(each for each in self.document["jobs"] if each["job_id"] == job.id)
+
+    def refusal(self, job: Job) -> str | None:
+        """Return the guard that voided a job."""
+        refused = self.job(job)["refused"]
+        return None if refused is None else refused["guard"]
+
+    def blocks(self, job: Job) -> list[str]:
+        """Return the unmet conditions of a job."""
+        return [each["condition"] for each in self.job(job)["blocked"]]
+
+    def removals(self) -> set[str]:
+        """Return the keys that are to be tombstoned or deleted."""
+        return {key for key, row in self.rows.items() if row["action"] in {"tombstone", "delete"}}
+
+
+def outcomes(plan: Planned) -> dict[str, str]:
+    """Return what became of each key that a swept plan asked for."""
+    rows = pq.read_table(plan.path / "outcomes.parquet").to_pylist()
+    return {row["key"]: row["outcome"] for row in rows}
+
+
+def contents(folder: Path) -> dict[str, tuple[str, int] | None]:
+    """Return everything below a folder: digest and store time of files, ``None`` for folders."""
+    found: dict[str, tuple[str, int] | None] = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        is_folder = path.is_dir() and not path.is_symlink()
+        found[name] = None if is_folder else (_digest(path), path.lstat().st_mtime_ns)
+    return found
+
+
+def _digest(path: Path) -> str:
+    return str(path.readlink()) if path.is_symlink() else sha256(path.read_bytes()).hexdigest()
+
+
+def flink(
+    job: Job,
+    *,
+    completed: int,
+    max_concurrent: int = 1,
+    status: str = "RUNNING",
+    started_ms: int = 1_000,
+    version: str = "2.3.0",
+    restored: tuple[int, Path] | None = None,
+    state_backend: str = "EmbeddedRocksDBStateBackend",
+    checkpoint_storage: str = "FileSystemCheckpointStorage",
+) -> dict[str, Reply]:
+    """Return the routes of a cluster that runs one job, whose newest checkpoint is given."""
+    newest = {
+        "id": completed,
+        "status": "COMPLETED",
+        "is_savepoint": False,
+        "trigger_timestamp": 2_000,
+        "external_path": f"file:{job.folder}/chk-{completed}",
+        "discarded": False,
+    }
+    source = restored and {
+        "id": restored[0],
+        "is_savepoint": False,
+        "external_path": f"file:{restored[1]}",
+    }
+    return {
+        "/config": as_json({"refresh-interval": 0, "flink-version": version}),
+        "/jobmanager/config": as_json([]),
+        "/jobs": as_json({"jobs": [{"id": job.id, "status": status}]}),
+        f"/jobs/{job.id}": as_json(
+            {
+                "jid": job.id,
+                "state": status,
+                "start-time": started_ms,
+                "timestamps": {"INITIALIZING": started_ms, "CREATED": started_ms + 1},
+            }
+        ),
+        f"/jobs/{job.id}/checkpoints": as_json(
+            {
+                "counts": {"in_progress": 0, "completed": completed},
+                "latest": {"completed": newest, "savepoint": None, "restored": source},
+                "history": [newest],
+            }
+        ),
+        f"/jobs/{job.id}/checkpoints/config": as_json(
+            {
+                "interval": 2_000,
+                "timeout": 60_000,
+                "max_concurrent": max_concurrent,
+                "state_backend": state_backend,
+                "checkpoint_storage": checkpoint_storage,
+                "state_changelog_enabled": False,
+            }
+        ),
+    }

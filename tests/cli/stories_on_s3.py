@@ -1,0 +1,97 @@
+"""The story of an ended job in a versioned bucket of a loopback server."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.session import get_session
+
+from cli.helpers import Planned, Ran, metadata, run
+from support.leaks import S3_KEYS
+
+JOB_ID = f"{1:032x}"
+NO_MARGINS = (
+    *("--grace-period", "0", "--clock-skew", "0", "--quiet-period", "0"),
+    *("--quarantine-period", "0", "--allow-short-margins"),
+)
+
+
+@pytest.fixture(scope="session")
+def s3_server(moto_url, quick_sessions) -> str:  # noqa: ARG001
+    """The server's URL."""
+    return moto_url
+
+
+def use_s3(monkeypatch, url: str) -> Any:
+    """Name the server in the environment, as an operator does; return a client."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", S3_KEYS[0])
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", S3_KEYS[1])
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    return get_session().create_client("s3", endpoint_url=url)
+
+
+@dataclass
+class S3Story:
+    """Three live files, two checkpoints, two orphans; the metadata says ``s3a://``."""
+
+    client: Any
+    bucket: str
+    folder: Path
+    orphans: set[str]
+    plans: int = 0
+
+    @property
+    def root(self) -> str:
+        """Return the storage root."""
+        return f"s3://{self.bucket}/checkpoints"
+
+    def put(self, key: str, data: bytes) -> None:
+        """Write an object below the storage root."""
+        self.client.put_object(Bucket=self.bucket, Key=f"checkpoints/{key}", Body=data)
+
+    def contents(self) -> dict[str, bytes]:
+        """Return every object below the storage root."""
+        listed = self.client.list_objects_v2(Bucket=self.bucket, Prefix="checkpoints/")
+        keys = [each["Key"] for each in listed.get("Contents", ())]
+        read = {key: self.client.get_object(Bucket=self.bucket, Key=key) for key in keys}
+        return {key.partition("/")[2]: answer["Body"].read() for key, answer in read.items()}
+
+    def plan(self, *options: object) -> Planned:
+        """Plan, a second after whatever was before: S3 tells whole seconds only."""
+        time.sleep(1.1)
+        self.plans += 1
+        out = self.folder / f"plan-{self.plans}"
+        ran = run(
+            *("plan", self.root, "--out", out, "--state", f"s3://{self.bucket}/state"),
+            *("--ended-job", "all", "--closed-world", *NO_MARGINS, *options),
+        )
+        assert ran.code == 0, ran.err
+        return Planned(ran, out)
+
+    def sweep(self, plan: Planned, *options: object) -> Ran:
+        """Sweep a plan."""
+        return run("sweep", plan.path, *options)
+
+
+@pytest.fixture
+def on_s3(s3_server, monkeypatch, tmp_path) -> S3Story:
+    """The story, old enough."""
+    client = use_s3(monkeypatch, s3_server)
+    bucket = f"bucket-{uuid.uuid4().hex[:12]}"
+    client.create_bucket(Bucket=bucket)
+    client.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+    names = [f"{JOB_ID}/shared/{uuid.uuid4()}" for _ in range(5)]
+    story = S3Story(client, bucket, tmp_path, set(names[3:]))
+    paths = [f"s3a://{bucket}/checkpoints/{name}" for name in names[:3]]
+    for number, name in enumerate(names):
+        story.put(name, f"state {number}".encode())
+    time.sleep(1.1)  # one store time for all would be a copied tree
+    story.put(f"{JOB_ID}/chk-7/_metadata", metadata(7, paths[:2]))
+    story.put(f"{JOB_ID}/chk-8/_metadata", metadata(8, paths[1:]))
+    return story

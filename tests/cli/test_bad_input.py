@@ -1,0 +1,364 @@
+"""What cannot be done is said in one line, with the right code, and nothing is written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+import uuid
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from cli.helpers import DAY, ENDED, Bed, Ran, contents, metadata, run, run_process, write
+from cli.stories import bed, story, undeclared
+from cli.stories_on_s3 import s3_server, use_s3
+from support import speed
+
+__all__ = ["bed", "s3_server", "story", "undeclared"]
+
+JOB = f"{1:032x}"
+
+BAD_SETTINGS = {
+    "no duration": (("--grace-period", "soon"), "duration"),
+    "a duration without a unit": (("--quarantine-period", "24"), "duration"),
+    "a negative duration": (("--clock-skew", "-5m"), "duration"),
+    "a fraction": (("--quiet-period", "1.5d"), "duration"),
+    "a duration beyond the calendar": (("--grace-period", "99999999d"), "longer"),
+    "an empty duration": (("--grace-period", ""), "duration"),
+    "a short grace period": (("--grace-period", "1h"), "24h"),
+    "a short quarantine": (("--quarantine-period", "0"), "allow_short_margins"),
+    "a negative margin": (("--checkpoint-id-margin", "-1"), "checkpoint_id_margin"),
+    "a share above one": (("--max-delete-share", "1.1"), "max_delete_share"),
+    "a share that is no number": (("--max-delete-share", "nan"), "max_delete_share"),
+    "a negative limit": (("--max-deletes", "-1"), "max_deletes"),
+    "an alias without a target": (("--alias", "file:/a"), "FROM=TO"),
+    "an alias with an empty side": (("--alias", "=/x"), "alias"),
+    "an alias to nothing": (("--alias", "/x="), "alias"),
+    "a short job id": (("--ended-job", "abc"), "32"),
+    "an upper-case job id": (("--ended-job", "A" * 32), "32"),
+    "a bad owner": (("--owner", "me"), "32"),
+    "a bad acknowledgement": (("--unsafe-acknowledge-root", "/x"), "URI=SHA256"),
+    "an unknown scope": (("--scope", "everything"), "scope"),
+    "a REST address without http": (("--flink-rest", "jobmanager:8081"), "http"),
+    "a state of an unknown scheme": (("--state", "gopher://x/y"), "gopher"),
+    "an extra root of an unknown scheme": (("--extra-roots", "gopher://x/y"), "gopher"),
+    "a snapshot of an unknown scheme": (("--registry", "gopher://x/y"), "gopher"),
+    "an empty place": (("--pin", ""), "pin"),
+    "a scheme without a path": (("--state", "s3:relative"), "s3:relative"),
+}
+
+
+def said(ran: Ran, code: int, hint: str) -> None:
+    """Check that one line says it, and nothing else is shown."""
+    assert ran.code == code, ran.err
+    assert len(ran.complaints) == 1, ran.err
+    assert hint in ran.complaints[0]
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+
+
+def planned_badly(bed: Bed, root: object, *options: object) -> Ran:
+    """Plan, and check that nothing was written anywhere."""
+    before = contents(bed.folder)
+    out = bed.folder / "plan-bad"
+    given = () if "--state" in options else ("--state", bed.state)
+    ran = run("plan", root, "--out", out, *given, *options)
+    assert contents(bed.folder) == before
+    return ran
+
+
+@pytest.mark.parametrize("kind", BAD_SETTINGS)
+def test_a_wrong_setting_is_told(story, kind) -> None:
+    """Exit 2; which setting, and what is wrong with it."""
+    options, hint = BAD_SETTINGS[kind]
+    said(planned_badly(story.bed, story.bed.root, *options), 2, hint)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--grace-period",), ("--checkpoint-id-margin", "x"), ("--engine", "x"), ("--colour",)],
+    ids=" ".join,
+)
+def test_wrong_usage_is_told(story, options) -> None:
+    """Exit 2, no traceback, nothing on stdout."""
+    ran = planned_badly(story.bed, story.bed.root, *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert options[0] in ran.err
+    assert "Traceback" not in ran.err
+
+
+# --- the root
+
+
+@pytest.mark.parametrize(
+    ("root", "code", "hint"),
+    [
+        ("{folder}/absent", 10, "does not exist"),
+        ("{folder}/checkpoints/{job}/shared/{name}", 10, "not a folder"),
+        ("{folder}/empty", 4, "no job directory"),
+        ("gopher://host/path", 2, "gopher"),
+        ("s3:relative", 2, "s3:relative"),
+        ("file://host/path", 2, "host"),
+        ("", 2, "root"),
+    ],
+)
+def test_a_root_that_is_none_is_told(story, root, code, hint) -> None:
+    """Absent, a file, empty, an unknown scheme."""
+    (story.bed.folder / "empty").mkdir()
+    folder, name = story.bed.folder, story.live[0].name
+    spelled = root.format(folder=folder, job=story.job.id, name=name)
+    said(planned_badly(story.bed, spelled), code, hint)
+
+
+def test_a_root_that_holds_other_things_is_told(story) -> None:
+    """Objects, but no job directory: the wrong folder, most likely."""
+    other = story.bed.folder / "other"
+    write(other / "a" / "b.txt", b"x", DAY)
+    said(planned_badly(story.bed, other), 4, "1 objects listed")
+
+
+@pytest.mark.parametrize("option", ["--extra-roots", "--registry"])
+def test_an_absent_source_of_evidence_is_told(story, option) -> None:
+    """What cannot be asked may hold what protects."""
+    ran = planned_badly(story.bed, story.bed.root, option, story.bed.folder / "absent" / "x")
+    said(ran, 10, "absent")
+
+
+def test_an_absent_snapshot_is_told(story) -> None:
+    """In a folder that is there."""
+    ran = planned_badly(story.bed, story.bed.root, "--registry", story.bed.folder / "absent")
+    said(ran, 4, "absent")
+
+
+@pytest.mark.parametrize("data", [b"", b"hello\n", b"\x1f\x8bzzz"], ids=["empty", "text", "gzip"])
+def test_an_unreadable_snapshot_is_told(story, data) -> None:
+    """Exit 4."""
+    file = write(story.bed.folder / "snapshot", data, DAY)
+    said(planned_badly(story.bed, story.bed.root, "--registry", file), 4, str(file))
+
+
+def test_an_empty_folder_of_snapshots_is_told(story) -> None:
+    """Somebody expects one."""
+    (story.bed.folder / "snapshots").mkdir()
+    ran = planned_badly(story.bed, story.bed.root, "--registry", story.bed.folder / "snapshots")
+    said(ran, 4, "no registry snapshot")
+
+
+# --- the state location
+
+
+@pytest.mark.parametrize(
+    "state",
+    ["{root}", "{root}/state", "{root}/", "file://{root}/a/b", "{root}/../checkpoints/x"],
+)
+def test_state_inside_the_root_is_told(story, state) -> None:
+    """In any spelling."""
+    spelled = state.format(root=story.bed.root)
+    said(planned_badly(story.bed, story.bed.root, "--state", spelled), 2, "state")
+
+
+def test_a_root_inside_the_state_location_is_told(story) -> None:
+    """Two owners of one folder."""
+    ran = planned_badly(story.bed, story.bed.root, "--state", story.bed.folder)
+    said(ran, 2, "inside the state location")
+
+
+def test_a_root_that_holds_the_default_state_is_told(story, monkeypatch) -> None:
+    """Say where it shall be."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(story.bed.root))
+    before = contents(story.bed.folder)
+    ran = run("plan", story.bed.root, "--out", story.bed.folder / "plan-bad")
+    said(ran, 2, "--state")
+    assert contents(story.bed.folder) == before
+
+
+def test_a_state_inside_the_root_through_a_link_is_told(story) -> None:
+    """A link is another spelling."""
+    link = story.bed.folder / "link"
+    link.symlink_to(story.bed.root)
+    said(planned_badly(story.bed, story.bed.root, "--state", link / "state"), 2, "state")
+    said(planned_badly(story.bed, link, "--state", story.bed.root / "state"), 2, "state")
+
+
+def test_a_state_location_that_is_a_file_is_told(story) -> None:
+    """By the sweep, though the plan found none there."""
+    plan = story.bed.plan()
+    shutil.rmtree(story.bed.state, ignore_errors=True)  # the memory of what the plan saw
+    write(story.bed.state, b"", DAY)
+    before = contents(story.bed.folder)
+    said(story.bed.sweep(plan), 10, str(story.bed.state))
+    assert contents(story.bed.folder) == before
+
+
+# --- places to write
+
+
+@pytest.mark.parametrize("out", ["file", "file/below", "filled"])
+def test_a_place_for_the_plan_that_is_none_is_told(story, out) -> None:
+    """A file, below a file, a folder that holds something."""
+    write(story.bed.folder / "file", b"", DAY)
+    write(story.bed.folder / "filled" / "x", b"", DAY)
+    before = contents(story.bed.folder)
+    ran = run(
+        *("plan", story.bed.root, "--state", story.bed.state),
+        *("--out", story.bed.folder / out),
+    )
+    said(ran, 2, out)
+    assert contents(story.bed.folder) == before
+
+
+@pytest.mark.parametrize("command", ["sweep", "undelete"])
+@pytest.mark.parametrize("place", ["absent", "checkpoints", "file", "broken"])
+def test_a_folder_without_a_plan_is_told(story, command, place) -> None:
+    """Absent, another folder, a file."""
+    write(story.bed.folder / "file", b"", DAY)
+    write(story.bed.folder / "broken" / "plan.json", b"{", DAY)
+    before = contents(story.bed.folder)
+    code = 4 if place == "broken" else 2
+    said(run(command, story.bed.folder / place), code, place)
+    assert contents(story.bed.folder) == before
+
+
+@pytest.mark.parametrize("out", ["file/snapshot", "."])
+def test_a_place_for_a_snapshot_that_is_none_is_told(story, out) -> None:
+    """Below a file; a folder."""
+    write(story.bed.folder / "file", b"", DAY)
+    before = contents(story.bed.folder)
+    ran = run(
+        *("registry", "export", story.bed.root, "--job", story.job.id),
+        *("--out", story.bed.folder / out),
+    )
+    said(ran, 2, "cannot be written")
+    assert contents(story.bed.folder) == before
+
+
+def test_a_snapshot_is_never_written_below_the_root(story) -> None:
+    """ROOT belongs to Flink."""
+    before = contents(story.bed.folder)
+    out = story.job.folder / "snapshot"
+    ran = run("registry", "export", story.bed.root, "--job", story.job.id, "--out", out)
+    said(ran, 2, "inside the storage root")
+    assert contents(story.bed.folder) == before
+
+
+@pytest.mark.parametrize("job", ["", "abc", "A" * 32, JOB + "0", "../" + JOB[3:]])
+def test_a_job_that_is_none_is_told(story, job) -> None:
+    """32 lower-case hexadecimal digits."""
+    out = story.bed.folder / "snapshot"
+    ran = run("registry", "export", story.bed.root, "--job", job, "--out", out)
+    said(ran, 2, "job id")
+    assert not out.exists()
+
+
+# --- other stores
+
+
+def test_s3_without_credentials_is_told_at_once(tmp_path) -> None:
+    """Exit 10 within seconds, nothing sent to anybody, and what to set."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    environment["AWS_ENDPOINT_URL"] = "http://127.0.0.1:9"
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "orphangc", "plan", "s3://bucket/ck", "--out", str(tmp_path / "p")],
+        capture_output=True,
+        text=True,
+        timeout=speed.command(),
+        check=False,
+        env=environment,
+    )
+    said(Ran(done.returncode, done.stdout, done.stderr), 10, "AWS_ACCESS_KEY_ID")
+    assert time.monotonic() - began < 30
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bucket_that_is_none_is_told(s3_server, monkeypatch, story) -> None:
+    """Exit 10; an empty one is no storage root either, exit 4."""
+    client = use_s3(monkeypatch, s3_server)
+    said(planned_badly(story.bed, f"s3://absent-{uuid.uuid4()}/ck"), 10, "absent-")
+    bucket = f"empty-{uuid.uuid4()}"
+    client.create_bucket(Bucket=bucket)
+    said(planned_badly(story.bed, f"s3://{bucket}/ck"), 4, "no job directory")
+    ran = planned_badly(story.bed, f"s3://{bucket}/ck", "--state", f"s3://{bucket}/ck/state")
+    said(ran, 2, "inside the storage root")
+
+
+def test_an_extra_root_without_an_object_is_a_place_without_checkpoints(
+    s3_server, monkeypatch, story
+) -> None:
+    """A wrong prefix: the plan is a report that says so, as for an empty folder."""
+    client = use_s3(monkeypatch, s3_server)
+    bucket = f"empty-{uuid.uuid4()}"
+    client.create_bucket(Bucket=bucket)
+    plan = story.bed.plan("--extra-roots", f"s3://{bucket}/savepoints")
+    assert plan.ran.code == 0, plan.ran.err
+    assert plan.blocks(story.job) == ["place_without_checkpoints"]
+
+
+def test_a_server_that_is_not_there_is_told(monkeypatch, story) -> None:
+    """Exit 10, without the keys in it."""
+    use_s3(monkeypatch, "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "do-not-tell")
+    ran = planned_badly(story.bed, "s3://bucket/ck")
+    said(ran, 10, "bucket")
+    assert "do-not-tell" not in ran.err
+
+
+def test_flink_that_does_not_answer_blocks_and_is_told(undeclared) -> None:
+    """The plan is a report all the same; nothing of it would be deleted."""
+    bed = undeclared.bed
+    bed.options += ("--closed-world", "--flink-rest", "http://127.0.0.1:1")
+    plan = bed.plan()
+    assert plan.ran.code == 0
+    assert "gate_not_seen" in plan.blocks(undeclared.job)
+    assert "Traceback" not in plan.ran.err
+
+
+# --- odd contents
+
+
+def test_metadata_that_is_a_folder_a_link_or_a_pipe_refuses(story) -> None:
+    """A root that cannot be read may name anything."""
+    for number, make in enumerate((Path.mkdir, os.mkfifo, _link)):
+        place = story.job.folder / f"chk-{20 + number}" / "_metadata"
+        place.parent.mkdir()
+        make(place)
+        plan = story.bed.plan()
+        if make is Path.mkdir:  # a folder of that name is no object
+            assert plan.refusal(story.job) is None
+            continue
+        assert (plan.ran.code, plan.refusal(story.job)) == (4, "unreadable_root")
+        place.unlink()
+
+
+def _link(place: Path) -> None:
+    place.symlink_to("/absent")
+
+
+def test_names_that_are_no_text_are_counted_and_kept(story) -> None:
+    """A parquet string must be UTF-8; a file name need not be."""
+    odd = os.fsencode(story.job.folder / "shared") + b"/\xff\xfe"
+    with open(odd, "wb"):  # noqa: PTH123 - a name that is no text
+        pass
+    os.utime(odd, (1_700_000_000, 1_700_000_000))
+    plan = story.bed.plan()
+    assert plan.ran.code == 0
+    assert plan.rows[f"{story.job.id}/shared/\\xff\\xfe"]["reason"] == "unrecognised"
+
+
+def test_a_terminal_escape_in_a_name_is_not_printed(story) -> None:
+    """Names are shown to people."""
+    write(story.job.folder / "chk-9\x1b[31m" / "_metadata", metadata(9, []), 20 * DAY)
+    other = story.bed.root / ("\x1b[31m" + "x") / "shared" / str(uuid.uuid4())
+    write(other, b"x", timedelta(days=30))
+    ran = story.bed.plan("--output", "table").ran
+    assert ran.code == 0
+    assert "\x1b" not in ran.out
+
+
+def test_a_process_says_it_in_one_line_too(story) -> None:
+    """As a user sees it."""
+    said(run_process("plan", story.bed.folder / "absent", *ENDED), 10, "does not exist")

@@ -1,0 +1,113 @@
+"""A run that dies anywhere: what is left is whole, and the next run finishes the work."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cli import crash_driver
+from cli.helpers import contents
+from cli.stories import bed, story
+from support import speed
+
+__all__ = ["bed", "story"]
+
+TESTS = Path(__file__).parents[1]
+
+
+def driver(*args: object) -> subprocess.Popen[str]:
+    """Start the driver as a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, crash_driver.__file__, *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+    )
+
+
+def crashed_everywhere(mode: str, folder: Path, stride: int = 1) -> dict:
+    """Kill the command before every step, or one in some; return what the driver found."""
+    process = driver(mode, folder, stride)
+    out, err = process.communicate(timeout=speed.scaled(200))
+    assert process.returncode == 0, err
+    found = json.loads(out)
+    assert found["failures"] == []
+    assert found["said"][0] == 0, found["said"]
+    return found
+
+
+@pytest.mark.parametrize("stride", [4, pytest.param(1, marks=pytest.mark.ci)])
+def test_a_sweep_killed_before_any_step_of_its_deletions_is_finished_by_the_next(
+    tmp_path, stride: int
+) -> None:
+    """Nothing referenced is lost, each deletion is in the journal, the lock is taken over at once.
+
+    The crashes also hit between two deletions: none, some, and all of the orphans were left.
+    """
+    found = crashed_everywhere("delete", tmp_path, stride)
+    assert found["steps"] > 30
+    left = {end["left"] for end in found["ends"]}
+    assert left == {0, 1, 2, 3, 4} if stride == 1 else {0, 4} < left
+    assert {end["runs"] for end in found["ends"]} == {1}
+
+
+@pytest.mark.ci
+def test_a_sweep_killed_before_any_step_of_its_tombstones_is_finished_by_the_next(tmp_path) -> None:
+    """The tombstones are all there or none is; nothing is deleted without a quarantine."""
+    found = crashed_everywhere("tombstone", tmp_path)
+    assert found["steps"] > 20
+    assert {end["left"] for end in found["ends"]} == {4}
+    assert {end["runs"] for end in found["ends"]} == {1, 2}
+
+
+@pytest.mark.ci
+def test_a_plan_killed_before_any_step_leaves_nothing_that_could_be_swept(tmp_path) -> None:
+    """And the next one finds the storage as it was."""
+    found = crashed_everywhere("plan", tmp_path)
+    assert found["steps"] > 5
+    assert {end["left"] for end in found["ends"]} == {4}
+    assert {end["runs"] for end in found["ends"]} == {2}
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.ci)],
+)
+def test_a_signalled_sweep_ends_in_order(story, number, code, tmp_path) -> None:
+    """Exit 143 or 130, the lock is given back, and the next run finishes."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+    before = contents(story.bed.root)
+    ready = tmp_path / "ready"
+    process = driver("stall", plan.path, ready)
+    deadline = time.monotonic() + speed.patience()
+    while not ready.exists() and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=speed.command())
+    assert process.returncode == code, err
+    assert "Traceback" not in err
+    assert contents(story.bed.root) == before
+    locks = [path.read_bytes() for path in story.bed.state.glob("*/lock/*.json")]
+    assert not any(b"token" in each for each in locks)
+    _, swept = story.bed.cycle()
+    assert (swept.code, any(path.exists() for path in story.orphans)) == (0, False)
+    history = [json.loads(p.read_text()) for p in story.bed.state.glob("*/history/*.json")]
+    (signalled,) = [each for each in history if each["stopped"]]
+    assert signalled["plan_id"] == plan.document["plan_id"]
+    assert signalled["counts"].get("delete/done") is None
+
+
+def test_a_plan_folder_without_a_plan_cannot_be_swept(story) -> None:
+    """``plan.json`` is written last."""
+    plan = story.bed.plan()
+    (plan.path / "plan.json").unlink()
+    assert story.bed.sweep(plan).code == 2

@@ -1,0 +1,176 @@
+"""``doctor``: what is in place and what is not, before anything runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cli.helpers import DAY, Ran, contents, flink, run, write
+from cli.stories import Story, bed, story, undeclared
+from support.rest_server import RestServer
+
+__all__ = ["bed", "story", "undeclared"]
+
+
+def examined(story: Story, *options: object, **settings: Any) -> Ran:
+    """Write a configuration and let the doctor look at it."""
+    root = {"root": str(story.bed.root), "state": str(story.bed.state), "closed_world": True}
+    config = story.bed.folder / "orphangc.yaml"
+    config.write_text(yaml.safe_dump({"storage_roots": [root | settings]}))
+    return run("doctor", "--config", config, *options)
+
+
+def findings(ran: Ran) -> dict[str, dict[str, Any]]:
+    """Return the findings by check."""
+    return {each["check"]: each for each in ran.json}
+
+
+def test_everything_in_place_is_good(story) -> None:
+    """Exit 0; a local storage keeps no versions, which is a warning."""
+    ran = examined(story, grace_period="72h", ended_job=[story.job.id])
+    health = {check: each["health"] for check, each in findings(ran).items()}
+    assert ran.code == 0
+    assert health == {
+        **dict.fromkeys(("list", "read", "clock", "state", "world", "registry"), "good"),
+        **dict.fromkeys(("lock", "plans", "all 1 jobs"), "good"),
+        "undo": "warning",
+    }
+    assert findings(ran)["list"]["message"] == "1 job directories, 2 roots"
+
+
+def test_it_changes_nothing(story) -> None:
+    """The state location is tried on a throwaway name."""
+    examined(story)
+    before = contents(story.bed.root)
+    examined(story)
+    assert contents(story.bed.root) == before
+    assert not [path for path in story.bed.state.rglob("*") if path.is_file()]
+
+
+def test_an_absent_root_is_bad(story) -> None:
+    """Exit 10; one finding says which."""
+    ran = examined(story, root=str(story.bed.folder / "absent"))
+    assert ran.code == 10
+    assert [each["check"] for each in ran.json if each["health"] == "bad"] == ["open"]
+    assert "absent" in ran.json[0]["message"]
+
+
+def test_other_roots_are_examined_all_the_same(story) -> None:
+    """One bad root says nothing of the next."""
+    config = story.bed.folder / "orphangc.yaml"
+    roots = [{"root": str(story.bed.folder / "absent")}, {"root": str(story.bed.root)}]
+    config.write_text(yaml.safe_dump({"storage_roots": roots}))
+    ran = run("doctor", "--config", config)
+    assert ran.code == 10
+    assert {each["root"] for each in ran.json} >= {each["root"] for each in roots}
+    assert {each["health"] for each in ran.json if each["root"] == str(story.bed.root)} >= {"good"}
+
+
+def test_a_root_without_jobs_and_an_open_world_are_warnings(story) -> None:
+    """Nothing would be deleted."""
+    empty = story.bed.folder / "empty"
+    empty.mkdir()
+    found = findings(examined(story, root=str(empty), closed_world=False))
+    assert {found[check]["health"] for check in ("list", "read", "world")} == {"warning"}
+
+
+def test_a_state_location_that_cannot_be_written_is_bad(story) -> None:
+    """A file where a folder should be."""
+    write(story.bed.folder / "file", b"", DAY)
+    ran = examined(story, state=str(story.bed.folder / "file" / "state"))
+    assert (ran.code, findings(ran)["state"]["health"]) == (10, "bad")
+
+
+def test_an_unreachable_extra_root_is_bad(story) -> None:
+    """It may hold a root that protects."""
+    ran = examined(story, extra_roots=[str(story.bed.folder / "absent")])
+    assert (ran.code, findings(ran)["world"]["health"]) == (10, "bad")
+
+
+def test_a_damaged_snapshot_is_bad(story) -> None:
+    """Exit 4, as a plan would."""
+    write(story.bed.folder / "snapshot", b"hello\n", DAY)
+    ran = examined(story, registry=[str(story.bed.folder / "snapshot")])
+    assert (ran.code, findings(ran)["registry"]["health"]) == (4, "bad")
+
+
+def test_flink_is_asked(undeclared) -> None:
+    """One job alive, and nothing against it."""
+    with RestServer(flink(undeclared.job, completed=8)) as server:
+        ran = examined(undeclared, flink_rest=[server.url])
+    found = findings(ran)[f"flink {server.url}"]
+    assert (ran.code, found["health"], found["message"]) == (0, "good", "Flink 2.3.0, 1 jobs alive")
+
+
+@pytest.mark.parametrize(
+    "said", [{"max_concurrent": 2}, {"version": "9.9.9"}], ids=["concurrency", "version"]
+)
+def test_what_would_stop_a_sweep_is_a_warning(undeclared, said) -> None:
+    """Concurrency, an untested version."""
+    with RestServer(flink(undeclared.job, completed=8, **said)) as server:
+        ran = examined(undeclared, flink_rest=[server.url])
+    assert findings(ran)[f"flink {server.url}"]["health"] == "warning"
+
+
+def test_an_unreachable_flink_is_bad(story) -> None:
+    """Exit 10; no password in the output."""
+    ran = examined(story, flink_rest=["http://user:secret@127.0.0.1:1"])
+    assert ran.code == 10
+    assert "secret" not in ran.out + ran.err
+
+
+def test_a_table_is_printed_on_request(story) -> None:
+    """For people."""
+    ran = examined(story, "--output", "table")
+    assert ran.code == 0
+    assert "storage root" in ran.out
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(ran.out)
+
+
+BAD = {
+    "unknown key": ("storage_roots: [{root: /x, grace_perod: 72h}]", "grace_period"),
+    "unknown key at the top": ("storage_root: [{root: /x}]", "storage_roots"),
+    "no roots": ("storage_roots: []", "at least one"),
+    "no mapping": ("[1, 2]", "storage_roots"),
+    "a root that is no mapping": ("storage_roots: [/x]", "mapping"),
+    "no yaml": ("storage_roots: [", "YAML"),
+    "a bad duration": ("storage_roots: [{root: /x, grace_period: soon}]", "duration"),
+    "a number for a duration": ("storage_roots: [{root: /x, grace_period: 24}]", "duration"),
+    "a short grace period": ("storage_roots: [{root: /x, grace_period: 1h}]", "24h"),
+    "a bad alias": ("storage_roots: [{root: /x, alias: [nothing]}]", "FROM=TO"),
+    "a bad job id": ("storage_roots: [{root: /x, ended_job: [abc]}]", "32"),
+    "a list where a text belongs": ("storage_roots: [{root: [/x]}]", "root"),
+    "a text where a list belongs": ("storage_roots: [{root: /x, ended_job: all}]", "ended_job"),
+    "a place for a list": ("storage_roots: [{root: /x, extra_roots: /y}]", "extra_roots"),
+    "a text for aliases": ("storage_roots: [{root: /x, alias: a=b}]", "alias"),
+    "a number for aliases": ("storage_roots: [{root: /x, alias: 7}]", "alias"),
+    "a number among places": ("storage_roots: [{root: /x, pin: [7]}]", "pin"),
+    "a number for a place": ("storage_roots: [{root: 7}]", "root"),
+    "no root": ("storage_roots: [{state: /x}]", "root"),
+    "state inside": ("storage_roots: [{root: /x, state: /x/state}]", "inside"),
+    "binary": ("\x00", "YAML"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_wrong_configuration_is_said_in_one_line(tmp_path, kind) -> None:
+    """Exit 2; the line names file and key, and the nearest known key."""
+    text, hint = BAD[kind]
+    config = Path(tmp_path / "orphangc.yaml")
+    config.write_text(text)
+    ran = run("doctor", "--config", config)
+    assert (ran.code, len(ran.complaints), ran.out) == (2, 1, "")
+    assert str(config) in ran.complaints[0]
+    assert hint in ran.complaints[0]
+
+
+def test_an_absent_configuration_is_said_in_one_line(tmp_path) -> None:
+    """Exit 2, for a folder too."""
+    for place in (tmp_path / "absent.yaml", tmp_path):
+        ran = run("doctor", "--config", place)
+        assert (ran.code, len(ran.complaints)) == (2, 1)

@@ -1,0 +1,336 @@
+"""``inspect``: what checkpoints hold, exactly as Flink's own reader sees it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.helpers import DAY, metadata, run, run_process, write
+from unit.app.render.html_pages import parse
+from unit.flink.metadata import by_hand as hand
+from unit.flink.metadata.by_hand import i4
+from unit.flink.metadata.golden_files import GoldenFile, golden, golden_files
+from unit.flink.state import header_writer as write_state
+
+OLD_MAPS = (1, 15)
+"""Up to here Flink kept the named lists in hash maps: their order is not the file's."""
+
+
+def documents(*args: object) -> list[dict[str, Any]]:
+    """Return what jsonl prints."""
+    ran = run("inspect", *args, "--output", "jsonl")
+    assert ran.code == 0, ran.err
+    return [json.loads(line) for line in ran.out.splitlines()]
+
+
+def comparable(value: Any, *, directory: str, ordered: bool) -> Any:
+    """Return a document as both sides can say it."""
+    if isinstance(value, dict):
+        changed = {
+            key: comparable(each, directory=directory, ordered=ordered)
+            for key, each in value.items()
+            if key != "coordinator_state_bytes"  # the contract adds it
+        }
+        for key in {"shared", "private"} & (set() if ordered else set(changed)):
+            changed[key] = sorted(changed[key], key=json.dumps)
+        return changed
+    if isinstance(value, list):
+        return [comparable(each, directory=directory, ordered=ordered) for each in value]
+    if isinstance(value, str) and value.startswith("EXCL/"):
+        return f"{directory}/{value.removeprefix('EXCL/')}"
+    return value
+
+
+@pytest.mark.parametrize("file", golden_files(), ids=lambda file: file.name)
+def test_a_golden_file_is_shown_as_flink_reads_it(file: GoldenFile) -> None:
+    """Every field that Flink's getters gave, of every release."""
+    (document,) = documents(file.folder)
+    ordered = file.release[:2] > OLD_MAPS
+    shown = comparable(document, directory=str(file.folder), ordered=ordered)
+    expected = comparable(file.expected, directory=str(file.folder), ordered=ordered)
+    assert {name: shown[name] for name in expected} == expected
+
+
+def test_the_document_has_the_keys_of_the_contract() -> None:
+    """At least these; paths are absolute."""
+    (document,) = documents(golden("2.3.0/classic").folder)
+    assert document.keys() >= {
+        "checkpoint_id",
+        "format_version",
+        "operators",
+        "files",
+        "directories",
+    }
+    assert document["operators"][0].keys() >= {
+        *("id", "name", "uid", "parallelism", "max_parallelism", "fully_finished"),
+        *("coordinator_state_bytes", "subtasks"),
+    }
+    assert document["files"][0].keys() >= {"path", "size", "kind"}
+    paths = [each["path"] for each in document["files"]]
+    assert all(path.startswith("/") or ":" in path.partition("/")[0] for path in paths)
+
+
+def test_a_folder_and_its_metadata_file_are_the_same() -> None:
+    """Either spelling."""
+    folder = golden("2.3.0/classic").folder
+    first, second = documents(folder, folder / "_metadata")
+    assert first == second
+
+
+def test_one_document_a_line_in_the_order_asked() -> None:
+    """The jsonl form is for programs that read line by line."""
+    folders = [golden(name).folder for name in ("2.3.0/empty", "1.10.3/classic")]
+    shown = documents(*folders)
+    assert [each["directory"] for each in shown] == [str(folder) for folder in folders]
+
+
+def test_json_of_one_is_a_document_and_of_several_a_list() -> None:
+    """The default where stdout is no terminal."""
+    folder = golden("2.3.0/empty").folder
+    assert run("inspect", folder).json["directory"] == str(folder)
+    assert len(run("inspect", folder, folder, "--output", "json").json) == 2
+
+
+def test_a_table_is_printed_on_request() -> None:
+    """For people."""
+    ran = run("inspect", golden("2.3.0/classic").folder, "--output", "table")
+    assert ran.code == 0
+    assert "operator" in ran.out
+    assert not ran.out.startswith("{")
+
+
+def test_a_damaged_one_is_told_and_the_others_are_still_shown(tmp_path) -> None:
+    """Exit 1, the offset, and no traceback; the order stays."""
+    whole = metadata(7, ["/x/a"])
+    bad = write(tmp_path / "chk-7" / "_metadata", whole[:-4], DAY).parent
+    good = golden("2.3.0/empty").folder
+    ran = run("inspect", good, bad, good, "--output", "jsonl")
+    shown = [json.loads(line) for line in ran.out.splitlines()]
+    assert (ran.code, len(ran.complaints)) == (1, 1)
+    assert [("error" in each) for each in shown] == [False, True, False]
+    assert shown[1]["directory"] == str(bad)
+    assert 0 < shown[1]["offset"] <= len(whole)
+    assert str(shown[1]["offset"]) in shown[1]["error"]
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"\0" * 100, id="zeros"),
+        pytest.param(metadata(7, ["/x/a"]) + b"\0", id="a byte too many"),
+        pytest.param(metadata(7, ["/x/a"])[:20], id="cut short"),
+        pytest.param(metadata(7, [])[:4] + b"\0\0\0\x63" + metadata(7, [])[8:], id="version 99"),
+    ],
+)
+def test_what_is_not_exactly_one_metadata_file_is_an_error(tmp_path, data) -> None:
+    """Never a part of it."""
+    path = write(tmp_path / "chk-7" / "_metadata", data, DAY)
+    ran = run("inspect", path, "--output", "jsonl")
+    document = json.loads(ran.out)
+    assert (ran.code, len(ran.complaints)) == (1, 1)
+    assert document.keys() >= {"directory", "error", "offset"}
+
+
+def test_every_cut_of_a_file_is_told_with_an_offset(tmp_path) -> None:
+    """No prefix of a real file passes for a whole one."""
+    whole = golden("2.3.0/classic").data
+    step = len(whole) // 40
+    paths = [
+        write(tmp_path / f"chk-{size}" / "_metadata", whole[:size], DAY)
+        for size in range(0, len(whole), step)
+    ]
+    ran = run("inspect", *paths, "--output", "jsonl")
+    shown = [json.loads(line) for line in ran.out.splitlines()]
+    assert (ran.code, len(ran.complaints)) == (1, len(paths))
+    assert all(
+        each["offset"] <= int(each["directory"].split("chk-")[1].split("/")[0]) for each in shown
+    )
+
+
+def test_an_absent_one_is_an_error(tmp_path) -> None:
+    """A folder without a ``_metadata``, a folder that is not there."""
+    (tmp_path / "chk-7").mkdir()
+    for place in (tmp_path / "chk-7", tmp_path / "chk-8"):
+        ran = run("inspect", place)
+        assert (ran.code, len(ran.complaints), "error" in ran.json) == (1, 1, True)
+
+
+def test_a_place_that_is_none_is_an_error_like_any_other() -> None:
+    """Others are still shown."""
+    good = golden("2.3.0/empty").folder
+    ran = run("inspect", "gopher://x/y", good, "--output", "jsonl")
+    shown = [json.loads(line) for line in ran.out.splitlines()]
+    assert (ran.code, len(ran.complaints)) == (1, 1)
+    assert ["error" in each for each in shown] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("uri", "directory"),
+    [("chk-6", "{here}/chk-6"), ("s3://", "s3://"), ("", ""), ("nowhere", "{here}/nowhere")],
+)
+def test_what_cannot_be_read_or_placed_is_named_by_its_absolute_path(
+    tmp_path, monkeypatch, uri: str, directory: str
+) -> None:
+    """Exit 1, and a document that says the same."""
+    write(tmp_path / "chk-6" / "_metadata", b"x", DAY)
+    monkeypatch.chdir(tmp_path)
+    ran = run("inspect", uri)
+    assert (ran.code, len(ran.complaints)) == (1, 1)
+    assert ran.json["directory"] == directory.format(here=tmp_path)
+    assert ran.json["exit_code"] == 1
+
+
+def test_a_process_prints_documents_and_complaints_apart(tmp_path) -> None:
+    """Data on stdout, complaints on stderr."""
+    bad = write(tmp_path / "chk-7" / "_metadata", b"x", DAY)
+    ran = run_process("inspect", golden("2.3.0/empty").folder, bad, "--output", "jsonl")
+    assert ran.code == 1
+    assert [len(json.loads(line)) > 0 for line in ran.out.splitlines()] == [True, True]
+    assert len(ran.complaints) == 1
+
+
+NAMED_STATES = write_state.keyed_header(
+    write_state.record("total"), write_state.record("seen\ud800", options=())
+)
+
+
+def with_states(folder: Path, *, meta: bytes = NAMED_STATES, path: str | None = None) -> Path:
+    """Write a checkpoint whose keyed states stand in a meta file beside it; return its folder."""
+    shared = hand.listed(hand.utf("1.sst") + hand.file_handle(f"{folder}/../shared/1", 900))
+    handle = (
+        hand.relative_handle("meta", len(meta))
+        if path is None
+        else hand.file_handle(path, len(meta))
+    )
+    keyed = hand.incremental(shared, meta=handle)
+    operator = i4(1) + hand.operator_handle(hand.file_handle("/s/operator", 20))
+    subtasks = hand.listed(hand.subtask(4, keyed=keyed, operator=operator))
+    data = hand.metadata(4, hand.listed(hand.operator(4, subtasks)))
+    write(folder / "meta", meta, DAY)
+    return write(folder / "_metadata", data, DAY).parent
+
+
+def held(document: dict[str, Any]) -> dict[str, Any]:
+    """Return what the only operator holds."""
+    (operator,) = document["contents"]["operators"]
+    return operator
+
+
+def test_states_are_named(tmp_path) -> None:
+    """Keyed ones from the meta file, operator ones from the metadata; bytes of each operator."""
+    (document,) = documents(with_states(tmp_path / "chk-7"))
+    operator = held(document)
+    assert [each["name"] for each in operator["keyed_states"]] == ["total", "seen\ud800"]
+    assert (operator["keyed_unknown"], operator["keyed_snapshots"]) == (None, ["incremental"])
+    assert operator["key_groups"] == [{"subtask": 0, "first": 0, "count": 1}]
+    (state,) = operator["operator_states"]
+    assert (state["name"], state["mode"], state["partitions"]) == ("state", "SPLIT_DISTRIBUTE", 2)
+    assert state["subtasks"] == [{"subtask": 0, "offsets": [0, 8], "sizes": [8, 12]}]
+    assert operator["bytes"]["keyed"] == len(NAMED_STATES) + 900
+    assert [each["roles"] for each in operator["files"]] == [["operator"], ["keyed"], ["keyed"]]
+    assert document["contents"]["bytes"] == {
+        "total": len(NAMED_STATES) + 920,
+        "stored": len(NAMED_STATES) + 920,
+        "inline": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [(("--metadata-only",), "were not read"), ((), "chk-7/meta is missing")],
+    ids=["not asked for", "gone"],
+)
+def test_a_checkpoint_is_shown_without_its_state_files(tmp_path, options, reason) -> None:
+    """Its document is whole; only the names stay unknown, and no view fails."""
+    folder = with_states(tmp_path / "chk-7")
+    (folder / "meta").unlink()
+    (document,) = documents(folder, *options)
+    assert held(document)["keyed_states"] is None
+    assert reason in held(document)["keyed_unknown"]
+    for view in ("table", "tree"):
+        ran = run("inspect", folder, *options, "--output", view)
+        assert (ran.code, "names of keyed states unknown" in ran.out) == (0, True)
+
+
+def test_an_alias_says_where_state_files_lie(tmp_path) -> None:
+    """A copied checkpoint names its files where the job saw them."""
+    elsewhere = "s3://bucket/chk-7/meta"
+    folder = with_states(tmp_path / "chk-7", path=elsewhere)
+    (document,) = documents(folder)
+    assert "own storage" in held(document)["keyed_unknown"]
+    (document,) = documents(folder, "--alias", f"s3://bucket/chk-7={folder}")
+    assert held(document)["keyed_unknown"] is None
+    ran = run("inspect", folder, "--alias", "nonsense")
+    assert (ran.code, len(ran.complaints)) == (2, 1)
+
+
+@pytest.mark.parametrize("view", ["table", "tree", "json", "jsonl"])
+def test_names_that_no_encoding_can_write_break_no_view(tmp_path, view) -> None:
+    """A Java string may hold half a character."""
+    folder = with_states(tmp_path / "chk-7")
+    page = tmp_path / "page.html"
+    ran = run("inspect", folder, "--output", view, "--html", page)
+    assert (ran.code, ran.complaints) == (0, [])
+    assert b"seen\\ud800" in ran.out.encode("utf-8")
+    assert "seen\\ud800" in page.read_text("utf-8")
+
+
+def test_tree_is_short_for_its_output(tmp_path) -> None:
+    """Either way."""
+    folder = with_states(tmp_path / "chk-7")
+    shown = run("inspect", folder, "--tree")
+    assert shown.out == run("inspect", folder, "--output", "tree").out
+    assert "total: keyed value" in shown.out
+
+
+def test_a_page_shows_all_that_was_asked_for(tmp_path) -> None:
+    """Also what could not be read; stdout stays what it is without a page."""
+    folders = [with_states(tmp_path / "chk-7"), golden("2.3.0/classic").folder, tmp_path]
+    page = tmp_path / "page.html"
+    ran = run("inspect", *folders, "--output", "jsonl", "--html", page)
+    assert (ran.code, len(ran.out.splitlines())) == (1, 3)
+    found = parse(page.read_text("utf-8"))
+    assert len(found.all("section")) == 3
+    assert all(str(each) in found.text for each in folders)
+    ran = run("inspect", folders[0], "--html", tmp_path / "no" / "page.html")
+    assert (ran.code, len(ran.complaints)) == (1, 1)
+
+
+def test_two_checkpoints_are_held_against_each_other(tmp_path) -> None:
+    """What both keep, what one adds, and which states came and went."""
+    job = tmp_path / "job"
+    old = with_states(job / "chk-7")
+    new = with_states(job / "chk-8", meta=write_state.keyed_header(write_state.record("fresh")))
+    (document,) = documents(new, "--against", old)
+    against = document["against"]
+    assert against["directory"] == str(old)
+    assert against["amounts"]["shared"] == {"files": 2, "bytes": 920}
+    assert against["amounts"]["dropped"] == {"files": 1, "bytes": len(NAMED_STATES)}
+    (operator,) = against["operators"]
+    assert (operator["states_added"], operator["states_dropped"]) == (
+        ["fresh"],
+        ["seen\ud800", "total"],
+    )
+    for view in ("table", "tree"):
+        assert "+ fresh" in run("inspect", new, "--against", old, "--output", view).out
+
+
+def test_nothing_is_shown_if_there_is_nothing_to_hold_against(tmp_path) -> None:
+    """Half an answer would look like a whole one."""
+    ran = run("inspect", with_states(tmp_path / "chk-7"), "--against", tmp_path)
+    assert (ran.code, ran.out, len(ran.complaints)) == (1, "", 1)
+
+
+def test_what_cannot_be_held_against_is_named(tmp_path, monkeypatch) -> None:
+    """It is not the one that was asked of."""
+    write(tmp_path / "chk-6" / "_metadata", b"x", DAY)
+    folder = with_states(tmp_path / "chk-7")
+    monkeypatch.chdir(tmp_path)
+    ran = run("inspect", folder, "--against", "chk-6")
+    assert (ran.code, ran.out, len(ran.complaints)) == (1, "", 1)
+    assert f"{tmp_path}/chk-6: cannot decode" in ran.err

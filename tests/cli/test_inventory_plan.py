@@ -1,0 +1,333 @@
+"""``plan --inventory`` and what an object store keeps beside its objects: whole commands on S3."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from cli.helpers import Planned, Ran, metadata, run
+from cli.stories_on_s3 import JOB_ID, S3Story, on_s3, s3_server
+from orphangc.collect.mark import missing_check as confirming
+from support.inventory_reports import CSV, FORMATS, PARQUET, VERSIONED, Report, a_report
+
+__all__ = ["on_s3", "s3_server"]
+
+FOLDER = "inventory/daily"
+
+
+@dataclass
+class Inventoried:
+    """The story of an ended job in S3, and reports of its bucket in a bucket beside it."""
+
+    story: S3Story
+    bucket: str
+    reports: list[Report] = field(default_factory=list)
+
+    @property
+    def uri(self) -> str:
+        """Return the folder of the reports."""
+        return f"s3://{self.bucket}/{FOLDER}"
+
+    def deliver(self, form: str = PARQUET, *, prefix: str = "", **changes: Any) -> Report:
+        """Deliver a report of what the bucket holds now; an inventory may be of a prefix only."""
+        answer = self.story.client.list_object_versions(Bucket=self.story.bucket, Prefix=prefix)
+        rows = [self._row(each) for each in answer.get("Versions", ())]
+        rows += [self._row(each) for each in answer.get("DeleteMarkers", ())]
+        now = datetime.now(UTC)  # noqa: TID251 - the server runs here
+        facts = {"bucket": self.story.bucket, "folder": FOLDER, "at": now, **changes}
+        report = a_report(rows[::2], rows[1::2], form=form, columns=VERSIONED, **facts)
+        self.write(report)
+        return report
+
+    def write(self, report: Report) -> None:
+        """Write a report as it is."""
+        for key, data in report.objects().items():
+            self.story.client.put_object(Bucket=self.bucket, Key=key, Body=data)
+
+    def _row(self, found: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "Bucket": self.story.bucket,
+            "Key": found["Key"],
+            "VersionId": found["VersionId"],
+            "IsLatest": found["IsLatest"],
+            "IsDeleteMarker": "Size" not in found,
+            "Size": found.get("Size"),
+            "LastModifiedDate": found["LastModified"],
+            "ETag": found["ETag"].strip('"') if "ETag" in found else None,
+            "StorageClass": found.get("StorageClass"),
+        }
+
+    def plan(self, *options: object) -> Planned:
+        """Plan from the inventory."""
+        return self.story.plan("--inventory", self.uri, *options)
+
+    def refused(self, *options: object) -> Ran:
+        """Plan from the inventory, and nothing is planned."""
+        out = self.story.folder / "refused"
+        ran = run(
+            *("plan", self.story.root, "--state", f"s3://{self.story.bucket}/state"),
+            *("--out", out, "--ended-job", "all", "--inventory", self.uri, *options),
+        )
+        assert not (out / "plan.json").exists()
+        assert (len(ran.complaints), ran.out) == (1, ""), ran.err
+        return ran
+
+    def delete(self, key: str) -> None:
+        """Remove an object below the storage root behind the inventory's back."""
+        self.story.client.delete_object(Bucket=self.story.bucket, Key=f"checkpoints/{key}")
+
+    def path(self, key: str) -> str:
+        """Return an object's path as a checkpoint says it."""
+        return f"s3a://{self.story.bucket}/checkpoints/{key}"
+
+
+@pytest.fixture
+def inventoried(on_s3: S3Story) -> Inventoried:
+    bucket = f"reports-{on_s3.bucket}"
+    on_s3.client.create_bucket(Bucket=bucket)
+    return Inventoried(on_s3, bucket)
+
+
+def job_of(plan: Planned) -> dict[str, Any]:
+    """Return what a plan says of the one job."""
+    (job,) = plan.document["jobs"]
+    return job
+
+
+# --- the same plan
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_plan_from_an_inventory_has_the_verdicts_of_a_plan_from_a_listing(
+    inventoried: Inventoried, form: str
+) -> None:
+    """Row for row, in either format; in a versioned bucket, below a folder of it."""
+    inventoried.story.put(f"{JOB_ID}/shared/odd name+%41", b"")
+    inventoried.story.put("not-flink's", b"x")
+    inventoried.story.put("not-flink's", b"newer")
+    listed = inventoried.story.plan()
+    inventoried.deliver(form)
+    planned = inventoried.plan()
+    assert planned.rows == listed.rows
+    assert planned.removals() == inventoried.story.orphans
+    assert planned.document["tallies"] == listed.document["tallies"]
+    assert planned.document["list_requests"] < listed.document["list_requests"]
+
+
+def test_a_plan_says_which_inventory_it_is_from(inventoried: Inventoried) -> None:
+    """In the plan, in its bounds, on the page and in the summary."""
+    report = inventoried.deliver()
+    page, summary = inventoried.story.folder / "page.html", inventoried.story.folder / "s.md"
+    plan = inventoried.plan("--report", page, "--summary", summary)
+    part = plan.document["inventory"]
+    begun = datetime.fromisoformat(part["created_at"])
+    assert part["uri"] == f"{inventoried.uri}/{report.name}/manifest.json"
+    assert int(begun.timestamp() * 1000) == int(report.manifest["creationTimestamp"])
+    assert part["objects"] == plan.document["objects_listed"]
+    bounds = {each["name"]: each["at"] for each in job_of(plan)["bounds"]}
+    assert datetime.fromisoformat(bounds["inventory"]) == begun
+    for shown in (page.read_text(), summary.read_text()):
+        assert f"inventory begun {begun:%Y-%m-%d %H:%M:%S} UTC" in shown
+    assert inventoried.story.plan().document["inventory"] is None
+
+
+def test_what_is_younger_than_the_inventory_is_no_orphan(inventoried: Inventoried) -> None:
+    """The inventory is a bound: here it was begun before anything was stored."""
+    inventoried.deliver(at=datetime.now(UTC) - timedelta(hours=1))  # noqa: TID251
+    plan = inventoried.plan()
+    assert plan.removals() == set()
+    key = next(iter(inventoried.story.orphans))
+    assert (plan.rows[key]["action"], plan.rows[key]["reason"]) == ("keep", "too_young")
+
+
+# --- what an inventory cannot know
+
+
+def test_files_that_are_younger_than_the_inventory_are_not_missing(
+    inventoried: Inventoried,
+) -> None:
+    """R8: the latest checkpoint names them, the inventory does not show them, the store does."""
+    inventoried.deliver()
+    new = f"{JOB_ID}/shared/00000000-0000-4000-8000-0000000000aa"
+    inventoried.story.put(new, b"new")
+    inventoried.story.put(f"{JOB_ID}/chk-9/_metadata", metadata(9, [inventoried.path(new)]))
+    job = job_of(inventoried.plan())
+    assert (job["refused"], job["missing"]) == (None, [])
+
+
+def test_files_that_are_gone_from_the_store_are_missing(inventoried: Inventoried) -> None:
+    """R8 again: the same look-up finds the damage."""
+    lost = f"{JOB_ID}/shared/00000000-0000-4000-8000-0000000000bb"
+    inventoried.story.put(f"{JOB_ID}/chk-9/_metadata", metadata(9, [inventoried.path(lost)]))
+    inventoried.deliver()
+    out = inventoried.story.folder / "damaged"
+    ran = run(
+        *("plan", inventoried.story.root, "--state", f"s3://{inventoried.story.bucket}/state"),
+        *("--out", out, "--inventory", inventoried.uri, "--flink-rest", "http://127.0.0.1:9"),
+    )
+    assert ran.code == 4
+    job = job_of(Planned(ran, out))
+    assert job["missing"] == [lost]
+    assert job["refused"]["guard"] == "damaged_latest_root"
+
+
+def test_an_inventory_of_a_part_of_the_storage_root_is_refused(
+    inventoried: Inventoried, monkeypatch
+) -> None:
+    """Its filter is narrower: the live files that it lacks are older than itself."""
+    monkeypatch.setattr(confirming, "_SETTLED", timedelta(0))
+    inventoried.deliver(prefix="checkpoints/elsewhere")
+    other = a_report(
+        [{**inventoried._row(_fake()), "Key": "checkpoints/elsewhere/x"}],
+        columns=VERSIONED,
+        bucket=inventoried.story.bucket,
+        folder=FOLDER,
+        at=datetime.now(UTC) + timedelta(minutes=2),  # noqa: TID251 - named by another minute
+    )
+    inventoried.write(other)
+    ran = inventoried.refused()
+    assert ran.code == 4
+    assert "covers only a part" in ran.complaints[0]
+
+
+def _fake() -> dict[str, Any]:
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    return {"Key": "", "VersionId": "v", "IsLatest": True, "Size": 1, "LastModified": at}
+
+
+# --- sweeping
+
+
+def test_orphans_of_an_inventory_go_in_two_cycles(inventoried: Inventoried) -> None:
+    """Exactly they, and a sweep lists by itself."""
+    before = inventoried.story.contents()
+    inventoried.deliver()
+    assert inventoried.story.sweep(inventoried.plan(), "--delete").code == 0
+    assert inventoried.story.contents() == before
+    swept = inventoried.story.sweep(inventoried.plan(), "--delete")
+    assert swept.code == 0, swept.err
+    assert set(before) - set(inventoried.story.contents()) == inventoried.story.orphans
+
+
+def test_a_sweep_never_looks_at_the_inventory(inventoried: Inventoried) -> None:
+    """Whatever became of it since the plan."""
+    inventoried.deliver()
+    plan = inventoried.plan()
+    for each in inventoried.story.client.list_objects_v2(Bucket=inventoried.bucket)["Contents"]:
+        inventoried.story.client.delete_object(Bucket=inventoried.bucket, Key=each["Key"])
+    assert inventoried.story.sweep(plan).json["counts"] == {
+        "tombstone/done": {"objects": 2, "bytes": 14}
+    }
+
+
+def test_an_object_that_was_replaced_since_the_inventory_stays(inventoried: Inventoried) -> None:
+    """Another ETag: neither a tombstone nor a deletion is carried out on it."""
+    replaced, other = sorted(inventoried.story.orphans)
+    inventoried.deliver()
+    inventoried.story.sweep(inventoried.plan(), "--delete")
+    plan = inventoried.plan()
+    inventoried.story.put(replaced, b"somebody else's")
+    time.sleep(1.1)  # within the same second the directory would not be still
+    inventoried.story.sweep(plan, "--delete")
+    found = inventoried.story.contents()
+    assert replaced in found
+    assert other not in found
+
+
+@pytest.mark.ci
+def test_a_folder_in_shared_that_is_younger_than_the_inventory_stops_the_sweep(
+    inventoried: Inventoried,
+) -> None:
+    """R2: the layout changed since, and nobody can judge the job any more."""
+    inventoried.deliver()
+    inventoried.story.sweep(inventoried.plan(), "--delete")
+    plan = inventoried.plan()
+    inventoried.story.put(f"{JOB_ID}/shared/op_x_attempt_0/db/file", b"live")
+    before = inventoried.story.contents()
+    time.sleep(1.1)
+    swept = inventoried.story.sweep(plan, "--delete")
+    assert swept.code == 4
+    assert "op_x_attempt_0" in swept.json["refused"][JOB_ID]
+    assert inventoried.story.contents() == before
+
+
+def test_a_checkpoint_that_is_younger_than_the_inventory_protects_what_it_names(
+    inventoried: Inventoried,
+) -> None:
+    """Roots are read fresh, by the plan and by the sweep."""
+    named, other = sorted(inventoried.story.orphans)
+    inventoried.deliver()
+    root = metadata(9, [inventoried.path(named)])
+    inventoried.story.put(f"{JOB_ID}/chk-9/_metadata", root)
+    assert inventoried.plan().removals() == {other}
+
+
+# --- refusals
+
+
+def test_an_inventory_that_cannot_be_used_is_refused_with_its_exit_code(
+    inventoried: Inventoried,
+) -> None:
+    """2 for what an operator configured, 4 for what is damaged or too old; nothing is planned."""
+    assert inventoried.refused().code == 2
+    an_hour_ago = datetime.now(UTC) - timedelta(hours=1)  # noqa: TID251 - the server runs here
+    report = inventoried.deliver(at=an_hour_ago)
+    assert inventoried.refused("--engine", "spark").code == 2
+    assert inventoried.refused("--inventory-max-age", "30m").code == 4
+    report.manifest["fileFormat"] = "ORC"
+    inventoried.write(report)
+    ran = inventoried.refused()
+    assert (ran.code, "ORC" in ran.complaints[0]) == (2, True)
+    report = inventoried.deliver(CSV)
+    key = next(iter(report.files))
+    report.files[key] = report.files[key][:-2]
+    inventoried.write(report)
+    ran = inventoried.refused()
+    assert (ran.code, "nothing was planned" in ran.complaints[0]) == (4, True)
+
+
+def test_a_local_root_has_no_inventory(tmp_path) -> None:
+    """Exit 2, before anything is looked at."""
+    ran = run("plan", tmp_path, "--inventory", "s3://reports/daily")
+    assert (ran.code, len(ran.complaints)) == (2, 1)
+    assert "inventory" in ran.complaints[0]
+
+
+# --- beside the objects
+
+
+def test_what_an_object_store_keeps_beside_its_objects_is_told(on_s3: S3Story) -> None:
+    """Uploads always; versions if asked for, because they take a second listing."""
+    key = f"checkpoints/{JOB_ID}/shared/leaked"
+    upload = on_s3.client.create_multipart_upload(Bucket=on_s3.bucket, Key=key)["UploadId"]
+    on_s3.client.upload_part(
+        Bucket=on_s3.bucket, Key=key, UploadId=upload, PartNumber=1, Body=b"12345"
+    )
+    on_s3.put(f"{JOB_ID}/shared/", b"")
+    on_s3.put("state-of-nobody", b"old")
+    on_s3.put("state-of-nobody", b"new")
+    before = on_s3.contents()
+    extras = on_s3.plan().document["extras"]
+    assert (extras["uploads"], extras["versions"]) == ("counted", "not_asked")
+    (area,) = extras["areas"]
+    assert (area["scope"], area["job_id"]) == ("shared", JOB_ID)
+    assert (area["uploads"], area["upload_bytes"], area["directory_markers"]) == (1, 5, 1)
+    assert area["noncurrent_versions"] is None
+    extras = on_s3.plan("--noncurrent-versions").document["extras"]
+    assert extras["versions"] == "counted"
+    sums = {each["scope"]: each["noncurrent_bytes"] for each in extras["areas"]}
+    assert sums == {"shared": 0, "other": 3}
+    assert on_s3.contents() == before
+
+
+def test_a_local_plan_tells_of_no_uploads(tmp_path) -> None:
+    """There is no such thing."""
+    job = tmp_path / "root" / f"{1:032x}" / "shared"
+    job.mkdir(parents=True)
+    ran = run("plan", tmp_path / "root", "--state", tmp_path / "state", "--output", "json")
+    assert json.loads(ran.out)["extras"] is None

@@ -1,0 +1,439 @@
+"""``plan``: what it says, where it writes, and what it exits with."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cli.helpers import DAY, UUID_1, UUID_2, Bed, contents, run, run_process, write
+from cli.stories import bed, story, tell, undeclared
+from orphangc import __version__
+from support import speed
+
+__all__ = ["bed", "story", "undeclared"]
+
+CONTRACT = {
+    *("schema_version", "plan_id", "tool_version", "root", "scopes", "created_at", "engine"),
+    *("bounds", "jobs", "roots", "tallies"),
+    *("objects_listed", "bytes_listed", "list_requests", "duration_seconds"),
+}
+ADDED = {
+    *("live_set_sha256", "reported", "warnings", "verdict_files", "settings"),
+    *("inventory", "extras", "world", "states"),
+}
+JOB = {
+    *("job_id", "mode", "oldest_retained_checkpoint_id", "retained_checkpoint_ids"),
+    *("live_objects", "cutoff", "missing", "evidence", "refused", "blocked"),
+}
+ADDED_TO_JOB = {
+    *("held_back", "missing_count"),
+    *("directories", "state", "listed_objects", "bounds", "state_self_sustained", "looks"),
+}
+
+COMMANDS = (
+    ("plan",),
+    ("sweep",),
+    ("explain",),
+    ("inspect",),
+    ("registry",),
+    ("registry", "export"),
+    ("registry", "show"),
+    ("self-sustained",),
+    ("users-of",),
+    ("undelete",),
+    ("run",),
+    ("serve",),
+    ("doctor",),
+    ("demo",),
+)
+
+
+# --- the document
+
+
+def test_the_plan_has_exactly_the_keys_of_the_contract(story) -> None:
+    """And those that were added to it, pinned here: a consumer may rely on either."""
+    document = story.bed.plan().document
+    assert set(document) == CONTRACT | ADDED
+    assert set(document["bounds"]) == {
+        *("cutoff", "grace_period_seconds", "quarantine_period_seconds"),
+        *("checkpoint_id_margin", "clock_skew_seconds"),
+    }
+    (job,) = document["jobs"]
+    assert set(job) == JOB | ADDED_TO_JOB
+    assert {frozenset(each) for each in job["evidence"]} == {
+        frozenset({"source", "uri", "sequence", "taken_at"})
+    }
+    assert {frozenset(each) for each in document["roots"]} == {
+        frozenset({"uri", "job_id", "checkpoint_id", "format_version", "references", "sha256"})
+    }
+    assert {frozenset(each) for each in document["tallies"]} == {
+        frozenset({"scope", "action", "reason", "objects", "bytes"})
+    }
+
+
+def test_the_plan_says_what_was_found(story) -> None:
+    """Values, not keys alone."""
+    plan = story.bed.plan("--grace-period", "100h", "--clock-skew", "2m")
+    document = plan.document
+    assert (document["schema_version"], document["tool_version"]) == (1, __version__)
+    assert (document["engine"], document["scopes"]) == ("local", ["shared"])
+    assert document["root"] == str(story.bed.root)
+    assert document["bounds"]["grace_period_seconds"] == 360_000
+    assert document["bounds"]["clock_skew_seconds"] == 120
+    job = plan.job(story.job)
+    assert (job["mode"], job["refused"], job["missing"]) == ("derived", None, [])
+    assert (job["oldest_retained_checkpoint_id"], job["retained_checkpoint_ids"]) == (7, [7, 8])
+    assert job["live_objects"] == 3
+    assert [each["references"] for each in document["roots"]] == [2, 2]
+    assert document["objects_listed"] == 7
+    assert document["list_requests"] > 0
+
+
+def test_refusals_and_blocks_are_written_out(undeclared) -> None:
+    """Guard and message; condition and message."""
+    plan = undeclared.bed.plan()
+    assert {frozenset(each) for each in plan.job(undeclared.job)["blocked"]} == {
+        frozenset({"condition", "message"})
+    }
+    (undeclared.job.folder / "shared" / "op_x_attempt_0").mkdir()
+    refused = undeclared.bed.plan().job(undeclared.job)["refused"]
+    assert set(refused) == {"guard", "message"}
+
+
+def test_verdict_files_have_exactly_the_columns_of_the_contract(story) -> None:
+    """Names, order and types: other engines write the same."""
+    plan = story.bed.plan()
+    (file,) = (plan.path / "verdicts").iterdir()
+    schema = pq.read_schema(file)
+    assert schema.names == [
+        *("job_id", "key", "scope", "size", "modified_at", "etag", "checkpoint_id"),
+        *("action", "reason"),
+    ]
+    assert schema.types == [
+        *(pa.string(), pa.string(), pa.string(), pa.int64(), pa.timestamp("us", tz="UTC")),
+        *(pa.string(), pa.int64(), pa.string(), pa.string()),
+    ]
+    assert not any(key.startswith("/") for key in plan.rows)
+
+
+def test_the_printed_plan_is_the_saved_one(story) -> None:
+    """JSON where stdout is no terminal."""
+    plan = story.bed.plan()
+    assert plan.ran.json == plan.document
+    assert story.bed.plan("--output", "json").ran.json["objects_listed"] == 7
+
+
+def test_a_table_is_printed_on_request(story) -> None:
+    """For people: no JSON, but the job and what would go."""
+    ran = story.bed.plan("--output", "table").ran
+    assert ran.code == 0
+    assert story.job.id in ran.out
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(ran.out)
+
+
+def test_the_report_and_the_summary_are_written_on_request(story) -> None:
+    """One file each, where they were asked for."""
+    report, summary = story.bed.folder / "new" / "report.html", story.bed.folder / "summary.md"
+    ran = story.bed.plan("--report", report, "--summary", summary).ran
+    assert ran.code == 0
+    assert story.job.id in report.read_text()
+    assert story.job.id in summary.read_text()
+
+
+# --- what it leaves alone
+
+
+def test_a_plan_writes_nothing_below_the_root_and_what_it_saw_into_the_state(story) -> None:
+    """Not a byte, not a time; --out holds the plan and nothing else does."""
+    before = contents(story.bed.root)
+    plan = story.bed.plan()
+    assert contents(story.bed.root) == before
+    (remembered,) = (each for each in story.bed.state.rglob("*") if each.is_file())
+    assert remembered.parent.name == "world"
+    (file,) = plan.path.glob("verdicts/part-00000-*.parquet")
+    assert sorted(contents(plan.path)) == ["plan.json", "verdicts", f"verdicts/{file.name}"]
+
+
+def test_a_plan_without_out_is_only_printed_and_remembered(story) -> None:
+    """Nothing is written but what it saw, into the state location."""
+    before = contents(story.bed.folder)
+    ran = run("plan", story.bed.root, "--state", story.bed.state)
+    after = contents(story.bed.folder)
+    assert (ran.code, {name: after[name] for name in before}) == (0, before)
+    assert {name.partition("/")[0] for name in after.keys() - before.keys()} == {"state"}
+
+
+@pytest.mark.parametrize("option", ["--out", "--report", "--summary"])
+def test_a_plan_is_never_written_below_the_root(story, option) -> None:
+    """ROOT belongs to Flink."""
+    before = contents(story.bed.folder)
+    ran = run(
+        *("plan", story.bed.root, "--state", story.bed.state),
+        *(option, story.bed.root / story.job.id / "plan"),
+    )
+    assert (ran.code, len(ran.complaints), contents(story.bed.folder)) == (2, 1, before)
+
+
+@pytest.mark.parametrize("option", ["--report", "--summary"])
+@pytest.mark.parametrize("place", ["file/report", "."])
+def test_a_report_that_cannot_be_written_stops_the_plan_before_it_begins(
+    story, option, place
+) -> None:
+    """A plan whose report fails would look failed, and lie there all the same."""
+    write(story.bed.folder / "file", b"", DAY)
+    before = contents(story.bed.folder)
+    ran = story.bed.plan(option, story.bed.folder / place).ran
+    assert (ran.code, len(ran.complaints)) == (2, 1)
+    assert contents(story.bed.folder) == before
+
+
+def test_a_plan_is_never_written_over_another(story) -> None:
+    """The folder must be new or empty."""
+    plan = story.bed.plan()
+    before = contents(plan.path)
+    ran = run("plan", story.bed.root, "--state", story.bed.state, "--out", plan.path)
+    assert (ran.code, contents(plan.path)) == (2, before)
+
+
+# --- verdicts
+
+
+def test_live_files_are_kept_and_orphans_are_found(story) -> None:
+    """The whole point, both sides."""
+    plan = story.bed.plan()
+    assert [plan.verdict(path) for path in story.live] == [("keep", "referenced")] * 3
+    assert [plan.verdict(path) for path in story.orphans] == [("tombstone", "orphan")] * 2
+
+
+def test_an_orphan_younger_than_the_grace_period_is_kept(story) -> None:
+    """A tie with a bound keeps, and so does a second more."""
+    young = story.job.shared(age=8 * DAY)
+    assert story.bed.plan("--grace-period", "9d").verdict(young) == ("keep", "too_young")
+    assert story.bed.plan("--grace-period", "7d").verdict(young) == ("tombstone", "orphan")
+
+
+def test_an_orphan_younger_than_the_oldest_retained_checkpoint_is_kept(undeclared) -> None:
+    """What a pending checkpoint uploads is younger; the slack comes off as well."""
+    job, plan = undeclared.job, undeclared.bed.plan
+    young = job.shared(age=20 * DAY)
+    older = job.shared(age=21 * DAY)
+    shown = plan("--clock-skew", "1h")
+    assert shown.verdict(young) == ("keep", "too_young")
+    assert shown.verdict(older) == ("tombstone", "orphan")
+    assert plan("--clock-skew", "2d").verdict(older) == ("keep", "too_young")
+
+
+def test_ids_in_names_keep_what_is_not_older_than_the_oldest_retained(undeclared) -> None:
+    """Below the oldest retained id less the margin, and only there, the time decides."""
+    job = undeclared.job  # retains 7 and 8
+    named = {number: job.shared(f"{number}_{UUID_1[:-1]}{number}") for number in (5, 6, 7, 8, 9)}
+    plan = undeclared.bed.plan()
+    assert plan.verdict(named[5]) == ("tombstone", "orphan")
+    for number in (6, 7, 8, 9):
+        assert plan.verdict(named[number]) == ("keep", "not_older_than_oldest_retained")
+    plan = undeclared.bed.plan("--checkpoint-id-margin", "0")
+    assert plan.verdict(named[6]) == ("tombstone", "orphan")
+    assert plan.verdict(named[7])[0] == "keep"
+    plan = undeclared.bed.plan("--checkpoint-id-margin", "3")
+    assert plan.verdict(named[5])[0] == "keep"
+    assert plan.rows[f"{job.id}/shared/{named[5].name}"]["checkpoint_id"] == 5
+
+
+def test_an_old_id_does_not_make_a_young_file_old(undeclared) -> None:
+    """Copies keep names; both clocks must agree."""
+    copied = undeclared.job.shared(f"1_{UUID_1}", age=DAY)
+    assert undeclared.bed.plan().verdict(copied) == ("keep", "too_young")
+
+
+def test_an_ended_job_leaks_after_its_oldest_checkpoint_too(story) -> None:
+    """Nothing can be pending, so the quiet period stands in for ids and roots."""
+    late = story.job.shared(f"9_{UUID_1}", age=10 * DAY)
+    assert story.bed.plan().verdict(late) == ("tombstone", "orphan")
+    plan = story.bed.plan("--quiet-period", "11d")
+    assert plan.verdict(late) == ("keep", "too_young")
+    assert plan.blocks(story.job) == ["not_quiet"]
+
+
+@pytest.mark.parametrize(
+    "named_as",
+    [
+        pytest.param("file:/elsewhere/{id}/shared/{name}", id="the base name in a moved tree"),
+        pytest.param("s3a://bucket/{id}/shared/{name}", id="the base name on another store"),
+        pytest.param("{folder}/shared/12_{name}", id="the UUID behind an id"),
+    ],
+)
+def test_a_file_is_live_however_a_root_names_it(story, named_as) -> None:
+    """By path, base name, or UUID alone (R5)."""
+    named = story.orphans[0]
+    path = named_as.format(id=story.job.id, folder=story.job.folder, name=named.name)
+    story.job.checkpoint(9, *story.live, path)
+    assert story.bed.plan().verdict(named) == ("keep", "referenced")
+
+
+def test_what_fits_no_scheme_is_counted_and_kept(story) -> None:
+    """An allow-list: upper case, an extension, a shorter UUID are nothing of Flink's."""
+    names = (UUID_1.upper().replace("0", "A"), f"{UUID_1}.sst", UUID_1[:-1], f"-1_{UUID_1}", "x")
+    paths = [story.job.shared(name) for name in names]
+    plan = story.bed.plan()
+    assert {plan.verdict(path) for path in paths} == {("keep", "unrecognised")}
+
+
+def test_other_areas_are_reported_and_kept(story) -> None:
+    """``taskowned/``, ``chk-N`` without ``_metadata``, savepoints."""
+    job = story.job.folder
+    paths = [
+        write(job / "taskowned" / UUID_1, b"t", 30 * DAY),
+        write(job / "chk-3" / UUID_2, b"e", 30 * DAY),
+        write(story.bed.root / "savepoint-123456-0123456789ab" / UUID_1, b"s", 30 * DAY),
+    ]
+    plan = story.bed.plan("--scope", "taskowned", "--scope", "exclusive")
+    assert {plan.verdict(path) for path in paths} == {("keep", "report_only")}
+    reported = {each["scope"]: each for each in plan.document["reported"]}
+    assert reported["taskowned"]["unreferenced_objects"] == 1
+    assert reported["exclusive"]["unreferenced_objects"] == 1
+    assert plan.document["scopes"] == ["shared", "taskowned", "exclusive"]
+
+
+def test_a_pinned_file_and_a_pinned_folder_are_kept(story) -> None:
+    """Whatever refers to them."""
+    plan = story.bed.plan("--pin", story.orphans[0])
+    assert plan.verdict(story.orphans[0]) == ("keep", "referenced")
+    assert plan.verdict(story.orphans[1]) == ("tombstone", "orphan")
+    plan = story.bed.plan("--pin", story.job.folder / "shared")
+    assert {plan.verdict(path)[1] for path in story.orphans} == {"referenced"}
+
+
+def test_a_savepoint_in_an_extra_root_protects(story) -> None:
+    """Its references count like any other's."""
+    savepoints = story.bed.folder / "savepoints"
+    helper = Bed(story.bed.folder).job(below=savepoints)
+    helper.checkpoint(9, story.orphans[0])
+    plan = story.bed.plan("--extra-roots", savepoints)
+    assert plan.refusal(story.job) is None, "the same id in another directory is another job"
+    assert plan.verdict(story.orphans[0]) == ("keep", "referenced")
+    (helper.folder / "chk-9").rename(savepoints / "savepoint-123456-0123456789ab")
+    helper.folder.rmdir()
+    plan = story.bed.plan("--extra-roots", savepoints)
+    assert plan.verdict(story.orphans[0]) == ("keep", "referenced")
+    assert plan.verdict(story.orphans[1]) == ("tombstone", "orphan")
+
+
+def test_the_root_may_be_one_job_directory(story) -> None:
+    """Its own name tells the owner."""
+    story.bed.root = story.job.folder
+    plan = story.bed.plan()
+    assert plan.document["jobs"][0]["job_id"] == story.job.id
+    assert plan.removals() == {f"shared/{path.name}" for path in story.orphans}
+
+
+def test_the_root_may_lie_above_the_job_directories(story) -> None:
+    """Any number of folders between."""
+    story.bed.root = story.bed.folder
+    story.bed.state = story.bed.folder.parent / f"{story.bed.folder.name}-state"
+    ran = run(
+        *("plan", story.bed.folder, "--state", story.bed.state, "--output", "json"),
+        *("--ended-job", "all"),
+    )
+    tallies = {each["reason"]: each["objects"] for each in ran.json["tallies"]}
+    assert (ran.code, tallies["orphan"]) == (0, 2)
+
+
+# --- refusals
+
+
+def test_a_layout_that_roots_cannot_prove_voids_the_job(story) -> None:
+    """One sub-folder of ``shared/`` is enough, an empty one too (R2)."""
+    (story.job.folder / "shared" / "op_x__1_2__attempt_0").mkdir()
+    plan = story.bed.plan()
+    assert (plan.refusal(story.job), plan.ran.code) == ("unproven_layout", 4)
+    assert {row["reason"] for row in plan.rows.values()} == {"job_refused"}
+
+
+def test_one_refused_job_of_two_is_no_refused_plan(story) -> None:
+    """Exit 0; the refused one stands in the plan and on stderr."""
+    other = tell(story.bed, 2)
+    (other.job.folder / "shared" / "op_x").mkdir()
+    plan = story.bed.plan()
+    assert plan.ran.code == 0
+    assert (plan.refusal(story.job), plan.refusal(other.job)) == (None, "unproven_layout")
+    assert "job.refused" in plan.ran.err
+    assert other.job.id in plan.ran.err
+    assert plan.removals() == {str(p.relative_to(story.bed.root)) for p in story.orphans}
+
+
+def test_an_unreadable_metadata_file_refuses_every_job(story) -> None:
+    """It may name any file of any job (R6)."""
+    other = tell(story.bed, 2)
+    metadata = other.job.folder / "chk-8" / "_metadata"
+    write(metadata, metadata.read_bytes()[:-3], DAY)
+    plan = story.bed.plan()
+    assert plan.ran.code == 4
+    assert {plan.refusal(story.job), plan.refusal(other.job)} == {"unreadable_root"}
+    assert not plan.removals()
+
+
+def test_an_acknowledged_broken_root_protects_what_its_bytes_name(story) -> None:
+    """And its whole directory; other jobs go on."""
+    other = tell(story.bed, 2)
+    metadata = other.job.folder / "chk-8" / "_metadata"
+    broken = metadata.read_bytes() + str(story.orphans[0]).encode()
+    write(metadata, broken, 20 * DAY)
+    statement = f"{metadata}={hashlib.sha256(broken).hexdigest()}"
+    plan = story.bed.plan("--unsafe-acknowledge-root", statement)
+    assert plan.refusal(other.job) == "acknowledged_root"
+    assert plan.verdict(story.orphans[0])[0] == "keep"
+    assert plan.verdict(story.orphans[1]) == ("tombstone", "orphan")
+
+
+def test_nothing_goes_unless_somebody_states_a_closed_world(story) -> None:
+    """A job with an unlisted base would be invisible (R3a)."""
+    bed = Bed(story.bed.folder, ("--ended-job", "all"))
+    plan = bed.plan()
+    assert plan.blocks(story.job) == ["closed_world"]
+    assert plan.removals()
+
+
+def test_too_large_a_share_blocks(bed) -> None:
+    """More than half of a job's objects is more likely a mistake (R20)."""
+    story = tell(bed, orphans=10)
+    assert bed.plan().blocks(story.job) == ["max_delete_share"]
+    assert bed.plan("--max-delete-share", "0.9").blocks(story.job) == []
+
+
+# --- the command itself
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_help_text_has_an_example(command) -> None:
+    """One that can be pasted and changed."""
+    ran = run(*command, "--help")
+    assert ran.code == 0
+    assert "Example" in ran.out
+    assert "orphangc" in ran.out
+
+
+def test_the_module_is_the_command() -> None:
+    """``python -m orphangc`` says the same."""
+    ran = run_process("--version")
+    assert (ran.code, ran.out.strip()) == (0, f"orphangc {__version__}")
+
+
+def test_a_closed_pipe_shows_no_traceback(story) -> None:
+    """``orphangc plan … | head`` is what people type."""
+    command = f"{sys.executable} -m orphangc plan {story.bed.root} | true"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        capture_output=True,
+        text=True,
+        timeout=speed.command(),
+        check=False,
+    )
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,126 @@
+"""``inspect --rescale-to``: what each new subtask would be given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cli.helpers import run
+from unit.flink.metadata.golden_files import golden
+
+PARALLELISM_2 = golden("real/2.3.0/rocksdb+tofile/chk-7").folder
+
+
+def rescaled(parallelism: int) -> dict[str, Any]:
+    """Return what the command says of a real checkpoint of two subtasks each."""
+    ran = run("inspect", PARALLELISM_2, "--rescale-to", parallelism, "--metadata-only")
+    assert ran.code == 0, ran.err
+    return ran.json["rescaled_to"]
+
+
+def states(document: dict[str, Any]) -> list[tuple[int, str, int, int]]:
+    """Return subtask, name, old subtask and number of partitions of operator states."""
+    return [
+        (subtask["index"], each["name"], each["from_subtask"], len(each["offsets"]))
+        for operator in document["operators"]
+        for subtask in operator["subtasks"]
+        for each in subtask["operator_states"]
+        if each["name"].startswith("op-")
+    ]
+
+
+def test_a_list_is_cut_a_union_copied_and_a_broadcast_copied_once() -> None:
+    """From 2 subtasks with 3 elements each to 3."""
+    assert sorted(states(rescaled(3))) == [
+        (0, "op-bc", 0, 1),
+        (0, "op-list", 0, 2),
+        (0, "op-union", 0, 1),
+        (0, "op-union", 1, 1),
+        (1, "op-bc", 1, 1),
+        (1, "op-list", 0, 1),
+        (1, "op-list", 1, 1),
+        (1, "op-union", 0, 1),
+        (1, "op-union", 1, 1),
+        (2, "op-bc", 0, 1),
+        (2, "op-list", 1, 2),
+        (2, "op-union", 0, 1),
+        (2, "op-union", 1, 1),
+    ]
+
+
+def test_with_the_same_parallelism_only_the_union_goes_to_others() -> None:
+    """Nothing else moves."""
+    moved = [each for each in states(rescaled(2)) if each[0] != each[2]]
+    assert sorted(moved) == [(0, "op-union", 1, 1), (1, "op-union", 0, 1)]
+
+
+@pytest.mark.parametrize("parallelism", range(1, 8))
+def test_every_key_group_and_every_byte_of_a_list_go_to_one_subtask(parallelism: int) -> None:
+    """Nothing is lost and nothing given twice."""
+    whole = run("inspect", PARALLELISM_2, "--metadata-only").json["operators"]
+    for old, operator in zip(whole, rescaled(parallelism)["operators"], strict=True):
+        assert operator["refused"] is None
+        groups = [each["key_groups"] for each in operator["subtasks"]]
+        held = [group for first, last in groups for group in range(first, last + 1)]
+        assert held == (list(range(old["max_parallelism"])) if groups else [])
+        given = sorted(
+            (each["from_subtask"], offset)
+            for subtask in operator["subtasks"]
+            for each in subtask["operator_states"]
+            if each["mode"] == "SPLIT_DISTRIBUTE"
+            for offset in each["offsets"]
+        )
+        assert given == sorted(
+            (subtask["index"], offset)
+            for subtask in old["subtasks"]
+            for state in ((subtask.get("managed_operator") or {}).get("states") or {}).values()
+            if state["mode"] == "SPLIT_DISTRIBUTE"
+            for offset in state["offsets"]
+        )
+
+
+def test_bytes_are_the_sum_of_what_is_given() -> None:
+    """Of operator state and keyed state together."""
+    subtasks = [each for operator in rescaled(3)["operators"] for each in operator["subtasks"]]
+    assert sum(each["bytes"] for each in subtasks) > 0
+    for each in subtasks:
+        operator = [*each["operator_states"], *each["raw_operator_states"]]
+        keyed = [*each["keyed_states"], *each["raw_keyed_states"]]
+        sizes = [size for state in operator for size in state["sizes"]]
+        assert each["bytes"] == sum(sizes) + sum(state["bytes"] for state in keyed)
+
+
+def test_more_subtasks_than_key_groups_are_refused_as_by_flink() -> None:
+    """The others are still shown; the table says why."""
+    told = rescaled(200)["operators"]
+    refused = [each for each in told if each["refused"]]
+    assert refused
+    assert all("maximum parallelism" in each["refused"] for each in refused)
+    assert all(not each["subtasks"] for each in refused)
+    ran = run("inspect", PARALLELISM_2, "--rescale-to", 200, "--output", "table")
+    assert "Flink restores no parallelism above it" in " ".join(ran.out.split())
+
+
+def test_the_table_names_state_old_subtask_and_size() -> None:
+    """And who gets nothing."""
+    ran = run("inspect", PARALLELISM_2, "--rescale-to", 3, "--output", "table")
+    assert ran.code == 0, ran.err
+    for words in (
+        "from 2 to 3 subtasks",
+        "split op-list: 2 partitions",
+        "union op-union",
+        "nothing",
+    ):
+        assert words in ran.out
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 32769, "x"])
+def test_a_parallelism_that_flink_does_not_know_is_a_usage_error(wrong: object) -> None:
+    """From 1 to 32768."""
+    assert run("inspect", PARALLELISM_2, "--rescale-to", wrong).code == 2
+
+
+def test_without_the_option_nothing_of_it_is_shown() -> None:
+    """The document stays what it is."""
+    assert "rescaled_to" not in run("inspect", PARALLELISM_2, "--metadata-only").json

@@ -1,0 +1,504 @@
+"""``self-sustained`` and ``users-of``: may a snapshot go, and who still needs it?"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from shutil import rmtree
+from types import SimpleNamespace
+
+import pytest
+
+from cli.helpers import DAY, UUID_1, UUID_2, Bed, flink, metadata, run, write
+from cli.scheduled import Configured, settings_of
+from orphangc.app.commands.operate import self_sustained as self_sustaining
+from support.kubernetes_server import KubernetesServer, a_config_map, retained
+from support.rest_server import RestServer, as_json
+
+OVER = ("--ended-job", "all")
+OPEN = "nobody has stated that these are all"
+PENDING = (
+    "none of the checkpoints that were read needs it; a pending one may: look again after the next"
+    " checkpoint"
+)
+
+
+@pytest.fixture
+def bed(tmp_path) -> Bed:
+    """A storage root."""
+    return Bed(tmp_path)
+
+
+def asked(bed, job, *options) -> tuple[int, dict]:
+    """Return exit code and document of ``self-sustained``."""
+    ran = run("self-sustained", bed.root, "--job", job.id, "--output", "json", *options)
+    return ran.code, ran.json
+
+
+def claimed(bed):
+    """Return three jobs: the third claimed a checkpoint of the second, which claimed the first's.
+
+    Returns the jobs and the file of the first that all of them name.
+    """
+    first, second, third = (bed.job(number) for number in (1, 2, 3))
+    file = first.shared(UUID_1)
+    first.checkpoint(5, file)
+    second.checkpoint(7, file, second.shared(UUID_2))
+    third.checkpoint(9, file)
+    return (first, second, third), file
+
+
+@contextmanager
+def restored(bed, *, completed, job=None, path=""):
+    """Yield a job and options by which Flink says that it was restored from a savepoint.
+
+    ``path`` is said instead of the savepoint's, if it is not empty.
+    """
+    job = job or bed.job(2)
+    savepoint = bed.folder / "savepoints" / "savepoint-000000-000000000001"
+    if not savepoint.exists():
+        write(savepoint / "_metadata", metadata(4, [savepoint / UUID_1]), 30 * DAY)
+        write(savepoint / UUID_1, b"state", 30 * DAY)
+    routes = flink(job, completed=completed or 0, restored=(4, savepoint))
+    if completed is None:
+        told = {"latest": {"restored": None}, "counts": {"in_progress": 0, "completed": 0}}
+        told["latest"] = {
+            "completed": None,
+            "savepoint": None,
+            "restored": {
+                "id": 4,
+                "is_savepoint": True,
+                "external_path": path if path is None else f"file:{path or savepoint}",
+            },
+        }
+        routes[f"/jobs/{job.id}/checkpoints"] = as_json({**told, "history": []})
+    with RestServer(routes) as server:
+        yield job, savepoint, ("--flink-rest", server.url)
+
+
+# --- self-sustained
+
+
+def test_references_reach_over_a_chain_of_jobs(bed) -> None:
+    """A <- B <- C: the last one names a file of the first."""
+    (first, second, third), file = claimed(bed)
+
+    code, told = asked(bed, third)
+    assert (code, told["state_self_sustained"]) == (0, False)
+    everything, directory = told["looks"]
+    assert everything["sample"] == directory["sample"] == [str(file)]
+    assert (directory["kind"], directory["place"]) == ("directory", str(first.folder))
+    assert directory["bytes"] == file.stat().st_size
+    for snapshot in (first.folder / "chk-5", second.folder / "chk-7"):
+        code, told = asked(bed, third, "--snapshot", snapshot)
+        assert (code, told["state_self_sustained"], told["safe_to_delete"]) == (0, False, False)
+    assert asked(bed, first, "--ended-job", "all")[1]["state_self_sustained"] is True
+
+
+def test_no_before_the_first_checkpoint_and_yes_after_the_second_look(bed) -> None:
+    """NO_CLAIM, told as a story; looks are remembered in the state location."""
+    bed.job(9).checkpoint(1)
+    options = ("--state", bed.state, "--extra-roots", bed.folder / "savepoints")
+    with restored(bed, completed=None) as (job, savepoint, rest):
+        snapshot = ("--snapshot", savepoint)
+        code, told = asked(bed, job, *options, *rest, *snapshot)
+        assert (code, told["state_self_sustained"], told["safe_to_delete"]) == (0, False, False)
+        assert "completed none of its own since" in told["why"]
+    job.checkpoint(5, job.shared(), age=DAY)
+    with restored(bed, completed=5) as (job, _, rest):
+        for _ in range(2):
+            code, told = asked(bed, job, *options, *rest, *snapshot)
+            assert (code, told["state_self_sustained"], told["seen"]["value"]) == (0, None, True)
+            assert (told["confirmed"], told["safe_to_delete"]) == (False, None)
+    since = told["since"]
+    job.checkpoint(6, job.shared(), age=DAY / 2)
+    with restored(bed, completed=6) as (job, _, rest):
+        code, told = asked(bed, job, *options, *rest, *snapshot)
+    assert (code, told["confirmed"], told["safe_to_delete"]) == (0, True, True)
+    assert (told["state_self_sustained"], told["seen"]["value"]) == (True, True)
+    assert told["since"] == since
+
+
+def test_waiting_is_a_second_look(bed, monkeypatch) -> None:
+    """A newer checkpoint completes meanwhile."""
+    job = bed.job()
+    job.checkpoint(5, job.shared())
+    pauses = []
+    monkeypatch.setattr(self_sustaining.time, "sleep", pauses.append)
+    assert asked(bed, job, "--wait", "10m")[1]["confirmed"] is False
+
+    def complete(seconds: float) -> None:
+        pauses.append(seconds)
+        job.checkpoint(6, job.shared(), age=DAY)
+
+    monkeypatch.setattr(self_sustaining.time, "sleep", complete)
+    assert asked(bed, job, "--wait", "10m")[1]["confirmed"] is True
+    assert pauses == [600, 600]
+
+
+def test_an_ended_job_needs_no_second_look(bed) -> None:
+    """No newer checkpoint can come."""
+    job = bed.job()
+    job.checkpoint(5, job.shared())
+    assert asked(bed, job, "--ended-job", "all")[1]["confirmed"] is True
+
+
+def test_what_scheduled_runs_saw_counts(bed) -> None:
+    """Two runs with a newer checkpoint between make a yes of the daemon, and of the command."""
+    job = bed.job()
+    job.checkpoint(5, job.shared())
+    story = SimpleNamespace(bed=bed)
+    config = Configured.of(story, settings_of(story, ended_job=[]))
+    (told,) = config.run().json[0]["jobs"]
+    assert told["state_self_sustained"] is None
+    assert (told["looks"][0]["value"], told["looks"][0]["confirmed_at"]) == (True, None)
+    job.checkpoint(6, job.shared(), age=DAY)
+    assert asked(bed, job, "--state", bed.state)[1]["confirmed"] is True
+    (told,) = config.run().json[0]["jobs"]
+    assert told["state_self_sustained"] is True
+    assert told["looks"][0]["since_checkpoint_id"] == 5
+
+
+def test_what_another_job_needs_may_not_go(bed) -> None:
+    """The second job needs it no more, and the third does."""
+    (first, second, third), _ = claimed(bed)
+    second.checkpoint(7, second.shared())
+    options = ("--snapshot", first.folder / "chk-5", "--ended-job", "all")
+    told = asked(bed, second, *options)[1]
+    assert (told["state_self_sustained"], told["safe_to_delete"]) == (True, False)
+    assert third.id in told["why"]
+
+
+def test_what_cannot_be_known_is_no_yes(bed) -> None:
+    """A root that nobody can read may name any file; exit code 4, and the reason."""
+    job = bed.job()
+    job.checkpoint(5, job.shared())
+    broken = bed.job(2).folder / "chk-1" / "_metadata"
+    write(broken, b"torn", DAY)
+    code, told = asked(bed, job)
+    assert (code, told["state_self_sustained"], told["confirmed"]) == (4, None, None)
+    assert str(broken) in told["why"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--job", "x"), 2, "is no job id"),
+        (("--job", "f" * 32), 4, "cannot be known"),
+        (("--job", f"{1:032x}", "--wait", "soon"), 2, "--wait"),
+    ],
+)
+def test_bad_input_is_one_line(bed, options, code, said) -> None:
+    """What is wrong, and the code of it."""
+    job = bed.job()
+    job.checkpoint(5, job.shared())
+    ran = run("self-sustained", bed.root, *options)
+    assert ran.code == code
+    assert said in ran.complaints[-1]
+
+
+def test_its_own_checkpoint_is_no_snapshot_to_ask_for(bed) -> None:
+    """The question makes no sense."""
+    job = bed.job()
+    path = job.checkpoint(5, job.shared())
+    ran = run("self-sustained", bed.root, "--job", job.id, "--snapshot", path)
+    assert ran.code == 2
+    assert "own directory" in ran.complaints[-1]
+
+
+def test_the_table_says_it_to_people(bed) -> None:
+    """Yes, no, and what is still missing."""
+    (_, second, third), file = claimed(bed)
+    shown = run("self-sustained", bed.root, "--job", third.id, "--output", "table").out
+    assert " no " in shown
+    assert str(file.parent.parent)[:20] in shown
+    second.checkpoint(7, second.shared())
+    shown = run("self-sustained", bed.root, "--job", second.id, "--output", "table").out
+    assert "yes (once)" in shown
+    assert "seen once, not confirmed yet (exit code 0 all the same)" in " ".join(shown.split())
+    told = ("--ended-job", "all", "--output", "table")
+    shown = run("self-sustained", bed.root, "--job", second.id, *told).out
+    assert "self-sustained: yes" in " ".join(shown.split())
+
+
+def test_one_look_is_seen_and_no_answer_yet(bed) -> None:
+    """As REST, which answers 503 then; the reason of the look stands beside it."""
+    job = bed.job()
+    job.checkpoint(5, job.shared())
+    code, told = asked(bed, job)
+    assert (code, told["state_self_sustained"], told["confirmed"]) == (0, None, False)
+    assert told["seen"]["value"] is True
+    assert "name" in told["seen"]["why"]
+    assert "once" not in told["seen"]["why"]
+    assert "once" in told["why"]
+
+
+@pytest.mark.parametrize("below", ["", "savpoints"])
+def test_a_mistyped_snapshot_is_none(bed, below) -> None:
+    """Nothing needs what is not there; that is no yes."""
+    job = bed.job()
+    job.checkpoint(5, job.shared())
+    options = ("--ended-job", "all", "--snapshot", bed.folder / below / "savepoint-typo")
+    ran = run("self-sustained", bed.root, "--job", job.id, *options)
+    assert ran.code == 2
+    assert "there is no snapshot" in ran.complaints[-1]
+
+
+def test_a_snapshot_that_went_is_known_by_what_was_seen(bed) -> None:
+    """A look remembers it, or Flink says that the job was restored from it."""
+    bed.job(9).checkpoint(1)
+    with restored(bed, completed=5) as (job, savepoint, rest):
+        job.checkpoint(5, job.shared())
+        snapshot = ("--snapshot", savepoint, "--state", bed.state)
+        assert asked(bed, job, *snapshot)[0] == 0
+        rmtree(savepoint)
+        assert asked(bed, job, *snapshot)[0] == 0
+        assert asked(bed, job, "--snapshot", savepoint, *rest)[0] == 0
+        assert run("self-sustained", bed.root, "--job", job.id, *snapshot[:2]).code == 2
+
+
+def test_the_maker_of_a_snapshot_goes_back_to_it(bed) -> None:
+    """Its only checkpoint may not go while it is not over; one with a newer one of its own may."""
+    first, second = bed.job(1), bed.job(2)
+    snapshot = first.checkpoint(5, first.shared())
+    second.checkpoint(7, second.shared())
+    (told, state) = (("--snapshot", snapshot), ("--state", bed.state))
+    asked(bed, second, *told, *state)
+    second.checkpoint(8, second.shared(), age=DAY / 2)
+    answer = asked(bed, second, *told, *state)[1]
+    assert (answer["state_self_sustained"], answer["safe_to_delete"]) == (True, False)
+    assert first.id in answer["why"]
+    over = (*told, "--ended-job", first.id, *state)
+    assert asked(bed, second, *over)[1]["safe_to_delete"] is True
+    first.checkpoint(6, first.folder / "chk-5" / UUID_1)
+    assert asked(bed, second, *told, *state)[1]["safe_to_delete"] is False
+    first.checkpoint(6, first.shared())
+    assert asked(bed, second, *told, *state)[1]["safe_to_delete"] is True
+
+
+@pytest.mark.parametrize(("options", "answer"), [((), False), (("--ended-job", "all"), True)])
+def test_a_maker_that_nobody_lists_may_go_back_to_its_snapshot(bed, options, answer) -> None:
+    """Its directory lies below no storage root that is read."""
+    elsewhere = bed.job(1, below=bed.folder / "elsewhere")
+    snapshot = elsewhere.checkpoint(5, elsewhere.shared())
+    job = bed.job(2)
+    job.checkpoint(7, job.shared())
+    options = (*options, "--state", bed.state, "--snapshot", snapshot)
+    asked(bed, job, *options)
+    job.checkpoint(8, job.shared(), age=DAY / 2)
+    assert asked(bed, job, *options)[1]["safe_to_delete"] is answer
+
+
+# --- users-of
+
+
+def users(*arguments) -> tuple[int, dict]:
+    """Return exit code and document of ``users-of``."""
+    ran = run("users-of", *arguments, "--output", "json")
+    return ran.code, ran.json
+
+
+def test_users_are_the_checkpoints_that_name_a_file_of_it(bed) -> None:
+    """By job, with counts; the storage root is told from the snapshot's own place."""
+    (first, second, third), file = claimed(bed)
+    third.checkpoint(10, third.shared())
+    code, told = users(first.folder / "chk-5", "--ended-job", first.id)
+    assert (code, told["has_users"], told["read"]) == (0, True, [str(bed.root)])
+    assert [(each["job_id"], each["references"]) for each in told["users"]] == [
+        (second.id, 1),
+        (third.id, 1),
+    ]
+    assert [each["checkpoint_id"] for each in told["users"][1]["checkpoints"]] == [9]
+    assert told["users"][0]["sample"] == [str(file)]
+    assert told["users"][0]["bytes"] == file.stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("options", "statement"),
+    [
+        (OVER, f"none among the roots that were read; {OPEN}"),
+        ((*OVER, "--closed-world"), "nobody needs it"),
+        ((), f"{PENDING}; {OPEN}"),
+        (("--closed-world",), PENDING),
+    ],
+)
+def test_nobody_needs_it_only_in_a_closed_world(bed, options, statement) -> None:
+    """R3a: a job with an unlisted base is invisible; one that is not over may need it yet."""
+    job = bed.job()
+    job.checkpoint(5, job.shared())
+    savepoint = bed.folder / "savepoints" / "savepoint-1"
+    write(savepoint / "_metadata", metadata(4, [savepoint / UUID_1]), DAY)
+    code, told = users(savepoint, bed.root, *options)
+    assert (code, told["has_users"], told["statement"]) == (0, False, statement)
+    assert told["confirmed"] is ("--ended-job" in options)
+
+
+def test_a_job_without_a_checkpoint_is_one_that_is_not_over(bed) -> None:
+    """Only its directory shows it."""
+    bed.job(1).checkpoint(5)
+    bed.job(2).shared()
+    savepoint = bed.folder / "savepoints" / "savepoint-1"
+    write(savepoint / "_metadata", metadata(4, [savepoint / UUID_1]), DAY)
+    told = users(savepoint, bed.root, "--closed-world", "--ended-job", f"{1:032x}")[1]
+    assert (told["confirmed"], told["statement"]) == (False, PENDING)
+
+
+def test_the_job_that_made_a_checkpoint_goes_back_to_it(bed) -> None:
+    """Its newest one it needs; of an older one its siblings say by name whether."""
+    job = bed.job()
+    older = job.checkpoint(4, job.shared())
+    newest = job.checkpoint(5, job.shared(UUID_2))
+    with RestServer(flink(job, completed=5)) as server:
+        rest = ("--closed-world", "--flink-rest", server.url)
+        code, told = users(newest, *rest)
+        assert (code, [each["job_id"] for each in told["users"]]) == (0, [job.id])
+        assert "not over" in told["users"][0]["why"]
+        code, told = users(older, *rest)
+        assert (code, told["has_users"], told["confirmed"]) == (0, False, False)
+    code, told = users(newest, "--closed-world")
+    assert (code, told["has_users"], told["users"]) == (4, None, [])
+    assert "newest checkpoint" in told["unknown"][0]["reason"]
+    assert users(newest, "--closed-world", *OVER)[1]["statement"] == "nobody needs it"
+    with RestServer(flink(job, completed=5, status="CANCELED")) as server:
+        told = users(newest, "--closed-world", "--flink-rest", server.url)[1]
+    assert told["statement"] == "nobody needs it"
+
+
+def test_what_flink_calls_the_newest_is_the_newest(bed) -> None:
+    """A newer folder that another life of the job left proves nothing."""
+    job = bed.job()
+    asked_for = job.checkpoint(5, job.shared())
+    job.checkpoint(9, job.shared(UUID_2))
+    with RestServer(flink(job, completed=5)) as server:
+        told = users(asked_for, "--flink-rest", server.url)[1]
+    assert [each["job_id"] for each in told["users"]] == [job.id]
+
+
+def test_a_checkpoint_that_flink_reports_elsewhere_is_read(bed) -> None:
+    """R4: CLAIM, and a checkpoint outside all storage roots that names the snapshot's files."""
+    bed.job(9).checkpoint(1)
+    away = bed.job(2, below=bed.folder / "away")
+    with restored(bed, completed=5, job=away) as (_, savepoint, rest):
+        code, told = users(savepoint, bed.root, "--closed-world", *rest)
+        assert (code, told["has_users"]) == (4, None)
+        assert told["unknown"][0]["uri"] == f"job {away.id}"
+        assert "checkpoint 5" in told["unknown"][0]["reason"]
+        away.checkpoint(5, savepoint / UUID_1)
+        code, told = users(savepoint, bed.root, "--closed-world", *rest)
+        assert (code, [each["job_id"] for each in told["users"]]) == (0, [away.id])
+        write(away.folder / "chk-5" / "_metadata", b"torn", DAY)
+        code, told = users(savepoint, bed.root, *rest)
+        torn = str(away.folder / "chk-5" / "_metadata")
+        assert (code, told["unknown"][0]["uri"]) == (4, torn)
+
+
+@pytest.mark.parametrize(("path", "said"), [(None, "from where"), ("gone", "was not read")])
+def test_a_restore_from_what_was_not_read_leaves_it_unknown(bed, path, said) -> None:
+    """The job rests on it alone, and it may have named the snapshot's files."""
+    bed.job(9).checkpoint(1)
+    with restored(bed, completed=None, path=path and bed.folder / path) as (job, snapshot, rest):
+        code, told = users(snapshot, bed.root, "--closed-world", *rest)
+    assert (code, told["has_users"]) == (4, None)
+    assert told["unknown"][0]["uri"] == f"job {job.id}"
+    assert said in told["unknown"][0]["reason"]
+
+
+def test_a_copy_under_the_same_name_is_no_use(bed) -> None:
+    """Flink keeps the names of files that it copies; one that is gone may be the snapshot's."""
+    job = bed.job()
+    copy = job.shared(UUID_1)
+    job.checkpoint(5, copy)
+    savepoint = bed.folder / "savepoints" / "savepoint-1"
+    write(savepoint / "_metadata", metadata(4, [savepoint / UUID_1]), DAY)
+    assert users(savepoint, bed.root)[1]["has_users"] is False
+    copy.unlink()
+    assert users(savepoint, bed.root)[1]["has_users"] is True
+
+
+def test_a_running_job_without_a_checkpoint_needs_what_it_was_restored_from(bed) -> None:
+    """Only Flink knows of it."""
+    bed.job().checkpoint(5)
+    with restored(bed, completed=None) as (job, savepoint, rest):
+        told = users(savepoint, bed.root, *rest)[1]
+    assert [(each["job_id"], each["references"]) for each in told["users"]] == [(job.id, 0)]
+    with restored(bed, completed=5) as (job, savepoint, rest):
+        assert users(savepoint, bed.root, *rest)[1]["has_users"] is None, "nobody saw its chk-5"
+        job.checkpoint(5, job.shared())
+        assert users(savepoint, bed.root, *rest)[1]["has_users"] is False
+
+
+def test_a_root_that_cannot_be_read_leaves_it_unknown(bed) -> None:
+    """It may name any file; the users that were found are told all the same."""
+    (first, second, _), _ = claimed(bed)
+    write(bed.job(4).folder / "chk-1" / "_metadata", b"torn", DAY)
+    code, told = users(first.folder / "chk-5", "--closed-world")
+    assert (code, told["is_complete"], told["has_users"]) == (4, False, True)
+    assert second.id in {each["job_id"] for each in told["users"]}
+    assert "cannot be known" in told["statement"]
+
+
+def test_a_snapshot_whose_metadata_is_gone_leaves_it_unknown(bed) -> None:
+    """What is left in its folder is still looked for."""
+    job = bed.job()
+    left = bed.folder / "savepoints" / "savepoint-1" / UUID_1
+    write(left, b"state", DAY)
+    job.checkpoint(5, job.folder / "chk-5" / UUID_1)  # FLINK-39964
+    code, told = users(left.parent, bed.root)
+    assert (code, told["has_users"], told["checkpoint_id"]) == (4, True, None)
+    assert told["users"][0]["bytes"] == 5
+
+
+def test_a_checkpoint_whose_metadata_is_gone_may_be_its_makers_way_back(bed) -> None:
+    """Its folder tells whose it is."""
+    job = bed.job()
+    left = job.folder / "chk-5" / UUID_1
+    write(left, b"state", DAY)
+    told = users(left.parent, bed.root)[1]
+    assert [each["uri"] for each in told["unknown"]] == [str(left.parent), str(job.folder)]
+
+
+@pytest.mark.parametrize(
+    ("made", "code", "said"),
+    [(None, 2, "holds no file"), (b"torn", 4, "cannot be known"), ("no root", 2, "name the")],
+)
+def test_a_snapshot_that_is_none_is_said_in_one_line(bed, made, code, said) -> None:
+    """Absent, unreadable, or in no job's directory and no storage root given."""
+    bed.job().checkpoint(5)
+    savepoint = bed.folder / "savepoints" / "savepoint-1"
+    savepoint.mkdir(parents=True)
+    if isinstance(made, bytes):
+        write(savepoint / "_metadata", made, DAY)
+    ran = run("users-of", savepoint, *(() if made == "no root" else (bed.root,)))
+    assert ran.code == code
+    assert said in ran.complaints[-1]
+
+
+def test_a_job_that_ha_metadata_holds_has_not_ended_whatever_is_declared(
+    bed, tmp_path, monkeypatch
+) -> None:
+    """The evidence of a plan asks HA metadata, and so must this answer: one rule for both."""
+    job = bed.job()
+    older = job.checkpoint(7, job.shared(UUID_1)).parent
+    job.checkpoint(8, job.shared(UUID_2))
+    said = (older, "--closed-world", *OVER)
+    assert users(*said)[1]["statement"] == "nobody needs it"
+    with KubernetesServer() as server:
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
+        server.add(a_config_map(f"orders-{job.id}-config-map", *retained(7, 8), cluster="orders"))
+        told = users(*said, "--kubernetes-ha", "flink")[1]
+    assert (told["confirmed"], told["statement"]) == (False, PENDING)
+
+
+def test_a_job_that_is_declared_ended_and_still_writes_has_not_ended(bed) -> None:
+    """As in a plan: the statement is not believed while checkpoints come."""
+    job = bed.job()
+    older = job.checkpoint(7, job.shared(UUID_1)).parent
+    job.checkpoint(8, job.shared(UUID_2), age=DAY)
+    assert users(older, "--closed-world", *OVER)[1]["confirmed"] is False
+
+
+def test_users_are_shown_to_people(bed) -> None:
+    """A line each."""
+    (first, second, _), _ = claimed(bed)
+    shown = run("users-of", first.folder / "chk-5", "--output", "table").out
+    assert second.id in shown
+    assert "2 need it" in " ".join(shown.split())  # wherever a long path broke the line

@@ -1,0 +1,652 @@
+"""``sweep``: what a saved plan permits, and what stops it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.helpers import (
+    AT_ONCE,
+    DAY,
+    ENDED,
+    Bed,
+    Planned,
+    contents,
+    flink,
+    now,
+    outcomes,
+    run,
+    write,
+)
+from cli.stories import Story, bed, story, tell, undeclared
+from orphangc.collect.state.lock import TIME_TO_LIVE
+from orphangc.collect.state.store import RootState
+from orphangc.core.documents.plan import Plan
+from orphangc.core.model.locations import canonical
+from support.rest_server import RestServer
+
+__all__ = ["bed", "story", "undeclared"]
+
+
+def keys(story: Story) -> set[str]:
+    """Return the keys of the orphans."""
+    return {str(path.relative_to(story.bed.root)) for path in story.orphans}
+
+
+def state_files(bed: Bed, pattern: str) -> list[Path]:
+    """Return files of the state location."""
+    return sorted(bed.state.glob(f"*/{pattern}"))
+
+
+def remembered(bed: Bed) -> dict[str, Any]:
+    """Return everything in the state location but the lock."""
+    return {name: each for name, each in contents(bed.state).items() if "/lock" not in name}
+
+
+def holders(bed: Bed) -> list[str]:
+    """Return the lock files that somebody holds."""
+    return [str(file) for file in state_files(bed, "lock/*.json") if b"token" in file.read_bytes()]
+
+
+def resign(plan: Planned, **changes: Any) -> None:
+    """Alter a plan as somebody would who also forges its identity."""
+    path = plan.path / "plan.json"
+    document = json.loads(path.read_text()) | changes
+    altered = Plan.model_validate(document).signed()
+    path.write_text(altered.model_dump_json())
+
+
+def after_the_cycle(monkeypatch, action: Callable[[], Any]) -> None:
+    """Let something happen when a sweep has decided, and not yet begun to act."""
+    start_run = RootState.start_run
+
+    def started(self, *args):
+        action()
+        return start_run(self, *args)
+
+    monkeypatch.setattr(RootState, "start_run", started)
+
+
+# --- two runs to delete
+
+
+def test_orphans_go_in_the_second_run_and_nothing_else_does(story) -> None:
+    """Tombstone, then deletion; every other byte, time and folder stays."""
+    before = contents(story.bed.root)
+    first, swept = story.bed.cycle()
+    assert (swept.code, contents(story.bed.root)) == (0, before)
+    assert outcomes(first) == dict.fromkeys(keys(story), "done")
+    second, swept = story.bed.cycle()
+    assert swept.code == 0
+    assert outcomes(second) == dict.fromkeys(keys(story), "done")
+    after = {name: each for name, each in before.items() if name not in keys(story)}
+    assert contents(story.bed.root) == after
+
+
+def test_nothing_is_deleted_without_delete(story) -> None:
+    """However due it is: the outcome says that it was only planned."""
+    before = contents(story.bed.root)
+    for _ in range(3):
+        plan, swept = story.bed.cycle(delete=False)
+        assert swept.code == 0
+    assert contents(story.bed.root) == before
+    assert outcomes(plan) == dict.fromkeys(keys(story), "planned")
+
+
+def test_the_outcome_is_written_beside_the_plan_and_printed(story) -> None:
+    """Counts by action and outcome; the same in file and on stdout."""
+    story.bed.cycle()
+    plan, swept = story.bed.cycle()
+    size = sum(len(f"state {path.name}") for path in story.orphans)
+    written = json.loads((plan.path / "outcome.json").read_text())
+    assert written["counts"] == {"delete/done": {"objects": 2, "bytes": size}}
+    assert (written["refused"], written["stopped"], written["exit_code"]) == ({}, None, 0)
+    printed = swept.json
+    assert {name: written[name] for name in printed} == printed
+    assert written["plan_id"] == plan.document["plan_id"]
+
+
+def test_a_table_of_outcomes_is_printed_on_request(story) -> None:
+    """For people."""
+    plan = story.bed.plan()
+    swept = story.bed.sweep(plan, "--output", "table")
+    assert swept.code == 0
+    assert "tombstone" in swept.out
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(swept.out)
+
+
+def test_an_orphan_stays_in_quarantine_for_its_period(story) -> None:
+    """Tombstone, quarantine, deletion: each in a run of its own."""
+    bed = Bed(story.bed.folder, ENDED)
+    bed.cycle()
+    plan, swept = bed.cycle("--quarantine-period", "1h", "--allow-short-margins")
+    assert {plan.verdict(path) for path in story.orphans} == {("keep", "in_quarantine")}
+    assert (swept.code, all(path.exists() for path in story.orphans)) == (0, True)
+    bed.cycle(*AT_ONCE)
+    assert not any(path.exists() for path in story.orphans)
+
+
+def test_a_tombstone_is_never_laid_twice(story) -> None:
+    """The quarantine counts from the first time."""
+    bed = Bed(story.bed.folder, ENDED)
+    bed.cycle()
+    first = bed.plan().ran
+    explained = run("explain", story.orphans[0], "--root", bed.root, "--state", bed.state).json
+    bed.cycle()
+    again = run("explain", story.orphans[0], "--root", bed.root, "--state", bed.state).json
+    assert (first.code, again["tombstone"]) == (0, explained["tombstone"])
+
+
+def test_a_plan_that_is_swept_twice_does_no_harm(story) -> None:
+    """The second time everything is gone already."""
+    story.bed.cycle()
+    plan, _ = story.bed.cycle()
+    before = contents(story.bed.root)
+    assert story.bed.sweep(plan, "--delete").code == 0
+    assert (contents(story.bed.root), set(outcomes(plan).values())) == (before, {"gone"})
+
+
+# --- which plan
+
+
+def test_no_plan_is_no_sweep(story) -> None:
+    """A folder without one, an absent folder, a file."""
+    for place in (story.bed.root, story.bed.folder / "absent", story.live[0]):
+        ran = run("sweep", place, "--delete")
+        assert (ran.code, len(ran.complaints)) == (2, 1)
+
+
+def refused(plan: Planned, bed: Bed) -> str:
+    """Sweep a plan that must be refused; return the one complaint."""
+    before = contents(bed.root), remembered(bed), contents(plan.path)
+    ran = bed.sweep(plan, "--delete")
+    assert (ran.code, len(ran.complaints)) == (4, 1)
+    assert (contents(bed.root), remembered(bed), contents(plan.path)) == before
+    return ran.complaints[0]
+
+
+def test_an_altered_plan_is_refused(story) -> None:
+    """One character is enough."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+    path = plan.path / "plan.json"
+    path.write_text(path.read_text().replace('"closed_world": true', '"closed_world": false'))
+    assert "altered" in refused(plan, story.bed)
+
+
+def test_altered_verdicts_are_refused(story) -> None:
+    """They are a part of the plan's identity."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+    (file,) = (plan.path / "verdicts").iterdir()
+    file.write_bytes(file.read_bytes() + b"\0")
+    assert "not the file that was planned" in refused(plan, story.bed)
+
+
+def test_verdicts_of_another_plan_are_refused(story) -> None:
+    """A mix of two plans is none."""
+    first, second = story.bed.plan(), story.bed.plan("--grace-period", "90d")
+    shutil.rmtree(first.path / "verdicts")
+    shutil.copytree(second.path / "verdicts", first.path / "verdicts")
+    refused(first, story.bed)
+
+
+def test_verdicts_that_are_gone_are_refused(story) -> None:
+    """A partial copy is no plan."""
+    plan = story.bed.plan()
+    shutil.rmtree(plan.path / "verdicts")
+    refused(plan, story.bed)
+
+
+def test_a_plan_by_another_version_is_refused(story) -> None:
+    """Another version may have had another rule."""
+    plan = story.bed.plan()
+    resign(plan, tool_version="0.0.1")
+    assert "0.0.1" in refused(plan, story.bed)
+
+
+def test_a_plan_of_another_schema_is_refused(story) -> None:
+    """Nobody guesses."""
+    plan = story.bed.plan()
+    path = plan.path / "plan.json"
+    path.write_text(json.dumps(plan.document | {"schema_version": 2}))
+    refused(plan, story.bed)
+
+
+@pytest.mark.parametrize("age", [timedelta(hours=73), timedelta(hours=-3)], ids=["old", "early"])
+def test_a_plan_older_than_the_grace_period_or_from_the_future_is_refused(story, age) -> None:
+    """What it knows may not be true any more."""
+    plan = story.bed.plan()
+    resign(plan, created_at=(now() - age).isoformat())
+    refused(plan, story.bed)
+
+
+def test_a_plan_for_another_root_is_refused(story) -> None:
+    """A plan whose root and settings disagree was made by hand."""
+    plan = story.bed.plan()
+    resign(plan, root=str(story.bed.folder / "elsewhere"))
+    assert "elsewhere" in refused(plan, story.bed)
+
+
+def test_a_plan_for_another_root_finds_no_tombstones(story) -> None:
+    """Two storage roots in one state location know nothing of each other's tombstones."""
+    twin = Bed(story.bed.folder, story.bed.options)
+    twin.root = story.bed.folder / "twin"
+    twin.plans = 10
+    other = tell(twin, 2)
+    pairs = zip(other.orphans, story.orphans, strict=True)
+    orphans = [each.rename(each.with_name(own.name)) for each, own in pairs]
+    story.bed.cycle()
+    plan = twin.plan()
+    assert {plan.verdict(path) for path in orphans} == {("tombstone", "orphan")}
+    story.bed.cycle()
+    assert not any(path.exists() for path in story.orphans)
+    assert all(path.exists() for path in orphans)
+    assert twin.sweep(plan, "--delete").code == 0
+    assert all(path.exists() for path in orphans)
+    assert len(list(story.bed.state.iterdir())) == 2
+
+
+def test_a_state_folder_of_another_root_is_refused(story) -> None:
+    """Somebody copied it."""
+    story.bed.cycle()
+    (file,) = state_files(story.bed, "root.json")
+    file.write_text(json.dumps({"root": "/elsewhere"}))
+    refused(story.bed.plan(), story.bed)
+
+
+# --- what changed in between
+
+
+def test_a_changed_object_is_kept(story) -> None:
+    """Same name, other bytes: it is another object, and an orphan seen anew."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+    path = story.orphans[0]
+    write(path, b"renewed", 30 * DAY)
+    assert story.bed.sweep(plan, "--delete").code == 0
+    assert outcomes(plan)[str(path.relative_to(story.bed.root))] == "changed"
+    assert (path.exists(), story.orphans[1].exists()) == (True, False)
+    assert story.bed.plan().verdict(path) == ("tombstone", "orphan")
+
+
+def test_no_tombstone_is_laid_for_an_object_that_was_renewed(story) -> None:
+    """The plan judged another one; the next plan sees this one anew."""
+    plan = story.bed.plan()
+    write(story.orphans[0], b"renewed", 30 * DAY)
+    assert story.bed.sweep(plan).code == 0
+    assert sorted(outcomes(plan).values()) == ["changed", "done"]
+    plan = story.bed.plan()
+    assert plan.verdict(story.orphans[0]) == ("tombstone", "orphan")
+    assert plan.verdict(story.orphans[1]) == ("delete", "quarantine_over")
+
+
+def test_a_touched_object_is_kept(story) -> None:
+    """The same bytes with another store time were written again."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+    os.utime(story.orphans[0], (1_700_000_000, 1_700_000_000))
+    story.bed.sweep(plan, "--delete")
+    assert [path.exists() for path in story.orphans] == [True, False]
+
+
+def test_an_object_that_is_gone_already_is_no_failure(story) -> None:
+    """Somebody else was faster."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+    story.orphans[0].unlink()
+    swept = story.bed.sweep(plan, "--delete")
+    assert (swept.code, story.orphans[1].exists()) == (0, False)
+
+
+def test_a_root_that_appears_between_plan_and_sweep_protects(story) -> None:
+    """A plan is a permission, never an order."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+    named, other = story.orphans
+    story.job.checkpoint(9, *story.live, named, age=18 * DAY)
+    swept = story.bed.sweep(plan, "--delete")
+    assert named.exists()
+    assert outcomes(plan)[str(named.relative_to(story.bed.root))] in {"changed", "planned"}
+    assert (swept.code, other.exists()) == (4, True)  # a proof had failed: all is halted
+
+
+def test_a_root_that_appears_before_the_first_tombstone_protects(story) -> None:
+    """No tombstone is laid for what is referenced by now."""
+    plan = story.bed.plan()
+    story.job.checkpoint(9, *story.live, story.orphans[0], age=18 * DAY)
+    assert story.bed.sweep(plan).code == 0
+    assert sorted(outcomes(plan).values()) == ["changed", "done"]
+    assert story.bed.plan().verdict(story.orphans[0]) == ("keep", "referenced")
+
+
+def test_a_root_that_appears_during_the_sweep_protects(story, monkeypatch) -> None:
+    """Roots are looked at again right before each batch (R18)."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+    named = story.orphans[0]
+    after_the_cycle(monkeypatch, lambda: story.job.checkpoint(9, *story.live, named, age=18 * DAY))
+    swept = story.bed.sweep(plan, "--delete")
+    assert swept.code == 0
+    assert [path.exists() for path in story.orphans] == [True, False]
+    assert outcomes(plan)[str(named.relative_to(story.bed.root))] == "changed"
+
+
+def test_an_object_that_is_renewed_during_the_sweep_is_kept(story, monkeypatch) -> None:
+    """Its facts are asked again right before each batch."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+    after_the_cycle(monkeypatch, lambda: write(story.orphans[0], b"renewed", 30 * DAY))
+    assert story.bed.sweep(plan, "--delete").code == 0
+    assert [path.exists() for path in story.orphans] == [True, False]
+
+
+# --- revival and halt
+
+
+@pytest.fixture
+def revived(story) -> Story:
+    """A story in which an object with a tombstone is referred to again."""
+    story.bed.cycle()
+    story.job.checkpoint(9, *story.live, story.orphans[0], age=18 * DAY)
+    return story
+
+
+def test_a_referenced_object_with_a_tombstone_is_revived_and_halts_all(revived) -> None:
+    """It cannot happen, so a rule is broken: nothing goes until a person has looked (R17)."""
+    bed = revived.bed
+    plan, swept = bed.cycle()
+    assert plan.verdict(revived.orphans[0]) == ("revive", "referenced")
+    assert "revived" in plan.blocks(revived.job)
+    assert swept.code == 4
+    assert all(path.exists() for path in revived.orphans)
+    plan, swept = bed.cycle()
+    assert plan.verdict(revived.orphans[0]) == ("keep", "referenced")
+    assert plan.blocks(revived.job) == ["halted"]
+    assert (swept.code, all(path.exists() for path in revived.orphans)) == (4, True)
+
+
+def test_a_halt_is_lifted_by_a_person_alone(revived) -> None:
+    """Afterwards what is still an orphan goes, and nothing else."""
+    bed = revived.bed
+    bed.cycle()
+    plan = bed.plan()
+    swept = bed.sweep(plan, "--delete", "--unsafe-clear-halt")
+    assert (swept.code, [path.exists() for path in revived.orphans]) == (0, [True, False])
+    assert bed.plan().blocks(revived.job) == []
+
+
+# --- running jobs
+
+
+@pytest.fixture
+def running(tmp_path):
+    """The story of a job that Flink shows running."""
+    story = tell(Bed(tmp_path, ("--closed-world", *AT_ONCE)))
+    with RestServer(flink(story.job, completed=8)) as server:
+        story.bed.options += ("--flink-rest", server.url)
+        yield story, server
+
+
+def test_an_orphan_of_a_running_job_waits_for_a_newer_checkpoint(running) -> None:
+    """However long its quarantine is over: only progress shows that nobody needed it (R17)."""
+    story, server = running
+    plan, swept = story.bed.cycle()
+    assert (plan.job(story.job)["state"], plan.blocks(story.job), swept.code) == ("running", [], 0)
+    plan, _ = story.bed.cycle()
+    assert {plan.verdict(path) for path in story.orphans} == {("keep", "in_quarantine")}
+    story.job.checkpoint(9, *story.live, age=timedelta(0))
+    server.routes.update(flink(story.job, completed=9))
+    plan, swept = story.bed.cycle()
+    assert swept.code == 0
+    assert not any(path.exists() for path in story.orphans)
+    assert all(path.exists() for path in story.live)
+
+
+def completed(running) -> Planned:
+    """Bring a running job's orphans to the brink; return the plan that deletes them."""
+    story, server = running
+    story.bed.cycle()
+    story.job.checkpoint(9, *story.live, age=timedelta(0))
+    server.routes.update(flink(story.job, completed=9))
+    plan = story.bed.plan()
+    assert {plan.verdict(path) for path in story.orphans} == {("delete", "quarantine_over")}
+    return plan
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        pytest.param({"started_ms": 9_000}, "started again", id="the JobManager was replaced"),
+        pytest.param({"max_concurrent": 2}, "2 checkpoints", id="its settings were changed"),
+    ],
+)
+def test_a_job_that_changed_between_cycle_and_batch_stops_the_sweep(
+    running, monkeypatch, change, why
+) -> None:
+    """The gate is asked again before each batch (R18)."""
+    story, server = running
+    plan = completed(running)
+    routes = flink(story.job, completed=9, **change)
+    after_the_cycle(monkeypatch, lambda: server.routes.update(routes))
+    swept = story.bed.sweep(plan, "--delete")
+    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
+    assert why in swept.json["stopped"]
+
+
+def test_a_job_that_vanished_between_plan_and_sweep_loses_nothing(running) -> None:
+    """Absence from REST proves nothing."""
+    story, server = running
+    plan = completed(running)
+    server.routes["/jobs"] = (200, b'{"jobs":[]}')
+    swept = story.bed.sweep(plan, "--delete")
+    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
+
+
+def test_a_subsumed_checkpoint_stops_the_sweep(running, monkeypatch) -> None:
+    """The root that the evidence rests on is gone: the next cycle decides anew."""
+    story, _ = running
+    plan = completed(running)
+    after_the_cycle(monkeypatch, (story.job.folder / "chk-9" / "_metadata").unlink)
+    swept = story.bed.sweep(plan, "--delete")
+    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
+    assert "subsumed" in swept.json["stopped"]
+
+
+def test_the_plan_keeps_no_password_and_sweep_takes_one_again(running) -> None:
+    """A saved plan is passed around."""
+    story, server = running
+    secret = f"http://user:secret@{server.address}"
+    story.bed.options = ("--closed-world", *AT_ONCE, "--flink-rest", secret)
+    plan = story.bed.plan()
+    assert plan.blocks(story.job) == []
+    texts = [path.read_bytes() for path in plan.path.rglob("*") if path.is_file()]
+    assert not any(b"secret" in text for text in [*texts, plan.ran.out.encode()])
+    assert "secret" not in plan.ran.err
+    assert story.bed.sweep(plan, "--flink-rest", secret).code == 0
+    assert server.headers["Authorization"].startswith("Basic ")
+
+
+# --- some jobs and others
+
+
+def test_a_blocked_job_loses_nothing_while_others_do(story) -> None:
+    """Blocked: nobody said that it is over."""
+    other = tell(story.bed, 2)
+    options = ("--closed-world", *AT_ONCE, "--ended-job", story.job.id)
+    bed = Bed(story.bed.folder, options)
+    bed.cycle()
+    plan, swept = bed.cycle()
+    assert plan.blocks(other.job) == ["job_state_unknown"]
+    assert swept.code == 0
+    assert list(swept.json["refused"]) == [other.job.id]
+    assert not any(path.exists() for path in story.orphans)
+    assert all(path.exists() for path in (*other.orphans, *other.live, *story.live))
+
+
+def test_a_refused_job_loses_nothing_while_others_do(story) -> None:
+    """Refused between plan and sweep: its layout changed."""
+    other = tell(story.bed, 2)
+    story.bed.cycle()
+    plan = story.bed.plan()
+    (other.job.folder / "shared" / "op_x").mkdir()
+    swept = story.bed.sweep(plan, "--delete")
+    assert swept.code == 0
+    assert not any(path.exists() for path in story.orphans)
+    assert all(path.exists() for path in other.orphans)
+    assert {outcomes(plan)[key] for key in keys(other)} == {"planned"}
+
+
+def test_a_sweep_in_which_every_job_is_stopped_is_no_success(undeclared) -> None:
+    """Exit 4, and the reason on stderr and in the outcome."""
+    bed = undeclared.bed
+    bed.options = ("--ended-job", "all", *AT_ONCE)
+    bed.cycle(delete=False)
+    plan, swept = bed.cycle()
+    assert (swept.code, all(path.exists() for path in undeclared.orphans)) == (4, True)
+    assert "closed_world" in swept.json["refused"][undeclared.job.id]
+    assert "closed-world" in swept.err
+    assert plan.blocks(undeclared.job) == ["closed_world"]
+
+
+def test_a_limit_of_deletions_is_kept(story) -> None:
+    """--max-deletes refuses; it never picks some."""
+    story.bed.cycle()
+    plan, swept = story.bed.cycle("--max-deletes", "1")
+    assert plan.blocks(story.job) == ["max_deletes"]
+    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
+    _, swept = story.bed.cycle("--max-deletes", "2")
+    assert (swept.code, any(path.exists() for path in story.orphans)) == (0, False)
+
+
+# --- lock and journal
+
+
+def lock_file(bed: Bed, **holder: Any) -> Path:
+    """Write the lock of another run."""
+    (folder,) = bed.state.iterdir()
+    fields = {"token": "t", "host": "elsewhere", "pid": 1, "started": "x"} | holder
+    return write(folder / "lock" / "000000000001.json", json.dumps(fields).encode(), timedelta(0))
+
+
+def test_a_held_lock_lets_nobody_else_in(story) -> None:
+    """Exit 11; plans need no lock."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+    lock_file(story.bed)
+    before = contents(story.bed.folder)
+    ran = story.bed.sweep(plan, "--delete")
+    assert (ran.code, len(ran.complaints)) == (11, 1)
+    assert contents(story.bed.folder) == before
+    assert story.bed.plan().ran.code == 0
+
+
+def test_the_lock_of_a_dead_process_is_taken_over(story) -> None:
+    """On this machine its end can be seen."""
+    story.bed.cycle()
+    lock = lock_file(story.bed, host=socket.gethostname(), pid=os.getpid(), started="long ago")
+    _, swept = story.bed.cycle()
+    assert (swept.code, any(path.exists() for path in story.orphans)) == (0, False)
+    assert (lock.exists(), holders(story.bed)) == (False, [])
+
+
+def test_a_lock_that_nobody_renews_is_taken_over(story) -> None:
+    """A run elsewhere may have died unseen."""
+    story.bed.cycle()
+    lock = lock_file(story.bed)
+    stale = (now() - TIME_TO_LIVE - timedelta(minutes=1)).timestamp()
+    os.utime(lock, (stale, stale))
+    assert story.bed.cycle()[1].code == 0
+
+
+def test_the_lock_is_released_after_every_sweep(story) -> None:
+    """Also after one that is refused."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+    shutil.move(story.bed.root, story.bed.folder / "away")
+    assert story.bed.sweep(plan).code == 10
+    assert holders(story.bed) == []
+
+
+def test_everything_is_written_down_before_it_is_deleted(story) -> None:
+    """Key, size, time, reason, and the roots that it was judged by (R23)."""
+    story.bed.cycle()
+    _, swept = story.bed.cycle()
+    assert swept.code == 0
+    lines = [
+        json.loads(line)
+        for file in state_files(story.bed, "runs/*/batch-??????.jsonl")
+        for line in file.read_text().splitlines()
+    ]
+    assert {line["key"] for line in lines} == keys(story)
+    assert all(line["size"] and line["modified_at"] and line["reason"] for line in lines)
+    evidence = json.loads(state_files(story.bed, "runs/*/evidence.jsonl")[-1].read_text())
+    assert [root["checkpoint_id"] for root in evidence["roots"]] == [7, 8]
+    assert len(state_files(story.bed, "history/*.json")) == 2
+    assert state_files(story.bed, "open/*") == []
+
+
+def test_nothing_of_the_sweep_is_written_below_the_root(story) -> None:
+    """State, journal and lock live elsewhere."""
+    story.bed.cycle()
+    story.bed.cycle()
+    expected = {"chk-7", "chk-8", "shared", "taskowned"}
+    assert {path.name for path in story.job.folder.iterdir()} == expected
+    assert [path.name for path in story.bed.root.iterdir()] == [story.job.id]
+
+
+def test_damaged_tombstones_stop_everything(story) -> None:
+    """Forgetting them silently would start every quarantine anew; guessing would end it."""
+    story.bed.cycle()
+    (file,) = state_files(story.bed, "tombstones/*.parquet")
+    file.write_bytes(file.read_bytes()[:-10])
+    before = contents(story.bed.folder)
+    ran = story.bed.plan().ran
+    assert (ran.code, len(ran.complaints), contents(story.bed.folder)) == (1, 1, before)
+
+
+def test_lost_tombstones_begin_a_new_quarantine(story) -> None:
+    """Losing the state keeps files longer, nothing worse."""
+    story.bed.cycle()
+    shutil.rmtree(story.bed.state)
+    plan, _ = story.bed.cycle()
+    assert {plan.verdict(path) for path in story.orphans} == {("tombstone", "orphan")}
+    assert all(path.exists() for path in story.orphans)
+
+
+def test_the_default_state_lies_in_the_users_state_folder(story) -> None:
+    """Where no --state is given; one folder a root."""
+    plan = story.bed.folder / "plan"
+    ran = run("plan", story.bed.root, "--out", plan, *ENDED)
+    assert ran.code == 0
+    assert run("sweep", plan).code == 0
+    below = Path(os.environ["XDG_STATE_HOME"]) / "orphangc"
+    assert len(list(below.glob("*/*/tombstones/*.parquet"))) == 1
+    assert not story.bed.state.exists()
+
+
+def test_the_location_of_a_root_has_one_spelling(story) -> None:
+    """A trailing slash, a scheme and a double slash change nothing."""
+    story.bed.cycle()
+    for spelling in (f"{story.bed.root}/", f"file://{story.bed.root}", f"file:{story.bed.root}//"):
+        assert canonical(spelling) == canonical(str(story.bed.root))
+        ran = run("plan", spelling, "--state", f"{story.bed.state}/", *ENDED, *AT_ONCE)
+        reasons = {each["reason"] for each in ran.json["tallies"]}
+        assert "quarantine_over" in reasons
+
+
+def test_its_table_names_the_run(story) -> None:
+    """By the name under which the state location keeps its journal, and what it did."""
+    plan = story.bed.plan()
+    ran = run("sweep", plan.path, "--output", "table")
+    (run_id,) = (each.stem for each in story.bed.state.glob("*/history/*.json"))
+    assert f"sweep {run_id}, laying tombstones only" in ran.out

@@ -1,0 +1,444 @@
+"""``declare`` and ``unclaimed``: from a checkpoint to a file, and back against the next job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cli.helpers import Ran, run
+from flink_fixtures.unpacked import unpack
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.operator_ids import operator_id
+from unit.flink.metadata import by_hand as hand
+from unit.flink.metadata.golden_files import golden
+
+BUFFER_STATES = {"buffer-list": "split", "seen-union": "union"}
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory) -> Path:
+    """A retained checkpoint that Flink 2.3.0 wrote; no test changes it."""
+    storage = unpack("2.3.0/healthy", tmp_path_factory.mktemp("storage"))
+    return max(storage.tree.glob("checkpoints/*/chk-*"), key=lambda path: int(path.name[4:]))
+
+
+@pytest.fixture
+def declarations(checkpoint: Path, tmp_path: Path) -> Path:
+    """What it implies."""
+    path = tmp_path / "declarations.yaml"
+    assert run("declare", checkpoint, "--out", path).code == 0
+    return path
+
+
+def changed(path: Path, change) -> Path:
+    """Write the declarations with every operator changed, or left out; return the file."""
+    content = yaml.safe_load(path.read_text())
+    operators = [change(dict(each)) for each in content["operators"]]
+    path.write_text(yaml.safe_dump(content | {"operators": [each for each in operators if each]}))
+    return path
+
+
+def without(path: Path, uid: str) -> Path:
+    """Leave an operator out."""
+    return changed(path, lambda each: None if each["uid"] == uid else each)
+
+
+def without_state(path: Path, name: str) -> Path:
+    """Leave a state out, of whatever operator."""
+
+    def less(each):
+        for field in {"keyed_states", "operator_states"} & set(each):
+            each[field] = [state for state in each[field] if state["id"] != name]
+        return each
+
+    return changed(path, less)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Return every file below a folder."""
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_a_checkpoint_implies_is_written_once(checkpoint: Path, tmp_path: Path) -> None:
+    """Readable, complete, and never over another file."""
+    path = tmp_path / "declarations.yaml"
+    ran = run("declare", checkpoint, "--out", path)
+    assert (ran.code, ran.out, ran.complaints) == (0, "", [])
+    operators = {each["uid"]: each for each in yaml.safe_load(path.read_text())["operators"]}
+    assert operators["buffer"]["operator_states"] == [
+        {"id": name, "redistribution": mode} for name, mode in BUFFER_STATES.items()
+    ]
+    assert [each["id"] for each in operators["counter"]["keyed_states"]] == ["count", "tail-list"]
+    assert operators["numbers"]["coordinator"] is True
+    before = path.read_bytes()
+    again = run("declare", checkpoint, "--out", path)
+    assert again.code == 2
+    assert "exists and is left as it is" in again.err
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_declarations_are_not_written_through_a_link(
+    checkpoint: Path, tmp_path: Path, *, is_there: bool
+) -> None:
+    """Neither over what it means, nor beside that."""
+    elsewhere, link = tmp_path / "elsewhere", tmp_path / "declarations.yaml"
+    elsewhere.mkdir()
+    if is_there:
+        (elsewhere / "real.yaml").write_text("mine")
+    link.symlink_to(elsewhere / "real.yaml")
+    ran = run("declare", checkpoint, "--out", link)
+    assert ran.code == 2
+    assert "exists and is left as it is" in ran.err
+    assert [path.read_text() for path in elsewhere.iterdir()] == ["mine"] * is_there
+
+
+def test_two_slashes_before_a_path_are_one(checkpoint: Path, tmp_path: Path) -> None:
+    """A shell's variable that ends with a slash makes them."""
+    assert run("declare", checkpoint, "--out", f"/{tmp_path}/declarations.yaml").code == 0
+    assert (tmp_path / "declarations.yaml").is_file()
+    into = run("declare", checkpoint, "--out", f"/{checkpoint}/declarations.yaml")
+    assert into.code == 2
+    assert "lies inside the checkpoint" in into.err
+
+
+def test_what_cannot_be_declared_is_said(tmp_path: Path) -> None:
+    """In the file and on stderr: the meta files are not there."""
+    path = tmp_path / "declarations.yaml"
+    ran = run("declare", golden("real/2.3.0/rocksdb+tofile/chk-7").folder, "--out", path)
+    assert ran.code == 0
+    assert ran.complaints
+    assert all("not declared: operator" in line for line in ran.complaints)
+    said = [line for line in path.read_text().splitlines() if line.startswith("# ")]
+    assert len(said) == 1 + len(ran.complaints)
+
+
+def test_a_checkpoint_that_no_flink_wrote_implies_nothing(tmp_path: Path) -> None:
+    """Two operators of one id: told, not guessed."""
+    twins = hand.listed(*2 * [hand.operator(4, hand.listed(hand.subtask(4)))])
+    (tmp_path / "_metadata").write_bytes(hand.metadata(4, twins))
+    ran = run("declare", tmp_path, "--out", tmp_path.parent / "twins.yaml")
+    assert ran.code == 1
+    assert "implies no declarations" in ran.err
+    assert not (tmp_path.parent / "twins.yaml").exists()
+
+
+def test_nothing_is_written_into_the_checkpoint(checkpoint: Path) -> None:
+    """Flink deletes its folder only while nothing else is in it."""
+    ran = run("declare", checkpoint, "--out", checkpoint / "declarations.yaml")
+    assert ran.code == 2
+    assert "inside the checkpoint" in ran.err
+    assert not (checkpoint / "declarations.yaml").exists()
+
+
+def test_what_is_declared_is_claimed(checkpoint: Path, declarations: Path) -> None:
+    """Exit 0, and a document that says so."""
+    ran = run("unclaimed", checkpoint, "--declarations", declarations)
+    assert (ran.code, ran.complaints) == (0, [])
+    assert ran.json["unclaimed"] == []
+    assert ran.json["complete"] is True
+    table = run("unclaimed", checkpoint, "--declarations", declarations, "--output", "table")
+    assert "no state is unclaimed" in " ".join(table.out.split())
+
+
+def test_a_removed_operator_is_named_before_the_deployment(
+    checkpoint: Path, declarations: Path
+) -> None:
+    """Exit 5, unless that is to be ignored."""
+    asked = "unclaimed", checkpoint, "--declarations", without(declarations, "buffer")
+    ran = run(*asked)
+    assert ran.code == 5
+    (entry,) = ran.json["unclaimed"]
+    assert entry["kind"] == "operator"
+    assert entry["operator"]["uid"] == "buffer"
+    assert entry["bytes"] == ran.json["unclaimed_bytes"] > 0
+    assert "1 unclaimed" in ran.complaints[-1]
+    ignored = run(*asked, "--ignore-unclaimed-state")
+    assert ignored.code == 0
+    assert ignored.json == ran.json
+
+
+@pytest.mark.parametrize(
+    ("state", "kind", "is_prunable"),
+    [
+        ("seen-union", "operator_state", True),
+        ("rules-broadcast", "operator_state", True),
+        ("recent-map", "keyed_state", False),
+    ],
+)
+def test_a_removed_state_is_named(
+    checkpoint: Path, declarations: Path, state: str, kind: str, *, is_prunable: bool
+) -> None:
+    """And shown in the table."""
+    asked = "unclaimed", checkpoint, "--declarations", without_state(declarations, state)
+    ran = run(*asked)
+    assert ran.code == 5
+    (entry,) = ran.json["unclaimed"]
+    assert (entry["kind"], entry["state"], entry["is_prunable"]) == (kind, state, is_prunable)
+    assert state in run(*asked, "--output", "table").out
+
+
+def test_a_source_replaced_under_the_same_uid_is_called_dangerous(
+    checkpoint: Path, declarations: Path
+) -> None:
+    """Union list state of the old one left, a coordinator that will find nothing."""
+
+    def other_source(each):
+        if each["uid"] == "buffer":
+            each["operator_states"] = [{"id": "SourceReaderState", "redistribution": "split"}]
+            each["coordinator"] = True
+        return each
+
+    ran = run("unclaimed", checkpoint, "--declarations", changed(declarations, other_source))
+    assert ran.code == 5
+    assert [each["operator"]["uid"] for each in ran.json["replaced"]] == ["buffer"]
+    (danger,) = [line for line in ran.complaints if "DANGER" in line]
+    for word in ("buffer", "replaced under the same uid", "starts empty", "seen-union"):
+        assert word in danger
+
+
+def test_a_pruned_checkpoint_lacks_it_and_the_original_is_untouched(
+    checkpoint: Path, declarations: Path, tmp_path: Path
+) -> None:
+    """One file; it refers to the original's files, and its own answer is that nothing is left."""
+    before = content(checkpoint)
+    without_state(without(declarations, "buffer"), "rules-broadcast")
+    asked = "unclaimed", checkpoint, "--declarations", declarations
+    ran = run(*asked, "--prune-to", tmp_path / "new" / "pruned")
+    assert ran.code == 5, "what it was asked of still has it"
+    assert ran.json["pruned"]["left_out"] == 2
+    assert "NO_CLAIM" in ran.complaints[-1]
+    pruned = tmp_path / "new" / "pruned"
+    assert [path.name for path in pruned.iterdir()] == ["_metadata"]
+    assert content(checkpoint) == before
+    again = run("unclaimed", pruned, "--declarations", declarations)
+    assert (again.code, again.json["unclaimed"]) == (0, [])
+    assert again.json["complete"] is True, "keyed names are read from the original's files"
+    operators = read_metadata((pruned / "_metadata").read_bytes()).operators
+    assert operator_id("buffer") not in {each.id for each in operators}
+    ignored = run(*asked, "--prune-to", tmp_path / "other", "--ignore-unclaimed-state")
+    assert ignored.code == 0
+    assert len(content(tmp_path / "other")) == 1
+
+
+def test_it_can_be_written_to_any_storage(checkpoint: Path, declarations: Path) -> None:
+    """And only where nothing is."""
+    place = "memory://unclaimed-pruned/1"
+    asked = "unclaimed", checkpoint, "--declarations", without(declarations, "sink")
+    assert run(*asked, "--prune-to", place).code == 0, "the operator has no state"
+    again = run("unclaimed", place, "--declarations", declarations)
+    assert (again.code, again.json["unclaimed"]) == (4, []), "its files are in another storage"
+    refused = run(*asked, "--prune-to", place)
+    assert refused.code == 2
+    assert "is not empty" in refused.err
+
+
+def test_keyed_state_is_said_to_stay(checkpoint: Path, declarations: Path, tmp_path: Path) -> None:
+    """It cannot be left out offline."""
+    without_state(declarations, "recent-map")
+    pruned = tmp_path / "pruned"
+    asked = "unclaimed", checkpoint, "--declarations", declarations, "--prune-to", pruned
+    ran = run(*asked)
+    assert [each["state"] for each in ran.json["pruned"]["not_prunable"]] == ["recent-map"]
+    assert run("unclaimed", pruned, "--declarations", declarations).code == 5
+    shown = run(*asked[:-1], tmp_path / "again", "--output", "table").out
+    assert "1 cannot be left out offline" in " ".join(shown.split())
+
+
+REFUSED = {
+    "inside": lambda checkpoint, _: checkpoint / "pruned",
+    "the checkpoint": lambda checkpoint, _: checkpoint,
+    "around it": lambda checkpoint, _: checkpoint.parent,
+    "not empty": lambda _, work: work,
+    "a file": lambda _, work: work / "declarations.yaml",
+    "no place": lambda _, __: "",
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_a_folder_that_is_not_new_is_refused(
+    checkpoint: Path, declarations: Path, tmp_path: Path, kind: str
+) -> None:
+    """Before anything is written."""
+    place = REFUSED[kind](checkpoint, tmp_path)
+    before = content(tmp_path), content(checkpoint)
+    ran = run("unclaimed", checkpoint, "--declarations", declarations, "--prune-to", place)
+    assert ran.code == 2
+    assert len(ran.complaints) == 1
+    assert (content(tmp_path), content(checkpoint)) == before
+
+
+def test_a_wrong_uid_is_told_and_nothing_is_pruned(
+    checkpoint: Path, declarations: Path, tmp_path: Path
+) -> None:
+    """The operator that nobody declares may be the one that was misspelt."""
+
+    def misspelt(each):
+        return each | ({"uid": "buffers"} if each["uid"] == "buffer" else {})
+
+    asked = "unclaimed", checkpoint, "--declarations", changed(declarations, misspelt)
+    ran = run(*asked)
+    assert ran.code == 5
+    assert any("buffers" in line and "did you mean buffer?" in line for line in ran.complaints)
+    refused = run(*asked, "--prune-to", tmp_path / "pruned")
+    assert refused.code == 2
+    assert "'buffers' is declared and not in the checkpoint" in refused.err
+    assert not (tmp_path / "pruned").exists()
+    changed(declarations, lambda each: each | ({"new": True} if each["uid"] == "buffers" else {}))
+    assert run(*asked, "--prune-to", tmp_path / "pruned").code == 5
+    assert (tmp_path / "pruned" / "_metadata").is_file()
+
+
+@pytest.mark.parametrize("command", ["declare", "unclaimed"])
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        (lambda data: data[:4] + b"\0\0\0\x09" + data[8:], "version 9 is unknown"),
+        (lambda data: data[:-1], "cannot decode"),
+        (lambda _: None, "_metadata"),
+    ],
+    ids=["unknown version", "cut", "absent"],
+)
+def test_what_is_no_checkpoint_is_told_and_nothing_is_written(
+    checkpoint: Path, declarations: Path, tmp_path: Path, *, command: str, damage, complaint: str
+) -> None:
+    """One line, exit 1, neither a file nor a folder."""
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    if (data := damage((checkpoint / "_metadata").read_bytes())) is not None:
+        (broken / "_metadata").write_bytes(data)
+    new = tmp_path / "new"
+    more = ("--out", new) if command == "declare" else ("--declarations", declarations)
+    ran = run(command, broken, *more, *(("--prune-to", new) if command == "unclaimed" else ()))
+    assert ran.code == 1
+    assert len(ran.complaints) == 1
+    assert complaint in ran.complaints[0]
+    assert str(broken) in ran.complaints[0]
+    assert not new.exists()
+
+
+def test_a_wrong_declarations_file_is_told_and_nothing_is_written(
+    checkpoint: Path, declarations: Path, tmp_path: Path
+) -> None:
+    """Exit 2, before the checkpoint is looked at."""
+    declarations.write_text("version: 1\noperatrs: []\n")
+    new = tmp_path / "new"
+    ran = run("unclaimed", checkpoint, "--declarations", declarations, "--prune-to", new)
+    assert ran.code == 2
+    assert "unknown key operatrs; did you mean operators?" in ran.err
+    assert not new.exists()
+
+
+def test_files_elsewhere_are_read_by_their_alias(tmp_path: Path) -> None:
+    """A copied storage: state files are where the alias says."""
+    newest, alias = cut_off(tmp_path)
+    told = run("declare", newest, "--out", tmp_path / "with", "--alias", alias)
+    untold = run("declare", newest, "--out", tmp_path / "without")
+    names = (tmp_path / "with").read_text().count("type: ")
+    assert names > (tmp_path / "without").read_text().count("type: ")
+    assert (told.code, untold.code) == (0, 0)
+    assert len(untold.complaints) >= len(told.complaints)
+    wrong = run("declare", newest, "--out", tmp_path / "x", "--alias", "nonsense")
+    assert wrong.code == 2
+    assert not (tmp_path / "x").exists()
+
+
+def cut_off(tmp_path: Path) -> tuple[Path, str]:
+    """Return a checkpoint whose files are elsewhere, and the alias that says where."""
+    storage = unpack("1.20.5/changelog", tmp_path)
+    newest = max(
+        storage.tree.glob("checkpoints/*/chk-*/_metadata"),
+        key=lambda path: int(path.parent.name[4:]),
+    ).parent
+    return newest, f"{storage.truth['run_path']}={storage.tree}"
+
+
+def test_where_names_cannot_be_read_nothing_is_said_to_be_claimed(tmp_path: Path) -> None:
+    """Exit 4: a pipeline that may not read the files must not pass."""
+    newest, alias = cut_off(tmp_path)
+    declared = tmp_path / "declarations"
+    assert run("declare", newest, "--out", declared, "--alias", alias).code == 0
+    asked = "unclaimed", newest, "--declarations", declared
+    ran = run(*asked)
+    assert (ran.code, ran.json["unclaimed"], ran.json["complete"]) == (4, [], False)
+    assert "cannot be known" in ran.complaints[-1]
+    ran = run(*asked, "--output", "table")
+    assert ran.code == 4
+    assert "no state is unclaimed as far as could be read" in " ".join(ran.out.split())
+    assert run(*asked, "--ignore-unclaimed-state").code == 0
+    changed(declared, lambda each: None if each["id"] == operator_id("buffer") else each)
+    assert run(*asked).code == 5, "what is known to be unclaimed counts more"
+
+
+def pruned_as(checkpoint: Path, declarations: Path, place: Path, change) -> Ran:
+    """Prune by changed declarations."""
+    asked = "unclaimed", checkpoint, "--declarations", changed(declarations, change)
+    return run(*asked, "--prune-to", place)
+
+
+def of_state(name: str, **changes):
+    """Change what is declared of a state, of whatever operator."""
+
+    def change(operator):
+        for field in {"keyed_states", "operator_states"} & set(operator):
+            operator[field] = [
+                each | (changes if each["id"] == name else {}) for each in operator[field]
+            ]
+        return operator
+
+    return change
+
+
+@pytest.mark.parametrize("name", ["seen-union", "rules-broadcast", "recent-map"])
+def test_a_wrong_name_of_a_state_is_told_and_nothing_is_pruned(
+    checkpoint: Path, declarations: Path, tmp_path: Path, name: str
+) -> None:
+    """The state that nobody declares may be the one that was misspelt."""
+    wrong, place = f"{name}x", tmp_path / "pruned"
+    refused = pruned_as(checkpoint, declarations, place, of_state(name, id=wrong))
+    assert refused.code == 2
+    assert f"did you mean {name!r}?" in refused.err
+    assert "nothing is written" in refused.err
+    assert not place.exists()
+    told = run("unclaimed", checkpoint, "--declarations", declarations)
+    assert [(each["state"], each["nearest"]) for each in told.json["missing"]] == [(wrong, name)]
+    assert any(wrong in line and f"did you mean {name}?" in line for line in told.complaints)
+    meant = pruned_as(checkpoint, declarations, place, of_state(wrong, new=True))
+    assert (meant.code, (place / "_metadata").is_file()) == (5, True)
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_nothing_is_pruned_while_an_operator_looks_replaced(
+    checkpoint: Path, declarations: Path, tmp_path: Path, *, is_new: bool
+) -> None:
+    """Keyed state of another one under the uid; unless what is missing is stated new."""
+
+    def other(each):
+        if each["uid"] == "buffer":
+            keyed = {"id": "other", "type": "value", "new": is_new}
+            return {"uid": "buffer", "keyed_states": [keyed]}
+        return each
+
+    ran = pruned_as(checkpoint, declarations, tmp_path / "pruned", other)
+    assert ran.code == (5 if is_new else 2)
+    assert (tmp_path / "pruned").exists() is is_new
+    assert is_new or "replaced under the same uid" in ran.err
+
+
+def test_nothing_is_pruned_that_flink_will_refuse(
+    checkpoint: Path, declarations: Path, tmp_path: Path
+) -> None:
+    """A state in another form than it is stored in."""
+    change = of_state("seen-union", redistribution="split")
+    refused = pruned_as(checkpoint, declarations, tmp_path / "pruned", change)
+    assert refused.code == 2
+    assert "stored as union and declared as split: Flink will refuse" in refused.err
+    assert not (tmp_path / "pruned").exists()
+
+
+def test_the_schema_of_the_file_is_printed() -> None:
+    """For editors."""
+    schema = run("config", "schema", "--of", "declarations").json
+    assert schema["required"] == ["version", "operators"]

@@ -1,0 +1,98 @@
+"""``undelete``: back from a versioned bucket, and a clear refusal from anywhere else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from cli.helpers import contents, outcomes, run
+from cli.stories import bed, story
+from cli.stories_on_s3 import S3Story, on_s3, s3_server
+from support import speed
+
+__all__ = ["bed", "on_s3", "s3_server", "story"]
+
+
+def test_a_local_storage_keeps_no_versions(story) -> None:
+    """Exit 4: what was deleted there is gone for good."""
+    story.bed.cycle()
+    plan, _ = story.bed.cycle()
+    before = contents(story.bed.folder)
+    ran = run("undelete", plan.path)
+    assert (ran.code, len(ran.complaints), ran.out) == (4, 1, "")
+    assert "for good" in ran.complaints[0]
+    assert contents(story.bed.folder) == before
+
+
+def test_a_plan_that_was_not_swept_has_nothing_to_bring_back(story) -> None:
+    """Exit 2, one line; so have an absent folder and one without a plan."""
+    plan = story.bed.plan()
+    for place in (plan.path, story.bed.root, story.bed.folder / "absent"):
+        ran = run("undelete", place)
+        assert (ran.code, len(ran.complaints)) == (2, 1)
+
+
+def test_deleted_objects_come_back_from_a_versioned_bucket(on_s3: S3Story) -> None:
+    """Exactly those that the run deleted, with the same bytes."""
+    before = on_s3.contents()
+    on_s3.sweep(on_s3.plan(), "--delete")
+    plan = on_s3.plan()
+    assert on_s3.sweep(plan, "--delete").code == 0
+    assert set(before) - set(on_s3.contents()) == on_s3.orphans
+    ran = run("undelete", plan.path)
+    assert (ran.code, ran.json["counts"], ran.json["failed"]) == (0, {"restored": 2}, [])
+    assert on_s3.contents() == before
+
+
+@pytest.mark.ci
+def test_an_object_that_was_written_anew_stays_as_it_is(on_s3: S3Story) -> None:
+    """Only the sweep's own delete markers are removed, however often."""
+    on_s3.sweep(on_s3.plan(), "--delete")
+    plan = on_s3.plan()
+    on_s3.sweep(plan, "--delete")
+    renewed, other = sorted(on_s3.orphans)
+    on_s3.put(renewed, b"renewed")
+    for _ in range(2):
+        assert run("undelete", plan.path, "--output", "table").code in {0, 3}
+        assert on_s3.contents()[renewed] == b"renewed"
+        assert other in on_s3.contents()
+
+
+CRASH = """
+import os
+from orphangc.collect.sweep.sweep import Sweep
+from orphangc.app.cli import main
+Sweep._forget_deleted = lambda self: os._exit(9)
+main()
+"""
+
+
+@pytest.mark.ci
+def test_what_a_run_deleted_before_it_died_is_gone_and_comes_back_too(on_s3: S3Story) -> None:
+    """Its journal alone knows the delete markers; nothing is told of as done twice."""
+    before = on_s3.contents()
+    on_s3.sweep(on_s3.plan(), "--delete")
+    plan = on_s3.plan()
+    command = [sys.executable, "-c", CRASH, "sweep", str(plan.path), "--delete"]
+    assert (
+        subprocess.run(
+            command, capture_output=True, timeout=speed.command(), check=False
+        ).returncode
+        == 9
+    )
+    assert set(before) - set(on_s3.contents()) == on_s3.orphans
+    swept = on_s3.sweep(plan, "--delete")
+    assert (swept.code, outcomes(plan)) == (0, dict.fromkeys(on_s3.orphans, "gone"))
+    ran = run("undelete", plan.path)
+    assert (ran.code, ran.json["counts"], ran.json["failed"]) == (0, {"restored": 2}, [])
+    assert on_s3.contents() == before
+
+
+def test_a_sweep_that_deleted_nothing_has_nothing_to_bring_back(on_s3: S3Story) -> None:
+    """Tombstones are no deletions."""
+    plan = on_s3.plan()
+    on_s3.sweep(plan)
+    ran = run("undelete", plan.path)
+    assert (ran.code, len(ran.complaints)) == (4, 1)

@@ -1,0 +1,279 @@
+"""The port ``HaMetadata`` over Kubernetes: the official client, real HTTP, and its failures."""
+
+from __future__ import annotations
+
+import importlib
+from datetime import timedelta
+
+import pytest
+import stamina
+
+from orphangc.adapters.flink.kubernetes_ha import KubernetesHa
+from orphangc.errors import RegistryUnavailableError, SettingsError
+from support.kubernetes_server import CRDS, KubernetesServer, a_config_map, retained, saved, send
+
+JOB = "5d2f1c0e9a8b7c6d5e4f3a2b1c0d9e8f"
+QUICK = timedelta(seconds=0.4)
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    with KubernetesServer() as running:
+        monkeypatch.setenv("KUBECONFIG", str(running.kubeconfig(tmp_path)))
+        yield running
+
+
+@pytest.fixture
+def quick_retries():
+    """Attempts follow each other at once: how long they wait is the library's."""
+    with stamina.set_testing(testing=True, attempts=4, cap=True):
+        yield
+
+
+def observed(timeout: timedelta = timedelta(seconds=5)):
+    return KubernetesHa("flink", timeout=timeout).observe()
+
+
+def test_a_namespace_is_read_completely(server) -> None:
+    """ConfigMaps of HA and all four kinds of resources."""
+    for name in (
+        "ha-cluster",
+        "ha-job",
+        "flinkdeployment-suspended",
+        "flinksessionjob-suspended",
+        "flinkstatesnapshot",
+        "flinkbluegreendeployment",
+    ):
+        server.add(saved(name))
+    facts = observed()
+    assert {hold.uri.rpartition("/")[2] for hold in facts.holds} == {
+        "orders-cluster-config-map",
+        f"orders-{JOB}-config-map",
+        "orders",
+        "orders-bg",
+    }
+    assert {hold.job_id for hold in facts.holds} == {JOB}
+    assert len(facts.places) == 10
+    assert (facts.uri, facts.things) == ("kubernetes:flink", 6)
+
+
+def test_it_only_lists(server) -> None:
+    """Read-only: seven GETs, and nothing else."""
+    server.add(saved("ha-job"))
+    observed()
+    assert server.discovered == {"/apis/": 1, "/apis/flink.apache.org/v1beta1": 1}
+    assert server.asked == {"GET configmaps": 1, **{f"GET {each}": 1 for each in CRDS}}
+
+
+def test_other_config_maps_are_not_asked_for(server) -> None:
+    """By label, as Flink itself finds them."""
+    server.add(a_config_map(f"x-{JOB}-config-map", *retained(3), **{"configmap-type": "other"}))
+    assert observed().holds == ()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 7])
+def test_all_pages_are_read(server, count: int) -> None:
+    """A part of a listing would hide jobs."""
+    for number in range(count):
+        server.add(a_config_map(f"orders-{number:032x}-config-map", *retained(number)))
+    found = {(hold.job_id, *hold.retained_ids) for hold in observed().holds}
+    assert found == {(f"{number:032x}", number) for number in range(count)}
+
+
+def test_a_listing_that_expires_half_way_is_begun_again(server) -> None:
+    """410: what the server still remembers of it is not one moment."""
+    for number in range(6):
+        server.add(a_config_map(f"orders-{number:032x}-config-map"))
+    server.expires_after = 1
+
+    listing = server._list
+
+    def once(*args) -> None:
+        listing(*args)
+        if server.expires_after == 0 and "continue" in args[2]:
+            server.expires_after = None
+
+    server._list = once
+    assert len(observed().holds) == 6
+
+
+def test_a_listing_that_always_expires_is_no_answer(server) -> None:
+    """Bounded, and an error at last."""
+    for number in range(6):
+        server.add(a_config_map(f"orders-{number:032x}-config-map"))
+    server.expires_after = 0
+    with pytest.raises(RegistryUnavailableError, match="no listing came to its end"):
+        observed()
+    assert server.asked["GET configmaps"] == 6
+
+
+@pytest.mark.parametrize("plural", CRDS)
+def test_a_kind_that_is_not_defined_has_no_resources(server, plural: str) -> None:
+    """Discovery does not show it: an older operator."""
+    server.add(saved("ha-job"))
+    server.undefined.add(plural)
+    assert len(observed().holds) == 1
+    assert server.asked[f"GET {plural}"] == 0
+
+
+def test_without_the_operator_there_are_no_resources(server) -> None:
+    """Its group is not installed."""
+    server.add(saved("ha-job"))
+    del server.groups["flink.apache.org"]
+    assert len(observed().holds) == 1
+    assert server.asked == {"GET configmaps": 1}
+
+
+@pytest.mark.parametrize("plural", CRDS)
+def test_a_kind_that_is_defined_and_not_found_is_unknown(server, plural: str) -> None:
+    """404 of a proxy, or of an API server that has not built its tables yet."""
+    server.faults[plural] = 404
+    with pytest.raises(RegistryUnavailableError, match=f"{plural}.* answered 404"):
+        observed()
+
+
+@pytest.mark.parametrize("code", [401, 403, 404])
+def test_a_discovery_without_an_answer_leaves_everything_unknown(server, code: int) -> None:
+    """Any authenticated user may ask it."""
+    server.discovery = code
+    with pytest.raises(RegistryUnavailableError, match=f"discovery of flink.apache.org: .*{code}"):
+        observed()
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        ({}, "no API group at all"),
+        ({"apps": ["v1"], "flink.apache.org": ["v2"]}, r"shows \['v2'\], and not v1beta1"),
+    ],
+)
+def test_a_discovery_that_cannot_be_right_is_no_answer(server, groups, words: str) -> None:
+    """No API server is without groups; and resources of another version cannot be read."""
+    server.groups = groups
+    with pytest.raises(RegistryUnavailableError, match=words):
+        observed()
+
+
+@pytest.mark.parametrize("plural", ["configmaps", *CRDS])
+def test_a_listing_that_is_cut_off_is_no_answer(server, plural: str) -> None:
+    """More items remain, and no token leads to them."""
+    document = {"kind": "List", "metadata": {"remainingItemCount": 3}, "items": []}
+    server.faults[plural] = lambda handler: send(handler, 200, document)
+    with pytest.raises(RegistryUnavailableError, match=f"{plural} is cut off: 3 items remain"):
+        observed()
+
+
+@pytest.mark.parametrize("plural", ["configmaps", *CRDS])
+def test_what_may_not_be_listed_is_unknown(server, plural: str) -> None:
+    """403 is not silent: nobody is known to be dead."""
+    server.denied.add(plural)
+    with pytest.raises(RegistryUnavailableError, match=f"{plural}.* in namespace flink: .*403"):
+        observed()
+    assert server.asked[f"GET {plural}"] == 1  # asking again would not help
+
+
+def test_config_maps_that_are_not_found_are_no_empty_answer(server) -> None:
+    """Every cluster has ConfigMaps: whoever says 404 is no API server."""
+    server.undefined.add("configmaps")
+    with pytest.raises(RegistryUnavailableError, match="404"):
+        observed()
+
+
+@pytest.mark.usefixtures("server")
+def test_another_namespace_than_the_granted_one_is_unknown() -> None:
+    """A role is of one namespace."""
+    with pytest.raises(RegistryUnavailableError, match="403"):
+        KubernetesHa("other", timeout=QUICK).observe()
+
+
+@pytest.mark.parametrize("code", [500, 503, 429])
+@pytest.mark.usefixtures("quick_retries")
+def test_a_server_that_is_ill_is_asked_again_and_then_given_up(server, code: int) -> None:
+    """Four attempts."""
+    server.faults["configmaps"] = code
+    with pytest.raises(RegistryUnavailableError, match=str(code)):
+        observed()
+    assert server.asked["GET configmaps"] == 4
+
+
+@pytest.mark.usefixtures("quick_retries")
+def test_a_server_that_recovers_is_fine(server) -> None:
+    """An API server that restarts."""
+    server.add(saved("ha-job"))
+    bad = [500, 503]
+
+    def ill(handler) -> None:
+        code = bad.pop()
+        if not bad:
+            del server.faults["configmaps"]
+        send(handler, code, {})
+
+    server.faults["configmaps"] = ill
+    assert len(observed().holds) == 1
+
+
+@pytest.mark.usefixtures("quick_retries")
+def test_a_server_that_says_nothing_is_given_up_in_time(server) -> None:
+    """Each attempt has its own end."""
+    server.faults["configmaps"] = lambda _: server.stopped.wait(5)
+    with pytest.raises(RegistryUnavailableError, match="no answer in time"):
+        observed(QUICK)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"kind": "List"},
+        {"kind": "List", "metadata": {}, "items": None},
+        {"kind": "List", "metadata": {}, "items": [{"metadata": {}}]},
+        [],
+        "text",
+    ],
+)
+@pytest.mark.parametrize("plural", ["configmaps", "flinkdeployments"])
+def test_an_answer_that_is_no_listing_is_no_empty_one(server, plural: str, document) -> None:
+    """A proxy, or something else on that port."""
+    server.faults[plural] = lambda handler: send(handler, 200, document)
+    with pytest.raises(RegistryUnavailableError):
+        observed()
+
+
+@pytest.mark.usefixtures("quick_retries")
+def test_nobody_there_is_unknown(server) -> None:
+    """No connection at all."""
+    port = server.stop()
+    try:
+        with pytest.raises(RegistryUnavailableError, match="no answer"):
+            observed(QUICK)
+    finally:
+        server.start(port)
+
+
+def test_no_kubeconfig_is_unknown(monkeypatch, tmp_path) -> None:
+    """On a machine that has no access."""
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "absent"))
+    with pytest.raises(RegistryUnavailableError, match="no usable access"):
+        observed()
+
+
+def test_an_error_holds_no_token(server) -> None:
+    """Messages stand in plans and logs."""
+    server.denied.add("configmaps")
+    with pytest.raises(RegistryUnavailableError) as caught:
+        observed()
+    assert "a-secret-token" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_without_the_extra_the_operator_is_told_what_to_install(monkeypatch) -> None:
+    """An option that cannot be heeded is a usage error, not an empty answer."""
+    imported = importlib.import_module
+
+    def absent(name: str, *args):
+        if name.startswith("kubernetes"):
+            raise ImportError(name)
+        return imported(name, *args)
+
+    monkeypatch.setattr(importlib, "import_module", absent)
+    with pytest.raises(SettingsError, match=r"orphangc\[kubernetes\]"):
+        KubernetesHa("flink", timeout=QUICK)

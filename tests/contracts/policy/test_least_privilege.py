@@ -1,0 +1,217 @@
+"""The policy that orphangc writes, enforced by a real server: enough for all that it does, and
+for nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import boto3
+import pytest
+from botocore.auth import S3SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+from botocore.exceptions import ClientError
+
+from cli.helpers import metadata, run
+from cli.stories_on_s3 import NO_MARGINS
+from contracts.conftest import use
+from contracts.places import S3Place
+from contracts.servers.radosgw import ACCESS_KEY, SECRET_KEY
+
+pytestmark = pytest.mark.s3
+
+JOB = f"{1:032x}"
+SHARED = rf"{JOB}/shared/[0-9a-f-]{{36}}"
+OTHER = f"{2:032x}"
+HOSTILE = tuple(
+    f"{folder}/{uuid.UUID(int=number)}"
+    for number, folder in enumerate(
+        (
+            f"{OTHER}/shared/",
+            f"{OTHER}/shared/.",
+            f"{OTHER}/shared/..",
+            f"{OTHER}/taskowned/../shared",
+            f"../cp/{OTHER}/shared",
+        )
+    )
+)
+"""Keys that a file system would take for the place of an orphan."""
+
+
+@dataclass
+class Limited:
+    """A user of whom nothing is known but a policy, and buckets that are not theirs.
+
+    The state is in a bucket without versions: in others, radosgw 16 ignores ``If-None-Match``.
+    """
+
+    place: S3Place
+    state: S3Place
+    user: str
+    client: Any
+    iam: Any
+    folder: Path
+    plans: int = 0
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Return what the policy is asked for, and a plan too."""
+        return ("--state", self.state.uri)
+
+    def may(self, *options: str) -> None:
+        """Give the user the policy that orphangc writes."""
+        command = ("policy", "--provider", "ceph", "--root", self.place.uri, *self.options)
+        ran = run(*command, *options, "--output", "json")
+        assert ran.code == 0, ran.err
+        self.iam.put_user_policy(UserName=self.user, PolicyName="p", PolicyDocument=ran.out)
+
+    def plan(self) -> Path:
+        """Plan as the user, a second after whatever was before."""
+        time.sleep(1.1)
+        self.plans += 1
+        path = self.folder / f"plan-{self.plans}"
+        said = ("--ended-job", "all", "--closed-world", *NO_MARGINS)
+        ran = run("plan", self.place.uri, "--out", path, *self.options, *said)
+        assert ran.code == 0, ran.err
+        return path
+
+    def sweep(self, plan: Path, *options: str) -> tuple[int, dict[str, Any]]:
+        """Sweep as the user; return code and counts."""
+        ran = run("sweep", plan, *options)
+        assert ran.out, ran.err
+        return ran.code, {name: each["objects"] for name, each in ran.json["counts"].items()}
+
+    def is_refused(self, action: str, key: str = "", **more: object) -> bool:
+        """Return whether the server refuses the user something."""
+        request = {"Bucket": self.place.bucket, **({"Key": key} if key else {}), **more}
+        try:
+            getattr(self.client, action)(**request)
+        except ClientError as err:
+            return bool(err.response["ResponseMetadata"]["HTTPStatusCode"] == 403)
+        return False
+
+    def bulk(self, *keys: str) -> dict[str, str]:
+        """Ask to delete many keys at once; return the code of each that stayed."""
+        wanted = {"Objects": [{"Key": key} for key in keys]}
+        answer = self.client.delete_objects(Bucket=self.place.bucket, Delete=wanted)
+        return {each["Key"]: each["Code"] for each in answer.get("Errors", ())}
+
+
+def _client(kind: str, url: str, access_key: str, secret_key: str) -> Any:
+    keys = {"aws_access_key_id": access_key, "aws_secret_access_key": secret_key}
+    return boto3.client(kind, endpoint_url=url, region_name="us-east-1", **keys)
+
+
+def _make_user(url: str, name: str, access_key: str, secret_key: str) -> None:
+    query = f"uid={name}&display-name={name}&access-key={access_key}&secret-key={secret_key}"
+    asked = AWSRequest("PUT", f"{url}/admin/user?{query}")
+    S3SigV4Auth(Credentials(ACCESS_KEY, SECRET_KEY), "s3", "us-east-1").add_auth(asked)
+    with urlopen(Request(asked.url, method="PUT", headers=dict(asked.headers)), timeout=60):
+        pass
+
+
+@pytest.fixture
+def limited(radosgw_url, monkeypatch, tmp_path) -> Iterator[Limited]:
+    """Two checkpoints of an ended job, three live files, two orphans, and whoever collects."""
+    place = S3Place(radosgw_url, ACCESS_KEY, SECRET_KEY)
+    place.enable_versions()
+    state = S3Place(radosgw_url, ACCESS_KEY, SECRET_KEY, prefix="state/")
+    names = [f"{JOB}/shared/{uuid.uuid4()}" for _ in range(5)]
+    for name in names:
+        place.put(name)
+    time.sleep(1.1)
+    paths = [f"{place.uri}/{name}" for name in names[:3]]
+    place.put(f"{JOB}/chk-7/_metadata", metadata(7, paths[:2]))
+    place.put(f"{JOB}/chk-8/_metadata", metadata(8, paths[1:]))
+    for key in (f"{JOB}/taskowned/{uuid.UUID(int=1)}", *HOSTILE):
+        place.put(key)
+    place.client.put_object(Bucket=place.bucket, Key="other/file", Body=b"bytes")
+    user, access_key, secret_key = f"u{uuid.uuid4().hex}", uuid.uuid4().hex, uuid.uuid4().hex
+    _make_user(radosgw_url, user, access_key, secret_key)
+    use(monkeypatch, radosgw_url, access_key, secret_key)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    client = _client("s3", radosgw_url, access_key, secret_key)
+    iam = _client("iam", radosgw_url, ACCESS_KEY, SECRET_KEY)
+    yield Limited(place, state, user, client, iam, tmp_path)
+    client.close()
+    iam.close()
+
+
+def test_the_policy_is_enough_to_plan_to_lay_tombstones_to_delete_and_to_undelete(limited) -> None:
+    """Every step, by a user who may do nothing else; the rest is as it was."""
+    limited.may("--mode", "quarantine")
+    assert limited.sweep(limited.plan()) == (0, {"tombstone/done": 2})
+    before = limited.place.keys()
+    limited.may("--mode", "delete")
+    plan = limited.plan()
+    assert limited.sweep(plan, "--delete") == (0, {"delete/done": 2})
+    gone = before - limited.place.keys()
+    assert len(gone) == 2
+    assert {key.rpartition("/")[0] for key in gone} == {f"{JOB}/shared"}
+    assert run("undelete", plan).code == 3
+    assert limited.place.keys() == before - gone
+    limited.may("--mode", "report", "--undelete")
+    ran = run("undelete", plan)
+    assert (ran.code, ran.json["counts"]) == (0, {"restored": 2})
+    assert limited.place.keys() == before
+
+
+def test_whoever_may_delete_orphans_may_do_nothing_else(limited) -> None:
+    """The server refuses it, not orphangc."""
+    limited.may("--mode", "delete")
+    prefix = limited.place.prefix
+    (live,) = [key for key in sorted(limited.place.keys()) if re.fullmatch(SHARED, key)][:1]
+    untouchable = [
+        *(
+            f"{prefix}{key}"
+            for key in sorted(limited.place.keys())
+            if not re.fullmatch(SHARED, key)
+        ),
+        f"{prefix}{JOB}/shared/folder/{uuid.UUID(int=2)}",
+        f"{prefix}{JOB}/shared/_metadata",
+        f"{prefix}{JOB}/shared/",
+        f"{prefix}{JOB[1:]}/shared/{uuid.UUID(int=2)}",
+        "other/file",
+        f"cp-2/{JOB}/shared/{uuid.UUID(int=2)}",
+    ]
+    for key in untouchable:
+        assert limited.is_refused("delete_object", key), key
+        assert limited.is_refused("put_object", key, Body=b""), key
+    assert limited.bulk(*untouchable) == dict.fromkeys(untouchable, "AccessDenied")
+    assert limited.is_refused("put_object", prefix + live, Body=b"")
+    assert limited.is_refused("get_object", prefix + live)
+    assert limited.is_refused("list_objects_v2", Prefix="other/")
+    assert limited.is_refused("list_objects_v2")
+    assert limited.is_refused("list_object_versions", Prefix=prefix)
+    assert limited.is_refused(
+        "put_bucket_versioning", VersioningConfiguration={"Status": "Enabled"}
+    )
+    for action in ("put_object", "get_object", "delete_object"):
+        assert limited.is_refused(action, "state-of-others/1", Bucket=limited.state.bucket), action
+    for near in ("", "stat", "state-of-others/"):
+        assert limited.is_refused("list_objects_v2", Bucket=limited.state.bucket, Prefix=near), near
+    assert not limited.is_refused("list_objects_v2", Prefix=prefix)
+    assert not limited.is_refused("delete_object", prefix + live)
+
+
+def test_whoever_reports_may_delete_nothing(limited) -> None:
+    """A plan is made; its sweep with --delete lays tombstones, and then every key is refused."""
+    limited.may("--mode", "report")
+    before = limited.place.keys()
+    assert limited.sweep(limited.plan()) == (0, {"tombstone/done": 2})
+    code, counts = limited.sweep(limited.plan(), "--delete")
+    assert (code, counts.get("delete/done", 0)) != (0, 2)
+    assert limited.place.keys() == before
+    shared = [f"{limited.place.prefix}{key}" for key in before if re.fullmatch(SHARED, key)]
+    assert all(limited.is_refused("delete_object", key) for key in shared)
+    assert all(
+        limited.is_refused("get_object", key, Bucket=limited.state.bucket) for key in ("x", "stat")
+    )

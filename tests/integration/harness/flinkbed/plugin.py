@@ -1,0 +1,40 @@
+"""The plugin's jar and a witness of the registry, built once per state of their sources."""
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+from integration.harness.flinkbed.distribution import cache_folder, compiled, jars
+from support import speed
+
+PLUGIN = Path(__file__).parents[4] / "deploy" / "flink-plugin"
+WITNESS = Path(__file__).parent / "java" / "RegistryWitness.java"
+FACTORY = "orphangc.flink.RegistryExporterFactory"
+STORAGE = "orphangc.flink.CheckpointIdStorageFactory"
+
+
+def plugin_jar(version: str) -> Path:
+    """Return the plugin built against this version."""
+    digest = hashlib.sha256((PLUGIN / "build.py").read_bytes())
+    for source in sorted((PLUGIN / "src").rglob("*.java")):
+        digest.update(source.read_bytes())
+    folder = cache_folder() / version / f"plugin-{digest.hexdigest()[:16]}"
+    if not list(folder.glob("*.jar")):
+        build_plugin(version, folder)
+    return next(folder.glob("*.jar"))
+
+
+def build_plugin(version: str, folder: Path) -> Path:
+    """Build the plugin against this version, as its README says."""
+    command = [sys.executable, str(PLUGIN / "build.py")]
+    command += ["--flink-lib", str(jars(version)[0].parent), "--out", str(folder)]
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, timeout=speed.command()
+    )
+    return Path(done.stdout.strip())
+
+
+def witness_jar(version: str) -> Path:
+    """Return the witness compiled against this version."""
+    return compiled(version, WITNESS)

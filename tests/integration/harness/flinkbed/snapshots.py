@@ -1,0 +1,30 @@
+"""The plugin's snapshots as the collector sees them."""
+
+import uuid
+from pathlib import Path
+
+from integration.harness.flinkbed.waiting import wait_until
+from orphangc.core.exporter.registry_format import RegistrySnapshot, read_snapshot
+
+
+def snapshots(registry: Path, job: str) -> list[RegistrySnapshot]:
+    """Return the job's snapshots, oldest first; every one must be whole."""
+    found = []
+    for path in sorted((registry / job / "snapshots").glob("*")):
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:  # the exporter keeps only the newest
+            continue
+        found.append(read_snapshot(content))
+    return found
+
+
+def echo(registry: Path, job: str) -> RegistrySnapshot:
+    """Write a nonce and return the first snapshot that repeats it."""
+    nonce = str(uuid.uuid4())
+    (registry / job).mkdir(parents=True, exist_ok=True)
+    (registry / job / "nonce").write_text(nonce)
+    return wait_until(
+        "the nonce to be repeated",
+        lambda: next((each for each in snapshots(registry, job) if each.nonce == nonce), None),
+    )

@@ -1,0 +1,103 @@
+"""Losses by taking one job for another, or a job that goes on for one that has ended (issue 13)."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from cli.helpers import DAY, flink, now
+from cli.stories import bed, story, undeclared
+from support.rest_server import RestServer, as_json
+
+__all__ = ["bed", "story", "undeclared"]
+
+HOUR = timedelta(hours=1)
+
+
+# --------------------------------------------------------------------------- one id, two clusters
+
+
+@pytest.mark.parametrize("status", ["CANCELED", "RUNNING"])
+@pytest.mark.answered_by("placement")
+def test_l6_prod_is_not_judged_by_what_staging_says_of_the_same_job_id(undeclared, status) -> None:
+    """Two application clusters with one fixed id: staging is over, or runs by other settings."""
+    prod = undeclared.job
+    staging = undeclared.bed.job(below=undeclared.bed.folder / "staging")
+    staging.checkpoint(8)
+    asked = ("--closed-world", "--flink-rest")
+    with RestServer(flink(staging, completed=8, status=status)) as server:
+        undeclared.bed.cycle(*asked, server.url)
+        plan, _ = undeclared.bed.cycle(*asked, server.url)
+    assert "job_state_unknown" in plan.blocks(prod)
+    assert all(path.exists() for path in undeclared.orphans)
+
+
+@pytest.mark.answered_by("placement")
+def test_l6_a_declared_end_is_none_while_a_cluster_runs_the_id_elsewhere(story) -> None:
+    """The id alone does not tell which of them has ended; the directory may be its former one."""
+    moved = story.bed.job(below=story.bed.folder / "elsewhere")
+    with RestServer(flink(moved, completed=9)) as server:
+        plan = story.bed.plan("--flink-rest", server.url)
+    assert "job_state_unknown" in plan.blocks(story.job)
+    assert plan.refusal(story.job) is None
+
+
+@pytest.mark.answered_by("guard:two_owners")
+def test_l6_a_checkpoint_that_the_answering_jobmanager_does_not_know_refuses(undeclared) -> None:
+    """A split brain: the other JobManager completes checkpoints, and has some pending."""
+    job = undeclared.job
+    started_ms = round((now() - 2 * HOUR).timestamp() * 1000)
+    asked = ("--closed-world", "--flink-rest")
+    with RestServer(flink(job, completed=8, started_ms=started_ms)) as server:
+        assert undeclared.bed.plan(*asked, server.url).refusal(job) is None
+        job.checkpoint(9, *undeclared.live, age=HOUR)
+        plan = undeclared.bed.plan(*asked, server.url)
+    assert plan.refusal(job) == "two_owners"
+
+
+@pytest.mark.parametrize("completed", [1, 7], ids=["the history is whole", "older ones left it"])
+@pytest.mark.answered_by("guard:two_owners")
+def test_l6_another_writer_that_counts_from_one_again_refuses(undeclared, completed) -> None:
+    """The same fixed id, started without state: its ids are lower than those that REST shows."""
+    job = undeclared.job
+    started_ms = round((now() - 3 * HOUR).timestamp() * 1000)
+    asked = ("--closed-world", "--flink-rest")
+    job.checkpoint(9, *undeclared.live, age=2 * HOUR)
+    restored = (8, job.folder / "chk-8")
+    routes = flink(job, completed=9, started_ms=started_ms, restored=restored)
+    statistics, counts = f"/jobs/{job.id}/checkpoints", {"in_progress": 0, "completed": completed}
+    counted = json.loads(routes[statistics][1]) | {"counts": counts}
+    with RestServer(routes | {statistics: as_json(counted)}) as server:
+        assert undeclared.bed.plan(*asked, server.url).refusal(job) is None
+        job.checkpoint(1, *undeclared.live, age=HOUR)
+        plan = undeclared.bed.plan(*asked, server.url)
+    assert plan.refusal(job) == "two_owners"
+
+
+# --------------------------------------------------------------------------- declared, and writing
+
+
+@pytest.mark.answered_by("dependents")
+def test_l7_a_job_that_is_declared_ended_and_still_writes_keeps_what_it_claimed(story) -> None:
+    """It blocked itself alone: the files of the job that it claimed from went."""
+    claimer = story.bed.job(2)
+    own = claimer.shared(age=DAY)
+    story.bed.cycle()
+    claimer.checkpoint(9, story.live[0], own, age=DAY)
+    plan, _ = story.bed.cycle()
+    assert plan.blocks(claimer) == ["not_quiet"]
+    assert plan.blocks(story.job) == ["dependent_job"]
+    assert all(path.exists() for path in story.orphans)
+
+
+@pytest.mark.answered_by("dependents")
+def test_l7_a_declared_end_without_a_checkpoint_is_no_end_while_files_are_written(story) -> None:
+    """It may have claimed from any job, and complete a checkpoint that names any file."""
+    story.bed.cycle()
+    writing = story.bed.job(2)
+    writing.shared(age=DAY)
+    plan, _ = story.bed.cycle()
+    assert plan.blocks(story.job) == ["dependent_job"]
+    assert all(path.exists() for path in story.orphans)

@@ -1,0 +1,171 @@
+"""Losses by a wrong reason: a checkpoint is gone, and what looks like Flink's deletion is none."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cli.helpers import AT_ONCE, DAY, Bed, Job, Planned, flink, metadata, write
+from safety.incidents.essential import must_be_there
+from support.rest_server import RestServer, as_json
+from unit.flink.metadata import by_hand as hand
+from unit.flink.metadata.golden_files import golden
+
+_CHECKPOINT = golden("2.3.0/empty").data[-604:]
+_SAVEPOINT = golden("2.3.0/classic-savepoint-props").data[-742:]
+_FLAGS_AT = 258
+_RETAINED = (0, 0, 1, 1, 0)
+"""Whether Flink deletes it upon CANCELED, FAILED, FINISHED, SUBSUMED, SUSPENDED."""
+
+
+def _block(flags: tuple[int, ...]) -> bytes:
+    """Return the properties of a checkpoint."""
+    block = bytearray(_CHECKPOINT)
+    block[_FLAGS_AT : _FLAGS_AT + len(flags)] = bytes(flags)
+    return bytes(block)
+
+
+def _with_properties(number: int, paths: list[Path], block: bytes) -> bytes:
+    null = b"\xac\xed\x00\x05p"
+    data = metadata(number, paths)
+    assert data.endswith(null)
+    return data.removesuffix(null) + block
+
+
+class Fleet:
+    """A job that ran at an address, another one that runs there since, and what was searched."""
+
+    def __init__(self, folder: Path) -> None:
+        """Write the checkpoint of the first job, the only one that names a file of it."""
+        self.bed = Bed(folder, ("--closed-world", "--max-delete-share", "1", *AT_ONCE))
+        self.job = Job("a" * 32, self.bed.root / ("a" * 32))
+        self.other = Job("b" * 32, self.bed.root / ("b" * 32))
+        self.live = self.job.shared()
+        self.orphan = self.job.shared()
+        (self.job.folder / "taskowned").mkdir()
+
+    def checkpoint(
+        self, number: int, *paths: Path, flags: tuple[int, ...] = _RETAINED, job: Job | None = None
+    ) -> Path:
+        """Write a checkpoint with its properties."""
+        place = (job or self.job).folder / f"chk-{number}" / "_metadata"
+        return write(place, _with_properties(number, list(paths), _block(flags)), 10 * DAY)
+
+    def savepoint(self, action: str) -> Path:
+        """Write a savepoint of the first job."""
+        folder = self.bed.root / "savepoint-aaaaaa-0123456789ab"
+        block = _SAVEPOINT.replace(hand.utf("NONE"), hand.utf(action))
+        write(folder / "_metadata", _with_properties(8, [], block), 9 * DAY)
+        return folder
+
+    def cycles(self, server: RestServer, times: int = 2) -> Planned:
+        """Plan and sweep, the first job declared ended."""
+        for _ in range(times):
+            plan, _ = self.bed.cycle("--flink-rest", server.url, "--ended-job", self.job.id)
+        return plan
+
+
+@pytest.fixture
+def fleet(tmp_path) -> Fleet:
+    """Return the two jobs."""
+    return Fleet(tmp_path)
+
+
+# --------------------------------------------------------------------------- savepoints
+
+
+def _hidden(path: Path, fleet: Fleet) -> None:
+    """Move a checkpoint out of sight."""
+    shutil.move(path.parent, fleet.bed.folder / f"hidden-{path.parent.name}")
+
+
+@pytest.mark.parametrize("action", ["NONE", "SUSPEND", "TERMINATE"])
+@pytest.mark.answered_by("condition:job_directory_emptied", not_for=("SUSPEND", "TERMINATE"))
+def test_a_savepoint_and_then_a_cancel_is_no_stop_with_it(fleet, action) -> None:
+    """The cancelled job retained its checkpoint; a person has moved that one."""
+    own = fleet.checkpoint(7, fleet.live)
+    with RestServer(flink(fleet.job, completed=7)) as server:
+        fleet.bed.plan("--flink-rest", server.url)
+        savepoint = fleet.savepoint(action)
+        server.routes = flink(fleet.other, completed=9, restored=(8, savepoint))
+        fleet.checkpoint(9, job=fleet.other)
+        _hidden(own, fleet)
+        plan = fleet.cycles(server)
+    if action == "NONE":
+        must_be_there(fleet.live)
+        assert plan.blocks(fleet.job) == ["job_directory_emptied"]
+    else:
+        assert plan.blocks(fleet.job) == []
+
+
+# --------------------------------------------------------------------------- one path, other bytes
+
+
+@pytest.mark.answered_by("condition:checkpoint_not_found")
+def test_another_checkpoint_at_the_path_of_one_that_was_seen_is_not_that_one(fleet) -> None:
+    """A copy of another run was put over it."""
+    fleet.checkpoint(7, fleet.live)
+    with RestServer(flink(fleet.other, completed=9)) as server:
+        fleet.checkpoint(9, job=fleet.other)
+        fleet.bed.plan("--flink-rest", server.url, "--ended-job", fleet.job.id)
+        fleet.checkpoint(7, fleet.job.shared())
+        plan = fleet.cycles(server)
+    must_be_there(fleet.live)
+    assert plan.blocks(fleet.job) == ["checkpoint_not_found"]
+
+
+# --------------------------------------------------------------------------- leftovers
+
+
+@pytest.mark.answered_by("condition:checkpoint_not_found")
+def test_a_leftover_of_a_higher_id_does_not_replace_a_newer_checkpoint(fleet) -> None:
+    """It was stored by an earlier run of the same job id, a year ago."""
+    left = fleet.checkpoint(4711, fleet.job.shared())
+    write(left, left.read_bytes(), 365 * DAY)
+    own = fleet.checkpoint(7, fleet.live)
+    with RestServer(flink(fleet.job, completed=7)) as server:
+        fleet.bed.plan("--flink-rest", server.url)
+        server.routes = flink(fleet.other, completed=9)
+        fleet.checkpoint(9, job=fleet.other)
+        _hidden(own, fleet)
+        plan = fleet.cycles(server)
+    must_be_there(fleet.live)
+    assert "checkpoint_not_found" in plan.blocks(fleet.job)
+
+
+# --------------------------------------------------------------------------- what asks nothing
+
+
+@pytest.mark.parametrize("discarded", [True, False])
+def test_a_checkpoint_that_its_own_cluster_shows_discarded_asks_nothing(fleet, discarded) -> None:
+    """Flink says that it deleted exactly this one."""
+    fleet.checkpoint(7, fleet.live)
+    gone = fleet.checkpoint(8, fleet.live)
+    with RestServer(flink(fleet.job, completed=8)) as server:
+        fleet.bed.plan("--flink-rest", server.url)
+        _hidden(gone, fleet)
+        route = f"/jobs/{fleet.job.id}/checkpoints"
+        shown = json.loads(server.routes[route][1])
+        for each in (shown["latest"]["completed"], *shown["history"]):
+            each["discarded"] = discarded
+        server.routes[route] = as_json(shown)
+        plan = fleet.bed.plan("--flink-rest", server.url)
+    assert ("checkpoint_not_found" in plan.blocks(fleet.job)) is not discarded
+
+
+@pytest.mark.parametrize("is_full", [True, False])
+def test_a_full_checkpoint_whose_claimer_has_gone_on_asks_nothing(fleet, is_full) -> None:
+    """All of its files lay in its own folder; an incremental one may not have been claimed."""
+    inside = fleet.job.folder / "chk-7" / fleet.live.name
+    own = fleet.checkpoint(7, inside if is_full else fleet.live)
+    with RestServer(flink(fleet.job, completed=7)) as server:
+        fleet.bed.plan("--flink-rest", server.url)
+        server.routes = flink(fleet.other, completed=9, restored=(7, own.parent))
+        place = fleet.checkpoint(9, job=fleet.other)
+        write(place, place.read_bytes(), 1 * DAY)
+        shutil.rmtree(own.parent)
+        plan = fleet.cycles(server)
+    assert ("job_directory_emptied" in plan.blocks(fleet.job)) is not is_full

@@ -1,0 +1,152 @@
+"""Losses by checkpoints and writers that were not looked at, though they could be known of."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.helpers import AT_ONCE, DAY, ENDED, Bed, Job
+from cli.scheduled import Configured, settings_of
+from cli.stories import Story, bed, story
+from safety.incidents.essential import must_be_there
+
+__all__ = ["bed", "story"]
+
+
+def claimer(story: Story, base: Path, number: int = 2) -> Job:
+    """Return a job elsewhere that claimed a checkpoint which Flink has removed since."""
+    job = story.bed.job(number, below=base)
+    job.checkpoint(9, *story.live, story.orphans[0], job.shared(), age=10 * DAY)
+    return job
+
+
+def ended(*jobs: Job) -> dict[str, Any]:
+    """Return the statement that these jobs are over, by id."""
+    return {"ended_job": [job.id for job in jobs]}
+
+
+def run_three_times(configured: Configured) -> None:
+    """Run every storage root: a report, tombstones, deletions."""
+    for _ in range(3):
+        configured.run()
+
+
+@pytest.mark.answered_by("siblings")
+def test_l1_storage_roots_of_one_file_see_each_other(story) -> None:
+    """README's own YAML shape: the second root's job claimed a checkpoint of the first."""
+    second = story.bed.folder / "second"
+    other = claimer(story, second)
+    both = ended(story.job, other)
+    first = settings_of(story, **both)
+    run_three_times(Configured.of(story, first, {**first, "root": str(second)}))
+    must_be_there(story.orphans[0])
+    assert not story.orphans[1].exists()
+
+
+@pytest.mark.answered_by("siblings")
+def test_l1_storage_roots_of_one_state_location_see_each_other(story) -> None:
+    """The second one was swept by hand: no file names both."""
+    second = Bed(story.bed.folder, (*ENDED, *AT_ONCE))
+    second.root, second.plans = story.bed.folder / "second", 10
+    other = claimer(story, second.root)
+    second.cycle()
+    by_id = ("--closed-world", "--ended-job", story.job.id, "--ended-job", other.id, *AT_ONCE)
+    first = Bed(story.bed.folder, by_id)
+    first.cycle()
+    first.cycle()
+    must_be_there(story.orphans[0])
+    assert not story.orphans[1].exists()
+
+
+@pytest.mark.answered_by("dependents")
+def test_l1_all_ended_jobs_are_those_of_the_storage_root_itself(story) -> None:
+    """``ended_job: all`` of one root says nothing of a job that runs in another."""
+    second = story.bed.folder / "second"
+    claimer(story, second)
+    first = settings_of(story)
+    run_three_times(Configured.of(story, first, {**first, "root": str(second), "ended_job": []}))
+    assert story.orphans[1].exists()
+
+
+@pytest.mark.answered_by("condition:place_unreachable + looking_again")
+def test_l1_a_storage_root_that_cannot_be_searched_blocks(story) -> None:
+    """Its jobs may need files here; its absence ends no run and deletes nothing."""
+    second = story.bed.folder / "second"
+    claimer(story, second)
+    moved = second.rename(story.bed.folder / "not-mounted")
+    first = settings_of(story)
+    configured = Configured.of(story, first, {**first, "root": str(second)})
+    run_three_times(configured)
+    moved.rename(second)
+    must_be_there(story.orphans[0])
+
+
+@pytest.mark.answered_by("siblings")
+def test_l4_a_job_directory_as_storage_root_is_as_safe_as_the_folder_around_it(story) -> None:
+    """The jobs beside it may have claimed its checkpoints."""
+    other = claimer(story, story.bed.root)
+    by_id = ("--closed-world", "--ended-job", story.job.id, "--ended-job", other.id, *AT_ONCE)
+    narrow = Bed(story.bed.folder, by_id)
+    narrow.root = story.job.folder
+    narrow.cycle()
+    narrow.cycle()
+    must_be_there(story.orphans[0])
+    assert not story.orphans[1].exists()
+
+
+@pytest.mark.answered_by("siblings")
+def test_l4_a_job_directory_of_any_name_as_storage_root_is_as_safe_as_that(story) -> None:
+    """With ``create-subdir=false`` its name is no job id, and what it holds tells what it is."""
+    claiming = story.bed.job(2)
+    ended_ones = ("--ended-job", story.job.id, "--ended-job", claiming.id)
+    named = story.bed.root / "orders"
+    story.job.folder.rename(named)
+    mine = Job(story.job.id, named)
+    moved = {each: named / "shared" / each.name for each in (*story.live, *story.orphans)}
+    mine.checkpoint(7, *(moved[each] for each in story.live[:2]))
+    mine.checkpoint(8, *(moved[each] for each in story.live[1:]), age=19 * DAY)
+    claiming.checkpoint(9, *[moved[each] for each in (*story.live, story.orphans[0])], age=10 * DAY)
+    options = ("--closed-world", "--owner", mine.id, *ended_ones, *AT_ONCE)
+    narrow = Bed(story.bed.folder, options)
+    narrow.root = named
+    narrow.cycle()
+    narrow.cycle()
+    must_be_there(moved[story.orphans[0]])
+    assert not moved[story.orphans[1]].exists()
+
+
+@pytest.mark.answered_by("condition:outside_path")
+def test_a_checkpoint_that_names_a_directory_nobody_searches_shows_a_larger_world(story) -> None:
+    """Another job there claimed a checkpoint from here, though a closed world is stated."""
+    second = story.bed.folder / "second"
+    origin = story.bed.job(3, below=second)
+    story.job.checkpoint(9, *story.live, origin.shared(), age=18 * DAY)
+    claimer(story, second)
+    for _ in range(2):
+        plan, ran = story.bed.cycle()
+    must_be_there(story.orphans[0])
+    assert (plan.blocks(story.job), ran.code) == (["outside_path"], 4)
+    for _ in range(2):
+        assert story.bed.cycle("--extra-roots", second)[1].code == 0
+    must_be_there(story.orphans[0])
+    assert not story.orphans[1].exists()
+
+
+@pytest.mark.parametrize("kind", ["an empty folder", "a text file"])
+@pytest.mark.answered_by("condition:place_without_checkpoints")
+def test_l2_a_place_without_a_checkpoint_does_not_count_as_searched(story, kind) -> None:
+    """An unmounted folder looks like this; so does a mistyped one."""
+    mounted = story.bed.folder / "savepoints"
+    claimer(story, mounted)
+    aside = mounted.rename(story.bed.folder / "aside")
+    mounted.mkdir()
+    if kind == "a text file":
+        (mounted / "README").write_text("mount the savepoints here")
+    for _ in range(2):
+        story.bed.cycle("--extra-roots", mounted)
+    shutil.rmtree(mounted)
+    aside.rename(mounted)
+    must_be_there(story.orphans[0])

@@ -1,0 +1,38 @@
+"""The invariant, over every state: no readable ``_metadata`` names what a collector deleted."""
+
+from __future__ import annotations
+
+import pytest
+
+from safety.model_checking.clocks import TICKING, TICKING_LONG
+from safety.model_checking.scenarios import ANSWERED, LARGE, MENDED, SAFE
+
+LARGER = {
+    "clocks: registry by time, all differ",
+    "tombstones: two collectors that crash",
+    "derived: slow listings, deaths",
+}
+"""Of several seconds each: of the class ``ci``."""
+EXPLORED = [
+    *(
+        pytest.param(each, id=each.name, marks=[pytest.mark.ci] if each.name in LARGER else [])
+        for each in (*SAFE, *ANSWERED, *MENDED, *TICKING)
+    ),
+    *(
+        pytest.param(each, id=each.name, marks=pytest.mark.nightly)
+        for each in (*LARGE, *TICKING_LONG)
+    ),
+]
+
+
+@pytest.mark.parametrize("scenario", EXPLORED)
+def test_no_way_leads_to_a_loss(scenario, tell) -> None:
+    """Every interleaving within the scope; the figures stand below the tests' summary."""
+    explored = scenario.explore()
+    tell(scenario.name, explored)
+    assert explored.wrong is None, explored.story()
+
+
+def test_what_is_larger_is_explored_by_that_name() -> None:
+    """A name that changes leaves no scenario in the wrong class."""
+    assert {each.name for each in (*SAFE, *ANSWERED, *MENDED, *TICKING)} >= LARGER

@@ -1,0 +1,115 @@
+"""The kit tells dead mutants from living ones; what is argued to be equivalent still is there."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from safety.mutation.outcome import (
+    KILLED,
+    Change,
+    Equivalent,
+    change_of,
+    counted,
+    equivalents,
+    function_of,
+    mutmut,
+    statuses,
+    survivors,
+    unexplained,
+)
+from safety.mutation.tree import PROJECT, lay_out
+
+KILLS = "tests/unit/core/dependencies/test_restore_fallback.py"
+TESTED, UNTESTED = "way_back", "fingerprint"  # by that file
+BEFORE, AFTER = "if here > there:", "if here >= there:"
+DIFF = f"""\
+--- gc/orphangc/core/dependencies/restore_fallback.py
++++ gc/orphangc/core/dependencies/restore_fallback.py
+@@ -1,3 +1,3 @@
+ def is_way_back(root):
+-    {BEFORE}
++    {AFTER}
+         return None
+"""
+
+
+def functions(path: Path, module: str) -> Iterator[tuple[str, str]]:
+    """Yield name and text of every function of a module, without what indents its lines."""
+
+    def walk(node: ast.AST, prefix: str) -> Iterator[tuple[str, str]]:
+        for each in ast.iter_child_nodes(node):
+            if isinstance(each, ast.FunctionDef):
+                lines = text.splitlines()[each.lineno - 1 : each.end_lineno]
+                yield f"{prefix}.{each.name}", "\n".join(line.strip() for line in lines)
+            elif isinstance(each, ast.ClassDef):
+                yield from walk(each, f"{prefix}.{each.name}")
+
+    text = path.read_text(encoding="utf-8")
+    yield from walk(ast.parse(text), module)
+
+
+def all_functions() -> dict[str, str]:
+    """Return the text of every function of the core, by its name."""
+    found: dict[str, str] = {}
+    for path in (PROJECT / "gc" / "orphangc" / "core").rglob("*.py"):
+        parts = path.relative_to(PROJECT / "gc").with_suffix("").parts
+        found.update(functions(path, ".".join(parts)))
+    return found
+
+
+def test_every_equivalent_is_still_about_code_that_is_there() -> None:
+    texts = all_functions()
+    for each in equivalents():
+        change = each.change
+        assert change.function in texts, f"no function {change.function}"
+        assert all(line in texts[change.function] for line in change.before.splitlines()), change
+        assert change.before != change.after
+        assert len(each.why.split()) > 4, f"no argument for {change}"
+
+
+def test_no_equivalent_is_argued_twice() -> None:
+    twice = Counter(each.change for each in equivalents())
+    assert not [change for change, times in twice.items() if times > 1]
+
+
+def test_a_change_is_read_from_a_name_and_a_diff() -> None:
+    name = "orphangc.core.dependencies.restore_fallback.x_is_way_back__mutmut_9"
+    assert change_of(name, DIFF) == Change(
+        "orphangc.core.dependencies.restore_fallback.is_way_back", BEFORE, AFTER
+    )
+
+
+def test_a_function_is_read_from_a_name() -> None:
+    assert (
+        function_of("orphangc.core.decision.judge.x__doubt__mutmut_16")
+        == "orphangc.core.decision.judge._doubt"
+    )
+    name = "orphangc.core.model.locations.xǁLocationǁup__mutmut_3"
+    assert function_of(name) == "orphangc.core.model.locations.Location.up"
+
+
+def test_a_survivor_is_explained_by_its_very_change_alone() -> None:
+    change = Change("f", BEFORE, AFTER)
+    others = [Change("g", BEFORE, AFTER), Change("f", AFTER, BEFORE), Change("f", BEFORE, "")]
+    known = [Equivalent(change, "nobody could tell")]
+    found = [(str(number), each) for number, each in enumerate([change, *others])]
+    assert unexplained(found, known) == found[1:]
+
+
+@pytest.mark.ci
+@pytest.mark.timeout(600)
+def test_living_mutants_are_found_and_dead_ones_are_dead(tmp_path: Path) -> None:
+    lay_out(tmp_path, [TESTED, UNTESTED], [KILLS])
+    mutmut(tmp_path, "run", "--max-children", "2")
+    found = statuses(tmp_path)
+    counts = counted(found)
+    assert set(counts) == {TESTED, UNTESTED}
+    assert counts[TESTED]["killed"] > 0
+    alive = {name for name, _ in unexplained(survivors(tmp_path, found), equivalents())}
+    assert not {name for name in alive if TESTED in name}
+    untested = {name for name, word in found.items() if UNTESTED in name and word not in KILLED}
+    assert untested
+    assert alive == untested

@@ -1,0 +1,72 @@
+"""A copy of the project that mutmut can work in: it wants the sources below ``src``."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[3]
+TESTS = ("tests/unit/core", "tests/properties")
+"""What has to kill: tests of ``core`` alone. That a run of the whole command goes wrong somewhere
+would kill more mutants, and say less of each."""
+
+_WHOLE = ("tests", "deploy", "helm", "README.md", "LICENSE", "pyproject.toml")
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*_cache", "*.pyc", ".hypothesis", ".cache")
+
+_SETTINGS = """
+[tool.mutmut]
+source_paths = ["src"]
+only_mutate = [{modules}]
+also_copy = ["README.md", "LICENSE", "deploy", "helm", "gc"]
+pytest_add_cli_args = ["-n0", "-m", "not nightly", "-p", "no:cacheprovider"]
+pytest_add_cli_args_test_selection = [{tests}]
+type_check_command = [
+  "mypy", "-p", "orphangc.core", "--output", "json", "--disable-error-code", "unused-ignore",
+]
+use_git_change_detection = false
+"""
+
+
+def lay_out(work: Path, modules: Sequence[str], tests: Sequence[str] = TESTS) -> None:
+    """Copy the project into a folder, or bring an earlier copy up to date.
+
+    Args:
+        work: The folder. What mutmut found out earlier stays there, and is used again for
+            functions that have not changed.
+        modules: Names below ``orphangc.core`` whose functions are to be mutated, such as
+            ``judge`` or ``policy.aws``; none means all.
+        tests: Files and folders of tests that are to kill.
+
+    """
+    for name in (*_WHOLE, "src", "gc"):
+        _remove(work / name)
+    for name in _WHOLE:
+        _copy(PROJECT / name, work / name)
+    _copy(PROJECT / "gc", work / "src")
+    _copy(PROJECT / "gc", work / "gc")  # what tests read beside the code
+    files = [f"src/orphangc/core/{each.replace('.', '/')}.py" for each in modules]
+    settings = _SETTINGS.format(
+        modules=_listed(files or ["src/orphangc/core/*"]), tests=_listed(tests)
+    )
+    project = work / "pyproject.toml"
+    text = project.read_text(encoding="utf-8").replace('mypy_path = "gc"', 'mypy_path = "src"')
+    project.write_text(text + settings, encoding="utf-8")
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(f'"{word}"' for word in words)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=_LEFT_OUT)
+    else:
+        shutil.copyfile(source, target)

@@ -1,0 +1,97 @@
+"""``gc/SAFETY.md`` promises nothing that no test holds."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+
+import pytest
+
+from orphangc.core.decision.conditions import CONDITIONS
+from orphangc.core.decision.guards import GUARDS
+from safety.rules.rules import PAGE, RULES, TESTS, guards_of, page_with_table
+
+PROMISED = re.findall(r"`((?:[a-z_]+/)+test_\w+\.py(?:::\w+)?)`", PAGE.read_text())
+
+
+def test_the_table_of_rules_is_current() -> None:
+    """``PYTHONPATH=tests python -m safety.rules.rules`` writes it."""
+    assert page_with_table(PAGE.read_text()) == PAGE.read_text()
+
+
+def test_every_rule_is_there() -> None:
+    """R1 to R30, and R3a."""
+    assert set(RULES) == {f"R{number}" for number in range(1, 31)} | {"R3a"}
+
+
+def test_every_guard_and_condition_belongs_to_a_rule() -> None:
+    """Its docstring says to which."""
+    named = {name for rule in RULES for name in guards_of(rule)}
+    assert named == {str(each) for each in (*GUARDS, *CONDITIONS)}
+
+
+@pytest.mark.parametrize("named", sorted(set(PROMISED)))
+def test_every_test_that_the_page_names_is_there(named: str) -> None:
+    """A sentence without its test is a wish."""
+    file, _, function = named.partition("::")
+    assert f"def {function}(" in (TESTS / file).read_text() if function else (TESTS / file).exists()
+
+
+def larger_classes(file: str, function: str) -> list[str]:
+    """Return what takes every case of a test out of README's command: markers of other classes.
+
+    Without a function, what takes each test of the file out.
+    """
+    module = _module(file)
+    marks = [
+        ast.unparse(each.value)
+        for each in module.body
+        if isinstance(each, ast.Assign) and "pytestmark" in ast.unparse(each.targets[0])
+    ]
+    tests = [
+        each
+        for each in ast.walk(module)
+        if isinstance(each, ast.FunctionDef)
+        and (each.name == function if function else each.name.startswith("test_"))
+    ]
+    own = [[ast.unparse(mark) for mark in each.decorator_list] for each in tests]
+    found = [_OTHER_CLASS.findall(" ".join([*marks, *map(_whole, each)])) for each in own]
+    return min(found, key=len, default=["no test at all"])
+
+
+@cache
+def _module(file: str) -> ast.Module:
+    return ast.parse((TESTS / file).read_text())
+
+
+_OTHER_CLASS = re.compile(r"\bmark\.(ci|nightly)\b")
+
+
+def _whole(decorator: str) -> str:
+    """Return a decorator that holds for all cases of a test, nothing for one that lists them."""
+    return "" if ".parametrize(" in decorator else decorator
+
+
+@pytest.mark.parametrize("named", sorted(set(PROMISED)))
+def test_readmes_command_exercises_what_the_page_names(named: str) -> None:
+    """A promise whose test runs later only is none for whoever changes the code."""
+    file, _, function = named.partition("::")
+    assert larger_classes(file, function) == []
+
+
+def test_a_test_of_a_larger_class_is_seen() -> None:
+    """By its own marker; one among its cases leaves the others."""
+    larger = "test_a_plan_killed_before_any_step_leaves_nothing_that_could_be_swept"
+    assert larger_classes("cli/test_crash.py", larger) == ["ci"]
+    some = "test_a_sweep_killed_before_any_step_of_its_deletions_is_finished_by_the_next"
+    assert larger_classes("cli/test_crash.py", some) == []
+    assert larger_classes("cli/test_crash.py", "test_of_no_such_name") == ["no test at all"]
+
+
+def test_every_sentence_of_the_promise_names_its_test() -> None:
+    """Every item of the page's lists ends in one, but for what is not covered."""
+    promise = PAGE.read_text().partition("## What it does not cover")[0]
+    items = re.findall(r"^- (.*(?:\n  .*)*)", promise, re.MULTILINE)
+    assert len(items) > 10
+    assert [each for each in items if "test_" not in each] == []

@@ -1,0 +1,379 @@
+"""A collector over ports in memory: the real runs, the real local engine, one thread."""
+
+# ruff: noqa: D102 - the verbs are those of the ports
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Self
+
+import pyarrow as pa
+import pytest
+
+from orphangc.collect.cycle import run_cycle
+from orphangc.collect.listing.local_engine import LocalEngine
+from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.observation import Outside
+from orphangc.collect.state.lock import Holder, acquire
+from orphangc.collect.state.store import RootState
+from orphangc.collect.sweep.agreement import check_plan
+from orphangc.collect.sweep.restore_deleted import undelete
+from orphangc.collect.sweep.sweep import Sweep
+from orphangc.core.cluster.job_facts import ClusterFacts
+from orphangc.core.documents.plan import Plan
+from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import JobId
+from orphangc.core.ranges.key_ranges import KeyRange
+from orphangc.errors import RegistryUnavailableError
+from safety.simulation.cloud import Storage
+from safety.simulation.faults import Fault, Process
+from safety.simulation.flinks import Flinks
+from safety.simulation.simulated_exporters import Exports, Metadata, Written
+from support.builders import T0
+
+_CACHE_SECONDS = 3.0
+
+
+class OneThread:
+    """An executor that does everything at once: which call is the n-th must not be chance."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+
+    def submit(self, work: Any, *args: object) -> Future[Any]:
+        done: Future[Any] = Future()
+        try:
+            done.set_result(work(*args))
+        except BaseException as err:  # noqa: BLE001 - raised where it is asked for
+            done.set_exception(err)
+        return done
+
+    def map(self, work: Any, *items: Sequence[Any]) -> Iterator[Any]:
+        done = [self.submit(work, *each) for each in zip(*items, strict=False)]
+        return (each.result() for each in done)
+
+
+@contextmanager
+def in_one_thread() -> Iterator[None]:
+    """Let the runs use one thread, and never pause."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("roots", "recheck", "journal"):
+            patch.setattr(f"orphangc.collect.{module}.ThreadPoolExecutor", OneThread)
+        for name in ("_FIRST_PAUSE", "_LONGEST_PAUSE"):
+            patch.setattr(f"orphangc.core.model.rate.{name}", 0.0)
+        yield
+
+
+@dataclass
+class Files:
+    """A state location: what one process asks of the files that all share.
+
+    Attributes:
+        process: Whose port it is.
+        site: Holds the files.
+
+    """
+
+    process: Process
+    site: Site
+    location: Location = field(default_factory=lambda: Location("s3", "state", "/"))
+
+    @property
+    def found(self) -> dict[str, tuple[bytes, datetime]]:
+        return self.site.state
+
+    def names(self, folder: str) -> list[str]:
+        def told() -> list[str]:
+            parts = (name.rpartition("/") for name in self.found)
+            return sorted(name for above, _, name in parts if above == folder)
+
+        return self.process.call("state.names", told)
+
+    def read(self, name: str) -> bytes | None:
+        return self.process.call("state.read", lambda: self.found.get(name, (None,))[0])
+
+    def write(self, name: str, data: bytes) -> None:
+        def written() -> None:
+            self.found[name] = (data, self.site.flinks.cloud.now)
+            if "/open/" in name and self.site.when_opened is not None:
+                self.site.when_opened()
+                self.site.when_opened = None
+
+        self.process.call("state.write", written)
+
+    def create(self, name: str, data: bytes) -> bool:
+        def created() -> bool:
+            return self.found.setdefault(name, (data, self.site.flinks.cloud.now))[0] is data
+
+        return self.process.call("state.create", created)
+
+    def remove(self, name: str) -> None:
+        self.process.call("state.remove", lambda: self.found.pop(name, None) and None)
+
+    def modified_at(self, name: str) -> datetime | None:
+        return self.process.call("state.time", lambda: self.found.get(name, (b"", None))[1])
+
+
+@dataclass
+class Cluster:
+    """Flink's REST API, with its cache."""
+
+    process: Process
+    flinks: Flinks
+    cached: dict[str, ClusterFacts]
+    uri: str = "http://flink"
+
+    def observe(self) -> ClusterFacts:
+        def told() -> ClusterFacts:
+            now = self.flinks.cloud.now
+            facts = ClusterFacts(
+                uri=self.uri,
+                flink_version="1.20.5",
+                jobs={job.id: job.facts() for job in self.flinks.jobs if job.is_listed},
+                cache_seconds=_CACHE_SECONDS,
+                taken_at=now,
+            )
+            self.cached["now"] = facts
+            return facts
+
+        def old() -> ClusterFacts:
+            known = self.cached.get("now")
+            age = None if known is None else self.flinks.cloud.now - known.taken_at
+            is_fresh = age is not None and age.total_seconds() < _CACHE_SECONDS
+            return known if is_fresh and known is not None else told()
+
+        error = RegistryUnavailableError
+        return self.process.call("rest", told, {Fault.STALE: old}, error=error)
+
+
+@dataclass
+class Part:
+    """A part of a spool in memory."""
+
+    spool: Spool
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+
+    @property
+    def rows(self) -> int:
+        return sum(each.num_rows for each in self.batches)
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        self.batches.append(batch)
+
+    def finish(self, within: KeyRange) -> None:
+        self.spool.parts.append((within, self.batches))
+
+
+@dataclass
+class Spool:
+    """A spool in memory."""
+
+    parts: list[tuple[KeyRange, list[pa.RecordBatch]]] = field(default_factory=list)
+
+    @property
+    def rows(self) -> int:
+        return sum(batch.num_rows for _, batches in self.parts for batch in batches)
+
+    def part(self) -> Part:
+        return Part(self)
+
+    def finished(self) -> list[KeyRange]:
+        return [within for within, _ in self.parts]
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        found = [batch for _, batches in self.parts for batch in batches]
+        if found:
+            yield pa.concat_batches(found)
+
+
+@dataclass
+class Rows:
+    """Verdicts, outcomes, or rows put aside: all in memory."""
+
+    kept: list[pa.RecordBatch] = field(default_factory=list)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self.kept.append(batch)
+
+    append = write
+
+    def close(self) -> None:
+        pass
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        yield from self.kept
+
+
+class Memory:
+    """Room in memory."""
+
+    def pile(self, schema: pa.Schema) -> Rows:
+        del schema
+        return Rows()
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A plan that was saved."""
+
+    plan: Plan
+    rows: list[pa.RecordBatch]
+
+
+@dataclass
+class Site:
+    """What all collectors of one storage root share.
+
+    Attributes:
+        flinks: Who writes there.
+        settings: What the operator says.
+        is_ordered: How the storage lists.
+        state: Files of the state location.
+        dead: Tokens of processes that are known to be no more.
+        cached: What REST said last.
+        runs: What became of what, by run.
+        is_cut: Only the first page of a folder ever comes.
+        is_exporting: Every JobManager exports its registry.
+        has_ha: HA metadata is asked for.
+        exported: What exporters wrote.
+        when_opened: Called once when a sweep has decided, and not yet begun to act.
+
+    """
+
+    flinks: Flinks
+    settings: StorageRootSettings
+    is_ordered: bool = True
+    state: dict[str, tuple[bytes, datetime]] = field(default_factory=dict)
+    dead: set[str] = field(default_factory=set)
+    cached: dict[str, ClusterFacts] = field(default_factory=dict)
+    runs: list[list[pa.RecordBatch]] = field(default_factory=list)
+    is_cut: bool = False
+    is_exporting: bool = False
+    has_ha: bool = False
+    exported: dict[JobId, Written] = field(default_factory=dict)
+    when_opened: Callable[[], None] | None = None
+
+    def journal_names(self, key: str) -> bool:
+        """Return whether a journal tells that a key is about to be deleted (R23)."""
+        told = f'"key": {json.dumps(key)}'.encode()
+        return any(
+            told in data
+            for name, (data, _) in self.state.items()
+            if "/batch-" in name and not name.endswith("-done.jsonl")
+        )
+
+    def holder(self) -> str:
+        """Return the token of the process that holds the lock, "" if none does."""
+        locks = sorted(name for name in self.state if "/lock/" in name and name.endswith(".json"))
+        return str(json.loads(self.state[locks[-1]][0]).get("token", "")) if locks else ""
+
+
+class Collector:
+    """One process of a collector."""
+
+    def __init__(self, site: Site, process: Process, on_delete: Any) -> None:
+        self.site, self.process = site, process
+        self.files = Files(process, site)
+        self._on_delete = on_delete
+
+    def _storage(self, place: Location) -> Storage:
+        return Storage(
+            place,
+            self.site.flinks.cloud,
+            self.process,
+            self._on_delete,
+            is_ordered=self.site.is_ordered,
+            is_cut=self.site.is_cut,
+        )
+
+    @property
+    def root_state(self) -> RootState:
+        return RootState(self.files, canonical(self.site.settings.root))
+
+    def _outside(self) -> Outside:
+        settings = self.site.settings
+        root = canonical(settings.root)
+
+        def wait(seconds: float) -> None:
+            def waited() -> None:
+                for _ in range(int(seconds)):
+                    self.process.passes()
+
+            self.process.call("wait", waited)
+
+        return Outside(
+            storage=self._storage(root),
+            extra=[self._storage(canonical(uri)) for uri in settings.extra_roots],
+            registries=[Cluster(self.process, self.site.flinks, self.site.cached)],
+            snapshots=tuple,
+            open_storage=self._storage,
+            engine=LocalEngine(Spool(), root.name, streams=1),
+            wait=wait,
+            progress=lambda *_: None,
+            exports=self._exports,
+            ha=[Metadata(self.process, self.site.flinks)] if self.site.has_ha else (),
+        )
+
+    def _exports(self) -> list[Exports]:
+        if not self.site.is_exporting:
+            return []
+        return [Exports(self.process, self.site.flinks, self.site.exported)]
+
+    def plan(self) -> Saved:
+        """Return a plan, as ``plan`` makes it."""
+        state, rows = self.root_state, Rows()
+        with in_one_thread():
+            cycle = run_cycle(
+                self._outside(),
+                self.site.settings,
+                reader=RootReader(),
+                tombstones=state.tombstones(),
+                halted=state.halted(),
+                open_sink=lambda: rows,
+            )
+        return Saved(cycle.plan.signed(), rows.kept)
+
+    def sweep(self, saved: Saved, *, is_deleting: bool) -> Mapping[str, str]:
+        """Carry a plan out, as ``sweep`` does; return why each job was refused."""
+        settings, state, outcomes = self.site.settings, self.root_state, Rows()
+        check_plan(saved.plan, settings, self.site.flinks.cloud.now - self.process.skew)
+        holder = Holder(token=self.process.token, host="here", pid=1, started=str(T0))
+        with in_one_thread():
+            lock = acquire(
+                self.files,
+                f"{state.folder}/lock",
+                holder,
+                is_dead=lambda other: other.token in self.site.dead,
+            )
+            sweep = Sweep(
+                outside=self._outside(),
+                settings=settings,
+                state=state,
+                lock=lock,
+                run_id=f"run-{self.process.token}",
+                is_deleting=is_deleting,
+                scratch=Memory(),
+                outcomes=outcomes,
+            )
+            try:
+                return sweep.carry_out(saved.plan, saved.rows).refused
+            finally:
+                self.site.runs.append(outcomes.kept)
+                lock.release()
+
+    def bring_back(self, rows: Sequence[pa.RecordBatch]) -> int:
+        """Return how many objects of a run are back."""
+        storage = self._storage(canonical(self.site.settings.root))
+        return len(list(undelete(storage, lambda: rows)))

@@ -1,0 +1,472 @@
+"""Flink jobs as they use a checkpoint storage: incremental RocksDB checkpoints, step by step.
+
+As in Flink 1.16-1.20 (ownership-and-safety, 2.2-2.4, 3): what is re-used comes from the last
+checkpoint that the task *knows* to be complete; files are registered at the acknowledgement; an
+entry lives until no checkpoint at or above the oldest retained one used it; deletions are chores
+that a dying JobManager forgets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from cli.helpers import metadata
+from orphangc.core.cluster.job_facts import CheckpointFacts, JobFacts, RestoredFacts
+from orphangc.core.model.types import JobId
+from safety.simulation.cloud import Cloud
+from safety.simulation.faults import LossError
+from support.builders import a_checkpoint, some_facts
+
+MODES = ("CLAIM", "NO_CLAIM", "LEGACY")
+
+
+@dataclass
+class Root:
+    """A completed checkpoint or savepoint, as whoever restores from it finds it."""
+
+    id: int
+    folder: str
+    tables: dict[int, str]
+    private: str
+    home: str
+
+    @property
+    def files(self) -> set[str]:
+        """Return what it names."""
+        return {*self.tables.values(), self.private}
+
+    @property
+    def key(self) -> str:
+        """Return where its metadata lies."""
+        return f"{self.folder}/_metadata"
+
+
+@dataclass
+class Pending:
+    """A checkpoint on its way; ``issued`` by the clock of its JobManager."""
+
+    fresh: dict[int, str]
+    reused: dict[int, str]
+    private: str
+    left: list[str]
+    issued: datetime
+    is_acknowledged: bool = False
+
+
+@dataclass
+class Flinks:
+    """All jobs, and what they have ever completed.
+
+    Attributes:
+        cloud: The bucket.
+        jobs: In the order of their birth.
+        roots: By folder.
+        names: How many files were named.
+        completed: How many checkpoints.
+        ahead: How far the clocks of JobManagers are ahead of the store's.
+        savepoints: How many.
+
+    """
+
+    cloud: Cloud
+    jobs: list[Job] = field(default_factory=list)
+    roots: dict[str, Root] = field(default_factory=dict)
+    names: int = 0
+    completed: int = 0
+    ahead: timedelta = timedelta(0)
+    savepoints: int = 0
+
+    def told_by_a_job_manager(self) -> datetime:
+        """Return the time as JobManagers have it: as coarse as the store's, where no slack is."""
+        now = self.cloud.now + self.ahead
+        return now.replace(microsecond=0) if self.cloud.is_coarse else now
+
+    def file_name(self) -> str:
+        """Return a new name."""
+        self.names += 1
+        return f"{self.names * 2654435761 % 2**32:08x}-0000-4000-8000-{self.names:012x}"
+
+    def existing(self) -> list[Root]:
+        """Return every root whose metadata is stored."""
+        return [root for root in self.roots.values() if root.key in self.cloud.blobs]
+
+    def needed(self) -> set[str]:
+        """Return all that some root names."""
+        return {file for root in self.existing() for file in root.files}
+
+    def check(self) -> None:
+        """Make sure that no root names what a collector has deleted."""
+        for root in self.existing():
+            lost = sorted(root.files & self.cloud.collected.keys())
+            if lost:
+                raise LossError(f"{root.key} needs {lost}, which a collector deleted")
+
+    def start(self, base: str, spelled: str, **facts: int) -> Job:
+        """Start a job."""
+        number = len(self.jobs) + 1
+        job_id = JobId(f"{number:02d}" * 16)
+        job = Job(self, job_id, f"{base}/{job_id}", spelled, born=self.cloud.now, **facts)
+        self.jobs.append(job)
+        return job
+
+    def owner(self, root: Root) -> Job:
+        """Return the job whose checkpoint a root is."""
+        return next(job for job in self.jobs if root.home == job.directory)
+
+    def claimed(self, job: Job) -> bool:
+        """Return whether another job took over what a job left."""
+        heirs = (each for each in self.jobs if each.source and each.mode != "NO_CLAIM")
+        return any(heir.source and self.owner(heir.source) is job for heir in heirs)
+
+    def restore(self, root: Root, mode: str, base: str, spelled: str, **facts: int) -> Job | None:
+        """Start a job from a checkpoint, unless a file of it is missing: then Flink fails."""
+        self.check()
+        if not all(file in self.cloud.blobs for file in root.files):
+            return None
+        job = self.start(base, spelled, **facts)
+        job.source, job.mode, job.next_id = root, mode, root.id + 1
+        job.continue_from(root, is_first=True)
+        return job
+
+
+@dataclass
+class Job:
+    """One job.
+
+    Attributes:
+        flinks: All of them.
+        id: Of the job.
+        directory: Key of its checkpoint directory.
+        spelled: What its metadata puts before keys.
+        born: When it was started.
+        concurrent: Checkpoints that may be pending at once.
+        retained_most: Checkpoints that it retains.
+        has_ids: File names begin with checkpoint ids.
+        status: Flink's word; "" while no JobManager has it, ``forgotten`` long after its end.
+        is_hidden: Its cluster's REST API is none of those that are asked.
+        epoch: Which JobManager has it.
+        source: What it was restored from, in which ``mode``.
+        tables: Its SST files.
+        base: The checkpoint that the task re-uses files of, in ``uploaded``.
+        registry: By path: the last id that used it, and whether Flink deletes it.
+        chores: Deletions to come.
+        history: As REST has it.
+
+    """
+
+    flinks: Flinks
+    id: JobId
+    directory: str
+    spelled: str
+    born: datetime
+    concurrent: int = 1
+    retained_most: int = 1
+    has_ids: int = 0
+    status: str = "RUNNING"
+    is_hidden: bool = False
+    epoch: int = 1
+    source: Root | None = None
+    mode: str = ""
+    next_id: int = 1
+    next_table: int = 2
+    tables: list[int] = field(default_factory=lambda: [0, 1])
+    base: int = 0
+    uploaded: dict[int, dict[int, str]] = field(default_factory=dict)
+    notices: list[int] = field(default_factory=list)
+    pending: dict[int, Pending] = field(default_factory=dict)
+    registry: dict[str, tuple[int, bool]] = field(default_factory=dict)
+    retained: list[tuple[Root, bool]] = field(default_factory=list)
+    restored: Root | None = None
+    chores: list[str] = field(default_factory=list)
+    history: list[CheckpointFacts] = field(default_factory=list)
+
+    @property
+    def is_listed(self) -> bool:
+        """Return whether the cluster shows it."""
+        return self.status not in {"", "forgotten"} and not self.is_hidden
+
+    @property
+    def is_running(self) -> bool:
+        """Return whether a JobManager has it."""
+        return self.status == "RUNNING"
+
+    # --- checkpoints
+
+    def trigger(self) -> None:
+        """Begin a checkpoint: the task takes its snapshot at once."""
+        if len(self.pending) >= self.concurrent:
+            return
+        number, self.next_id = self.next_id, self.next_id + 1
+        known = self.uploaded.get(self.base, {})
+        reused = {table: known[table] for table in self.tables if table in known}
+        fresh = {table: self._place(number) for table in self.tables if table not in known}
+        private = self._place(number)
+        left = [*fresh.values(), private]
+        issued = self.flinks.told_by_a_job_manager()
+        self.pending[number] = Pending(fresh, reused, private, left, issued)
+        self.uploaded[number] = reused | fresh
+
+    def _place(self, number: int) -> str:
+        led = f"{number}_" if self.has_ids else ""
+        return f"{self.directory}/shared/{led}{self.flinks.file_name()}"
+
+    def upload(self) -> None:
+        """Store one more file of the newest checkpoint that lacks one."""
+        for one in reversed(self.pending.values()):
+            if one.left:
+                self.flinks.cloud.put(one.left.pop(0))
+                return
+
+    def acknowledge(self) -> None:
+        """Acknowledge the newest checkpoint that is uploaded, long before it completes."""
+        for number, one in reversed(self.pending.items()):
+            if not (one.left or one.is_acknowledged):
+                self._acknowledge(number, one)
+                return
+
+    def complete(self) -> None:
+        """Complete the oldest checkpoint that is uploaded."""
+        for number, one in self.pending.items():
+            if not one.left:
+                self._acknowledge(number, one)
+                if number in self.pending:
+                    self._complete(number, one)
+                return
+
+    def _acknowledge(self, number: int, one: Pending) -> None:
+        """Register its files; a placeholder without an entry fails it."""
+        if one.is_acknowledged:
+            return
+        one.is_acknowledged = True
+        for file in one.fresh.values():
+            self.registry.setdefault(file, (number, True))
+        if any(file not in self.registry for file in one.reused.values()):
+            self._end(number)
+            return
+        for file in one.reused.values():
+            used, is_ours = self.registry[file]
+            self.registry[file] = (max(used, number), is_ours)
+
+    def _complete(self, number: int, one: Pending) -> None:
+        """Write its metadata, and let the completed store have it."""
+        del self.pending[number]
+        folder = f"{self.directory}/chk-{number}"
+        root = Root(number, folder, one.reused | one.fresh, one.private, self.directory)
+        lost = sorted(root.files & self.flinks.cloud.collected.keys())
+        if lost:
+            raise LossError(f"checkpoint {root.folder} completes, and {lost} was deleted")
+        shared = [f"{self.spelled}{file}" for file in sorted(root.files - {one.private})]
+        private = [f"{self.spelled}{one.private}"]
+        self.flinks.cloud.put(root.key, metadata(number, shared, private=private))
+        self.flinks.roots[root.folder] = root
+        self.flinks.completed += 1
+        self._retain(root)
+
+    def _retain(self, root: Root) -> None:
+        """Add to the store, subsume the oldest, drop what is not used any more; tell the task."""
+        self.retained.append((root, True))
+        self.history.append(self._shown(root))
+        while len(self.retained) > self.retained_most:
+            self._subsume(*self.retained.pop(0))
+        lowest = self.retained[0][0].id
+        for file, (used, is_ours) in list(self.registry.items()):
+            if used < lowest:
+                del self.registry[file]
+                self.chores += [file] * is_ours
+        for older in [number for number in self.pending if number < root.id]:
+            self._end(older)
+        self.notices.append(root.id)
+
+    def _subsume(self, root: Root, is_ours: bool) -> None:  # noqa: FBT001 - as it is kept
+        self.chores += [root.private, root.key] * is_ours
+        self.history = [
+            self._shown(root, discarded=True) if each.id == root.id else each
+            for each in self.history
+        ]
+
+    def savepoint(self) -> None:
+        """Write a native savepoint: whole in itself, in a folder that no checkpoint lies in."""
+        number, self.next_id = self.next_id, self.next_id + 1
+        self.flinks.savepoints += 1
+        folder = f"savepoints/savepoint-{self.id[:6]}-{self.flinks.savepoints:012x}"
+        tables = {table: f"{folder}/{self.flinks.file_name()}" for table in self.tables}
+        root = Root(number, folder, tables, f"{folder}/{self.flinks.file_name()}", self.directory)
+        for file in sorted(root.files):
+            self.flinks.cloud.put(file)
+        paths = [f"{self.spelled}{file}" for file in sorted(root.files)]
+        self.flinks.cloud.put(root.key, metadata(number, paths))
+        self.flinks.roots[folder] = root
+        self.history.append(replace(self._shown(root), is_savepoint=True))
+
+    def notify(self) -> None:
+        """Let the task hear of the newest completed checkpoint; older news are lost."""
+        if self.notices:
+            number = self.notices.pop()
+            self.notices.clear()
+            if number > self.base and number in self.uploaded:
+                self.base = number
+
+    def miss(self) -> None:
+        """Let the task never hear of it."""
+        self.notices.clear()
+
+    def abort(self) -> None:
+        """Let the oldest pending checkpoint time out, half uploaded."""
+        if self.pending:
+            self._end(min(self.pending))
+
+    def _end(self, number: int) -> None:
+        del self.pending[number]
+        self.uploaded.pop(number, None)
+
+    def grow(self) -> None:
+        """Let an SST file appear."""
+        if len(self.tables) < 4:
+            self.tables.append(self.next_table)
+            self.next_table += 1
+
+    def compact(self) -> None:
+        """Let the oldest SST files be merged into a new one."""
+        self.tables = [*self.tables[1:], self.next_table]
+        self.next_table += 1
+
+    def chore(self) -> None:
+        """Do one deletion that is due."""
+        if self.chores:
+            self.flinks.cloud.drop(self.chores.pop(0))
+
+    def tidy(self) -> None:
+        """Do all deletions that are due."""
+        while self.chores:
+            self.chore()
+
+    def round(self) -> None:
+        """Complete a checkpoint, whatever was pending."""
+        for number in list(self.pending):
+            self._end(number)
+        for step in (self.trigger, *[self.upload] * 6, self.complete, self.notify):
+            step()
+
+    def leak(self) -> None:
+        """Upload for a checkpoint that then times out."""
+        self.round()
+        self.grow()
+        for step in (self.trigger, self.upload, self.upload, self.abort):
+            step()
+
+    # --- lives
+
+    def kill_taskmanager(self) -> None:
+        """Restart from the newest checkpoint; the JobManager lives on."""
+        newest = self._newest()
+        self.pending, self.notices = {}, []
+        if newest is not None:
+            self.continue_from(newest)
+
+    def kill_jobmanager(self) -> None:
+        """Let another JobManager take over: it knows what the store retains, and no more."""
+        newest = self._newest()
+        self.restored = newest
+        self.epoch += 1
+        self.history, self.chores = [], []
+        self.registry = {
+            file: (root.id, self.registry.get(file, (0, is_ours))[1])
+            for root, is_ours in self.retained
+            for file in root.tables.values()
+        }
+        self.pending, self.notices, self.uploaded, self.base = {}, [], {}, 0
+        if newest is not None:
+            self.continue_from(newest)
+
+    def suspend(self) -> None:
+        """Let the JobManager die, and nobody take over for a while."""
+        self.kill_jobmanager()
+        self.status = ""
+
+    def resume(self) -> None:
+        """Let a JobManager take it up again."""
+        if not self.status:
+            self.status = "RUNNING"
+
+    def cancel(self) -> None:
+        """End it; what it retains stays."""
+        if self.is_running:
+            self.status, self.pending = "CANCELED", {}
+
+    def _newest(self) -> Root | None:
+        if self.retained:
+            return self.retained[-1][0]
+        is_there = self.source is not None and self.source.key in self.flinks.cloud.blobs
+        return self.source if is_there else None
+
+    def continue_from(self, root: Root, *, is_first: bool = False) -> None:
+        """Restore the state of a checkpoint."""
+        self.pending, self.notices = {}, []
+        self.tables, self.restored = sorted(root.tables), root
+        self.next_table = max(self.next_table, *root.tables, 0) + 1
+        is_full = root is self.source and self.mode == "NO_CLAIM"
+        self.uploaded = {} if is_full else {root.id: dict(root.tables)}
+        self.base = 0 if is_full else root.id
+        if is_first and not is_full:
+            is_ours = self.mode == "CLAIM"
+            self.retained = [(root, is_ours)]
+            self.registry = dict.fromkeys(root.tables.values(), (root.id, is_ours))
+
+    # --- what REST says
+
+    def _shown(self, root: Root, *, discarded: bool = False) -> CheckpointFacts:
+        return a_checkpoint(
+            root.id,
+            discarded=discarded,
+            external_path=f"s3://b/{root.folder}",
+            triggered_at=self.flinks.cloud.now - timedelta(seconds=1),
+        )
+
+    def facts(self) -> JobFacts:
+        """Return what REST says."""
+        shown = self.history[:-11:-1]
+        own = [each.id for each in self.history if not each.is_savepoint]
+        with_savepoints = [each.id for each in self.history]
+        restored = self.restored
+        return some_facts(
+            self.id,
+            status=self.status,
+            started_at=self.born,
+            incarnation=f"{self.id}/{self.epoch}",
+            max_concurrent=self.concurrent,
+            latest_completed_id=max(own, default=None),
+            latest_completed_id_with_savepoints=max(with_savepoints, default=None),
+            restored=restored
+            and RestoredFacts(
+                id=restored.id,
+                external_path=f"s3://b/{restored.folder}",
+                is_savepoint=restored.folder.startswith("savepoints/savepoint-"),
+            ),
+            in_progress_ids=tuple(sorted(self.pending)),
+            in_progress_count=len(self.pending),
+            completed_count=len(with_savepoints),
+            checkpoints=tuple(shown),
+        )
+
+
+STEPS: dict[str, Callable[[Job], None]] = {
+    "round": Job.round,
+    "leak": Job.leak,
+    "trigger": Job.trigger,
+    "upload": Job.upload,
+    "acknowledge": Job.acknowledge,
+    "complete": Job.complete,
+    "savepoint": Job.savepoint,
+    "notify": Job.notify,
+    "miss": Job.miss,
+    "abort": Job.abort,
+    "grow": Job.grow,
+    "compact": Job.compact,
+    "chore": Job.chore,
+    "tidy": Job.tidy,
+    "taskmanager dies": Job.kill_taskmanager,
+    "jobmanager dies": Job.kill_jobmanager,
+}
+"""What a running job may do."""

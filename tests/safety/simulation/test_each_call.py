@@ -1,0 +1,93 @@
+"""Each fault at each call of a run, one after the other: none is left to chance."""
+
+from __future__ import annotations
+
+import copy
+import os
+from functools import cache
+
+import pytest
+
+from safety.simulation.faults import Fault, Tally, faults_of
+from safety.simulation.flinks import Job
+from safety.simulation.world import World
+
+IS_NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
+
+pytestmark = pytest.mark.timeout(7_200 if IS_NIGHTLY else 600)
+
+
+class Story(World):
+    """A world that the same thing may happen to again and again."""
+
+    tally = Tally()
+
+    def copy(self) -> Story:
+        """Return another one in the same state."""
+        other = Story()
+        other.site, other.plans = copy.deepcopy((self.site, self.plans))
+        other.flinks, other.runs = other.site.flinks, self.runs
+        return other
+
+
+@cache
+def story() -> Story:
+    """Return two jobs, one of which claimed the other's checkpoint, and orphans that are due."""
+    told = Story()
+    told.set_up(0, is_versioned=True)
+    first, _ = (told.flinks.start("ck", "s3://b/", retained_most=2) for _ in range(2))
+    told._go_on(Job.leak, Job.round, Job.round)
+    first.cancel()
+    told._pass(1)
+    root = first.retained[-1][0]
+    told.flinks.restore(root, "CLAIM", "other", "s3a://b/", retained_most=1)
+    told._go_on(Job.round, Job.compact, Job.leak, Job.round, Job.round)
+    told.declare_ended(first)
+    told.make_plan([])
+    told.sweep_plan(0, [])
+    told.flinks.cloud.remember()
+    told._go_on(Job.round)
+    told.make_plan([])
+    return told
+
+
+def pairs(kinds: list[str]) -> list[tuple[int, Fault]]:
+    """Return every call with every fault; or each kind of call once, in the midst of the run."""
+    every = [(call, fault) for call, kind in enumerate(kinds) for fault in faults_of(kind)]
+    if IS_NIGHTLY:
+        return every
+    by_kind: dict[tuple[str, Fault], list[int]] = {}
+    for call, fault in every:
+        by_kind.setdefault((kinds[call], fault), []).append(call)
+    return [(calls[len(calls) * 2 // 3], fault) for (_, fault), calls in by_kind.items()]
+
+
+@pytest.mark.parametrize("verb", ["plan", "sweep"] if IS_NIGHTLY else ["sweep"])
+def test_one_fault_at_any_call_loses_nothing(verb, record_property) -> None:
+    """And the next run, which meets with none, finishes the work; a sweep looks as a plan does."""
+    calm = played(verb, [])
+    deleted = len(calm.flinks.cloud.collected)
+    assert deleted if verb == "sweep" else not deleted
+    tried = 0
+    for call, fault in pairs(calm.last.kinds):
+        hit = played(verb, [(call, fault)])
+        hit.nothing_live_is_gone()
+        hit.no_proof_has_failed()
+        hit.site.dead.add(hit.last.token)
+        hit._pass(60)
+        hit.make_plan([])
+        hit.sweep_plan(-1, [])
+        hit.no_proof_has_failed()
+        assert len(hit.flinks.cloud.collected) >= deleted, (call, fault)
+        tried += 1
+    record_property("told", f"one fault at one call of a {verb}: {tried} tried")
+
+
+def played(verb: str, script: list[tuple[int, Fault]]) -> Story:
+    """Return the story after one more plan, or a sweep of its newest one."""
+    told = story().copy()
+    if verb == "plan":
+        told.make_plan(script)
+    else:
+        told.sweep_plan(-1, script)
+    return told

@@ -1,0 +1,140 @@
+"""Who tells right from wrong: what each checkpoint named for as long as it was there.
+
+Nothing here believes orphangc: a checkpoint's files are the UUIDs in its bytes, and what was
+removed is what the interpreter told of (``witness``).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from integration.harness.flinkbed.truth import UUID, entries, uuids_in
+
+_LOOK_SECONDS = 0.02
+_FOREVER = 1 << 62
+
+_Version = tuple[str, int, int]
+"""Path, time and size of a file: one that is written on is another one."""
+
+
+class Flag(Protocol):
+    """An event of another process."""
+
+    def is_set(self) -> bool:
+        """Return whether it happened."""
+
+
+# --------------------------------------------------------------------------- every checkpoint
+
+
+def watch(trees: Iterable[Path], out: Path, stop: Flag) -> None:
+    """Write down what every ``_metadata`` names that appears, and when it is gone.
+
+    Args:
+        trees: Folders whose grandchildren, or children, are checkpoints.
+        out: A line for each appearance, and for each disappearance.
+        stop: Look once more, and return.
+
+    """
+    there: dict[_Version, int] = {}
+    with out.open("w", buffering=1) as lines:
+        is_last = False
+        while not is_last:
+            is_last = stop.is_set()
+            at = time.time_ns()
+            found = {each for tree in trees for each in _metadata(tree)}
+            for gone in there.keys() - found:
+                lines.write(json.dumps(["gone", *gone, there.pop(gone), at]) + "\n")
+            for new in found - there.keys():
+                if (names := uuids_in(new[0])) is not None:
+                    lines.write(json.dumps(["there", *new, names]) + "\n")
+                    there[new] = at
+            there.update(dict.fromkeys(found & there.keys(), at))
+            time.sleep(_LOOK_SECONDS)
+
+
+def _metadata(tree: Path) -> Iterator[_Version]:
+    """Yield every ``_metadata`` that is there now."""
+    for folder in entries(tree):
+        for path in (f"{each}/_metadata" for each in (folder, *entries(folder))):
+            try:
+                found = Path(path).stat()
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            yield path, found.st_mtime_ns, found.st_size
+
+
+# --------------------------------------------------------------------------- right or wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the collectors did.
+
+    Attributes:
+        checkpoints: How many were seen, savepoints as well.
+        removed: Files of the storage root that collectors removed, and how often each.
+        wrong: Those that a checkpoint named which was there when they were removed, or appeared
+            later, and which one.
+        strange: Those whose names are not a shared file's.
+
+    """
+
+    checkpoints: int
+    removed: dict[str, int]
+    wrong: dict[str, str]
+    strange: list[str]
+
+    @property
+    def right(self) -> int:
+        """Return how many files went that nothing needed."""
+        return len(self.removed) - len(self.wrong)
+
+
+def judge(checkpoints: Path, removals: Path) -> Verdict:
+    """Return what is true of all removals, by what the watcher and the witness wrote.
+
+    A checkpoint that nobody saw go counts until a look that found it gone: any doubt is told as
+    wrong.
+    """
+    spans: dict[_Version, tuple[list[str], int]] = {}
+    for what, path, written, size, *rest in _lines(checkpoints):
+        version = path, written, size
+        if what == "there":
+            spans[version] = rest[0], _FOREVER
+        else:
+            spans[version] = spans[version][0], rest[1]
+    last: dict[str, tuple[int, str]] = {}
+    for (path, *_), (names, gone) in spans.items():
+        for name in names:
+            last[name] = max(last.get(name, (0, "")), (gone, path))
+    removed: dict[str, int] = {}
+    wrong, strange = {}, []
+    for at, path in removed_files(removals):
+        removed[path] = removed.get(path, 0) + 1
+        hit = UUID.search(Path(path).name)
+        if hit is None or Path(path).parent.name != "shared":
+            strange.append(path)
+            continue
+        gone, needing = last.get(hit[0], (0, ""))
+        if gone > at:
+            wrong[path] = needing
+    return Verdict(len(spans), removed, wrong, strange)
+
+
+def removed_files(removals: Path) -> list[tuple[int, str]]:
+    """Return when which file was removed by a program under watch."""
+    if not removals.is_file():
+        return []
+    pairs = (line.split("\t", 1) for line in removals.read_text().splitlines())
+    return [(int(at), path) for at, path in pairs]
+
+
+def _lines(file: Path) -> Iterator[Any]:
+    with file.open() as lines:
+        yield from (json.loads(line) for line in lines if line.endswith("\n"))

@@ -1,0 +1,271 @@
+"""One soak: story, collectors and watcher at once; then every checkpoint is held to account."""
+
+from __future__ import annotations
+
+import gzip
+import multiprocessing
+import random
+import re
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from integration.harness.flinkbed.cluster import Cluster
+from integration.harness.flinkbed.exporting import FOUR_AT_ONCE, QUICK_EXPORTS
+from integration.harness.flinkbed.plugin import plugin_jar
+from integration.harness.flinkbed.settings import Workload
+from integration.harness.flinkbed.truth import UUID, gone_from, named_in_metadata
+from integration.harness.flinkbed.waiting import FlinkbedError
+from safety.soak.collectors import Collectors, Commands, Told, by_hand, scheduled
+from safety.soak.events import Deeds
+from safety.soak.expected_state import JOB, PARTS, audited
+from safety.soak.places import Places
+from safety.soak.reference_tracker import Verdict, judge, removed_files, watch
+from safety.soak.soak_scenario import INTERVAL, Story
+from support import speed
+
+WORKLOAD = Workload(keys=120, payload=300, records_per_second=150)
+_LINES = 2
+_SLOTS = 6
+# a checkpoint stays for over four seconds; a listing, with Flink's cached answers, takes two
+_CONFIG = {"execution.checkpointing.num-retained": "4"}
+_CLEAN_SECONDS = 300.0
+_CYCLE_SECONDS = 15.0
+_MISSED = re.compile(r"FileNotFoundException: (/\S+) \(No such file")
+
+Kinds = Callable[[Places, str], Sequence[Commands]]
+Tale = Callable[[Story, float], None]
+
+
+def two_collectors(places: Places, rest: str) -> Sequence[Commands]:
+    """Return a collector on schedule and one by hand, over the same state location."""
+    return scheduled(places, rest), by_hand(places, rest)
+
+
+@dataclass(slots=True)
+class Report:
+    """What a soak came to.
+
+    Attributes:
+        seconds: The story took.
+        deeds: What happened to the jobs.
+        told: What collectors said.
+        verdict: What is true of them.
+        restored: Checkpoints and savepoints that Flink restored and whose content was right.
+        failed: Those that it did not restore, or with wrong content, and why.
+        damaged_by_flink: Those of which a file is gone that no collector removed.
+        of_living: Files that collectors removed while their job was alive.
+        records: Numbers that the newest checkpoints have accounted for.
+        wrong_results: What jobs themselves found wrong.
+        left: Orphans that were still there at the end.
+
+    """
+
+    seconds: float
+    deeds: Deeds
+    told: Told
+    verdict: Verdict
+    restored: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    damaged_by_flink: list[str] = field(default_factory=list)
+    of_living: int = 0
+    records: int = 0
+    wrong_results: list[str] = field(default_factory=list)
+    left: set[Path] = field(default_factory=set)
+
+    def __str__(self) -> str:
+        """Return the figures in one line."""
+        deeds, told = self.deeds, self.told
+        return (
+            f"{self.seconds:.0f} s, {deeds.checkpoints} checkpoints completed,"
+            f" killed {_listed(deeds.kills)}, restored {_listed(deeds.restores)},"
+            f" {deeds.rescales} rescales, savepoints {_listed(deeds.savepoints)},"
+            f" {deeds.pruned} checkpoints deleted by hand; {told.cycles} cycles,"
+            f" exits {_listed(told.codes)}, {told.killed} collectors killed,"
+            f" refusals {_listed(told.refusals)}; {len(self.verdict.removed)} files collected"
+            f" ({self.of_living} of living jobs),"
+            f" {len(self.verdict.wrong)} WRONG, {len(self.left)} orphans left;"
+            f" {self.verdict.checkpoints} checkpoints watched, {self.restored} restored and right,"
+            f" {len(self.failed)} not, {len(self.damaged_by_flink)} damaged by Flink;"
+            f" {self.records} records in the newest, {len(self.wrong_results)} wrong results"
+        )
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{n} {what}" for what, n in sorted(counts.items())) or "none"
+
+
+def soak(
+    version: str,
+    work: Path,
+    *,
+    seconds: float,
+    seed: int,
+    kinds: Kinds = two_collectors,
+    tale: Tale = Story.go_on,
+    has_registry: bool = False,
+) -> Report:
+    """Soak one version; return what came of it, right or wrong.
+
+    Args:
+        version: Of Flink.
+        work: An empty folder.
+        seconds: How long things happen; what is begun is brought to its end.
+        seed: Of all that is random, but not of what Flink does and when.
+        kinds: The collectors.
+        tale: What happens.
+        has_registry: Whether registries are exported; then four checkpoints may be pending at once.
+
+    """
+    places = Places(work.resolve())
+    places.base.mkdir()
+    places.savepoints.mkdir()
+    if has_registry:
+        places.registry.mkdir()
+    cluster = _cluster(version, places, has_registry=has_registry)
+    with cluster:
+        collectors = Collectors(places, kinds(places, cluster.rest_url), seed)
+        collectors.is_sparing = tale is not Story.go_on
+        story = Story(
+            cluster,
+            places,
+            random.Random(seed),
+            calm=lambda cycles: collectors.wait_for(cycles, cycles * speed.scaled(_CYCLE_SECONDS)),
+            config=FOUR_AT_ONCE if has_registry else {},
+        )
+        with _watched(places):
+            story.begin(_LINES)
+            begun = time.monotonic()
+            with collectors.at_work():
+                tale(story, begun + seconds)
+                lasted = time.monotonic() - begun
+                newest = story.finish()
+                collectors.is_sparing = True
+                left = _cleaned(places, collectors.told) if tale is Story.go_on else set()
+        told, verdict = collectors.told, judge(places.seen, places.removals)
+        report = Report(lasted, story.deeds, told, verdict, left=left)
+        report.of_living = sum(
+            places.was_alive(Path(path).parts[-3], at)
+            for at, path in removed_files(places.removals)
+        )
+        _restore_all(cluster, places, report)
+        for checkpoint in newest:
+            _go_on_from(cluster, places, checkpoint, report)
+        report.wrong_results = [each.read_text() for each in cluster.control.glob("wrong-*")]
+    return report
+
+
+def _cluster(version: str, places: Places, *, has_registry: bool) -> Cluster:
+    libraries = [plugin_jar(version)] if has_registry else []
+    exporting = QUICK_EXPORTS | {"orphangc.registry.dir": f"file://{places.registry}"}
+    return Cluster(
+        version,
+        places.work / "flink",
+        config=_CONFIG | (exporting if has_registry else {}),
+        slots=_SLOTS,
+        workload=WORKLOAD,
+        libraries=libraries,
+        jobmanager_options=[f"-javaagent:{jar}" for jar in libraries],
+        job=JOB,
+        job_parts=PARTS,
+    )
+
+
+@contextmanager
+def _watched(places: Places) -> Iterator[None]:
+    """Have every checkpoint written down."""
+    spawned = multiprocessing.get_context("spawn")
+    stop = spawned.Event()
+    trees = (places.base, places.savepoints)
+    watcher = spawned.Process(target=watch, args=(trees, places.seen, stop))
+    watcher.start()
+    try:
+        yield
+        assert watcher.is_alive(), "the watcher has ended: nothing is proven"
+    finally:
+        stop.set()
+        watcher.join(speed.command())
+        watcher.kill()
+
+
+def _cleaned(places: Places, told: Told) -> set[Path]:
+    """Wait until nothing of the jobs, which are all over, is left that no root names.
+
+    And until the collectors have met at their lock, which takes them long on a busy machine.
+    """
+    end = time.monotonic() + speed.scaled(_CLEAN_SECONDS)
+    while (left := _unnamed(places)) or not told.lock_refusals:
+        if time.monotonic() > end:
+            break
+        time.sleep(1)
+    return left
+
+
+def _unnamed(places: Places) -> set[Path]:
+    named = named_in_metadata(places.base) | named_in_metadata(places.savepoints)
+    for snapshot in places.registry.glob("*/snapshots/*"):  # of ended jobs as well
+        named |= set(UUID.findall(gzip.decompress(snapshot.read_bytes()).decode()))
+    return {path for path in places.base.glob("*/shared/*") if path.name not in named}
+
+
+# --------------------------------------------------------------------------- held to account
+
+
+def _restore_all(cluster: Cluster, places: Places, report: Report) -> None:
+    """Restore all that is retained; Flink is to blame only for what no collector removed."""
+    removed = {Path(path) for _, path in removed_files(places.removals)}
+    trees = (places.base, places.savepoints)
+    there = {metadata.parent for tree in trees for metadata in tree.rglob("_metadata")}
+    damaged = {str(each): gone for each in there if (gone := gone_from(each))}
+    for name, gone in (damaged | report.deeds.damaged).items():
+        if gone & removed:
+            report.failed[name] = f"{min(gone & removed)} was removed"
+        else:
+            report.damaged_by_flink.append(name)
+    for checkpoint in sorted(each for each in there if str(each) not in damaged):
+        why = _failure(cluster, checkpoint, places)
+        if not why:
+            report.restored += 1
+        elif is_flinks_own(why, removed):
+            report.damaged_by_flink.append(str(checkpoint))
+        else:
+            report.failed[str(checkpoint)] = why
+
+
+def is_flinks_own(why: str, removed: Collection[Path]) -> bool:
+    """Return whether Flink misses a file that is not there, and no collector removed one so named.
+
+    After a restore from a native savepoint, checkpoints of 1.20 go on naming the savepoint's files
+    by relative paths, as if they lay beside their own ``_metadata``.
+    """
+    missed = {Path(path) for path in _MISSED.findall(why)}
+    names = {path.name for path in removed}
+    return bool(missed) and not any(path.exists() or path.name in names for path in missed)
+
+
+def _failure(cluster: Cluster, checkpoint: Path, places: Places) -> str:
+    try:
+        audited(cluster, checkpoint, places.work / "audit").check(WORKLOAD.keys)
+    except (AssertionError, FlinkbedError) as err:
+        return str(err)
+    return ""
+
+
+def _go_on_from(cluster: Cluster, places: Places, checkpoint: Path, report: Report) -> None:
+    """Let a job run on for a while, from its sources' offsets as well; its results are right."""
+    try:
+        before = audited(cluster, checkpoint, places.work / "audit").records
+        job = cluster.submit(
+            places.work / "after", checkpoint, "NO_CLAIM", parallelism=3, interval=INTERVAL
+        )
+        cluster.wait_for_checkpoints(job, 2)
+        last = cluster.stop_with_savepoint(job, places.work / "last")
+        audit = audited(cluster, last, places.work / "audit")
+        audit.check(WORKLOAD.keys)
+        assert audit.records > before, "no record came after it"
+        report.records += audit.records
+    except (AssertionError, FlinkbedError) as err:
+        if not is_flinks_own(str(err), {Path(path) for _, path in removed_files(places.removals)}):
+            report.failed[f"{checkpoint}, gone on from"] = str(err)

@@ -1,0 +1,258 @@
+"""Those who prove that a soak lost nothing can tell when something is lost; no Flink needed."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from integration.harness.flinkbed.waiting import wait_until
+from safety.soak.expected_state import Audit, expected
+from safety.soak.places import Places
+from safety.soak.reference_tracker import Verdict, judge, watch
+from safety.soak.soak import is_flinks_own
+
+_TESTS = Path(__file__).parents[2]
+_REMOVERS = {
+    "unlink": "Path({path!r}).unlink()",
+    "remove": "os.remove({path!r})",
+    "of a folder": "os.unlink({name!r}, dir_fd=os.open({folder!r}, os.O_RDONLY))",
+    "rename": "os.rename({path!r}, {path!r} + '.gone')",
+    "replace": "os.replace({path!r}, {path!r} + '.gone')",
+    "truncate": "os.truncate({path!r}, 0)",
+    "tree": "shutil.rmtree({folder!r})",
+}
+
+
+class Scene:
+    """A job's directory under a watcher, and collectors whose deeds are on record."""
+
+    def __init__(self, work: Path) -> None:
+        self.places = Places(work)
+        self.job = self.places.base / "0123456789abcdef0123456789abcdef"
+        (self.job / "shared").mkdir(parents=True)
+        self.places.savepoints.mkdir()
+        self._stop = threading.Event()
+        trees = (self.places.base, self.places.savepoints)
+        self._watcher = threading.Thread(target=watch, args=(trees, self.places.seen, self._stop))
+        self._watcher.start()
+
+    def seen(self) -> str:
+        """Return what the watcher has written."""
+        return self.places.seen.read_text() if self.places.seen.is_file() else ""
+
+    def upload(self) -> Path:
+        """Write a shared file."""
+        path = self.job / "shared" / str(uuid.uuid4())
+        path.write_bytes(b"state")
+        return path
+
+    def complete(self, folder: Path, *files: Path) -> Path:
+        """Write a checkpoint's metadata, and return it once it was seen."""
+        folder.mkdir(parents=True, exist_ok=True)
+        metadata = folder / "_metadata"
+        metadata.write_bytes(b"\x00".join(b"file:" + os.fsencode(path) for path in files))
+        there = f'"there", "{metadata}", {metadata.stat().st_mtime_ns}, {metadata.stat().st_size}'
+        wait_until("a look", lambda: there in self.seen())
+        return metadata
+
+    def subsume(self, metadata: Path) -> None:
+        """Remove a checkpoint's metadata, and wait until that was seen."""
+        metadata.unlink()
+        gone = f'["gone", "{metadata}"'
+        wait_until("a look", lambda: gone in self.seen())
+
+    def collect(self, path: Path) -> None:
+        """Remove a file as a collector under watch would, as far as records tell."""
+        with self.places.removals.open("a") as lines:
+            lines.write(f"{time.time_ns()}\t{path}\n")
+        path.unlink()
+
+    def verdict(self) -> Verdict:
+        """End the watch, and judge."""
+        self._stop.set()
+        self._watcher.join()
+        return judge(self.places.seen, self.places.removals)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    """A storage root under watch."""
+    return Scene(tmp_path)
+
+
+def test_what_nothing_ever_named_may_go(scene: Scene) -> None:
+    live, orphan = scene.upload(), scene.upload()
+    scene.complete(scene.job / "chk-1", live)
+    scene.collect(orphan)
+    verdict = scene.verdict()
+    assert (verdict.checkpoints, verdict.right) == (1, 1)
+    assert (verdict.wrong, verdict.strange) == ({}, [])
+
+
+def test_what_an_existing_checkpoint_names_may_not_go(scene: Scene) -> None:
+    live = scene.upload()
+    metadata = scene.complete(scene.job / "chk-1", live)
+    scene.collect(live)
+    assert scene.verdict().wrong == {str(live): str(metadata)}
+
+
+def test_that_the_checkpoint_goes_a_moment_later_is_no_excuse(scene: Scene) -> None:
+    live = scene.upload()
+    metadata = scene.complete(scene.job / "chk-1", live)
+    scene.collect(live)
+    scene.subsume(metadata)
+    assert scene.verdict().wrong == {str(live): str(metadata)}
+
+
+def test_what_only_a_checkpoint_named_that_is_gone_may_go(scene: Scene) -> None:
+    orphan = scene.upload()
+    scene.subsume(scene.complete(scene.job / "chk-1", orphan))
+    scene.collect(orphan)
+    verdict = scene.verdict()
+    assert (verdict.right, verdict.wrong) == (1, {})
+
+
+def test_what_a_checkpoint_names_that_completes_later_may_not_go(scene: Scene) -> None:
+    pending = scene.upload()
+    scene.collect(pending)
+    metadata = scene.complete(scene.job / "chk-2", pending)
+    assert scene.verdict().wrong == {str(pending): str(metadata)}
+
+
+def test_a_savepoint_needs_its_files_as_well(scene: Scene) -> None:
+    live = scene.upload()
+    metadata = scene.complete(scene.places.savepoints / "savepoint-012345-1", live)
+    scene.collect(live)
+    assert scene.verdict().wrong == {str(live): str(metadata)}
+
+
+def test_a_folder_that_is_written_anew_is_another_checkpoint(scene: Scene) -> None:
+    """Ids start again when a job's counter is lost."""
+    first, second = scene.upload(), scene.upload()
+    metadata = scene.complete(scene.job / "chk-1", first)
+    scene.collect(first)
+    scene.subsume(metadata)
+    scene.complete(scene.job / "chk-1", second)
+    scene.collect(second)
+    assert set(scene.verdict().wrong) == {str(first), str(second)}
+
+
+def test_nothing_but_a_shared_file_may_go(scene: Scene) -> None:
+    own = scene.job / "chk-1" / str(uuid.uuid4())
+    scene.complete(own.parent, own)
+    own.write_bytes(b"state")
+    scene.collect(own)
+    assert scene.verdict().strange == [str(own)]
+
+
+# --------------------------------------------------------------------------- who removed it
+
+
+def _witnessed(tmp_path: Path, remover: str, folder: Path) -> list[str]:
+    path = folder / "a file"
+    path.write_bytes(b"")
+    said = remover.format(path=str(path), name=path.name, folder=str(folder))
+    (tmp_path / "program.py").write_text(f"import os, shutil\nfrom pathlib import Path\n{said}\n")
+    out = tmp_path / "removals.tsv"
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "safety.soak.deletion_tracer",
+            str(out),
+            str(tmp_path / "root"),
+            "program",
+        ],
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(_TESTS), str(tmp_path)])},
+    )
+    assert not path.exists() or not path.stat().st_size
+    return [line.partition("\t")[2] for line in out.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("remover", _REMOVERS.values(), ids=_REMOVERS)
+def test_the_witness_sees_every_way_of_removing_a_file(tmp_path: Path, remover: str) -> None:
+    folder = tmp_path / "root" / "shared"
+    folder.mkdir(parents=True)
+    assert str(folder / "a file") in _witnessed(tmp_path, remover, folder)
+
+
+def test_the_witness_tells_only_of_its_folder(tmp_path: Path) -> None:
+    (folder := tmp_path / "state").mkdir()
+    assert _witnessed(tmp_path, _REMOVERS["unlink"], folder) == []
+
+
+# --------------------------------------------------------------------------- what results are
+
+
+def _forgets_a_number(audit: Audit) -> None:
+    audit.lanes[0] += 1
+
+
+def _counts_one_twice(audit: Audit) -> None:
+    audit.lanes[2] -= 1
+
+
+def _swaps_two(audit: Audit) -> None:
+    audit.accounts[0], audit.accounts[1] = audit.accounts[1], audit.accounts[0]
+
+
+def _loses_a_key(audit: Audit) -> None:
+    del audit.accounts[3]
+
+
+def _mixes_up_digests(audit: Audit) -> None:
+    count, total, digest = audit.accounts[4]
+    audit.accounts[4] = count, total, digest ^ 1
+
+
+def _fresh_audit() -> Audit:
+    lanes = {0: 100, 2: 41}
+    return Audit(lanes, expected(lanes, 7))
+
+
+def test_accounts_are_those_of_arithmetic_on_whole_numbers() -> None:
+    lanes = {0: 100, 2: 41}
+    sums = {key: [0, 0, 0] for key in range(7)}
+    for lane, given in lanes.items():
+        for number in range(lane << 40, (lane << 40) + given):
+            mixed = (number + 1) * 0x9E3779B97F4A7C15 % 2**64
+            for place, value in enumerate((1, number, mixed ^ mixed >> 29)):
+                sums[number % 7][place] += value
+    signed = {
+        key: tuple((value + 2**63) % 2**64 - 2**63 for value in row) for key, row in sums.items()
+    }
+    assert expected(lanes, 7) == signed
+    _fresh_audit().check(7)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [_forgets_a_number, _counts_one_twice, _swaps_two, _loses_a_key, _mixes_up_digests],
+)
+def test_any_number_lost_doubled_or_misplaced_is_seen(spoil: Callable[[Audit], None]) -> None:
+    audit = _fresh_audit()
+    spoil(audit)
+    with pytest.raises(AssertionError, match="keys are wrong"):
+        audit.check(7)
+
+
+def test_a_checkpoint_of_nothing_is_no_proof() -> None:
+    with pytest.raises(AssertionError, match="of nothing"):
+        Audit({}, expected({}, 7)).check(7)
+
+
+def test_flink_is_to_blame_only_for_a_file_that_nobody_removed(tmp_path: Path) -> None:
+    gone, there = tmp_path / "gone", tmp_path / "there"
+    there.touch()
+    why = f"Caused by: java.io.FileNotFoundException: {gone} (No such file or directory)"
+    assert is_flinks_own(why, [tmp_path / "other"])
+    assert not is_flinks_own(why, [tmp_path / "shared" / "gone"])
+    assert not is_flinks_own(why.replace("gone", "there"), [])
+    assert not is_flinks_own("Caused by: java.lang.IllegalStateException: wrong", [])

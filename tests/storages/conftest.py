@@ -1,5 +1,0 @@
-"""Every test here runs whole commands, in surroundings of its own."""
-
-from commands.surroundings import own_surroundings
-
-__all__ = ["own_surroundings"]

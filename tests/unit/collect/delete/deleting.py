@@ -1,0 +1,190 @@
+"""A storage that deletes badly, and everything else that a deletion needs, in memory."""
+
+# ruff: noqa: D102 - the verbs are those of the ports
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+import pyarrow as pa
+
+from orphangc.collect.delete.deletion import Deletion
+from orphangc.collect.delete.journal import Journal
+from orphangc.collect.delete.rate_limiter import Pacer
+from orphangc.collect.state.store import RootState
+from orphangc.core.model.rate import Pace
+from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.errors import OrphanGcError, StorageUnreachableError
+from orphangc.ports import VERDICT_SCHEMA, DeletionResult, DeletionStatus
+from support.builders import BASE, JOB
+from unit.collect.state.places import SteppedFiles
+
+STORED_AT = datetime(2026, 10, 1, tzinfo=UTC)
+Behaviour = Callable[[int, Sequence[StoredObject]], list[DeletionStatus | str]]
+
+
+def keys_of(count: int, job: str = JOB) -> list[str]:
+    """Return keys of flat artifacts, ascending."""
+    return sorted(f"{job}/shared/{uuid.UUID(int=n * 7919 << 64)}" for n in range(1, count + 1))
+
+
+def an_object(key: str) -> StoredObject:
+    return StoredObject(key=ObjectKey(key), size=7, modified_at=STORED_AT, etag="e")
+
+
+def due_rows(keys: Iterable[str]) -> pa.RecordBatch:
+    """Return verdicts that ask for deletion."""
+    rows = [
+        {
+            "job_id": key.partition("/")[0],
+            "key": key,
+            "scope": "shared",
+            "size": 7,
+            "modified_at": STORED_AT,
+            "etag": "e",
+            "checkpoint_id": None,
+            "action": "delete",
+            "reason": "quarantine_over",
+        }
+        for key in keys
+    ]
+    return pa.RecordBatch.from_pylist(rows, schema=VERDICT_SCHEMA)
+
+
+def good(_: int, objects: Sequence[StoredObject]) -> list[DeletionStatus | str]:
+    """Delete everything, and say so."""
+    return [DeletionStatus.DELETED] * len(objects)
+
+
+@dataclass
+class BadStorage:
+    """Objects in memory.
+
+    Attributes:
+        behaviour: What to do with a request, by its number: a status a key, where "lost" deletes
+            and gives no answer; it may raise.
+        deleted: Keys that a request of ours has deleted.
+        requests: The keys of each.
+        can_look: Whether ``stat`` works.
+
+    """
+
+    objects: dict[str, StoredObject]
+    behaviour: Behaviour = good
+    at_once: int = 1
+    batch_size: int = 1000
+    deleted: list[str] = field(default_factory=list)
+    requests: list[list[str]] = field(default_factory=list)
+    can_look: bool = True
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def of(cls, keys: Iterable[str], behaviour: Behaviour = good, **more: object) -> BadStorage:
+        return cls({key: an_object(key) for key in keys}, behaviour, **more)
+
+    def stat(self, keys: Sequence[str]) -> list[StoredObject | None]:
+        if not self.can_look:
+            raise StorageUnreachableError("cannot stat: timed out")
+        return [self.objects.get(key) for key in keys]
+
+    def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
+        with self._lock:
+            self.requests.append([wanted.key for wanted in objects])
+            there = [self._look(wanted) for wanted in objects]
+            asked = [o for o, status in zip(objects, there, strict=True) if status is None]
+            answers = iter(self.behaviour(len(self.requests), asked) if asked else [])
+            return [
+                self._result(wanted, status or next(answers))
+                for wanted, status in zip(objects, there, strict=True)
+            ]
+
+    def _look(self, wanted: StoredObject) -> DeletionStatus | None:
+        now = self.objects.get(wanted.key)
+        if now is None:
+            return DeletionStatus.GONE
+        return None if now.is_same_as(wanted) else DeletionStatus.CHANGED
+
+    def _result(self, wanted: StoredObject, status: DeletionStatus | str) -> DeletionResult:
+        if status in {DeletionStatus.DELETED, "lost"}:
+            self.deleted.append(wanted.key)
+            del self.objects[wanted.key]
+        told = DeletionStatus.UNKNOWN if status == "lost" else DeletionStatus(status)
+        is_bad = told in {DeletionStatus.FAILED, DeletionStatus.REFUSED, DeletionStatus.UNKNOWN}
+        return DeletionResult(key=wanted.key, status=told, error=f"{told}!" if is_bad else None)
+
+
+@dataclass
+class Looks:
+    """What the roots name; in place of a ``Recheck``.
+
+    Attributes:
+        before: Called before each look; may raise, or name something.
+
+    """
+
+    state: RootState
+    named: set[str] = field(default_factory=set)
+    before: Callable[[int], None] = lambda _: None
+    looks: int = 0
+
+    def look(self) -> Looks:
+        halted = self.state.halted()
+        if halted is not None:
+            raise OrphanGcError(halted)
+        return self.look_after()
+
+    def look_after(self) -> Looks:
+        self.looks += 1
+        self.before(self.looks)
+        return self
+
+    def names(self, rows: pa.RecordBatch) -> np.ndarray:
+        return np.array([key in self.named for key in rows["key"].to_pylist()], np.bool_)
+
+
+@dataclass
+class Scene:
+    """A deletion, and what it tells."""
+
+    storage: BadStorage
+    rate: float = 1e9
+    files: SteppedFiles = field(default_factory=SteppedFiles)
+    told: list[dict] = field(default_factory=list)
+    looks: Looks = field(init=False)
+    pacer: Pacer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.state = RootState(self.files, BASE)
+        self.looks = Looks(self.state)
+        self.pacer = Pacer(Pace.of(self.rate, self.storage.batch_size))
+
+    def delete(self, keys: Sequence[str], *, a_batch: int = 300) -> OrphanGcError | None:
+        """Delete; return why it ended early."""
+        deletion = Deletion(
+            storage=self.storage,
+            recheck=self.looks,
+            journal=Journal(self.state, "run"),
+            pacer=self.pacer,
+            at=STORED_AT,
+            progress=lambda *_: None,
+        )
+        parts = [keys[start : start + a_batch] for start in range(0, len(keys), a_batch)]
+        return deletion.delete(map(due_rows, parts), self._tell, total=len(keys))
+
+    def _tell(self, rows: pa.RecordBatch) -> None:
+        self.told += rows.to_pylist()
+
+    @property
+    def outcomes(self) -> dict[str, str]:
+        """Return what became of each key; each was told of once."""
+        keys = [row["key"] for row in self.told]
+        assert len(keys) == len(set(keys))
+        return {row["key"]: row["outcome"] for row in self.told}
+
+    def journal(self, end: str = "") -> list[str]:
+        """Return the names of the journal's parts."""
+        return [name for name in self.state.journal_names("run") if name.endswith(end)]

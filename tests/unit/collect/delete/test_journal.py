@@ -1,0 +1,77 @@
+"""The journal: every line is JSON that says what the row said, however odd its text."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orphangc.collect.delete.journal import Journal, json_lines, markers_of
+from orphangc.collect.state.store import RootState
+from orphangc.ports import OUTCOME_SCHEMA
+from support.builders import BASE
+from unit.collect.delete.deleting import due_rows, keys_of
+from unit.collect.state.places import SteppedFiles
+
+ODD = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+PLAIN = st.text('az09 /"\\\x7f', max_size=4)
+NUMBERS = st.none() | st.integers(-(2**63), 2**63 - 1)
+ROWS = st.one_of(
+    st.lists(st.tuples(st.none() | texts, st.none() | texts, NUMBERS), max_size=20)
+    for texts in (ODD, PLAIN)
+)
+
+
+@given(ROWS)
+def test_lines_are_read_back_as_they_were(rows) -> None:
+    """Quotes, backslashes, line ends, nulls and empty texts."""
+    columns = list(zip(*rows, strict=True)) or [[], [], []]
+    types = (pa.string(), pa.string(), pa.int64())
+    batch = pa.RecordBatch.from_arrays(
+        [pa.array(each, kind) for each, kind in zip(columns, types, strict=True)],
+        names=["key", "etag", "size"],
+    )
+    lines = json_lines(batch).splitlines()
+    assert [tuple(json.loads(line).values()) for line in lines] == rows
+    assert len(lines) == len(rows)
+
+
+def test_a_time_is_spelled_in_utc() -> None:
+    """A person compares it with the storage's."""
+    at = pa.array([datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC), None], pa.timestamp("us", "UTC"))
+    lines = json_lines(pa.RecordBatch.from_arrays([at], names=["at"])).splitlines()
+    assert [json.loads(line)["at"] for line in lines] == ["2026-01-02 03:04:05.000678Z", None]
+
+
+def outcomes(keys: list[str], versions: list[str | None]) -> pa.RecordBatch:
+    rows = [
+        {**row, "outcome": "done" if row["key"] != keys[0] else "gone", "version_id": version}
+        for row, version in zip(due_rows(keys).to_pylist(), versions, strict=True)
+    ]
+    return pa.RecordBatch.from_pylist(rows, schema=OUTCOME_SCHEMA)
+
+
+def test_delete_markers_are_found_in_the_journal_of_a_run_that_died() -> None:
+    """Only of what it is known to have deleted; over all batches."""
+    state = RootState(SteppedFiles(), BASE)
+    journal = Journal(state, "run")
+    keys = keys_of(60)
+    for number in range(20):
+        part = keys[3 * number : 3 * number + 3]
+        journal.write_batch(number, due_rows(part))
+        journal.write_outcomes(number, outcomes(part, ["v0", f"v{number}", None]))
+    journal.write_batch(20, due_rows(keys[:3]))
+    found = [row for batch in markers_of(state, "run") for row in batch.to_pylist()]
+    assert found == [{"key": keys[3 * n + 1], "version_id": f"v{n}"} for n in range(20)]
+    assert list(markers_of(state, "another")) == []
+
+
+def test_journals_of_several_processes_do_not_meet() -> None:
+    """Each has a prefix of its own."""
+    state = RootState(SteppedFiles(), BASE)
+    for prefix in ("share-0000", "share-0001"):
+        Journal(state, "run", prefix).write_batch(0, due_rows(keys_of(1)))
+    assert state.journal_names("run") == ["share-0000-000000", "share-0001-000000"]

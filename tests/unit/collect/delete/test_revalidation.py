@@ -1,0 +1,314 @@
+"""Looking again: whatever changed since the cycle is noticed, and what roots name is protected."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from cli.helpers import Bed, Job
+from orphangc.adapters.open import open_storage
+from orphangc.collect.delete.revalidation import Recheck, Watched, watched
+from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.observation import Outside
+from orphangc.collect.state.lock import Holder, Lock, acquire
+from orphangc.collect.state.store import RootState
+from orphangc.core.cluster.ha_facts import HaFacts, PlaceNamed
+from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
+from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import EvidenceSource
+from orphangc.errors import (
+    LockHeldError,
+    OrphanGcError,
+    RefusedError,
+    RegistryUnavailableError,
+)
+from support.builders import JOB, a_checkpoint, a_hold, a_job, a_snapshot, an_ended_job, some_facts
+from unit.collect.delete.deleting import STORED_AT, due_rows
+from unit.collect.state.places import SteppedFiles
+
+
+def a_cluster(*jobs: JobFacts) -> ClusterFacts:
+    return ClusterFacts(
+        uri="http://flink",
+        flink_version="1.20.5",
+        jobs={each.job_id: each for each in jobs},
+        cache_seconds=0,
+        taken_at=STORED_AT,
+    )
+
+
+@dataclass
+class Cluster:
+    """A cluster that says what it is told."""
+
+    facts: ClusterFacts | None
+    uri: str = "http://flink"
+    asked: int = 0
+
+    def observe(self) -> ClusterFacts:
+        """Return what it says, or fail."""
+        self.asked += 1
+        if self.facts is None:
+            raise RegistryUnavailableError("Flink does not answer")
+        return self.facts
+
+
+@dataclass
+class Namespace:
+    """A namespace that says what it is told."""
+
+    facts: HaFacts | None
+    uri: str = "kubernetes:flink"
+    asked: int = 0
+
+    def observe(self) -> HaFacts:
+        """Return what it says, or fail."""
+        self.asked += 1
+        if self.facts is None:
+            raise RegistryUnavailableError("Kubernetes does not answer")
+        return self.facts
+
+
+def a_namespace(*holds, places: tuple[PlaceNamed, ...] = ()) -> HaFacts:
+    return HaFacts(
+        uri="kubernetes:flink", source=EvidenceSource.KUBERNETES, holds=holds, places=places
+    )
+
+
+@dataclass
+class Scene:
+    """A running job with two checkpoints, and what looks at it again."""
+
+    folder: Path
+    files: SteppedFiles = field(default_factory=SteppedFiles)
+
+    def __post_init__(self) -> None:
+        """Write the storage."""
+        self.job: Job = Bed(self.folder).job()
+        self.live = [self.job.shared() for _ in range(2)]
+        self.orphan = self.job.shared()
+        self.job.checkpoint(7, self.live[0])
+        self.job.checkpoint(8, *self.live)
+        self.root = self.folder / "checkpoints"
+        self.facts: JobFacts = some_facts(self.job.id, checkpoints=())
+        self.cluster = Cluster(a_cluster(self.facts))
+        self.namespace = Namespace(a_namespace(a_hold(8, job=self.job.id)))
+        self.state = RootState(self.files, canonical(str(self.root)))
+        holder = Holder(token="t", host="here", pid=1, started="x")
+        self.lock: Lock = acquire(self.files, "lock", holder, is_dead=lambda _: False)
+        self.recheck = self.looking()
+
+    def looking(self, **changes: object) -> Recheck:
+        """Return what looks again."""
+        settings = StorageRootSettings(root=str(self.root))
+        outside = Outside(
+            storage=open_storage(str(self.root)),
+            extra=(),
+            registries=(self.cluster,),
+            snapshots=list,
+            open_storage=open_storage,
+            engine=None,
+            wait=lambda _: None,
+            progress=lambda *_: None,
+            ha=(self.namespace,),
+        )
+        facts = {
+            "outside": outside,
+            "settings": settings,
+            "reader": RootReader(),
+            "jobs": (self.watched,),
+            "state": self.state,
+            "lock": self.lock,
+        }
+        return Recheck(**{**facts, **changes})
+
+    @property
+    def watched(self) -> Watched:
+        """Return what must not change."""
+        stable = canonical(str(self.job.folder / "chk-8"))
+        return Watched(
+            job_id=self.job.id,
+            key=self.job.id,
+            after=(self.facts,),
+            clusters=("http://flink",),
+            stable=stable,
+            held_by=frozenset({a_hold(job=self.job.id).uri}),
+        )
+
+    def names(self, *paths: Path) -> list[bool]:
+        """Return which files a root names now."""
+        rows = due_rows([str(path.relative_to(self.root)) for path in paths])
+        return self.recheck.look().names(rows).tolist()
+
+
+@pytest.fixture
+def scene(tmp_path) -> Scene:
+    return Scene(tmp_path)
+
+
+def test_what_roots_name_is_known_at_each_look(scene) -> None:
+    """A new root protects from the next look on; one that has gone does no harm."""
+    assert scene.names(*scene.live, scene.orphan) == [True, True, False]
+    scene.job.checkpoint(9, scene.orphan)
+    assert scene.names(*scene.live, scene.orphan) == [True, True, True]
+    (scene.job.folder / "chk-7" / "_metadata").unlink()
+    assert scene.names(*scene.live, scene.orphan) == [True, True, True]
+
+
+def test_a_root_that_was_renewed_is_read_again(scene) -> None:
+    """The same place, other bytes."""
+    scene.names(scene.orphan)
+    scene.job.checkpoint(8, *scene.live, scene.orphan, age=timedelta(days=1))
+    assert scene.names(scene.orphan) == [True]
+
+
+def test_the_raw_bytes_of_a_broken_root_that_is_acknowledged_protect(scene) -> None:
+    """R6, R7: what no parser reads is searched for UUIDs."""
+    data = b"broken: " + str(scene.orphan).encode()
+    broken = scene.job.checkpoint(9)
+    broken.write_bytes(data)
+    known = {f"{canonical(str(broken.parent))}/_metadata": sha256(data).hexdigest()}
+    scene.recheck = scene.looking(reader=RootReader((), known))
+    assert scene.names(scene.orphan) == [True]
+
+
+def test_something_that_is_no_artifact_is_refused(scene) -> None:
+    """Nobody should have asked for it."""
+    with pytest.raises(RefusedError, match="no artifact"):
+        scene.names(scene.job.folder / "chk-8" / "_metadata")
+
+
+def restarted(scene: Scene) -> None:
+    scene.cluster.facts = a_cluster(replace(scene.facts, incarnation="another"))
+
+
+def vanished(scene: Scene) -> None:
+    scene.cluster.facts = a_cluster()
+
+
+def doubled(scene: Scene) -> None:
+    scene.cluster.facts = a_cluster(replace(scene.facts, max_concurrent=2))
+
+
+def silent(scene: Scene) -> None:
+    scene.cluster.facts = None
+
+
+def halted(scene: Scene) -> None:
+    scene.state.halt("somebody said so", STORED_AT)
+
+
+def taken_over(scene: Scene) -> None:
+    holder = Holder(token="u", host="here", pid=2, started="x")
+    acquire(scene.files, "lock", holder, is_dead=lambda _: True)
+
+
+def subsumed(scene: Scene) -> None:
+    (scene.job.folder / "chk-8" / "_metadata").unlink()
+
+
+def taken_up(scene: Scene) -> None:
+    known = a_hold(8, job=scene.job.id)
+    other = replace(known, uri="kubernetes:flink/configmaps/others", cluster="others")
+    scene.namespace.facts = a_namespace(known, other)
+
+
+def unknown(scene: Scene) -> None:
+    scene.namespace.facts = None
+
+
+CHANGES = {
+    taken_up: RefusedError,
+    unknown: RefusedError,
+    restarted: RefusedError,
+    vanished: RefusedError,
+    doubled: RefusedError,
+    silent: RefusedError,
+    halted: RefusedError,
+    taken_over: LockHeldError,
+    subsumed: RefusedError,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_whatever_the_evidence_rested_on_is_looked_at_each_time(scene, change) -> None:
+    """R18. And what roots name can be told all the same, for the look after a batch (R22)."""
+    scene.recheck.look()
+    change(scene)
+    with pytest.raises(CHANGES[change]):
+        scene.recheck.look()
+    scene.job.checkpoint(9, scene.orphan)
+    rows = due_rows([str(scene.orphan.relative_to(scene.root))])
+    assert scene.recheck.look_after().names(rows).tolist() == [True]
+
+
+def test_registry_mode_rests_on_a_jobmanager_and_on_no_root() -> None:
+    """T2: a subsumed root and four checkpoints at once stop nothing; another epoch does."""
+    exported = Exported(job_id=JOB, first=a_snapshot(), second=a_snapshot(sequence=18))
+    seen = watched([a_job(), a_job(exported=exported), an_ended_job(exported=exported)])
+    assert [each.epoch for each in seen] == [None, "epoch-1", None]
+    assert [each.stable is None for each in seen] == [False, True, True]
+
+
+@pytest.mark.parametrize("look", ["look", "look_after"])
+def test_a_root_that_cannot_be_read_is_no_look_at_all(scene, look) -> None:
+    """Neither before nor after: it may name anything (R6)."""
+    scene.recheck.look()
+    (scene.job.checkpoint(9, scene.orphan)).write_bytes(b"half")
+    with pytest.raises(RefusedError, match="cannot read"):
+        getattr(scene.recheck, look)()
+
+
+def test_the_gate_is_asked_once_a_look(scene) -> None:
+    """Not once a root, and never from memory."""
+    for _ in range(3):
+        scene.recheck.look()
+    assert scene.cluster.asked == scene.namespace.asked == 3
+
+
+def test_a_checkpoint_that_flink_reports_elsewhere_protects(scene, tmp_path) -> None:
+    """R4: what it was restored from lies outside all bases."""
+    elsewhere = Bed(tmp_path / "other").job(2)
+    elsewhere.checkpoint(3, scene.orphan)
+    at = f"file:{elsewhere.folder}/chk-3"
+    checkpoints = (a_checkpoint(3, external_path=at),)
+    scene.cluster.facts = a_cluster(replace(scene.facts, checkpoints=checkpoints))
+    assert scene.names(scene.orphan) == [True]
+
+
+def test_a_savepoint_that_a_resource_names_by_now_protects(scene, tmp_path) -> None:
+    """R4: as what Flink reports."""
+    elsewhere = Bed(tmp_path / "other").job(2)
+    elsewhere.checkpoint(3, scene.orphan)
+    place = PlaceNamed(f"file:{elsewhere.folder}/chk-3", "kubernetes:flink/FlinkDeployment/x")
+    scene.namespace.facts = a_namespace(a_hold(8, job=scene.job.id), places=(place,))
+    assert scene.names(scene.orphan) == [True]
+
+
+def test_ha_metadata_that_is_gone_or_of_another_job_stops_nothing(scene) -> None:
+    """What held the job at the cycle may go; what holds others was judged in the cycle."""
+    for holds in ((), (a_hold(8, job=scene.job.id), a_hold(3, job="f" * 32, uri="x"))):
+        scene.namespace.facts = a_namespace(*holds)
+        scene.recheck.look()
+
+
+def test_what_is_watched_can_be_sent_to_other_processes(scene) -> None:
+    """A few facts of a job, not its roots."""
+    data = pickle.dumps(scene.watched)
+    assert pickle.loads(data) == scene.watched
+    assert len(data) < 5_000
+
+
+def test_an_error_of_another_kind_is_not_taken_for_an_answer(scene, monkeypatch) -> None:
+    """A fault of ours in the gate is raised, not passed over."""
+    monkeypatch.setattr(Cluster, "observe", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        scene.recheck.look()
+    assert issubclass(RefusedError, OrphanGcError)

@@ -1,0 +1,396 @@
+"""E1, nonce, E2: against the real folder, with an exporter that the test moves."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from orphangc.adapters.flink.exporter_folder import ExporterFolder
+from orphangc.collect.observe.exporter_files import newest
+from orphangc.collect.observe.exporters import Asking, first_look
+from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.exporter.registry_format import write_snapshot
+from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry, RestoredCheckpoint
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.types import JobId, Mode
+from orphangc.errors import RefusedError, StorageUnreachableError
+from orphangc.ports import StoreTime
+from support.builders import JOB, OTHER_JOB, T0, a_snapshot, ago, job_directory
+from support.exporters import Exporter
+
+BASE = job_directory().__class__("s3", "bucket", "/checkpoints")
+
+
+def nothing() -> None:
+    """Let time pass."""
+
+
+@dataclass
+class Scene:
+    """One registry folder with one job's exporter, and a collector."""
+
+    folder: Path
+    exporter: Exporter = field(init=False)
+    meanwhile: Callable[[], object] = nothing
+    waits: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Let the exporter write its first snapshots."""
+        self.exporter = Exporter(self.folder, a_snapshot(sequence=10), ago("1m"))
+        self.exporter.export()
+        self.exporter.export()
+
+    def wait(self, seconds: float) -> None:
+        """Let something happen while the collector waits."""
+        self.waits.append(seconds)
+        assert len(self.waits) < 1000
+        self.meanwhile()
+
+    def first(self, *folders: Path) -> Asking:
+        """Read E1."""
+        places = folders or (self.folder,)
+        return first_look(
+            [ExporterFolder(canonical(str(each))) for each in places],
+            bases=[BASE],
+            aliases=(),
+            wait=self.wait,
+            clock=lambda: StoreTime(now=T0, local=T0, source="test"),
+        )
+
+    def second(self, asking: Asking, *, wait: str = "60s", ended: bool = False) -> Exported:
+        """Ask, and return the answer of the one job."""
+        answers = asking.second_look(
+            ended=lambda _: ended, bases=[BASE], now=T0, patience=timedelta(seconds=int(wait[:-1]))
+        )
+        return answers[self.exporter.template.job_id]
+
+
+@pytest.fixture
+def scene(tmp_path) -> Scene:
+    return Scene(tmp_path / "registry")
+
+
+def test_the_newest_snapshot_comes_first_and_the_one_that_repeats_the_nonce_second(scene) -> None:
+    """R14; no longer than needed."""
+    scene.meanwhile = scene.exporter.export
+    asking = scene.first()
+    answer = scene.second(asking)
+    assert asking.snapshots == [answer.first]
+    assert answer.first.sequence == 12
+    assert answer.second.sequence == 13
+    assert answer.second.nonce == answer.nonce != ""
+    assert scene.waits == [2.0]
+    assert answer.snapshots == (answer.first, answer.second)
+
+
+def test_a_dead_exporter_is_waited_for_as_long_as_is_said(scene) -> None:
+    """R15: nonce never repeated."""
+    answer = scene.second(scene.first(), wait="7s")
+    assert scene.waits == [2.0, 2.0, 2.0, 1.0]
+    assert answer.second is None
+    assert answer.waited == timedelta(seconds=7)
+    assert (scene.exporter.place / "nonce").read_text() == answer.nonce
+
+
+@pytest.mark.parametrize("reason", ["ended", "stale", "no snapshot", "of nobody's concern"])
+def test_nobody_is_waited_for_who_cannot_answer_or_need_not(scene, reason) -> None:
+    """A folder of every job that ever ran is common."""
+    place = scene.exporter.place / "snapshots"
+    if reason == "stale":
+        shutil.rmtree(place)
+        scene.exporter.at = ago("2h")
+        scene.exporter.export()
+    elif reason == "no snapshot":
+        shutil.rmtree(place)
+        place.mkdir()
+    elif reason == "of nobody's concern":
+        scene.exporter.export(checkpoint_dir=f"s3://elsewhere/{JOB}")
+    answer = scene.second(scene.first(), ended=reason == "ended")
+    assert (scene.waits, answer.nonce, answer.second) == ([], "", None)
+    assert not (scene.exporter.place / "nonce").exists()
+
+
+@pytest.mark.parametrize("what", ["entry", "restored", "no place"])
+def test_a_job_elsewhere_that_refers_here_is_asked(scene, what) -> None:
+    """R15: each running job that references the directory."""
+    file = f"{BASE}/{OTHER_JOB}/shared/x"
+    entry = RegistryEntry("file://host/x" if what == "no place" else file, EntryKind.FILE, 1, 1, 1)
+    changes = {"restored": (RestoredCheckpoint(id=1, path=file, mode="CLAIM"),)}
+    scene.exporter.template = replace(
+        scene.exporter.template,
+        checkpoint_dir=f"s3://elsewhere/{JOB}",
+        **(changes if what == "restored" else {"entries": (entry,)}),
+    )
+    scene.exporter.export()
+    scene.meanwhile = scene.exporter.export
+    answer = scene.second(scene.first())
+    assert answer.second.nonce == answer.nonce
+
+
+def test_what_follows_in_another_life_ends_the_waiting(scene) -> None:
+    """R15: the JobManager was killed between E1 and E2."""
+    asking = scene.first()
+    scene.exporter.restart("epoch-2")
+    scene.meanwhile = scene.exporter.export
+    answer = scene.second(asking)
+    assert answer.second.jm_epoch == "epoch-2"
+    assert len(scene.waits) == 1
+
+
+def test_two_lives_at_once_are_noticed_whoever_repeats_the_nonce(scene) -> None:
+    """An old JobManager that is not dead yet, beside the new one."""
+    asking = scene.first()
+    zombie = Exporter(scene.folder, replace(scene.exporter.template, jm_epoch="z"), ago("30s"))
+    zombie.nonce = "old"
+    zombie.look = lambda: "old"
+    scene.meanwhile = lambda: (zombie.export(), scene.exporter.export())
+    assert scene.second(asking).second.jm_epoch == "z"
+    assert len(scene.waits) == 1
+
+
+@pytest.mark.parametrize(
+    ("what", "rival"),
+    [("a successor", None), ("E1's goes on", "other"), ("one from before E1 goes on", "other")],
+)
+def test_two_that_write_in_turn_are_told_from_one_that_was_started_again(
+    scene, what, rival
+) -> None:
+    """R15: what to do differs; void is either."""
+    other = Exporter(scene.folder, replace(scene.exporter.template, jm_epoch="other"), ago("2m"))
+    if what == "one from before E1 goes on":
+        other.export()
+    asking = scene.first()
+    other.at = ago("20s")
+    other.export()
+    scene.exporter.at = ago("10s") if what == "E1's goes on" else ago("30s")
+    scene.exporter.export()
+    answer = scene.second(asking)
+    assert (answer.second.jm_epoch, answer.rival) == ("other", rival)
+    assert answer.first.jm_epoch == scene.exporter.template.jm_epoch
+
+
+@pytest.mark.parametrize(
+    ("epochs", "rival"),
+    [("ABABA", "B"), ("BABA", "B"), ("ABA", "B"), ("BBAA", None), ("CBAA", None), ("CBCA", "B")],
+)
+def test_names_that_alternate_before_the_first_look_show_a_rival(scene, epochs, rival) -> None:
+    """R15: a successor never writes before the last of the JobManager that it follows."""
+    shutil.rmtree(scene.exporter.place / "snapshots")
+    both = {
+        each: Exporter(scene.folder, replace(scene.exporter.template, jm_epoch=each), T0, kept=9)
+        for each in sorted(set(epochs))
+    }
+    for number, each in enumerate(epochs):
+        both[each].at = ago(f"{60 - number}s")
+        both[each].export()
+    scene.meanwhile = both["A"].export
+    answer = scene.second(scene.first())
+    assert (answer.first.jm_epoch, answer.second.jm_epoch) == ("A", "A")
+    assert answer.second.nonce == answer.nonce, "the rival is slow: it answers nobody"
+    assert answer.rival == rival
+
+
+def test_a_name_that_spells_another_epoch_is_not_believed(scene) -> None:
+    """R15: whose a snapshot is must show before it is read."""
+    newest_name = max(scene.exporter.written)
+    path = scene.exporter.place / "snapshots" / newest_name
+    path.rename(path.with_name(newest_name.replace(scene.exporter.template.jm_epoch, "other")))
+    assert "is of epoch" in scene.second(scene.first(), wait="0s").unread
+
+
+def test_old_lives_beside_the_new_one_do_no_harm(scene) -> None:
+    """What a dead JobManager left stays until it is pushed out."""
+    scene.exporter.restart("epoch-2")
+    scene.exporter.export()
+    scene.meanwhile = scene.exporter.export
+    answer = scene.second(scene.first())
+    assert (answer.first.jm_epoch, answer.second.jm_epoch) == ("epoch-2", "epoch-2")
+    assert answer.second.nonce == answer.nonce
+
+
+def half(snapshot) -> bytes:
+    """Return the first half of a snapshot's file."""
+    data = write_snapshot(snapshot, compress=True)
+    return data[: len(data) // 2]
+
+
+def test_a_half_written_snapshot_voids_only_as_the_newest(scene) -> None:
+    """R15; what is pushed aside by a whole one was nothing."""
+    newer = a_snapshot(sequence=13, taken_at=ago("30s"))
+    path = scene.exporter.write(half(newer), newer)
+    answer = scene.second(scene.first())
+    assert path.name in answer.unread
+    assert answer.first is None
+    assert scene.waits == []
+    scene.exporter.at = ago("20s")
+    scene.exporter.export()
+    scene.meanwhile = scene.exporter.export
+    answer = scene.second(scene.first())
+    assert answer.unread is None
+    assert answer.second.nonce == answer.nonce
+
+
+@pytest.mark.parametrize("recovers", [False, True])
+def test_a_half_written_answer_is_none(scene, recovers) -> None:
+    """R15: and another one is waited for."""
+    asking = scene.first()
+    broken = a_snapshot(sequence=13, taken_at=ago("30s"))
+    scene.exporter.write(half(broken), broken)
+    scene.exporter.at = ago("20s")
+    scene.meanwhile = scene.exporter.export if recovers else nothing
+    answer = scene.second(asking, wait="4s")
+    assert (answer.unread is None) is recovers
+    assert (answer.second is not None) is recovers
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("snapshot-{}-epoch-9-0000000099.jsonl", True),
+        (".snapshot-{}-epoch-9-0000000099.jsonl.gz.inprogress", False),
+        ("snapshot-{}-epoch-9-0000000099.jsonl.gz.tmp", False),
+        (".snapshot-{}-epoch-9-0000000099.jsonl.gz.crc", False),
+        ("README", False),
+    ],
+)
+def test_only_finished_names_are_looked_at(scene, name, counts) -> None:
+    """What is being written is no snapshot."""
+    (scene.exporter.place / "snapshots" / name.format("9" * 13)).write_bytes(b"garbage")
+    answer = scene.second(scene.first(), wait="0s")
+    assert (answer.unread is not None) is counts
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"job_id": OTHER_JOB, "checkpoint_dir": "s3://b/x"}, f"it is of job {OTHER_JOB}"),
+        ({"source": Mode.DERIVED}, "a derived one, not an exporter's"),
+        ({"entries": (RegistryEntry("x", EntryKind.FILE, -1, 1, 1),)}, None),
+    ],
+)
+def test_what_is_not_the_jobs_own_snapshot_is_not_read(scene, changes, words) -> None:
+    """R15: job mismatch."""
+    if words is None:
+        with pytest.raises(ValueError, match="whole numbers"):
+            scene.exporter.export(**changes)
+        return
+    snapshot = a_snapshot(sequence=20, taken_at=ago("10s"), **changes)
+    scene.exporter.write(write_snapshot(snapshot), snapshot)
+    assert words in scene.second(scene.first(), wait="0s").unread
+
+
+def test_two_folders_with_one_job_are_refused(scene, tmp_path) -> None:
+    """A copy, or two exporters."""
+    shutil.copytree(scene.folder, tmp_path / "copy")
+    answer = scene.second(scene.first(scene.folder, tmp_path / "copy"), wait="0s")
+    assert "two folders" in answer.unread
+
+
+def test_a_folder_inside_the_storage_root_is_refused(scene) -> None:
+    """Nothing is ever written there."""
+    folder = ExporterFolder(canonical(str(scene.folder)))
+    with pytest.raises(RefusedError, match="writes nothing"):
+        first_look(
+            [folder],
+            bases=[canonical(str(scene.folder.parent))],
+            aliases=(),
+            wait=scene.wait,
+            clock=lambda: StoreTime(now=T0, local=T0, source="test"),
+        )
+
+
+def test_where_nothing_can_be_written_nothing_is_waited_for(scene, monkeypatch) -> None:
+    """The reason is told."""
+
+    def refuse(*_: object) -> None:
+        raise StorageUnreachableError("write: permission denied")
+
+    monkeypatch.setattr(ExporterFolder, "write", refuse)
+    answer = scene.second(scene.first())
+    assert answer.unwritten == "write: permission denied"
+    assert scene.waits == []
+
+
+# --------------------------------------------------------------------------- several collectors
+
+
+def test_collectors_at_the_same_time_all_get_their_answer(scene) -> None:
+    """They share one file: each answer sets one free, and none starves."""
+    first = [scene.first() for _ in range(4)]
+    running: list[int] = []
+    answers: dict[int, Exported] = {}
+
+    def next_one() -> None:
+        """Start the next collector inside the wait of the one before, then let time pass."""
+        if len(running) < len(first):
+            running.append(len(running))
+            number = running[-1]
+            answers[number] = scene.second(first[number], wait="300s")
+        elif len(scene.waits) % 5 == 0:
+            scene.exporter.export()
+
+    scene.meanwhile = next_one
+    next_one()
+    assert len(answers) == 4
+    for answer in answers.values():
+        assert answer.second.nonce == answer.nonce
+    assert len({answer.nonce for answer in answers.values()}) == 4
+
+
+def test_the_nonce_of_a_dead_collector_stands_for_half_a_minute_only(scene) -> None:
+    """Nobody must be waited for for ever; and a living one is given its time."""
+    nonce = scene.exporter.place / "nonce"
+    nonce.write_text("somebody's")
+    seen: list[str] = []
+    scene.meanwhile = lambda: seen.append(nonce.read_text())
+    answer = scene.second(scene.first(), wait="120s")
+    assert seen[:15] == ["somebody's"] * 15
+    assert seen[-1] == answer.nonce
+
+
+def test_an_overwritten_nonce_is_written_again(scene) -> None:
+    """The same one: it was made after the listing, whenever it is found."""
+    nonce = scene.exporter.place / "nonce"
+    mine: list[str] = []
+
+    def overwrite() -> None:
+        mine.append(nonce.read_text())
+        if len(scene.waits) == 1:
+            nonce.write_text("theirs")
+            scene.exporter.export()
+        elif len(scene.waits) == 3:
+            scene.exporter.export()
+
+    scene.meanwhile = overwrite
+    answer = scene.second(scene.first())
+    assert mine[0] == mine[-1] == answer.nonce == answer.second.nonce
+
+
+# --------------------------------------------------------------------------- the folder
+
+
+def test_a_snapshot_that_vanishes_is_looked_for_again(scene) -> None:
+    """The exporter removes its oldest ones."""
+    folder = ExporterFolder(canonical(str(scene.folder)))
+    names = folder.names(JOB)
+    assert names == sorted(scene.exporter.written)
+    assert newest(folder, JOB)[0] == names[-1]
+    assert newest(folder, JobId("0" * 32)) is None
+    assert folder.read(JOB, "snapshot-0000000000000-x.jsonl") is None
+    assert folder.jobs() == [JOB]
+
+
+def test_writing_touches_nothing_but_the_nonce(scene) -> None:
+    """One file; whatever stands there is replaced, whole."""
+    before = sorted(path.name for path in scene.exporter.place.rglob("*"))
+    folder = ExporterFolder(canonical(str(scene.folder)))
+    folder.write(JOB, "one")
+    folder.write(JOB, "two")
+    folder.check_writable(JOB)
+    assert folder.nonce(JOB) == "two"
+    assert sorted(path.name for path in scene.exporter.place.rglob("*")) == ["nonce", *before]

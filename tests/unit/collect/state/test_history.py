@@ -1,0 +1,78 @@
+"""Records in the state location: the newest, the totals, and what is no record."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from orphangc.adapters.files.state_files import LocalStateFiles
+from orphangc.collect.state.history import has_planned, kept_record, newest_records, totals_so_far
+from orphangc.collect.state.store import RootState
+from orphangc.core.documents.run_record import RunResult, Totals
+from orphangc.core.model.locations import canonical
+from unit.app.status.records import ROOT, a_phase, a_record
+
+
+@pytest.fixture
+def state(tmp_path) -> RootState:
+    """A state location without any record."""
+    return RootState(LocalStateFiles(canonical(str(tmp_path))), canonical(ROOT))
+
+
+def test_records_come_back_newest_first(state) -> None:
+    """Whole, with the totals of all before."""
+    kept = [kept_record(state, a_record(number)) for number in range(3)]
+    assert list(newest_records(state)) == kept[::-1]
+    assert [each.totals.runs["plan/done"] for each in kept] == [1, 2, 3]
+
+
+def test_no_record_is_no_error(state) -> None:
+    """Nothing was ever counted."""
+    assert list(newest_records(state)) == []
+    assert totals_so_far(state) == Totals()
+    assert not has_planned(state)
+
+
+def test_only_a_plan_that_was_done_has_told_anybody_anything(state) -> None:
+    """However many runs failed since."""
+    for number, result in enumerate([RunResult.FAILED, RunResult.REFUSED, RunResult.MISSED]):
+        kept_record(state, a_record(number, phases=(a_phase(result),)))
+        assert not has_planned(state)
+    kept_record(state, a_record(5))
+    kept_record(state, a_record(6, phases=(a_phase(RunResult.UNREACHABLE),)))
+    assert has_planned(state)
+
+
+def test_a_machine_whose_clock_is_behind_loses_no_count(state) -> None:
+    """Its record is not the newest by name, and holds the newest totals all the same."""
+    for number in (10, 3, 11, 4, 12):
+        last = kept_record(state, a_record(number))
+    assert last.totals.runs["plan/done"] == 5
+
+
+def test_what_is_no_record_is_skipped(state) -> None:
+    """It was written by a newer version, or was damaged."""
+    kept = kept_record(state, a_record(1))
+    for name, data in (("20991101T000000000000Z-0", b"{}"), ("20991101T000000000001Z-0", b"\xff")):
+        state.files.write(f"{state.folder}/records/{name}.json", data)
+    assert list(newest_records(state)) == [kept]
+
+
+def test_the_oldest_records_go(state, monkeypatch) -> None:
+    """Totals stay: they stand in the newest."""
+    monkeypatch.setattr("orphangc.collect.state.history._KEPT", 3)
+    kept = [kept_record(state, a_record(number)) for number in range(6)]
+    assert list(newest_records(state)) == kept[:2:-1]
+    assert kept[-1].totals.runs["plan/done"] == 6
+
+
+def test_only_as_many_records_are_read_as_are_asked_for(state, monkeypatch) -> None:
+    """Each is a request."""
+    for number in range(5):
+        kept_record(state, a_record(number))
+    read = []
+    plain = LocalStateFiles.read
+    monkeypatch.setattr(LocalStateFiles, "read", lambda *a: read.append(a[1]) or plain(*a))
+    assert len(list(islice(newest_records(state), 2))) == 2
+    assert len(read) == 2

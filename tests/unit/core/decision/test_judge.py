@@ -1,0 +1,442 @@
+"""What stops one job stops the jobs whose files it needs, along every chain of restores."""
+
+from itertools import pairwise, permutations
+
+import pytest
+
+from orphangc.core.cluster.ha_facts import Hold
+from orphangc.core.cluster.job_facts import RestoredFacts
+from orphangc.core.decision.conditions import Condition
+from orphangc.core.decision.guards import GUARDS, Guard
+from orphangc.core.decision.judge import GLOBAL_GUARDS, Judgement, Refusal, judge, judge_all
+from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.model.types import EvidenceSource
+from support.builders import (
+    JOB,
+    OTHER_JOB,
+    THIRD_JOB,
+    a_broken_root,
+    a_cycle,
+    a_job,
+    a_root,
+    a_snapshot,
+    a_survey,
+    ago,
+    ahead,
+    an_ended_job,
+    some_facts,
+)
+
+FUTURE = a_survey(newest_modified_at=ahead("1d"))
+"""Makes one job, and no other, refused."""
+STRANGE = a_survey(sub_folders={"op_x_attempt_0"}, newest_modified_at=ago("30d"))
+"""Makes one job, and no other, refused, though it has been still for long."""
+NOT_SEEN = a_survey(live_in_shared=0)
+"""Makes one job, and no other, blocked."""
+A, B, C = JOB, OTHER_JOB, THIRD_JOB
+
+
+def feeding(job: str, *whom: str, **changes: object):
+    """Return a running job whose state lies in the directories of others as well."""
+    return a_job(job, feeds=frozenset(whom), **changes)
+
+
+def refusals(jobs, cycle=None, **tables: object) -> dict[str, Guard | None]:
+    judged = judge_all(jobs, cycle or a_cycle(), **tables)
+    return {key: j.refused.guard if j.refused else None for key, j in judged.items()}
+
+
+def blocks(jobs, cycle=None) -> dict[str, list[Condition]]:
+    judged = judge_all(jobs, cycle or a_cycle())
+    return {key: [each.condition for each in j.blocked] for key, j in judged.items()}
+
+
+# --------------------------------------------------------------------------- one job
+
+
+def test_the_first_objection_is_the_refusal() -> None:
+    """Design, section 4: one refusal a job."""
+    job = a_job(job_id="", survey=FUTURE)
+    assert judge(job, a_cycle()).refused.guard is Guard.FUTURE_TIME
+
+
+def test_jobs_that_have_nothing_to_do_with_each_other_are_judged_alone() -> None:
+    """Design, section 3: some jobs refused and others not."""
+    jobs = [a_job(A, survey=FUTURE), a_job(B), an_ended_job(C)]
+    assert refusals(jobs) == {A: Guard.FUTURE_TIME, B: None, C: None}
+
+
+def test_no_jobs_are_no_problem() -> None:
+    """An empty storage is refused elsewhere."""
+    assert judge_all([], a_cycle()) == {}
+
+
+# --------------------------------------------------------------------------- all jobs
+
+
+ALL = (
+    [a_job(A, survey=a_survey(only_in_raw_bytes=["x"])), a_job(B)],
+    a_cycle(),
+)
+
+
+@pytest.mark.parametrize(
+    ("guard", "jobs", "cycle"),
+    [
+        (Guard.PARSER_DISAGREEMENT, *ALL),
+        (Guard.UNREADABLE_ROOT, [a_job(A), a_job(B)], a_cycle(unreadable=(a_broken_root(A),))),
+        (Guard.CLOCK_SKEW, [a_job(A), a_job(B)], a_cycle(skew_seconds=-9999.0)),
+    ],
+)
+def test_a_global_guard_voids_every_job(guard: Guard, jobs, cycle) -> None:
+    """R6, R7, R10: the cause is not the job's own, so no job's liveness can be known."""
+    assert guard in GLOBAL_GUARDS
+    for order in (jobs, jobs[::-1], [*jobs, an_ended_job(C)]):
+        assert set(refusals(order, cycle).values()) == {guard}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"survey": FUTURE}, {"job_id": ""}, {"own_roots": ()}, {"strangers": frozenset({"f" * 32})}],
+)
+def test_no_objection_of_the_jobs_own_hides_a_global_one(changes: dict) -> None:
+    """R7: a parser that missed a name in one job may have missed others in every job."""
+    survey = changes.get("survey", a_survey())
+    survey.only_in_raw_bytes.append("x")
+    try:
+        jobs = [a_job(A, **{**changes, "survey": survey}), a_job(B)]
+        assert refusals(jobs) == {A: Guard.PARSER_DISAGREEMENT, B: Guard.PARSER_DISAGREEMENT}
+    finally:
+        survey.only_in_raw_bytes.clear()
+
+
+def test_global_guards_are_asked_before_all_others() -> None:
+    """One refusal a job is kept: the one that concerns all must not come second."""
+    assert set(list(GUARDS)[: len(GLOBAL_GUARDS)]) == GLOBAL_GUARDS
+
+
+def test_an_acknowledged_root_voids_one_job_and_not_all() -> None:
+    """R6: otherwise acknowledging it would be of no use."""
+    cycle = a_cycle(unreadable=(a_broken_root(A, is_acknowledged=True),))
+    assert refusals([a_job(A), a_job(B)], cycle) == {A: Guard.ACKNOWLEDGED_ROOT, B: None}
+
+
+def test_conditions_stay_beside_a_global_refusal() -> None:
+    """Design, section 4: refused and blocked stand side by side."""
+    cycle = a_cycle(skew_seconds=9999.0, is_closed_world=False)
+    assert blocks([a_job(A), a_job(B)], cycle) == {
+        A: [Condition.CLOSED_WORLD],
+        B: [Condition.CLOSED_WORLD],
+    }
+
+
+# --------------------------------------------------------------------------- dependents
+
+
+def test_a_living_dependent_that_is_refused_refuses_the_directory_it_needs() -> None:
+    """R12: the same must hold for every running job whose roots name files of this directory."""
+    jobs = [an_ended_job(A), feeding(B, A, survey=FUTURE)]
+    assert refusals(jobs) == {A: Guard.DEPENDENT_JOB, B: Guard.FUTURE_TIME}
+    message = judge_all(jobs, a_cycle())[A].refused.message
+    assert B in message
+    assert "in the future" in message
+
+
+def test_a_dependent_of_unknown_state_counts_as_living() -> None:
+    """R13: a job that nobody has seen may be suspended, and alive."""
+    jobs = [a_job(A), feeding(B, A, survey=FUTURE, before=(), after=())]
+    assert refusals(jobs)[A] is Guard.DEPENDENT_JOB
+
+
+def test_an_ended_dependent_passes_nothing_on() -> None:
+    """R12 asks of running jobs; an ended one's roots are read and protect by themselves."""
+    jobs = [a_job(A), an_ended_job(B, feeds=frozenset({A}), survey=STRANGE)]
+    assert refusals(jobs) == {A: None, B: Guard.UNPROVEN_LAYOUT}
+
+
+def test_a_dependent_that_is_content_stops_nobody() -> None:
+    """Otherwise no restored job's old directory could ever be collected."""
+    jobs = [an_ended_job(A), feeding(B, A), feeding(C, A, B)]
+    assert judge_all(jobs, a_cycle()) == dict.fromkeys((A, B, C), Judgement())
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_refusal_follows_chains_of_restores_to_their_end(order: tuple) -> None:
+    """R12: chains alike, in whatever order the jobs are given."""
+    jobs = [an_ended_job(A), feeding(B, A), feeding(C, B, survey=FUTURE)]
+    assert refusals([jobs[each] for each in order]) == {
+        A: Guard.DEPENDENT_JOB,
+        B: Guard.DEPENDENT_JOB,
+        C: Guard.FUTURE_TIME,
+    }
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_an_ended_job_in_the_middle_passes_on_what_it_received(order: tuple) -> None:
+    """R12: C is alive and was restored from B, which was restored from A: chains alike."""
+    middle = an_ended_job(B, feeds=frozenset({A}))
+    jobs = [a_job(A), middle, feeding(C, B, survey=FUTURE)]
+    assert refusals([jobs[each] for each in order]) == {
+        A: Guard.DEPENDENT_JOB,
+        B: Guard.DEPENDENT_JOB,
+        C: Guard.FUTURE_TIME,
+    }
+    jobs[2] = feeding(C, B, survey=NOT_SEEN)
+    assert blocks([jobs[each] for each in order]) == {
+        A: [Condition.DEPENDENT_JOB],
+        B: [Condition.DEPENDENT_JOB],
+        C: [Condition.NOTHING_PROTECTED],
+    }
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_an_ended_job_in_the_middle_keeps_its_own_troubles_to_itself(order: tuple) -> None:
+    """R12 asks of living jobs: what is wrong with B alone stops neither A nor C."""
+    middle = an_ended_job(B, feeds=frozenset({A}), survey=STRANGE)
+    jobs = [a_job(A), middle, feeding(C, B)]
+    assert refusals([jobs[each] for each in order]) == {A: None, B: Guard.UNPROVEN_LAYOUT, C: None}
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_an_ended_job_that_is_refused_itself_hides_nobody_behind_it(order: tuple) -> None:
+    """R12: B's own refusal must not swallow what C, which is alive, has to say about A."""
+    middle = an_ended_job(B, feeds=frozenset({A}), survey=STRANGE)
+    jobs = [a_job(A), middle, feeding(C, B, survey=FUTURE)]
+    assert refusals([jobs[each] for each in order]) == {
+        A: Guard.DEPENDENT_JOB,
+        B: Guard.UNPROVEN_LAYOUT,
+        C: Guard.FUTURE_TIME,
+    }
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_refusal_goes_round_a_cycle_and_comes_to_rest(order: tuple) -> None:
+    """A job restored from its own descendant is strange, and no reason to run for ever."""
+    jobs = [feeding(A, C), feeding(B, A, survey=FUTURE), feeding(C, B)]
+    assert refusals([jobs[each] for each in order]) == {
+        A: Guard.DEPENDENT_JOB,
+        B: Guard.FUTURE_TIME,
+        C: Guard.DEPENDENT_JOB,
+    }
+
+
+def test_a_long_chain_is_followed_in_the_worst_order() -> None:
+    """R12: one hop a round is enough rounds."""
+    names = [f"{number:032x}" for number in range(40)]
+    jobs = [a_job(names[0], survey=FUTURE, feeds=frozenset({names[1]}))]
+    jobs += [feeding(own, fed) for own, fed in pairwise(names[1:])]
+    jobs.append(an_ended_job(names[-1]))
+    for order in (jobs, jobs[::-1]):
+        assert refusals(order) == {
+            **dict.fromkeys(names[1:], Guard.DEPENDENT_JOB),
+            names[0]: Guard.FUTURE_TIME,
+        }
+
+
+def test_a_directory_of_unknown_owner_in_the_middle_is_followed_too() -> None:
+    """R3, R12: that we do not know whose it is makes nothing behind it less needed."""
+    place = "s3://bucket/checkpoints/my-job"
+    middle = an_ended_job(place, job_id="", feeds=frozenset({A}))
+    assert refusals([a_job(A), middle, feeding(C, place, survey=FUTURE)]) == {
+        A: Guard.DEPENDENT_JOB,
+        place: Guard.UNKNOWN_OWNER,
+        C: Guard.FUTURE_TIME,
+    }
+
+
+def test_a_job_does_not_depend_on_itself_nor_on_strangers() -> None:
+    """Keys that nobody judged are ignored, and so is the job's own."""
+    assert refusals([feeding(A, A, "elsewhere", survey=FUTURE)]) == {A: Guard.FUTURE_TIME}
+    assert refusals([feeding(A, A, "elsewhere")]) == {A: None}
+
+
+def test_a_refusal_of_its_own_is_kept_when_a_dependent_is_refused_too() -> None:
+    """The operator reads the nearest cause."""
+    jobs = [a_job(A, strangers=frozenset({C})), feeding(B, A, survey=FUTURE)]
+    assert refusals(jobs) == {A: Guard.TWO_OWNERS, B: Guard.FUTURE_TIME}
+
+
+# --------------------------------------------------------------------------- blocks
+
+
+def test_a_block_of_a_living_dependent_is_passed_on_along_the_chain_once() -> None:
+    """R12: what may not be deleted of B may be needed, so neither may what B needs of A."""
+    jobs = [an_ended_job(A), feeding(B, A), feeding(C, B, survey=NOT_SEEN)]
+    expected = {
+        A: [Condition.DEPENDENT_JOB],
+        B: [Condition.DEPENDENT_JOB],
+        C: [Condition.NOTHING_PROTECTED],
+    }
+    for order in permutations(jobs):
+        assert blocks(order) == expected
+        assert set(refusals(order).values()) == {None}
+
+
+def test_a_block_that_is_passed_on_says_whose_it_is_and_why() -> None:
+    """An operator must find the job that has to be mended first."""
+    judged = judge_all([an_ended_job(A), feeding(B, A, survey=NOT_SEEN)], a_cycle())
+    (own,), (passed_on,) = judged[B].blocked, judged[A].blocked
+    assert passed_on.message == (
+        f"job {B}, whose state refers to files here, is blocked: {own.message}"
+    )
+
+
+def test_a_block_goes_round_a_cycle_and_comes_to_rest() -> None:
+    """Each job gets the sentence once, and never about itself."""
+    jobs = [feeding(A, B, survey=NOT_SEEN), feeding(B, A), feeding(C, A, B, survey=NOT_SEEN)]
+    assert blocks(jobs) == {
+        A: [Condition.NOTHING_PROTECTED, Condition.DEPENDENT_JOB],
+        B: [Condition.DEPENDENT_JOB],
+        C: [Condition.NOTHING_PROTECTED],
+    }
+    assert blocks(jobs[:2]) == {A: [Condition.NOTHING_PROTECTED], B: [Condition.DEPENDENT_JOB]}
+
+
+def test_a_proven_ends_block_is_not_passed_on() -> None:
+    """As with refusals: Flink itself says that it is over, so nothing can be pending."""
+    over = (some_facts(B, status="CANCELED"),)
+    restless = an_ended_job(B, feeds=frozenset({A}), survey=a_survey(), before=over, after=over)
+    assert blocks([a_job(A), restless]) == {A: [], B: [Condition.NOT_QUIET]}
+
+
+def test_a_job_that_is_only_declared_ended_and_still_writes_blocks_what_it_needs() -> None:
+    """L7: it may be alive, and its next checkpoint may need any file of A."""
+    restless = an_ended_job(B, feeds=frozenset({A}), survey=a_survey())
+    assert blocks([a_job(A), restless]) == {A: [Condition.DEPENDENT_JOB], B: [Condition.NOT_QUIET]}
+
+
+def test_a_directory_that_is_only_declared_ended_and_still_written_blocks_the_others() -> None:
+    """L7: no checkpoint of it was seen, so any file may be needed."""
+    changing = {"own_roots": (), **NO_IDS, "survey": a_survey()}
+    assert blocks([an_ended_job(B, **changing), an_ended_job(A)])[A] == [Condition.DEPENDENT_JOB]
+    (block,) = judge_all([an_ended_job(B, **changing), an_ended_job(A)], a_cycle())[A].blocked
+    assert "declare it ended" not in block.message
+
+
+def test_a_dependent_that_is_refused_and_blocked_passes_both_on() -> None:
+    """Void and blocked are two statements; neither hides the other."""
+    survey = a_survey(newest_modified_at=ahead("1d"), live_in_shared=0)
+    jobs = [an_ended_job(A), feeding(B, A, survey=survey)]
+    for order in permutations(jobs):
+        assert refusals(order)[A] is Guard.DEPENDENT_JOB
+        assert blocks(order)[A] == [Condition.DEPENDENT_JOB]
+
+
+# --------------------------------------------------------------------------- unseen
+
+UNSEEN = {"own_roots": (), "before": (), "after": ()}
+NO_IDS = dict.fromkeys(("ids_at_start", "ids_before", "ids_after"), frozenset())
+STILL = a_survey(newest_modified_at=ago("8d"))
+KNOWN = (some_facts(B),)
+HELD = (Hold(job_id=B, source=EvidenceSource.KUBERNETES, uri="a", retained_ids=frozenset({7})),)
+STALE = Exported(job_id=B, unread="half written")
+E1 = a_snapshot(job_id=B, taken_at=ago("1m"))
+E2 = a_snapshot(job_id=B, sequence=18, taken_at=ahead("1m"), nonce="N")
+TOLD = {"exported": Exported(job_id=B, first=E1, second=E2, nonce="N"), "snapshots": (E1, E2)}
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param({}, id="its checkpoints came and went between the looks"),
+        pytest.param({"survey": STILL}, id="they did, and the listing missed them too"),
+        pytest.param(
+            {"before": KNOWN, "after": KNOWN, "is_origin_unread": True},
+            id="REST tells of a restored checkpoint that was gone before anybody read it",
+        ),
+        pytest.param({"before": KNOWN}, id="REST showed it once"),
+        pytest.param(
+            {**NO_IDS, "survey": STILL, "held_before": HELD, "held_after": HELD},
+            id="HA metadata retains what lies nowhere here",
+        ),
+        pytest.param({"exported": STALE}, id="its exporter says nothing new"),
+    ],
+)
+def test_a_job_that_no_look_showed_may_need_the_files_of_any(seen: dict) -> None:
+    """R12: it claimed a checkpoint of another one, which is gone, and nobody tells of it."""
+    jobs = [a_job(B, **{**UNSEEN, **seen}), an_ended_job(A), a_job(C)]
+    found = refusals(jobs)
+    assert found.pop(B) in {Guard.NO_ROOTS, Guard.RETAINED_ROOT_MISSING, Guard.REGISTRY}
+    assert found == {A: Guard.DEPENDENT_JOB, C: Guard.DEPENDENT_JOB}
+
+
+@pytest.mark.parametrize("restored_id", [9, 4711])
+def test_a_leftover_of_an_earlier_run_does_not_stand_for_an_origin_that_was_not_read(
+    restored_id: int,
+) -> None:
+    """R12: the run completed nothing, so it needs what it was restored from, which is unknown."""
+    origin = RestoredFacts(id=restored_id, external_path="file:/away/chk-9", is_savepoint=False)
+    fresh = some_facts(B, checkpoints=(), latest_completed_id=None, restored=origin)
+    leftover = {"own_roots": (a_root(4711, job=B),), "before": (fresh,), "after": (fresh,)}
+    jobs = [a_job(B, **leftover, is_origin_unread=True), an_ended_job(A)]
+    assert refusals(jobs)[A] is Guard.DEPENDENT_JOB or blocks(jobs)[A] == [Condition.DEPENDENT_JOB]
+
+
+def test_a_checkpoint_of_the_present_run_tells_what_it_needs_of_its_origin() -> None:
+    """R12: what the first checkpoint after a restore does not name, no later one does."""
+    job = a_job(B, is_origin_unread=True)
+    assert refusals([job, an_ended_job(A)])[A] is None
+    assert blocks([job, an_ended_job(A)])[A] == []
+
+
+@pytest.mark.parametrize("which", sorted(NO_IDS))
+def test_a_checkpoint_that_a_single_look_showed_is_enough_to_stop_others(which: str) -> None:
+    """It came and went faster than the other looks, and with it what it said of its origin."""
+    job = a_job(B, **{**UNSEEN, **NO_IDS, "survey": STILL, which: frozenset({42})})
+    judged = judge_all([job, an_ended_job(A)], a_cycle())
+    assert judged[A].refused == Refusal(
+        Guard.DEPENDENT_JOB,
+        f"job {B}, whose checkpoints nobody read, may need files here, and is refused:"
+        f" {judged[B].refused.message}",
+    )
+
+
+def test_a_job_that_is_said_to_be_over_and_is_not_stops_others_too() -> None:
+    """Its checkpoints change, so whoever stated that it is over was wrong."""
+    changing = {"own_roots": (), "ids_at_start": frozenset({42})}
+    found = refusals([an_ended_job(B, **changing), an_ended_job(A)])
+    assert found == {B: Guard.ENDED_JOB_IS_RUNNING, A: Guard.DEPENDENT_JOB}
+
+
+def test_a_directory_that_somebody_writes_into_blocks_the_others() -> None:
+    """Nobody knows what its job needs; the plan stays sound as a report, and says what to do."""
+    jobs = [a_job(B, **UNSEEN, **NO_IDS), an_ended_job(A)]
+    assert refusals(jobs) == {B: Guard.NO_ROOTS, A: None}
+    assert blocks(jobs)[A] == [Condition.DEPENDENT_JOB]
+    (block,) = judge_all(jobs, a_cycle())[A].blocked
+    assert block.message == (
+        f"job {B} may run, and need files here: no checkpoint of it was seen, and its directory"
+        f" changed at {ago('1m').isoformat()}; show it with --flink-rest, declare it ended with"
+        " --ended-job, or wait until it has been still for the quiet period"
+    )
+
+
+def test_a_directory_that_was_still_for_exactly_the_quiet_period_blocks_the_others() -> None:
+    """A tie keeps."""
+    job = a_job(B, **UNSEEN, **NO_IDS, survey=a_survey(newest_modified_at=ago("7d")))
+    assert blocks([job, an_ended_job(A)])[A] == [Condition.DEPENDENT_JOB]
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param({"before": (), "after": ()}, id="its checkpoints were read"),
+        pytest.param({**UNSEEN, **NO_IDS, **TOLD}, id="its exporter told of its whole registry"),
+    ],
+)
+def test_a_job_of_unknown_state_whose_needs_are_known_blocks_nobody_else(seen: dict) -> None:
+    """Its files are protected by what it said, whether or not anybody has seen it running."""
+    assert blocks([a_job(B, **seen), an_ended_job(A)])[A] == []
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        pytest.param(a_job(B, **UNSEEN, **NO_IDS, survey=STILL), id="still for the quiet period"),
+        pytest.param(a_job(B, own_roots=(), **NO_IDS), id="REST tells what it was restored from"),
+    ],
+)
+def test_a_job_without_roots_stops_no_other_if_it_is_known_or_quiet(job) -> None:
+    """What it leaked needs no statement of everybody else's."""
+    assert refusals([job, an_ended_job(A)]) == {B: Guard.NO_ROOTS, A: None}
+    assert blocks([job, an_ended_job(A)])[A] == []

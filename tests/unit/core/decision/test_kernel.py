@@ -1,0 +1,305 @@
+"""The rule over columns, row by row; that it says what ``decide`` says stands in properties."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from orphangc.core.columns.listing_columns import NO_TIME, Columns, Recogniser
+from orphangc.core.decision.kernel import (
+    VERDICT_SCHEMA,
+    BoundsTable,
+    Verdicts,
+    action_code,
+    action_words,
+    kernel,
+    microseconds,
+    reason_code,
+    reason_words,
+    verdict_batch,
+)
+from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds
+from orphangc.core.model.types import Action, Reason, StoredObject
+from orphangc.ports import LISTING_SCHEMA
+from orphangc.ports import VERDICT_SCHEMA as PORTS_SCHEMA
+from support.builders import JOB, NAME, T0, ago, an_object, some_bounds
+
+MICROSECOND = timedelta(microseconds=1)
+DELETE = (Action.DELETE, Reason.QUARANTINE_OVER)
+ORPHAN = (Action.TOMBSTONE, Reason.ORPHAN)
+IN_QUARANTINE = (Action.KEEP, Reason.IN_QUARANTINE)
+TOO_YOUNG = (Action.KEEP, Reason.TOO_YOUNG)
+NOT_OLDER = (Action.KEEP, Reason.NOT_OLDER_THAN_OLDEST_RETAINED)
+REFERENCED = (Action.KEEP, Reason.REFERENCED)
+REVIVED = (Action.REVIVE, Reason.REFERENCED)
+REFUSED = (Action.KEEP, Reason.JOB_REFUSED)
+REPORT_ONLY = (Action.KEEP, Reason.REPORT_ONLY)
+UNRECOGNISED = (Action.KEEP, Reason.UNRECOGNISED)
+
+LONG_AGO = microseconds(ago("2d"))
+
+
+def columns_of(*objects: StoredObject) -> Columns:
+    rows = [
+        {"key": each.key, "size": each.size, "modified_at": each.modified_at, "etag": each.etag}
+        for each in objects
+    ]
+    return Recogniser("").columns(pa.RecordBatch.from_pylist(rows, schema=LISTING_SCHEMA))
+
+
+def asked(columns: Columns, **facts: object) -> Verdicts:
+    """Return the verdicts on objects that are not live, and whose tombstones are two days old."""
+    count = len(columns)
+    usual = {
+        "is_live": np.zeros(count, np.bool_),
+        "since_us": np.full(count, LONG_AGO),
+        "has_tombstone": np.ones(count, np.bool_),
+        "owner": np.zeros(count, np.int32),
+        "bounds": BoundsTable.of([some_bounds()]),
+    }
+    return kernel(columns, **{**usual, **facts})
+
+
+def words(verdicts: Verdicts) -> list[tuple[str, str]]:
+    texts = action_words(verdicts.actions), reason_words(verdicts.reasons)
+    return list(zip(*(text.to_pylist() for text in texts), strict=True))
+
+
+def verdict(stored: StoredObject | None = None, **facts: object) -> tuple[str, str]:
+    """Return the verdict on one old unreferenced artifact whose quarantine is over, changed."""
+    flags = {
+        name: np.array([value], np.bool_ if isinstance(value, bool) else np.int64)
+        for name, value in facts.items()
+        if name != "bounds"
+    }
+    bounds = facts.get("bounds", some_bounds())
+    found = asked(columns_of(stored or an_object()), **flags, bounds=BoundsTable.of([bounds]))
+    return words(found)[0]
+
+
+LIVE = {"is_live": True}
+NEW = {"has_tombstone": False, "since_us": NO_TIME}
+CHANGED = {"since_us": NO_TIME}
+
+
+@pytest.mark.parametrize(
+    ("stored", "facts", "expected"),
+    [
+        (an_object("x"), {"bounds": some_bounds(is_void=True)}, REFUSED),
+        (an_object(folder="chk-7"), {"bounds": some_bounds(is_void=True)}, REFUSED),
+        (an_object(), {"bounds": some_bounds(is_void=True), **LIVE}, REFUSED),
+        (an_object(), {"bounds": some_bounds(is_void=True)}, REFUSED),
+        (an_object(folder="chk-7"), LIVE, REPORT_ONLY),
+        (an_object(folder="chk-7"), {}, REPORT_ONLY),
+        (an_object(folder="taskowned"), {}, REPORT_ONLY),
+        (an_object("_metadata"), {}, REPORT_ONLY),
+        (an_object(f"x{NAME}"), LIVE, UNRECOGNISED),
+        (an_object("x"), {}, UNRECOGNISED),
+        (an_object(f"99_{NAME}"), LIVE, REVIVED),
+        (an_object(f"99_{NAME}"), {**LIVE, **CHANGED}, REVIVED),
+        (an_object(f"99_{NAME}"), {**LIVE, **NEW}, REFERENCED),
+        (an_object(age="1h"), {**LIVE, **NEW}, REFERENCED),
+        (an_object(f"99_{NAME}", age="1h"), {}, NOT_OLDER),
+        (an_object(age="1h"), NEW, TOO_YOUNG),
+        (an_object(age="1h"), {}, TOO_YOUNG),
+        (an_object(), NEW, ORPHAN),
+        (an_object(), CHANGED, ORPHAN),
+        (an_object(), {"since_us": microseconds(ago("1h"))}, IN_QUARANTINE),
+        (an_object(), {}, DELETE),
+    ],
+)
+def test_the_first_row_that_fits_decides(stored, facts, expected) -> None:
+    """Design, section 2: rows 1 to 9, each against those behind it."""
+    assert verdict(stored, **facts) == expected
+
+
+@pytest.mark.parametrize(
+    ("checkpoint_id", "bounds", "expected"),
+    [
+        (40, some_bounds(), DELETE),
+        (41, some_bounds(), NOT_OLDER),
+        (41, some_bounds(checkpoint_id_margin=0), DELETE),
+        (42, some_bounds(checkpoint_id_margin=0), NOT_OLDER),
+        (0, some_bounds(oldest_retained_checkpoint_id=0), NOT_OLDER),
+        (0, some_bounds(oldest_retained_checkpoint_id=None), NOT_OLDER),
+        (2**63 - 1, some_bounds(oldest_retained_checkpoint_id=2**63 - 1), NOT_OLDER),
+        (2**63 - 1, some_bounds(oldest_retained_checkpoint_id=2**70), DELETE),
+        (0, some_bounds(checkpoint_id_margin=2**70), NOT_OLDER),
+        (2**63 - 1, some_bounds(is_ended=True, newest_completed_at=None), DELETE),
+        (None, some_bounds(oldest_retained_checkpoint_id=None), DELETE),
+        (None, some_bounds(oldest_retained_checkpoint_id=0), DELETE),
+    ],
+)
+def test_an_id_not_below_the_oldest_retained_keeps(checkpoint_id, bounds, expected) -> None:
+    """Row 5, R9, R14: a tie keeps, an unknown oldest one keeps all, names without an id pass."""
+    name = NAME if checkpoint_id is None else f"{checkpoint_id}_{NAME}"
+    assert verdict(an_object(name), bounds=bounds) == expected
+
+
+@pytest.mark.parametrize(
+    ("modified_at", "expected"),
+    [
+        (ago("72h") - MICROSECOND, DELETE),
+        (ago("72h"), TOO_YOUNG),
+        (T0 + timedelta(days=9), TOO_YOUNG),
+        (datetime(9999, 12, 31, tzinfo=UTC), TOO_YOUNG),
+        (None, TOO_YOUNG),
+        (NEVER, TOO_YOUNG),
+        (NEVER - MICROSECOND, TOO_YOUNG),
+        (datetime(1, 1, 1, tzinfo=UTC), TOO_YOUNG),
+        (NEVER + MICROSECOND, DELETE),
+    ],
+)
+def test_only_a_credible_time_before_the_cutoff_is_old(modified_at, expected) -> None:
+    """Row 6, losses 1.3: a tie, a missing time, zero, a negative one, and the future keep."""
+    assert verdict(an_object(modified_at=modified_at)) == expected
+
+
+@pytest.mark.parametrize("at", [None, NEVER])
+def test_an_unknown_bound_keeps_everything(at: datetime | None) -> None:
+    """The cutoff of whoever knows nothing is before every credible time."""
+    bounds = some_bounds(bounds=(Bound(BoundName.GRACE_PERIOD, at),))
+    for modified_at in (NEVER + MICROSECOND, NEVER, ago("30d"), None):
+        assert verdict(an_object(modified_at=modified_at), bounds=bounds) == TOO_YOUNG
+
+
+@pytest.mark.parametrize(
+    ("since", "newest", "expected"),
+    [
+        (ago("24h") - MICROSECOND, ago("1m"), DELETE),
+        (ago("24h"), ago("1m"), IN_QUARANTINE),
+        (ago("2d"), ago("2d") + MICROSECOND, DELETE),
+        (ago("2d"), ago("2d"), IN_QUARANTINE),
+        (ago("2d"), NEVER, IN_QUARANTINE),
+        (ago("2d"), None, DELETE),
+    ],
+)
+def test_a_tie_with_either_end_of_the_quarantine_keeps(since, newest, expected) -> None:
+    """Row 8, R17: the period, and a newer checkpoint of a job that still runs."""
+    bounds = some_bounds(is_ended=newest is None, newest_completed_at=newest)
+    assert verdict(since_us=microseconds(since), bounds=bounds) == expected
+
+
+def test_an_instant_is_exact_to_the_microsecond() -> None:
+    """A float of seconds would round, and break ties."""
+    odd = datetime(2026, 11, 21, 14, 0, 0, 123457, tzinfo=UTC)
+    assert microseconds(odd) - microseconds(odd - MICROSECOND) == 1
+    assert microseconds(odd) == 1_795_269_600_123_457
+    assert microseconds(NEVER - MICROSECOND) == -1
+    assert microseconds(datetime.max.replace(tzinfo=UTC)) == 253_402_300_799_999_999
+
+
+def test_every_object_is_compared_with_its_own_job() -> None:
+    """One batch holds objects of many jobs."""
+    columns = columns_of(*[an_object() for _ in range(4)])
+    table = BoundsTable.of(
+        [some_bounds(is_void=True), some_bounds(cutoff=ago("60d")), some_bounds()]
+    )
+    owner = np.array([2, 0, 1, 2], np.int32)
+    assert words(asked(columns, owner=owner, bounds=table)) == [DELETE, REFUSED, TOO_YOUNG, DELETE]
+
+
+NOT_ONE_EACH = ValueError("what is said of the objects is not one value an object")
+NO_MASK = ValueError("a mask is no mask")
+NO_NUMBER = ValueError("a time or checkpoint id is no whole number")
+NO_OWNER = IndexError("an object's owner is not in the table of bounds")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"is_live": np.zeros(1, np.bool_)}, NOT_ONE_EACH),
+        ({"is_live": np.zeros(2, np.int8)}, NO_MASK),
+        ({"has_tombstone": np.ones(2, np.int64)}, NO_MASK),
+        ({"since_us": np.full(1, NO_TIME)}, NOT_ONE_EACH),
+        ({"since_us": np.full(2, np.nan)}, NO_NUMBER),
+        ({"owner": np.zeros(3, np.int32)}, NOT_ONE_EACH),
+        ({"owner": np.array([0, 1], np.int32)}, IndexError("index 1 is out of bounds")),
+        ({"owner": np.array([0, -1], np.int32)}, NO_OWNER),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(wrong, error) -> None:
+    """Arrays stretch, wrap and compare whatever they get; a NaN is never in quarantine."""
+    with pytest.raises(type(error), match=f"^{error}"):
+        asked(columns_of(an_object(), an_object()), **wrong)
+
+
+def test_a_time_without_a_tombstone_deletes_nothing() -> None:
+    """A join that fills gaps with 0 must not look like a tombstone of 1970."""
+    assert verdict(since_us=0, has_tombstone=False) == ORPHAN
+
+
+def test_codes_are_places_in_the_enums() -> None:
+    """Whoever counts verdicts counts codes; ten million of them take a byte each."""
+    assert [each.dtype for each in asked(columns_of(an_object()))] == [np.uint8, np.uint8]
+    assert [action_code(each) for each in Action] == list(range(len(Action)))
+    assert [reason_code(each) for each in Reason] == list(range(len(Reason)))
+    codes = np.arange(len(Reason), dtype=np.uint8)
+    assert reason_words(codes).to_pylist() == [each.value for each in Reason]
+    assert action_words(codes[: len(Action)]).to_pylist() == [each.value for each in Action]
+
+
+def test_verdict_rows_are_what_a_plan_holds() -> None:
+    """Contract: columns, order and types of the verdict files."""
+    columns = columns_of(an_object(f"7_{NAME}"), an_object("x", etag=None, modified_at=None))
+    found = asked(columns)
+    owner = np.array([1, 0], np.int32)
+    batch = verdict_batch(columns, *found, owner=owner, job_ids=["", JOB])
+    assert VERDICT_SCHEMA.equals(PORTS_SCHEMA)
+    assert batch.schema.equals(PORTS_SCHEMA)
+    batch.validate(full=True)
+    first, second = batch.to_pylist()
+    assert first == {
+        "job_id": JOB,
+        "key": f"{JOB}/shared/7_{NAME}",
+        "scope": "shared",
+        "size": 1234,
+        "modified_at": ago("30d"),
+        "etag": "e1",
+        "checkpoint_id": 7,
+        "action": "delete",
+        "reason": "quarantine_over",
+    }
+    assert (second["job_id"], second["checkpoint_id"], second["reason"]) == (
+        "",
+        None,
+        "unrecognised",
+    )
+    assert (second["etag"], second["modified_at"]) == (None, None)
+
+
+def test_nothing_gives_nothing() -> None:
+    """Some stores send empty pages; a storage may have no job."""
+    columns = columns_of()
+    table = BoundsTable.of([])
+    found = asked(columns, bounds=table)
+    assert len(table) == len(found.actions) == 0
+    of_instants = table.cutoff_us, table.newest_older_id, table.quarantine_us
+    assert [each.dtype for each in of_instants] == [np.int64] * 3
+    batch = verdict_batch(columns, *found, owner=np.zeros(0, np.int32), job_ids=[])
+    assert batch.num_rows == 0
+    assert batch.schema.equals(PORTS_SCHEMA)
+
+
+def test_the_margins_of_a_void_job_do_not_matter() -> None:
+    """Row 1 stands before every comparison, so nothing of it is computed wrongly."""
+    bounds = JobBounds(
+        is_void=True,
+        is_ended=False,
+        bounds=(),
+        oldest_retained_checkpoint_id=None,
+        checkpoint_id_margin=0,
+        quarantine_start=datetime.max.replace(tzinfo=UTC),
+        newest_completed_at=datetime.min.replace(tzinfo=UTC),
+    )
+    assert verdict(bounds=bounds) == REFUSED
+
+
+def test_of_no_objects_there_are_no_verdicts() -> None:
+    """A folder that is listed empty, and a storage root without a job."""
+    columns = columns_of()
+    found = asked(columns, bounds=BoundsTable.of([]))
+    batch = verdict_batch(columns, *found, owner=np.zeros(0, np.int32), job_ids=[])
+    assert batch.schema.equals(VERDICT_SCHEMA)
+    assert batch.num_rows == 0

@@ -1,0 +1,149 @@
+"""A yes needs two looks with a newer completed checkpoint between, or the job's end."""
+
+from __future__ import annotations
+
+import pytest
+
+from orphangc.core.documents.self_sustained_record import (
+    LookPart,
+    RememberedLook,
+    answer_of,
+    merged,
+    remembered,
+)
+from orphangc.core.model.types import ForeignKind
+from support.builders import T0, span
+
+SNAPSHOT = "s3://bucket/savepoint-1"
+
+
+def a_look(*, value, place="", **changes) -> LookPart:
+    """Return one look, at a snapshot if a place is given."""
+    kind = ForeignKind.SNAPSHOT if place else None
+    return LookPart(kind=kind, place=place, value=value, why="because", **changes)
+
+
+def story(*chapters, is_ended=False) -> list[RememberedLook]:
+    """Return what is remembered after each (value, newest checkpoint id), an hour each."""
+    told: list[RememberedLook] = []
+    before: tuple[RememberedLook, ...] = ()
+    for hour, (value, newest) in enumerate(chapters):
+        before = remembered(
+            before,
+            [a_look(value=value)],
+            at=T0 + hour * span("1h"),
+            newest_checkpoint_id=newest,
+            is_ended=is_ended,
+        )
+        told.append(before[0])
+    return told
+
+
+@pytest.mark.parametrize(
+    ("chapters", "answers"),
+    [
+        ([(True, 7)], [None]),
+        ([(True, 7), (True, 7)], [None, None]),
+        ([(True, 7), (True, 8)], [None, True]),
+        ([(True, 7), (True, 8), (True, 8)], [None, True, True]),
+        ([(False, 7), (True, 8)], [False, None]),
+        ([(True, 7), (False, 8), (True, 9), (True, 10)], [None, False, None, True]),
+        ([(True, 7), (None, 8), (True, 9), (True, 10)], [None, None, None, True]),
+        ([(True, 7), (True, 8), (False, 9)], [None, True, False]),
+        ([(True, 7), (True, 3), (True, 4)], [None, None, True]),  # ids began anew
+        ([(True, 7), (True, None)], [None, None]),
+        ([(None, None)], [None]),
+    ],
+)
+def test_a_second_look_after_a_newer_checkpoint_confirms(chapters, answers):
+    """A no needs none; a look that cannot tell begins the count anew."""
+    assert [look.answer for look in story(*chapters)] == answers
+
+
+def test_of_an_ended_job_one_look_is_enough():
+    """No newer checkpoint can come."""
+    assert [look.answer for look in story((True, 7), is_ended=True)] == [True]
+    assert [look.answer for look in story((None, 7), is_ended=True)] == [None]
+
+
+def test_since_is_the_first_look_in_a_row():
+    """Whatever was seen between begins anew."""
+    told = story((False, 7), (False, 8), (True, 9), (True, 10), (True, 11))
+    hours = [(look.since - T0) // span("1h") for look in told]
+
+    assert story((True, 7), (True, 7))[1].since == T0, "no newer checkpoint begins nothing anew"
+    assert hours == [0, 0, 2, 2, 2]
+    assert [look.since_checkpoint_id for look in told] == [7, 7, 9, 9, 9]
+    assert [look.confirmed_at for look in told[2:]] == [None, T0 + span("3h"), T0 + span("3h")]
+    assert "second look, after checkpoint 9" in told[2].told
+    assert told[3].told == "because"
+
+
+@pytest.mark.parametrize(
+    ("values", "answer"),
+    [((True, True), True), ((True, False), False), ((None, False), False), ((True, None), None)],
+)
+def test_a_job_is_self_sustained_if_every_look_says_so(values, answer):
+    """A no of any place is a no."""
+    assert answer_of([story((value, 7), is_ended=True)[0] for value in values]) is answer
+    assert answer_of([]) is None
+
+
+def test_a_snapshot_that_nobody_mentions_any_more_is_still_looked_at():
+    """Flink's REST API forgets with its JobManager what the job was restored from."""
+    first = remembered(
+        (),
+        [a_look(value=False), a_look(value=False, place=SNAPSHOT, restored_from=True)],
+        at=T0,
+        newest_checkpoint_id=7,
+        is_ended=False,
+    )
+    for value, expected in ((True, True), (None, None), (False, None)):
+        (_, place) = remembered(
+            first, [a_look(value=value)], at=T0, newest_checkpoint_id=8, is_ended=False
+        )
+        assert (place.place, place.value, place.restored_from) == (SNAPSHOT, expected, True)
+        assert place.kind is ForeignKind.SNAPSHOT
+        assert place.why == "because"
+    assert remembered(first, [], at=T0, newest_checkpoint_id=8, is_ended=False) == ()
+
+
+def test_a_place_that_the_job_was_not_restored_from_is_forgotten_with_its_last_reference() -> None:
+    """And one that is still mentioned is looked at once."""
+    looks = [
+        a_look(value=False),
+        a_look(value=False, place=SNAPSHOT, restored_from=True),
+        a_look(value=False, place="s3://bucket/another"),
+    ]
+    first = remembered((), looks, at=T0, newest_checkpoint_id=7, is_ended=False)
+    second = remembered(first, looks[:2], at=T0, newest_checkpoint_id=8, is_ended=False)
+    assert [each.place for each in second] == ["", SNAPSHOT]
+
+
+def test_a_snapshot_that_others_need_may_not_go():
+    """This job needs it no more, and another does."""
+    (look,) = remembered(
+        (),
+        [a_look(value=True, place=SNAPSHOT, also_named_by=("f" * 32,))],
+        at=T0,
+        newest_checkpoint_id=7,
+        is_ended=True,
+    )
+
+    assert (look.answer, look.is_safe_to_delete) == (True, False)
+    assert "f" * 32 in look.told
+
+
+def test_of_two_memories_the_newer_look_at_each_place_counts():
+    """Those of scheduled runs, and those of the command."""
+    early, late = story((True, 7), (True, 8))
+
+    assert merged([early], [late]) == merged([late], [early]) == (late,)
+    assert merged([], [early]) == (early,)
+
+
+def test_of_two_looks_at_the_same_instant_the_first_memory_counts() -> None:
+    """That of the runs: what the command remembers is only added to it."""
+    (scheduled,), (asked,) = story((None, 7)), story((True, 7))
+
+    assert merged([scheduled], [asked]) == (scheduled,)

@@ -1,0 +1,196 @@
+"""The policy for S3: judged by a matcher of IAM's grammar, not by its own text."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orphangc.core.documents.run_record import RunMode
+from orphangc.core.iam.aws import aws_policy
+from orphangc.core.iam.permissions import needs_of
+from orphangc.core.model.settings import StorageRootSettings
+from unit.core.iam.iam import allows
+
+JOB = "0123456789abcdef" * 2
+ROOT = "s3://bucket/check*points?/$flink"
+BELOW = "check*points?/$flink/"
+UUID = "00000000-0000-4000-8000-000000000001"
+
+
+def policy(root: str = ROOT, *, mode: str = "delete", undelete: bool = False, **more):
+    settings = StorageRootSettings.model_validate({"root": root, **more})
+    needs = needs_of(settings, mode=RunMode(mode), may_undelete=undelete)
+    return aws_policy(needs)
+
+
+def may(document, action: str, key: str, **context: str) -> bool:
+    return allows(document, f"s3:{action}", f"arn:aws:s3:::bucket/{key}", **context)
+
+
+def may_list(document, prefix: str | None, action: str = "ListBucket", **context: str) -> bool:
+    asked = context if prefix is None else {"prefix": prefix, **context}
+    return allows(document, f"s3:{action}", "arn:aws:s3:::bucket", **asked)
+
+
+DELETE = policy()
+AREAS = ["shared", "taskowned", "chk-7", "savepoint-1"]
+NAMES = ["_metadata", UUID, f"7_{UUID}", "", "..", "*", "a/b", "x" * 16 + "/" + "y" * 15]
+PARTS = st.sampled_from([JOB, JOB[:-1], f"{JOB}0", *AREAS, *NAMES])
+KEYS = st.one_of(
+    st.lists(PARTS, min_size=1, max_size=6).map("/".join),
+    st.lists(PARTS, min_size=1, max_size=4).map(lambda parts: BELOW + "/".join(parts)),
+    st.text("ab/*?$_", max_size=12).map(lambda name: f"{BELOW}{JOB}/shared/{name}"),
+    st.text(max_size=80),
+)
+
+
+@given(KEYS)
+def test_a_key_may_be_deleted_exactly_if_it_lies_directly_in_shared_of_a_job(key: str) -> None:
+    """Thirty-two characters without a slash, ``shared``, a name: nothing else, nowhere else."""
+    job, shared, name, *_ = [*key.removeprefix(BELOW).split("/"), "", "", ""][:4]
+    is_orphan = (
+        key.startswith(BELOW)
+        and key.removeprefix(BELOW).count("/") == 2
+        and (len(job), shared) == (32, "shared")
+        and not name.endswith("_metadata")
+        and bool(name)
+    )
+    assert may(DELETE, "DeleteObject", key) is is_orphan
+    assert not may(DELETE, "DeleteObjectVersion", key)
+    assert not may(DELETE, "PutObject", key)
+
+
+@given(KEYS)
+def test_a_report_may_delete_nothing_and_write_nothing(key: str) -> None:
+    """Nor may a quarantine without a state location."""
+    for mode in ("report", "quarantine"):
+        document = policy(mode=mode)
+        for action in ("DeleteObject", "DeleteObjectVersion", "PutObject"):
+            assert not may(document, action, key)
+
+
+@given(KEYS)
+def test_only_metadata_below_the_root_may_be_read(key: str) -> None:
+    """State itself is listed and deleted, never read."""
+    is_metadata = key.startswith(BELOW) and key.rpartition("/")[2] == "_metadata"
+    assert may(DELETE, "GetObject", key) is is_metadata
+
+
+@given(KEYS)
+def test_only_what_begins_with_the_root_may_be_listed(prefix: str) -> None:
+    """The folder itself and anything deeper; not its neighbours, not the whole bucket."""
+    assert may_list(DELETE, prefix) is prefix.startswith(BELOW)
+    assert not may_list(DELETE, None)
+
+
+def test_special_characters_stand_for_themselves() -> None:
+    """A star in a prefix is a star: a bucket full of others is not covered by it."""
+    assert may(DELETE, "DeleteObject", f"{BELOW}{JOB}/shared/{UUID}")
+    assert not may(DELETE, "DeleteObject", f"checkXpointsY/$flink/{JOB}/shared/{UUID}")
+    assert "check${*}points${?}/${$}flink/" in json.dumps(DELETE)
+
+
+def test_a_root_that_is_the_directory_of_one_job_has_its_shared_files_only() -> None:
+    """Its ``shared/`` lies right below; ``--owner`` says the same of any other name."""
+    for root, more in ((f"s3://bucket/cp/{JOB}", {}), ("s3://bucket/cp/mine", {"owner": JOB})):
+        document = policy(root, **more)
+        below = root.removeprefix("s3://bucket/")
+        assert may(document, "DeleteObject", f"{below}/shared/{UUID}")
+        for key in (f"shared/a/{UUID}", "shared/", "shared/_metadata", f"{JOB}/shared/{UUID}"):
+            assert not may(document, "DeleteObject", f"{below}/{key}")
+
+
+def test_a_state_location_is_listed_read_written_and_deleted_below_its_own_prefix() -> None:
+    """And nothing outside it."""
+    document = policy(state="s3://bucket/state")
+    for action in ("GetObject", "PutObject", "DeleteObject"):
+        assert may(document, action, "state/folder/lock/1.json")
+        assert not may(document, action, "state-of-others/1.json")
+    assert may_list(document, "state/folder/")
+    assert not may_list(document, "stat")
+
+
+def test_versions_may_be_touched_only_to_undelete() -> None:
+    """And then only those of orphans; counting them takes no more than their listing."""
+    counting, undoing = policy(noncurrent_versions=True), policy(undelete=True)
+    shared, metadata = f"{BELOW}{JOB}/shared/{UUID}", f"{BELOW}{JOB}/chk-7/_metadata"
+    for document, can_undo in ((DELETE, False), (counting, False), (undoing, True)):
+        assert may(document, "DeleteObjectVersion", shared) is can_undo
+        assert not may(document, "DeleteObjectVersion", metadata)
+        assert may_list(document, None, "GetBucketVersioning") is can_undo
+    assert not may_list(DELETE, BELOW, "ListBucketVersions")
+    assert may_list(counting, BELOW, "ListBucketVersions")
+    assert not may_list(undoing, "", "ListBucketVersions")
+
+
+def test_evidence_may_be_read_where_the_settings_name_it() -> None:
+    """Extra roots: their metadata. A registry: its snapshots, and its nonces written."""
+    document = policy(
+        extra_roots=("s3://bucket/savepoints",),
+        registry=("s3://bucket/registry",),
+        inventory="s3://bucket/inv/config/2026-01-01T00-00Z/manifest.json",
+    )
+    assert may(document, "GetObject", "savepoints/savepoint-1/_metadata")
+    assert not may(document, "GetObject", f"savepoints/savepoint-1/{UUID}")
+    assert may(document, "GetObject", f"registry/{JOB}/snapshots/snapshot-1.jsonl")
+    assert may(document, "PutObject", f"registry/{JOB}/nonce")
+    assert not may(document, "PutObject", f"registry/{JOB}/snapshots/snapshot-1.jsonl")
+    assert not may(document, "DeleteObject", f"registry/{JOB}/nonce")
+    assert may(document, "DeleteObject", f"registry/{JOB}/doctor-1")
+    assert may(document, "GetObject", "inv/config/data/1.csv.gz")
+    assert may_list(document, "", delimiter="/")
+    assert not may_list(document, "")
+
+
+def test_a_whole_bucket_as_root_is_listed_without_a_condition() -> None:
+    """There is no prefix to ask for; deletion is as narrow as anywhere."""
+    document = policy("s3://bucket", state="s3://other/state")
+    assert may_list(document, None)
+    assert may(document, "DeleteObject", f"{JOB}/shared/{UUID}")
+    assert not may(document, "DeleteObject", f"x/{JOB}/shared/{UUID}")
+    assert not may(document, "DeleteObject", f"{JOB}/chk-7/_metadata")
+
+
+def test_the_whole_document() -> None:
+    """As an operator gets it."""
+    document = policy("s3://bucket/cp", state="s3://bucket/state", mode="delete")
+    arn, below = "arn:aws:s3:::bucket", "arn:aws:s3:::bucket/cp/"
+    own = ["s3:DeleteObject", "s3:GetObject", "s3:PutObject"]
+    listed = {"StringLike": {"s3:prefix": ["cp/*", "state/*"]}}
+
+    def statement(sid: str, actions: list[str], resources: list[str], effect: str = "Allow"):
+        return {"Sid": sid, "Effect": effect, "Action": actions, "Resource": resources}
+
+    assert document == {
+        "Version": "2012-10-17",
+        "Statement": [
+            statement("List", ["s3:ListBucket"], [arn]) | {"Condition": listed},
+            statement(
+                "ReadMetadata", ["s3:GetObject"], [f"{below}*/_metadata", f"{below}_metadata"]
+            ),
+            statement("KeepState", own, [f"{arn}/state/*"]),
+            statement("DeleteOrphans", ["s3:DeleteObject"], [f"{below}{'?' * 32}/shared/*"]),
+            statement(
+                "NeverAnythingElse",
+                ["s3:DeleteObject", "s3:DeleteObjectVersion"],
+                [f"{below}*/*/", f"{below}*/*/*/*", f"{below}*_metadata"],
+                "Deny",
+            ),
+        ],
+    }
+
+
+@pytest.mark.parametrize("bucket", ["logs--use1-az4--x-s3", "name-abc-s3alias", "a b"])
+def test_a_bucket_without_permissions_by_prefix_is_refused(bucket: str) -> None:
+    """A policy that looks right and means nothing is worse than none."""
+    with pytest.raises(ValueError, match="no general purpose bucket"):
+        policy(f"s3://{bucket}/cp")
+
+
+def test_another_partition_is_in_every_name() -> None:
+    """China and GovCloud have names of their own."""
+    settings = StorageRootSettings(root=ROOT)
+    document = aws_policy(needs_of(settings, mode=RunMode.DELETE), partition="aws-cn")
+    names = [name for each in document["Statement"] for name in each["Resource"]]
+    assert {name.partition(":s3:")[0] for name in names} == {"arn:aws-cn"}

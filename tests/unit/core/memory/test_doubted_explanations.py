@@ -1,0 +1,323 @@
+"""What looks like Flink's own deletion of a checkpoint, and need not be one: each of these asks."""
+
+from __future__ import annotations
+
+import pytest
+
+from orphangc.core.memory.compare_cycles import compared
+from orphangc.core.memory.remembered import WorldMemory
+from orphangc.core.memory.sighting import SeenJob, SeenReport, StoppingSavepoint
+from unit.core.memory.memory_builders import (
+    DELETED,
+    EXTRA,
+    JOB,
+    NEXT,
+    REST,
+    ROOT,
+    THIRD,
+    a_directory,
+    a_job,
+    cycles,
+    day,
+    missed,
+    seen,
+)
+
+DIRECTORY = f"{ROOT}/{JOB}"
+EMPTIED = ("job_directory_emptied", DIRECTORY)
+OTHER = a_directory(1, job=THIRD)
+EVERY_END = (*DELETED, "FAILED")
+SAVEPOINT = f"{EXTRA}/savepoint-aaaaaa-0123456789ab"
+STOPPED = {SAVEPOINT: StoppingSavepoint(checkpoint_id=5, stored_at=day(0.5))}
+
+
+def not_found(number: int, job: str = JOB) -> tuple[str, str]:
+    """Return the fact that one checkpoint is not found."""
+    return ("checkpoint_not_found", f"{ROOT}/{job}/chk-{number}")
+
+
+# --------------------------------------------------------------------------- savepoints
+
+
+def from_savepoint(by: str = REST, **changes: object) -> SeenJob:
+    """Return a running job that started from the savepoint."""
+    return a_job(NEXT, by=by, restored=SAVEPOINT, is_restored_from_savepoint=True, **changes)
+
+
+SESSION = (a_job(), a_job(THIRD))
+"""Two jobs of one session cluster."""
+
+
+@pytest.mark.parametrize("before", [SESSION, SESSION[:1]], ids=["session", "application"])
+@pytest.mark.parametrize(("stops", "asked"), [(STOPPED, []), ({}, [EMPTIED])])
+def test_only_a_savepoint_that_says_so_shows_that_its_job_was_stopped_with_it(
+    before, stops, asked
+) -> None:
+    """People take a savepoint, cancel the job, and start from it: the checkpoints stay."""
+    after = (from_savepoint(), *before[1:])
+    own = a_directory(6, job=NEXT)
+    story = (
+        seen(0, OTHER, a_directory(1), jobs=before),
+        seen(1, OTHER, own, jobs=after, stops=stops),
+    )
+    assert missed(*story) == asked
+
+
+def test_a_savepoint_that_may_be_of_two_jobs_shows_the_stop_of_neither() -> None:
+    """Both ids begin with its six digits."""
+    twin = a_directory(2, job="a" * 31 + "b")
+    before = seen(0, OTHER, a_directory(1), twin, jobs=SESSION)
+    after = seen(1, OTHER, twin, jobs=(from_savepoint(), SESSION[1]), stops=STOPPED)
+    assert missed(before, after) == [EMPTIED]
+
+
+def test_a_job_that_went_on_after_the_savepoint_was_not_stopped_with_it() -> None:
+    """Where some task fails while the job stops, Flink restarts it from a checkpoint.
+
+    Source: Flink 1.15-2.3, ``StopWithSavepointStoppingException``.
+    """
+    before = seen(0, OTHER, a_directory(9), jobs=SESSION)
+    after = seen(1, OTHER, jobs=(from_savepoint(), SESSION[1]), stops=STOPPED)
+    assert missed(before, after) == [EMPTIED]
+
+
+def test_a_start_from_the_stopping_savepoint_of_another_job_tells_no_end() -> None:
+    """A rollback: the job that ran here was cancelled, and its checkpoints stay."""
+    before = seen(0, OTHER, a_directory(1, job=THIRD), jobs=(a_job(THIRD),))
+    lost = ("job_directory_emptied", f"{ROOT}/{THIRD}")
+    own = a_directory(6, job=NEXT)
+    assert missed(before, seen(1, own, jobs=(from_savepoint(),), stops=STOPPED)) == [lost]
+
+
+def test_what_flink_deletes_upon_every_end_asks_nothing_after_any_savepoint() -> None:
+    """The job that ran here is over in one way or another."""
+    before = seen(0, OTHER, a_directory(1, flags=EVERY_END), jobs=(a_job(),))
+    after = seen(1, OTHER, a_directory(6, job=NEXT), jobs=(from_savepoint(),))
+    assert missed(before, after) == []
+
+
+@pytest.mark.parametrize(("stored", "asked"), [(0.5, []), (-2, [EMPTIED])])
+def test_a_job_of_one_id_is_stopped_only_with_a_savepoint_of_its_current_run(stored, asked) -> None:
+    """An older one may be of an earlier run; this one was cancelled."""
+    stops = {SAVEPOINT: StoppingSavepoint(checkpoint_id=5, stored_at=day(stored))}
+    again = a_job(started_at=day(0.6), restored=SAVEPOINT, is_restored_from_savepoint=True)
+    before = seen(0, OTHER, a_directory(1), jobs=(a_job(),))
+    assert missed(before, seen(1, OTHER, jobs=(again,), stops=stops)) == asked
+
+
+# --------------------------------------------------------------------------- leftovers
+
+
+def test_a_leftover_of_a_higher_id_subsumes_nothing() -> None:
+    """It was stored by an earlier run of the same fixed id, long before."""
+    left = a_directory(4711, stored=-300)
+    own = a_directory(5)
+    both = own.model_copy(update={"checkpoints": (*left.checkpoints, *own.checkpoints)})
+    assert missed(seen(0, both, jobs=(a_job(),)), seen(1, left, jobs=(a_job(),))) == [not_found(5)]
+
+
+def test_a_checkpoint_of_unknown_store_time_subsumes_nothing() -> None:
+    """The storage gives none, or an older memory has none."""
+    newer = a_directory(2, stored=1)
+    timeless = newer.model_copy(
+        update={
+            "checkpoints": tuple(
+                e.model_copy(update={"stored_at": None}) for e in newer.checkpoints
+            )
+        }
+    )
+    assert missed(seen(0, a_directory(1)), seen(1, newer)) == []
+    assert missed(seen(0, a_directory(1)), seen(1, timeless)) == [not_found(1)]
+
+
+def reported(number: int, triggered: float) -> SeenReport:
+    """Return a completed checkpoint of a directory that is searched."""
+    return SeenReport(
+        job_id=JOB,
+        by=REST,
+        path=f"{DIRECTORY}/chk-{number}",
+        directory=DIRECTORY,
+        checkpoint_id=number,
+        triggered_at=day(triggered),
+    )
+
+
+def test_a_leftover_of_a_higher_id_subsumes_no_reported_checkpoint_either() -> None:
+    """Neither when it is reported first, nor later."""
+    left = a_directory(4711, stored=-300)
+    story = [seen(n, left, jobs=(a_job(),), reports=(reported(5, 0),)) for n in (1, 2)]
+    silent = seen(3, left, jobs=(a_job(),))
+    assert missed(*story) == [not_found(5)]
+    assert missed(*story, silent) == [not_found(5)]
+    newer = a_directory(6, stored=2.5)
+    found = newer.model_copy(update={"checkpoints": (*left.checkpoints, *newer.checkpoints)})
+    assert missed(*story, seen(3, found, jobs=(a_job(),))) == []
+
+
+# --------------------------------------------------------------------------- runs of one id
+
+
+def second_run(**changes: object) -> SeenJob:
+    """Return the job as it was started again, empty, under the same id."""
+    return a_job(started_at=day(0.5), **changes)
+
+
+@pytest.mark.parametrize("flags", [DELETED, EVERY_END])
+def test_the_end_of_a_later_run_covers_no_checkpoint_of_an_earlier_one(flags) -> None:
+    """That one was retained when its run was cancelled under another policy."""
+    first = a_directory(9, flags=flags)
+    before = seen(1, OTHER, first, jobs=(second_run(),))
+    over = a_job(alive=False, status="CANCELED", started_at=day(0.5))
+    assert missed(before, seen(2, OTHER, jobs=(over,))) == [EMPTIED]
+
+
+def test_the_end_of_a_run_covers_its_own_checkpoints_after_a_failover() -> None:
+    """Another JobManager went on from one of them."""
+    flags, on = EVERY_END, a_job(started_at=day(1.2), restored=f"{DIRECTORY}/chk-1")
+    story = [
+        seen(0, OTHER, a_directory(1, flags=flags), jobs=(a_job(),)),
+        seen(1.5, OTHER, a_directory(1, flags=flags), jobs=(on,)),
+    ]
+    over = a_job(alive=False, status="CANCELED", started_at=day(1.2), restored=on.restored)
+    assert missed(*story, seen(2, OTHER, jobs=(over,))) == []
+
+
+@pytest.mark.parametrize(("minutes", "asked"), [(5, [EMPTIED]), (20, [])])
+def test_a_checkpoint_about_the_start_of_a_second_run_may_be_of_the_first(minutes, asked) -> None:
+    """The clocks of storage and JobManager may differ by a quarter of an hour."""
+    stored = 0.5 + minutes / (24 * 60)
+    own = a_directory(1, flags=DELETED, stored=stored)
+    story = [
+        seen(0, OTHER, jobs=(a_job(),)),
+        seen(1, OTHER, own, jobs=(second_run(),)),
+    ]
+    over = a_job(alive=False, status="CANCELED", started_at=day(0.5))
+    assert missed(*story, seen(2, OTHER, jobs=(over,))) == asked
+
+
+def test_a_second_run_subsumes_no_checkpoint_of_the_first() -> None:
+    """It began empty, and its ids pass those of what the first one left."""
+    left = a_directory(9)
+    story = [
+        seen(0, left, jobs=(a_job(),)),
+        seen(1, left, jobs=(second_run(),)),
+        seen(2, a_directory(10, stored=1.5), jobs=(second_run(),)),
+    ]
+    assert missed(*story) == [not_found(9)]
+
+
+def test_a_run_that_no_cycle_saw_end_is_an_earlier_one_too() -> None:
+    """The cycle that saw what it left saw no job; the next one sees the second run alone."""
+    after = seen(2, a_directory(10, stored=1.5), jobs=(second_run(),))
+    assert missed(seen(0, a_directory(9)), after) == [not_found(9)]
+
+
+# --------------------------------------------------------------------------- other bytes
+
+
+def test_another_checkpoint_at_the_same_path_is_not_the_remembered_one() -> None:
+    """And both are asked about for as long as it takes."""
+    before = seen(0, a_directory(1, sha256="a"), jobs=(a_job(),))
+    after = [seen(n, a_directory(1, sha256="b", stored=0.5), jobs=(a_job(),)) for n in (1, 2, 3)]
+    assert missed(before, *after) == [not_found(1)]
+    assert missed(before, *after, before) == [not_found(1)]
+    assert missed(before, seen(1, a_directory(1, sha256="a"), jobs=(a_job(),))) == []
+
+
+def test_a_stateless_restart_that_writes_the_same_path_again_asks_nothing() -> None:
+    """Flink deleted the first run's checkpoint when that run was cancelled."""
+    before = seen(0, a_directory(1, sha256="a", flags=EVERY_END), jobs=(a_job(),))
+    own = a_directory(1, sha256="b", flags=EVERY_END, stored=0.6)
+    assert missed(before, seen(1, own, jobs=(second_run(),))) == []
+
+
+# --------------------------------------------------------------------------- older memories
+
+
+def test_a_memory_without_the_new_facts_is_read_and_explains_nothing_by_them() -> None:
+    """An end covers what is known to be of its run, and a savepoint alone is no stop."""
+    _, memory = cycles(seen(0, OTHER, a_directory(1, flags=EVERY_END), jobs=(a_job(),)))
+    document = memory.model_dump(mode="json")
+    for directory in document["directories"]:
+        for each in directory["checkpoints"]:
+            for name in ("stored_at", "sha256", "is_self_contained"):
+                del each[name]
+    for job in document["jobs"]:
+        for name in ("began_at", "began_anew", "ended_from", "ended_as_before"):
+            del job[name]
+    older = WorldMemory.model_validate(document)
+    over = a_job(alive=False, status="CANCELED")
+    facts = compared(older, seen(1, OTHER, jobs=(over,))).facts
+    assert [(str(each.condition), each.what) for each in facts] == [EMPTIED]
+    newer = seen(1, OTHER, a_directory(2, stored=0.5), jobs=(a_job(),))
+    assert compared(older, newer).facts == ()
+
+
+# --------------------------------------------------------------------------- what was over-strict
+
+
+@pytest.mark.parametrize(
+    ("path", "triggered", "asked"),
+    [
+        (f"{DIRECTORY}/chk-2", -0.1, []),
+        (f"{DIRECTORY}/chk-1", -0.1, [not_found(2)]),
+        (f"{DIRECTORY}/chk-2", 0.9, [not_found(2)]),
+    ],
+    ids=["this one", "another one", "a later one at the same path"],
+)
+def test_a_checkpoint_that_its_cluster_shows_discarded_asks_nothing(path, triggered, asked) -> None:
+    """Flink says that it deleted exactly this one."""
+    before = seen(0, a_directory(1, 2), jobs=(a_job(),))
+    after = seen(1, a_directory(1), jobs=(a_job(),), discarded={path: day(triggered)})
+    assert missed(before, after) == asked
+
+
+CLAIMS = a_job(NEXT, restored=f"{DIRECTORY}/chk-1")
+
+
+def claimed(after: object, *, is_self_contained: bool = True, job: SeenJob = CLAIMS) -> list:
+    """Return what is asked after another job started from a checkpoint that is gone since."""
+    first = a_directory(1, is_self_contained=is_self_contained)
+    shown = () if after is None else (after,)
+    return missed(seen(0, OTHER, first, jobs=(a_job(),)), seen(1, OTHER, *shown, jobs=(job,)))
+
+
+def test_a_full_checkpoint_whose_successor_has_gone_on_asks_nothing() -> None:
+    """It needs no file of any other folder, so nothing that could be deleted later."""
+    assert claimed(a_directory(2, job=NEXT, stored=0.7)) == []
+
+
+def test_an_incremental_one_asks() -> None:
+    """The successor may have claimed nothing."""
+    own = a_directory(2, job=NEXT, stored=0.7)
+    assert claimed(own, is_self_contained=False) == [EMPTIED]
+
+
+def test_a_full_one_asks_while_its_successor_has_completed_nothing_since() -> None:
+    """It shows nothing, or a leftover of an earlier run alone."""
+    assert claimed(None) == [EMPTIED]
+    assert claimed(a_directory(900, job=NEXT, stored=-30)) == [EMPTIED]
+
+
+def test_a_full_one_asks_where_the_successor_started_from_another_one() -> None:
+    """Nothing shows what became of this one."""
+    own = a_directory(2, job=NEXT, stored=0.7)
+    assert claimed(own, job=a_job(NEXT, restored=f"{ROOT}/{THIRD}/chk-1")) == [EMPTIED]
+
+
+def test_a_full_one_whose_job_has_a_successor_from_its_savepoint_asks_nothing() -> None:
+    """That one claimed the savepoint, so that nothing says whether the job was stopped with it."""
+    own = a_directory(6, job=NEXT, stored=0.7)
+    assert claimed(own, job=from_savepoint()) == []
+    assert claimed(own, job=from_savepoint(), is_self_contained=False) == [EMPTIED]
+
+
+def test_a_full_one_whose_successor_was_succeeded_in_turn_asks_nothing() -> None:
+    """No cycle has seen a checkpoint of the one between them."""
+    third = a_job("d" * 32, restored=f"{ROOT}/{NEXT}/chk-5")
+    story = [
+        seen(0, OTHER, a_directory(1, is_self_contained=True), jobs=(a_job(),)),
+        seen(1, OTHER, a_directory(1, is_self_contained=True), jobs=(CLAIMS,)),
+        seen(2, OTHER, a_directory(6, job="d" * 32, stored=1.5), jobs=(third,)),
+    ]
+    assert missed(*story) == []

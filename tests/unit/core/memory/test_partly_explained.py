@@ -1,0 +1,93 @@
+"""A block stays until what is missed is back: no later cycle explains away what one asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from unit.core.memory.memory_builders import (
+    DELETED,
+    JOB,
+    NEXT,
+    REST,
+    ROOT,
+    THIRD,
+    a_directory,
+    a_job,
+    missed,
+    seen,
+)
+
+DIRECTORY = f"{ROOT}/{JOB}"
+EMPTIED = ("job_directory_emptied", DIRECTORY)
+OTHER = a_directory(1, job=THIRD)
+EVERY_END = (*DELETED, "FAILED")
+
+
+@pytest.mark.parametrize("cycles", [1, 2, 5])
+def test_a_claim_of_the_newest_never_explains_the_one_beside_it(cycles) -> None:
+    """Though that one is the newest that is missed (A17)."""
+    claims = a_job(NEXT, restored=f"{DIRECTORY}/chk-9")
+    own = a_directory(31, job=NEXT, depends_on=(DIRECTORY,))
+    after = [seen(1 + n, OTHER, own, jobs=(claims,)) for n in range(cycles)]
+    assert missed(seen(0, OTHER, a_directory(8, 9), jobs=(a_job(),)), *after) == [EMPTIED]
+
+
+def test_a_claim_of_a_newer_one_does_not_explain_several() -> None:
+    """A job that retains two has the second newest beside the one that is claimed (A17)."""
+    claims = a_job(NEXT, restored=f"{DIRECTORY}/chk-10")
+    own = a_directory(31, job=NEXT, depends_on=(DIRECTORY,))
+    after = [seen(1 + n, OTHER, own, jobs=(claims,)) for n in range(3)]
+    assert missed(seen(0, OTHER, a_directory(8, 9), jobs=(a_job(),)), *after) == [EMPTIED]
+
+
+def test_a_directory_of_a_job_that_was_over_stays_one_while_it_is_missed() -> None:
+    """A cycle that cannot tell the end does not make it a living one."""
+    after = [seen(1 + n, a_directory(2)) for n in range(3)]
+    assert missed(seen(0, a_directory(1, 2, was_over=True)), *after) == [
+        ("checkpoint_not_found", f"{DIRECTORY}/chk-1")
+    ]
+
+
+@pytest.mark.parametrize(("flags", "asked"), [(EVERY_END, []), (DELETED, [EMPTIED])])
+def test_a_statement_explains_what_flink_deletes_upon_every_end(flags, asked) -> None:
+    """The job may as well have failed (A1)."""
+    before = seen(0, OTHER, a_directory(1, flags=flags), jobs=(a_job(),))
+    after = [seen(n, OTHER, clusters={REST: True}, ended=(JOB,)) for n in (1, 2)]
+    assert missed(before, *after) == asked
+
+
+def test_a_statement_explains_nothing_in_a_later_cycle_that_is_without_it() -> None:
+    """Only its own cycle relies upon it (A1b)."""
+    before = seen(0, OTHER, a_directory(1, flags=EVERY_END), jobs=(a_job(),))
+    stated = seen(1, OTHER, clusters={REST: True}, ended=(JOB,))
+    again = [seen(n, OTHER, clusters={REST: True}) for n in (2, 3)]
+    assert missed(before, stated) == []
+    assert missed(before, stated, *again) == [EMPTIED]
+
+
+@pytest.mark.parametrize(("flags", "asked"), [(EVERY_END, []), (DELETED, [EMPTIED])])
+def test_a_job_that_starts_empty_tells_no_end_of_the_one_before(flags, asked) -> None:
+    """That one may have failed, and left its checkpoints (A2)."""
+    before = seen(0, OTHER, a_directory(1, flags=flags), jobs=(a_job(),))
+    assert missed(before, seen(1, OTHER, jobs=(a_job(NEXT),))) == asked
+
+
+def test_a_savepoint_of_another_fixed_id_tells_no_end() -> None:
+    """Its name starts with the six digits that all fixed ids share (A14)."""
+    fixed = a_directory(1, job=f"{2:032x}")
+    old, beside = a_job(fixed.job_id), a_job(THIRD)
+    start = f"{ROOT}/savepoint-000000-0123456789ab"
+    after = a_job(NEXT, restored=start, is_restored_from_savepoint=True)
+    before = seen(0, OTHER, fixed, jobs=(old, beside))
+    assert missed(before, seen(1, OTHER, jobs=(after, beside))) == [
+        ("job_directory_emptied", fixed.uri)
+    ]
+
+
+def test_a_statement_about_the_job_of_a_silent_cluster_is_not_remembered_either() -> None:
+    """The cluster is missed again by a cycle that is without it."""
+    before = seen(0, OTHER, jobs=(a_job(NEXT),))
+    assert missed(before, seen(1, OTHER, ended=(NEXT,))) == []
+    assert missed(before, seen(1, OTHER, ended=(NEXT,)), seen(2, OTHER)) == [
+        ("cluster_silent", REST)
+    ]

@@ -1,0 +1,130 @@
+"""A test that outgrows its class is red, and says where to move it; a slow machine is no reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from support import budget
+from support.budget import (
+    BUDGETS,
+    TOLERANCE,
+    Budgets,
+    ClassError,
+    budget_of,
+    exceeded,
+    left_out,
+    outgrown,
+)
+
+pytest_plugins = ["pytester"]
+
+DEFAULT, CI, NIGHTLY = BUDGETS
+
+
+def test_the_marker_chooses_the_class() -> None:
+    """One at most; no marker is the class of README's command."""
+    assert budget_of(["flink", "live"]) is DEFAULT
+    assert budget_of(["ci", "flink"]) is CI
+    assert budget_of(["nightly"]) is NIGHTLY
+    with pytest.raises(ClassError, match="ci and nightly"):
+        budget_of(["nightly", "ci"])
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("", {"ci", "nightly"}),
+        ("not live", {"ci", "nightly"}),
+        ("circle", {"ci", "nightly"}),
+        ("ci", set()),
+        ("not nightly", set()),
+        ("nightly and flink", set()),
+    ],
+)
+def test_a_class_is_run_where_it_is_asked_for(expression, expected) -> None:
+    """By its marker; any other expression leaves larger classes out."""
+    assert left_out(expression) == expected
+
+
+@pytest.mark.parametrize(
+    ("mine", "seconds", "factor", "move"),
+    [
+        (DEFAULT, TOLERANCE * DEFAULT.test_seconds, 1, None),
+        (DEFAULT, TOLERANCE * DEFAULT.test_seconds + 1, 1, "'ci'"),
+        (DEFAULT, 3 * DEFAULT.test_seconds, 3, None),
+        (DEFAULT, TOLERANCE * CI.test_seconds + 1, 1, "'nightly'"),
+        (CI, TOLERANCE * CI.test_seconds + 1, 1, "'nightly'"),
+        (NIGHTLY, TOLERANCE * NIGHTLY.test_seconds + 1, 1, "make it quicker"),
+    ],
+)
+def test_what_has_outgrown_its_class_is_told_where_to_go(mine, seconds, factor, move) -> None:
+    """Seconds count as those of the reference machine."""
+    complaint = outgrown(mine, seconds, factor)
+    assert complaint is None if move is None else move in (complaint or "")
+
+
+def test_a_class_as_a_whole_has_a_budget_too() -> None:
+    """And README's command and the larger class leave two of 25 minutes to all else."""
+    assert DEFAULT.all_seconds == 600
+    assert DEFAULT.all_seconds + CI.all_seconds <= 23 * 60
+    assert not exceeded(DEFAULT, TOLERANCE * 600, 1)
+    assert exceeded(DEFAULT, TOLERANCE * 600 + 1, 1)
+    assert not exceeded(DEFAULT, TOLERANCE * 1200, 2)
+
+
+TESTS = """
+import time, pytest
+def test_quick(): pass
+def test_slow(): time.sleep(0.5)
+@pytest.mark.ci
+def test_larger(): time.sleep(0.3)
+@pytest.mark.ci
+@pytest.mark.flink
+def test_live(): pass
+"""
+
+
+SMALL = [
+    replace(each, test_seconds=seconds)
+    for each, seconds in zip(BUDGETS, (0.2, 10, 20), strict=True)
+]
+
+
+@pytest.fixture
+def tiny(pytester: pytest.Pytester) -> pytest.Pytester:
+    """Tests of which one takes longer than its class may."""
+    names = ["ci", "nightly", "live", *budget.LIVE]
+    pytester.makeini("[pytest]\nmarkers =\n" + "".join(f"  {each}\n" for each in names))
+    pytester.makepyfile(TESTS)
+    return pytester
+
+
+def run(tiny: pytest.Pytester, *options: str, factor: float = 1.0) -> pytest.RunResult:
+    """Run the tests in this process, on a machine of some speed."""
+    quiet = ("-p", "no:randomly", "-p", "no:cacheprovider", "-n0", "--strict-markers")
+    return tiny.runpytest(*quiet, *options, plugins=[Budgets(SMALL, lambda: factor)])
+
+
+def test_a_test_that_outgrows_its_class_fails_the_build(tiny) -> None:
+    """By name, and with the class to move to."""
+    done = run(tiny)
+    done.assert_outcomes(passed=1, failed=1, deselected=2)
+    done.stdout.fnmatch_lines(["*outgrown: it took 0.[5-9] s*'default' has*mark it 'ci'*"])
+    done.stdout.fnmatch_lines(["FAILED *::test_slow*"])
+
+
+def test_a_larger_class_has_more_time(tiny) -> None:
+    """As long as it is asked for."""
+    run(tiny, "-m", "ci").assert_outcomes(passed=2, deselected=2)
+
+
+def test_what_starts_programs_of_others_is_live(tiny) -> None:
+    """Without a marker of its own."""
+    run(tiny, "-m", "ci and not live").assert_outcomes(passed=1, deselected=3)
+
+
+def test_a_busy_machine_makes_no_test_red(tiny) -> None:
+    """What is as slow as its machine is right."""
+    run(tiny, factor=8.0).assert_outcomes(passed=2, deselected=2)
