@@ -54,8 +54,9 @@ _SERVERS = (
     "tests/integration/browser/test_page.py",
 )
 _FLINK = ("tests/integration/", "tests/contracts/cluster/test_flink_rest.py")
-_STORES = tuple(
-    f"tests/contracts/test_{each}.py" for each in ("deleter", "extras", "least_privilege", "lister")
+_STORES = (
+    *(f"tests/contracts/storage/test_{each}.py" for each in ("deleter", "extras", "lister")),
+    "tests/contracts/policy/",
 )
 _GROUPS = {_SERVERS: "servers", _FLINK: "flink", _STORES: "stores"}
 """Each group is one process's, which starts its servers once; any other file is a group too."""

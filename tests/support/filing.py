@@ -24,8 +24,8 @@ from hypothesis import __version__ as installed
 from hypothesis import given, reproduce_failure
 from hypothesis.errors import DidNotReproduce
 
-FOLDER = Path(__file__).with_name("found")
-_TESTS = Path(__file__).parent
+FOLDER = Path(__file__).parents[1] / "robustness" / "found"
+_TESTS = Path(__file__).parents[1]
 
 _BLOB = re.compile(r"@reproduce_failure\('(?P<version>[^']+)', b'(?P<blob>[^']+)'\)")
 _MARGIN = re.compile(r"^E {0,7}", re.MULTILINE)

@@ -1,1 +1,1 @@
-"""One module for each thing outside: storages, Flink's REST API, the state location."""
+"""Everything outside, one external system in each folder: storages, Flink, Kubernetes, Spark."""

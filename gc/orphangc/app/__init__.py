@@ -1,1 +1,1 @@
-"""What a person or a scheduler touches: command line, settings, logs, rendering."""
+"""The program: command line, configuration, daemon, pages. No other folder imports it."""

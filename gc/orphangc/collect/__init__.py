@@ -1,1 +1,1 @@
-"""The phases of a collection, written against ports only."""
+"""The collection, one phase in each folder; it knows ports only, no adapter."""

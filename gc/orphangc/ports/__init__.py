@@ -1,4 +1,4 @@
-"""What the runs need from outside, one verb each; adapters provide it.
+"""What the collection needs from outside, one verb each; adapters provide it.
 
 Keys are relative to the storage root that an adapter was opened for. Every method translates
 the failures of its library: what cannot be reached raises ``StorageUnreachableError``, and no

@@ -1,1 +1,1 @@
-"""Folders of this machine: what a file system tells beside its files."""
+"""Storages and state locations in local folders and on any file system that fsspec knows."""

@@ -1,1 +1,1 @@
-"""TODO adapters/kubernetes."""
+"""The client of the Kubernetes API."""

@@ -1,1 +1,1 @@
-"""TODO adapters/rows."""
+"""Files of rows: the spool of a listing, verdicts, outcomes, saved plans."""

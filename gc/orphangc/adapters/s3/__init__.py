@@ -1,1 +1,1 @@
-"""TODO adapters/s3."""
+"""Storages and state locations in S3: list, HEAD, read, delete."""

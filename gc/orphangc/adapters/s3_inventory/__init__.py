@@ -1,1 +1,1 @@
-"""TODO adapters/s3_inventory."""
+"""S3 Inventory reports in the place of a listing."""

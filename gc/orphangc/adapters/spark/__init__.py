@@ -1,1 +1,1 @@
-"""Lists and decides on Apache Spark: the DataFrame API only, so that Spark Connect will do."""
+"""The Spark engine, by the DataFrame API only, so that Spark Connect suffices."""

@@ -1,4 +1,4 @@
-"""The command line: parses, calls, prints, exits. Data on stdout, logs and progress on stderr."""
+"""The command line: parse, call, print, exit. Data goes to stdout, logs and progress to stderr."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""TODO app/commands."""
+"""What each command does."""

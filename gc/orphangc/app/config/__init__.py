@@ -1,1 +1,1 @@
-"""TODO app/config."""
+"""The configuration file: YAML completed by the environment, checked, with its schema."""

@@ -1,1 +1,1 @@
-"""TODO app/console."""
+"""What commands share: options, output, progress, exit codes."""

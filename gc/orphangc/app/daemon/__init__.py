@@ -1,1 +1,1 @@
-"""TODO app/daemon."""
+"""``serve``: schedules, HTTP, shutdown."""

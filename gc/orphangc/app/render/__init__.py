@@ -1,1 +1,1 @@
-"""What a plan and an outcome look like to people: terminal, Markdown, HTML."""
+"""Plans and reports as text, Markdown and HTML."""

@@ -1,1 +1,1 @@
-"""TODO app/render_checkpoint."""
+"""The contents of a checkpoint as tables and as a page."""

@@ -1,1 +1,1 @@
-"""TODO app/runner."""
+"""One scheduled run: lock, cycle, sweep, record."""

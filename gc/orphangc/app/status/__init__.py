@@ -1,1 +1,1 @@
-"""TODO app/status."""
+"""The status of the last runs, as page, REST and metrics read it."""

@@ -1,1 +1,1 @@
-"""TODO app/telemetry."""
+"""Logs, metrics, audit log."""

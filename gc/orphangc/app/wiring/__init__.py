@@ -1,1 +1,1 @@
-"""TODO app/wiring."""
+"""The one place that builds adapters from settings."""

@@ -1,1 +1,1 @@
-"""TODO collect/checkpoints."""
+"""What single checkpoints contain, read from storage."""

@@ -1,1 +1,1 @@
-"""TODO collect/decide."""
+"""Phase 4: verdict for every listed object, and the plan."""

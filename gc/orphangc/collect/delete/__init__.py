@@ -1,1 +1,1 @@
-"""TODO collect/delete."""
+"""Phase 6: delete in rate-limited batches, each revalidated before and after."""

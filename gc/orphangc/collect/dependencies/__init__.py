@@ -1,1 +1,1 @@
-"""TODO collect/dependencies."""
+"""Which jobs still need foreign files: self-sustained state, users of a snapshot."""

@@ -1,1 +1,1 @@
-"""TODO collect/listing."""
+"""Phase 2: list the storage root in parallel key ranges."""

@@ -1,1 +1,1 @@
-"""TODO collect/observe."""
+"""Phase 1: read clusters, exporters and checkpoints in the safe order."""

@@ -1,1 +1,1 @@
-"""TODO collect/state."""
+"""The state location: tombstones, lock, run history."""

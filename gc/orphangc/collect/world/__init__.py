@@ -1,1 +1,1 @@
-"""Gathering the world: which places are searched, what they showed, what is named outside."""
+"""The world of a cycle: gather it, recall what earlier cycles saw, remember it."""

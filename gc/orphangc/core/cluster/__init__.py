@@ -1,1 +1,1 @@
-"""What Flink and its surroundings say of jobs, and what follows from it."""
+"""What Flink, Kubernetes and ZooKeeper said, parsed into facts about jobs."""

@@ -1,1 +1,1 @@
-"""TODO core/columns."""
+"""Compact columns: listings, UUID sets, live set, tombstones."""

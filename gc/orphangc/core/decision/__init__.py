@@ -1,1 +1,1 @@
-"""TODO core/decision."""
+"""Evidence, guards, conditions, judgement, verdict: the rule and its twin over columns."""

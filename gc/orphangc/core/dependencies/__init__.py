@@ -1,1 +1,1 @@
-"""TODO core/dependencies."""
+"""Which foreign files the checkpoints of a job still name."""

@@ -1,1 +1,1 @@
-"""TODO core/documents."""
+"""Versioned JSON documents: plan, run record, S3 Inventory manifest."""

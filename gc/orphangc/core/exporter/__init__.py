@@ -1,1 +1,1 @@
-"""What exporters inside JobManagers say, against what the storage shows."""
+"""The exporter's registry snapshots: format, answers, owner markers."""

@@ -1,1 +1,1 @@
-"""TODO core/memory."""
+"""What earlier cycles saw, and what of it is lost without an explanation."""

@@ -1,1 +1,1 @@
-"""TODO core/model."""
+"""Vocabulary: identifiers, Flink's file names, locations, settings, codes."""

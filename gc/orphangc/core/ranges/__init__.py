@@ -1,1 +1,1 @@
-"""TODO core/ranges."""
+"""Key ranges, and where to split them."""

@@ -1,1 +1,1 @@
-"""The one way from a stored number or text to a ``datetime``, and from there to arithmetic."""
+"""The one check of every time that a file, a listing or an answer states."""

@@ -1,1 +1,1 @@
-"""TODO flink/compatibility."""
+"""Declared state against stored state: unclaimed, missing, pruned."""

@@ -1,1 +1,1 @@
-"""TODO flink/inspection."""
+"""A checkpoint as a JSON document, and the contents of each operator."""

@@ -1,1 +1,1 @@
-"""TODO flink/layouts."""
+"""How records of ``_metadata`` are laid out in each version."""

@@ -1,1 +1,1 @@
-"""TODO flink/metadata."""
+"""Read and write ``_metadata``, versions 2 to 7."""

@@ -1,1 +1,1 @@
-"""TODO flink/rescale."""
+"""Flink's redistribution of operator state and keyed state."""

@@ -1,1 +1,1 @@
-"""TODO flink/state."""
+"""What state a checkpoint holds: names, kinds, serializers, byte ranges."""

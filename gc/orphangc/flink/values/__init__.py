@@ -1,1 +1,1 @@
-"""TODO flink/values."""
+"""What ``_metadata`` says, as values."""

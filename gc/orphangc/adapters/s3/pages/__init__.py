@@ -1,1 +1,1 @@
-"""TODO adapters/s3/pages."""
+"""Pages of ListObjectsV2, from the request to the rows."""

@@ -1,1 +1,1 @@
-"""TODO adapters/s3/requests."""
+"""The S3 client, and the request template from botocore's first request."""

@@ -1,1 +1,1 @@
-"""TODO adapters/spark/exchange."""
+"""Files that the Spark driver and its executors exchange."""

@@ -1,1 +1,1 @@
-"""TODO app/commands/checkpoints."""
+"""``inspect``, ``extract``, ``declare``, ``unclaimed``: commands about single checkpoints."""

@@ -1,1 +1,1 @@
-"""TODO app/commands/operate."""
+"""``doctor``, ``policy``, ``explain``, ``registry``, ``users-of``, ``undelete``, ``demo``."""

@@ -118,7 +118,7 @@ def _plan(settings: StorageRootSettings, out: Path) -> tuple[Plan, Breakdown]:
 def _make_storage(root: Path) -> set[Path]:
     """Write the storage and return its orphans."""
     at = (now() - _AGE).timestamp()
-    shipped = resources.files("orphangc.app") / "demo"
+    shipped = resources.files("orphangc.app.commands.operate") / "demo_storage"
     for job_id in _WRITTEN_BELOW:
         for checkpoint in (shipped / job_id).iterdir():
             data = (checkpoint / "_metadata").read_bytes()

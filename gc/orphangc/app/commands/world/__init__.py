@@ -1,1 +1,1 @@
-"""TODO app/commands/world."""
+"""``world`` and ``world acknowledge``, and what ``doctor`` says of the world."""

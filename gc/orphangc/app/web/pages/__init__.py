@@ -1,1 +1,1 @@
-"""TODO app/web/pages."""
+"""The status page, one module for each kind of page."""

@@ -1,1 +1,0 @@
-"""Which device or bucket holds a place."""

@@ -1,1 +1,0 @@
-"""Storage roots beside the collected one: searched for checkpoints, never deleted from."""

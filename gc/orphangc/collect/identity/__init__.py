@@ -1,1 +1,0 @@
-"""Which job is which: a job is a directory and a job id (decision 20)."""
