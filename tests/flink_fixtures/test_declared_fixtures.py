@@ -15,7 +15,7 @@ import pytest
 
 from flink_fixtures.unpacked import ARCHIVE, NAMES, Storage
 from orphangc.collect.checkpoints.read_contents import contents_of
-from orphangc.flink.compatibility.comparison import Comparison, Kind
+from orphangc.flink.compatibility.comparison import DeclarationComparison, FindingKind
 from orphangc.flink.compatibility.declarations import Declarations, OperatorDeclaration
 from orphangc.flink.compatibility.find_unclaimed import compared, stateful_operators
 from orphangc.flink.compatibility.infer import implied_by, undeclarable
@@ -38,7 +38,7 @@ class Stored:
     metadata: Metadata
     contents: CheckpointContents
 
-    def against(self, declared: Declarations) -> Comparison:
+    def against(self, declared: Declarations) -> DeclarationComparison:
         """Return what the declarations leave unclaimed."""
         return compared(self.contents, declared, stateful=stateful_operators(self.metadata))
 
@@ -72,12 +72,14 @@ def _stored(directory: str, data: bytes, part) -> Stored:
     return Stored(directory, metadata, contents_of(metadata, directory=directory, read=part))
 
 
-def less(declared: Declarations) -> Iterator[tuple[tuple[Kind, str, str | None], Declarations]]:
+def less(
+    declared: Declarations,
+) -> Iterator[tuple[tuple[FindingKind, str, str | None], Declarations]]:
     """Yield the declarations with one thing less each time, and what is missing then."""
     for place, each in enumerate(declared.operators):
         before, after = declared.operators[:place], declared.operators[place + 1 :]
         id_ = each.operator_id
-        yield (Kind.OPERATOR, id_, None), Declarations(version=1, operators=before + after)
+        yield (FindingKind.OPERATOR, id_, None), Declarations(version=1, operators=before + after)
         for missing, changed in _less_of(each):
             kept = Declarations(version=1, operators=(*before, changed, *after))
             yield (missing[0], id_, missing[1]), kept
@@ -85,17 +87,17 @@ def less(declared: Declarations) -> Iterator[tuple[tuple[Kind, str, str | None],
 
 def _less_of(
     each: OperatorDeclaration,
-) -> Iterator[tuple[tuple[Kind, str | None], OperatorDeclaration]]:
+) -> Iterator[tuple[tuple[FindingKind, str | None], OperatorDeclaration]]:
     for kind, field in (
-        (Kind.OPERATOR_STATE, "operator_states"),
-        (Kind.KEYED_STATE, "keyed_states"),
+        (FindingKind.OPERATOR_STATE, "operator_states"),
+        (FindingKind.KEYED_STATE, "keyed_states"),
     ):
         states = getattr(each, field)
         for place, state in enumerate(states):
             left = states[:place] + states[place + 1 :]
             yield (kind, state.id), each.model_copy(update={field: left})
     if each.coordinator:
-        yield (Kind.COORDINATOR_STATE, None), each.model_copy(update={"coordinator": False})
+        yield (FindingKind.COORDINATOR_STATE, None), each.model_copy(update={"coordinator": False})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -112,12 +114,14 @@ def test_exactly_what_is_not_declared_is_unclaimed(name: str) -> None:
         stateful = stateful_operators(each.metadata)
         for (kind, id_, state), kept in less(declared):
             found = each.against(kept)
-            expected = [] if kind is Kind.OPERATOR and id_ not in stateful else [(kind, id_, state)]
+            expected = (
+                [] if kind is FindingKind.OPERATOR and id_ not in stateful else [(kind, id_, state)]
+            )
             assert [(u.kind, u.operator.id, u.state) for u in found.unclaimed] == expected
         _check_pruned(each, found)
 
 
-def _check_pruned(each: Stored, found: Comparison) -> None:
+def _check_pruned(each: Stored, found: DeclarationComparison) -> None:
     """Make sure that the last of these can be written, and refers to nothing new."""
     references = read_references(pruned_bytes(each.metadata, found, directory=each.directory))
     files = {file.path for file in files_of(each.metadata, directory=each.directory)}

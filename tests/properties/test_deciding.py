@@ -13,7 +13,7 @@ from orphangc.core.columns.live_set import LiveSet, UuidSet
 from orphangc.core.decision.decide import decide
 from orphangc.core.model.bounds import NEVER, Bound, SafetyMargins, cutoff, job_bounds
 from orphangc.core.model.naming import parse_artifact_name, place_of_folder, recognise
-from orphangc.core.model.types import Action, Layout, Reason, Scope, Verdict
+from orphangc.core.model.types import Action, DirectoryLayout, Reason, Scope, Verdict
 from support.builders import T0, a_tombstone, an_artifact
 from support.strategies import (
     any_case,
@@ -140,7 +140,7 @@ def test_only_flat_artifacts_directly_in_shared_are_ever_removed(
     found = recognise(name, place)
     if verdict(case, artifact=found).action in KEEPING:
         return
-    assert found.layout in {Layout.FLAT, Layout.FLAT_WITH_ID}
+    assert found.layout in {DirectoryLayout.FLAT, DirectoryLayout.FLAT_WITH_ID}
     assert place.scope is Scope.SHARED
     assert folder.rpartition("/")[2] == "shared"
     assert parse_artifact_name(name) == (found.checkpoint_id, found.uuid)

@@ -13,7 +13,7 @@ from orphangc.core.model.naming import (
     recognise,
     uuid_of,
 )
-from orphangc.core.model.types import Layout, Scope
+from orphangc.core.model.types import DirectoryLayout, Scope
 from support.builders import BASE
 from support.strategies import MAX_ID, checkpoint_ids, flat_names, folders, names, uuids
 
@@ -55,9 +55,9 @@ def test_no_key_crashes_and_only_flat_names_in_shared_become_candidates(
     """R1: UUID and layout go together, and never without the folder for it."""
     place = place_of_folder(folder, root_name)
     found = recognise(name, place)
-    is_flat = found.layout in {Layout.FLAT, Layout.FLAT_WITH_ID}
+    is_flat = found.layout in {DirectoryLayout.FLAT, DirectoryLayout.FLAT_WITH_ID}
     assert (found.uuid is not None) is is_flat
-    assert (found.checkpoint_id is not None) is (found.layout is Layout.FLAT_WITH_ID)
+    assert (found.checkpoint_id is not None) is (found.layout is DirectoryLayout.FLAT_WITH_ID)
     if is_flat:
         assert found.uuid is not None
         assert artifact_name(found.checkpoint_id, found.uuid) == name

@@ -9,7 +9,7 @@ from hypothesis import assume, event, example, given, settings
 from hypothesis import strategies as st
 
 from orphangc.collect.listing.list_storage import work
-from orphangc.collect.listing.work_stealing import Board
+from orphangc.collect.listing.work_stealing import RangeScheduler
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, Landmarks, cut, gaps, landmarks
 from orphangc.core.ranges.split_points import midpoint, scale_of
 from unit.collect.listing.ordered_storage import MemorySpool, OrderedStorage
@@ -197,7 +197,7 @@ def test_streams_that_rob_each_other_list_every_key_once(  # noqa: PLR0917 - dra
     spool = MemorySpool()
     known = landmarks(JOBS[:2], {f"{JOBS[0]}/shared": [key[-6:] for key in found[::5]]})
     for steps in (stop_after, None):
-        board = Board(
+        board = RangeScheduler(
             [part for gap in gaps(spool.finished()) for part in cut(gap, known.boundaries(3))],
             known if random.random() < 0.5 else Landmarks(),
             known=spool.rows,

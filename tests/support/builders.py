@@ -15,15 +15,21 @@ from orphangc.core.cluster.ha_facts import Hold
 from orphangc.core.cluster.job_facts import CheckpointFacts, JobFacts
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.live_set import LiveSet, UuidSet
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, Root, Survey, UnreadableRoot
+from orphangc.core.decision.evidence import (
+    Checkpoint,
+    CycleEvidence,
+    JobEvidence,
+    Survey,
+    UnreadableRoot,
+)
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, RetainedCheckpoint
 from orphangc.core.model.bounds import Bound, BoundName, JobBounds, SafetyMargins
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.naming import Artifact, artifact_name
 from orphangc.core.model.types import (
+    DirectoryLayout,
     EvidenceSource,
     JobId,
-    Layout,
     Mode,
     ObjectKey,
     StoredObject,
@@ -82,7 +88,7 @@ def an_object(
 
 def an_artifact(checkpoint_id: int | None = None, uuid: bytes = UUID) -> Artifact:
     """Return a flat artifact of ``shared/``."""
-    layout = Layout.FLAT if checkpoint_id is None else Layout.FLAT_WITH_ID
+    layout = DirectoryLayout.FLAT if checkpoint_id is None else DirectoryLayout.FLAT_WITH_ID
     return Artifact(layout, uuid=uuid, checkpoint_id=checkpoint_id)
 
 
@@ -127,10 +133,10 @@ def a_root(
     names: Iterable[str] = (NAME,),
     age: str = "10d",
     **changes: object,
-) -> Root:
+) -> Checkpoint:
     """Return a retained checkpoint that refers to files of its own job's ``shared/``."""
     directory = job_directory(job)
-    root = Root(
+    root = Checkpoint(
         folder=directory.child(f"chk-{checkpoint_id}"),
         directory=directory,
         job_id=job,

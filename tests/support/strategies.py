@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from orphangc.core.columns.live_set import LiveSet, UuidSet
 from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds
 from orphangc.core.model.naming import Artifact, artifact_name
-from orphangc.core.model.types import JobId, Layout, ObjectKey, StoredObject, Tombstone
+from orphangc.core.model.types import DirectoryLayout, JobId, ObjectKey, StoredObject, Tombstone
 from support.builders import JOB, OTHER_JOB, OTHER_UUID, T0, UUID
 
 MAX_ID = 2**63 - 1
@@ -28,7 +28,7 @@ instants = st.one_of(
 
 flat_artifacts = st.builds(
     lambda checkpoint_id, uuid: Artifact(
-        Layout.FLAT if checkpoint_id is None else Layout.FLAT_WITH_ID,
+        DirectoryLayout.FLAT if checkpoint_id is None else DirectoryLayout.FLAT_WITH_ID,
         uuid=uuid,
         checkpoint_id=checkpoint_id,
     ),
@@ -36,7 +36,11 @@ flat_artifacts = st.builds(
     uuids,
 )
 other_artifacts = st.sampled_from(
-    [Artifact(each) for each in Layout if each not in {Layout.FLAT, Layout.FLAT_WITH_ID}]
+    [
+        Artifact(each)
+        for each in DirectoryLayout
+        if each not in {DirectoryLayout.FLAT, DirectoryLayout.FLAT_WITH_ID}
+    ]
 )
 artifacts = st.one_of(flat_artifacts, flat_artifacts, other_artifacts)
 
@@ -136,7 +140,7 @@ def nearly_deleted(draw: st.DrawFn) -> dict[str, object]:
     )
     is_ended = "is_ended" in twists
     checkpoint_id = twists.get("checkpoint_id", 7)
-    layout = Layout.FLAT if checkpoint_id is None else Layout.FLAT_WITH_ID
+    layout = DirectoryLayout.FLAT if checkpoint_id is None else DirectoryLayout.FLAT_WITH_ID
     usual = (Bound(BoundName.GRACE_PERIOD, T0 - timedelta(days=3)),)
     return {
         "stored": stored,

@@ -46,7 +46,7 @@ from orphangc.core.decision.leftover_checkpoints import (
 )
 from orphangc.core.documents.plan import Plan
 from orphangc.core.exporter.registry_snapshot import oldest_retained
-from orphangc.core.memory.compare_cycles import Comparison, compared
+from orphangc.core.memory.compare_cycles import CycleComparison, compared
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds, job_bounds
 from orphangc.core.model.codes import Condition, Guard
@@ -204,7 +204,7 @@ class JudgedCycle:
     judged: Mapping[str, Judgement]
     evidence: CycleEvidence
     world: World
-    comparison: Comparison
+    comparison: CycleComparison
 
 
 def judged_cycle(

@@ -25,7 +25,7 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import StoredObject
 from orphangc.core.world import World
 from orphangc.ports import Progress, Storage
-from orphangc.ports.engine import EngineName, Listed, ListingHints, Pass
+from orphangc.ports.engine import EngineName, Listed, ListingHints, ListingPass
 
 _T = TypeVar("_T")
 
@@ -48,7 +48,7 @@ class UnlistedEngine:
     def mark(self, live: LiveSet, tombstones: Tombstones) -> None:
         """Do nothing: there are no rows to mark."""
 
-    def run(self, work: Pass[_T], progress: Progress) -> _T:
+    def run(self, work: ListingPass[_T], progress: Progress) -> _T:
         """Return what a pass finds that sees no row."""
         del progress
         found = work.begin()

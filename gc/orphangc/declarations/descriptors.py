@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from orphangc.declarations.declaration_errors import DeclarationError, check_text
 from orphangc.flink.compatibility.declarations import (
+    DeclaredOperatorState,
     KeyedState,
     KeyedStateType,
-    OperatorState,
-    Redistribution,
+    RedistributionMode,
     is_timer,
 )
 
@@ -106,7 +106,7 @@ class OperatorStateDescriptor:
     """
 
     id: str
-    redistribution: Redistribution
+    redistribution: RedistributionMode
     value_type: str | None = None
     serializer: str | None = None
 
@@ -119,9 +119,9 @@ class OperatorStateDescriptor:
         """Return what a person calls it."""
         return f"operator state with {self.redistribution} redistribution"
 
-    def declared(self) -> OperatorState:
+    def declared(self) -> DeclaredOperatorState:
         """Return its line of the manifest; the type stands in for a serializer's name."""
-        return OperatorState(
+        return DeclaredOperatorState(
             id=self.id,
             redistribution=self.redistribution,
             serializer=self.serializer or self.value_type,
@@ -222,7 +222,7 @@ def operator_list_state(
     """Return the descriptor of a list that is cut into equal shares."""
     return OperatorStateDescriptor(
         id=state_id,
-        redistribution=Redistribution.SPLIT,
+        redistribution=RedistributionMode.SPLIT,
         value_type=element_type,
         serializer=serializer,
     )
@@ -234,7 +234,7 @@ def union_list_state(
     """Return the descriptor of a list that every subtask gets whole."""
     return OperatorStateDescriptor(
         id=state_id,
-        redistribution=Redistribution.UNION,
+        redistribution=RedistributionMode.UNION,
         value_type=element_type,
         serializer=serializer,
     )
@@ -246,7 +246,7 @@ def broadcast_state(
     """Return the descriptor of a map that is the same in every subtask."""
     return OperatorStateDescriptor(
         id=state_id,
-        redistribution=Redistribution.BROADCAST,
+        redistribution=RedistributionMode.BROADCAST,
         value_type=entry_type,
         serializer=serializer,
     )

@@ -15,7 +15,7 @@ from orphangc.declarations.descriptors import (
     StateDescriptor,
 )
 from orphangc.declarations.states import KEYED, OPERATOR, kind_of
-from orphangc.flink.compatibility.declarations import Redistribution
+from orphangc.flink.compatibility.declarations import RedistributionMode
 
 __all__ = ["DeclaredField", "declared_fields", "keyed_state", "operator_state"]
 
@@ -28,7 +28,7 @@ class _Marker:
     state_id: str | None
     serializer: str | None
     queryable_name: str | None = None
-    redistribution: Redistribution | None = None
+    redistribution: RedistributionMode | None = None
     field: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -70,7 +70,7 @@ def keyed_state(
 def operator_state(
     state_id: str | None = None,
     *,
-    redistribution: Redistribution | str | None = None,
+    redistribution: RedistributionMode | str | None = None,
     serializer: str | None = None,
 ) -> Any:
     """Return what marks a field as operator state, as ``keyed_state`` does for keyed state.
@@ -86,9 +86,9 @@ def operator_state(
 
     """
     try:
-        mode = None if redistribution is None else Redistribution(redistribution)
+        mode = None if redistribution is None else RedistributionMode(redistribution)
     except ValueError as err:
-        known = ", ".join(Redistribution)
+        known = ", ".join(RedistributionMode)
         raise DeclarationError(
             f"operator state {state_id!r} has redistribution {redistribution!r}, none of {known}",
             operator="",

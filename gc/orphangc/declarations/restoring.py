@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from orphangc.declarations.declaration_errors import RestoreMismatchError
-from orphangc.flink.compatibility.declarations import Declarations, Redistribution
+from orphangc.flink.compatibility.declarations import Declarations, RedistributionMode
 from orphangc.flink.state.contents import CheckpointContents
 
 __all__ = ["RestoredState", "check_restore"]
@@ -27,7 +27,7 @@ class RestoredState:
     operator: str
     label: str
     state: str
-    redistribution: Redistribution
+    redistribution: RedistributionMode
     is_in_checkpoint: bool
 
 
@@ -49,11 +49,11 @@ def check_restore(
     ``StateAssignmentOperation.reDistributePartitionableStates``.
 
     """
-    held: dict[tuple[str, str], set[Redistribution]] = {}
+    held: dict[tuple[str, str], set[RedistributionMode]] = {}
     for operator in contents.operators:
         for state in operator.operator_states:
             modes = held.setdefault((operator.id, state.name), set())
-            modes.add(Redistribution.of(state.mode))
+            modes.add(RedistributionMode.of(state.mode))
     restored = tuple(
         RestoredState(
             operator=declared.operator_id,
@@ -81,6 +81,6 @@ def check_restore(
 
 
 def _others(
-    state: RestoredState, held: dict[tuple[str, str], set[Redistribution]]
-) -> list[Redistribution]:
+    state: RestoredState, held: dict[tuple[str, str], set[RedistributionMode]]
+) -> list[RedistributionMode]:
     return sorted(held.get((state.operator, state.state), set()) - {state.redistribution})

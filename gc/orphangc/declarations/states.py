@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from orphangc.flink.compatibility.declarations import KeyedStateType, Redistribution
+from orphangc.flink.compatibility.declarations import KeyedStateType, RedistributionMode
 
 __all__ = [
     "KEYED",
@@ -55,8 +55,8 @@ KEYED = {
     AggregatingState.__name__: KeyedStateType.AGGREGATING,
 }
 OPERATOR = {
-    ListState.__name__: (Redistribution.SPLIT, Redistribution.UNION),
-    BroadcastState.__name__: (Redistribution.BROADCAST,),
+    ListState.__name__: (RedistributionMode.SPLIT, RedistributionMode.UNION),
+    BroadcastState.__name__: (RedistributionMode.BROADCAST,),
 }
 _NAMES = {*KEYED, *OPERATOR}
 

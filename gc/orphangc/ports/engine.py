@@ -17,14 +17,14 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.types import StoredObject
 from orphangc.ports import Progress, Storage
 
-__all__ = ["Engine", "EngineName", "Listed", "ListingHints", "Pass"]
+__all__ = ["Engine", "EngineName", "Listed", "ListingHints", "ListingPass"]
 
 _T = TypeVar("_T")
 
 EngineName = Literal["local", "spark"]
 
 
-class Pass(Protocol[_T]):
+class ListingPass(Protocol[_T]):
     """One pass over everything that was listed; picklable, for it may run in other processes.
 
     Several workers may each take a part of the rows; what they found is put together at the end.
@@ -111,6 +111,6 @@ class Engine(Protocol):
         """From now on show the rows with what these say of them; before, nothing is live."""
         ...
 
-    def run(self, work: Pass[_T], progress: Progress) -> _T:
+    def run(self, work: ListingPass[_T], progress: Progress) -> _T:
         """Return what a pass over all rows finds."""
         ...

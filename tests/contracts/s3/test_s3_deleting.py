@@ -11,16 +11,6 @@ import pytest
 
 from contracts.places import facts
 from contracts.servers.stub import BUCKET, Answer, error, head, page
-from contracts.storage.test_deleter import (
-    test_a_folder_is_never_deleted,
-    test_a_key_that_looks_like_a_glob_deletes_only_itself,
-    test_a_key_with_odd_characters_deletes_only_itself,
-    test_a_thousand_objects_go_and_all_others_stay,
-    test_an_object_that_changed_is_kept,
-    test_an_object_that_is_gone_is_gone,
-    test_any_difference_from_the_judged_facts_keeps_the_object,
-    test_nothing_is_deleted_through_a_name_that_leaves_the_root,
-)
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.s3 import delete_requests as s3_delete_requests
 from orphangc.adapters.s3.requests import s3_client

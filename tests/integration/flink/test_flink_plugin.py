@@ -33,7 +33,7 @@ from orphangc.adapters.open import open_storage
 from orphangc.app.wiring.clock import now
 from orphangc.collect.observe.checkpoints import RootReader
 from orphangc.core.decision.contradictions import contradiction
-from orphangc.core.decision.evidence import Root
+from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.owner_markers import living_rival
 from orphangc.core.exporter.registry_format import (
@@ -238,7 +238,7 @@ def test_what_a_snapshot_retains_is_registered_in_it(bed: Bed, tmp_path: Path) -
     bed.cluster.wait_for_checkpoints(job, 4)
     reader, storage = RootReader(), open_storage(canonical(str(tmp_path)))
 
-    def read() -> dict[int, Root]:
+    def read() -> dict[int, Checkpoint]:
         return {each.checkpoint_id: each for each in reader.collect(storage).roots}
 
     checked = 0

@@ -42,7 +42,7 @@ from orphangc.core.decision.guards import GUARDS, Guard
 from orphangc.core.model import bounds, settings
 from orphangc.core.model import locations as uris
 from orphangc.core.model.naming import Artifact, uuid_of
-from orphangc.core.model.types import Layout
+from orphangc.core.model.types import DirectoryLayout
 from orphangc.core.times.instants import LATEST
 from orphangc.flink.metadata.references import read_references
 from orphangc.ports import DeletionStatus, StoreTime
@@ -188,7 +188,7 @@ def _grammar(patch: _Patch) -> None:
 
     def lax(name, place):
         uuid = uuid_of(name)
-        return asked(name, place) if uuid is None else Artifact(Layout.FLAT, uuid=uuid)
+        return asked(name, place) if uuid is None else Artifact(DirectoryLayout.FLAT, uuid=uuid)
 
     patch.setattr(columns, "recognise", lax)
 

@@ -21,8 +21,8 @@ from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.live_set import UuidSet
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.decide import Live, decide
+from orphangc.core.decision.evidence import Checkpoint as RealRoot
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, Survey
-from orphangc.core.decision.evidence import Root as RealRoot
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.decision.judge import Judgement, judge, judge_all
 from orphangc.core.exporter.exporter_answer import Exported
@@ -37,7 +37,14 @@ from orphangc.core.model.bounds import Bound, BoundName, JobBounds, SafetyMargin
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import Artifact, artifact_name, parse_artifact_name
-from orphangc.core.model.types import JobId, Layout, Mode, ObjectKey, StoredObject, Tombstone
+from orphangc.core.model.types import (
+    DirectoryLayout,
+    JobId,
+    Mode,
+    ObjectKey,
+    StoredObject,
+    Tombstone,
+)
 from orphangc.core.model.types import Verdict as RealVerdict
 from safety.model_checking.world import File, Place, Rest, Root
 from support.builders import BASE, T0, a_checkpoint, some_facts
@@ -175,7 +182,7 @@ def name_of(file: File, *, has_id: bool = False) -> str:
 def artifact_of(file: File, *, has_id: bool = False) -> Artifact:
     """Return what the file's name tells."""
     number, uuid = parse_artifact_name(name_of(file, has_id=has_id)) or (None, None)
-    layout = Layout.FLAT if number is None else Layout.FLAT_WITH_ID
+    layout = DirectoryLayout.FLAT if number is None else DirectoryLayout.FLAT_WITH_ID
     return Artifact(layout, uuid=uuid, checkpoint_id=number)
 
 

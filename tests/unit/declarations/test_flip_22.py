@@ -44,7 +44,7 @@ from orphangc.flink.compatibility.declarations import (
     Declarations,
     KeyedStateType,
     OperatorDeclaration,
-    Redistribution,
+    RedistributionMode,
 )
 from orphangc.flink.state.contents import (
     CheckpointContents,
@@ -87,7 +87,7 @@ def test_descriptors_of_keyed_state(make, type_) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "redistribution"), list(zip(OPERATOR, Redistribution, strict=True))
+    ("make", "redistribution"), list(zip(OPERATOR, RedistributionMode, strict=True))
 )
 def test_descriptors_of_operator_state(make, redistribution) -> None:
     """List, union list, broadcast: the redistribution mode."""
@@ -104,8 +104,8 @@ def test_annotations_declare_state_on_class_fields_with_types() -> None:
         ("by-day", KeyedStateType.MAP),
     ]
     assert [(each.id, each.redistribution) for each in operator.operator_states] == [
-        ("offsets", Redistribution.UNION),
-        ("rules", Redistribution.BROADCAST),
+        ("offsets", RedistributionMode.UNION),
+        ("rules", RedistributionMode.BROADCAST),
     ]
 
 
@@ -206,7 +206,7 @@ def test_access_to_an_undeclared_id_fails_naming_what_is_declared(is_submitted) 
     if is_submitted:
         registry.submit()
     assert orders.keyed_state("seen").queryable_name == "orders-seen"
-    assert orders.operator_state("offsets").redistribution is Redistribution.UNION
+    assert orders.operator_state("offsets").redistribution is RedistributionMode.UNION
     with pytest.raises(UndeclaredStateError, match=r"'orders' .* keyed state 'offsets'.*'seen'"):
         orders.keyed_state("offsets")
     with pytest.raises(UndeclaredStateError, match=r"operator state 'seen'.*'offsets', 'rules'"):
@@ -320,8 +320,8 @@ def test_redistribution_at_restore_is_taken_from_the_declaration() -> None:
     registry, _ = submitted()
     restored = check_restore(registry.submit(), contents(offsets=StateMode.UNION))
     assert [(each.state, each.redistribution, each.is_in_checkpoint) for each in restored] == [
-        ("offsets", Redistribution.UNION, True),
-        ("rules", Redistribution.BROADCAST, False),
+        ("offsets", RedistributionMode.UNION, True),
+        ("rules", RedistributionMode.BROADCAST, False),
     ]
 
 
@@ -331,7 +331,7 @@ def test_redistribution_at_restore_is_checked_against_the_checkpoints(mode) -> N
     registry, _ = submitted()
     with pytest.raises(RestoreMismatchError) as hit:
         check_restore(registry.submit(), contents(offsets=mode, rules=StateMode.UNION))
-    held = Redistribution.of(mode)
+    held = RedistributionMode.of(mode)
     assert str(hit.value) == (
         f"operator 'orders' declares 'offsets' as union, checkpoint 7 holds it as {held};"
         " operator 'orders' declares 'rules' as broadcast, checkpoint 7 holds it as union:"

@@ -50,7 +50,7 @@ class _PassingError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _HttpAnswer:
     status: int
     body: bytes
 
@@ -146,7 +146,7 @@ class FlinkRest:
             return None
         return _usable_body(answer, path)
 
-    def _answer(self, client: httpx.Client, path: str) -> _Answer:
+    def _answer(self, client: httpx.Client, path: str) -> _HttpAnswer:
         """Return the answer to a GET, after a few attempts if it must be."""
         try:
             for attempt in stamina.retry_context(
@@ -158,7 +158,7 @@ class FlinkRest:
             raise RegistryUnavailableError(str(err)) from err
         raise AssertionError("the last attempt neither returned nor raised")
 
-    def _attempt(self, client: httpx.Client, path: str) -> _Answer:
+    def _attempt(self, client: httpx.Client, path: str) -> _HttpAnswer:
         """Return the whole answer, bounded in bytes and in time.
 
         httpx bounds each read; a server that sends a byte now and then is bounded here.
@@ -180,7 +180,7 @@ class FlinkRest:
         status = response.status_code
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
             raise _PassingError(f"{path}: answered {status}: {_said(bytes(body))}")
-        return _Answer(status, bytes(body))
+        return _HttpAnswer(status, bytes(body))
 
 
 def _address(url: str) -> httpx.URL:
@@ -196,7 +196,7 @@ def _address(url: str) -> httpx.URL:
     return address
 
 
-def _usable_body(answer: _Answer, path: str) -> bytes:
+def _usable_body(answer: _HttpAnswer, path: str) -> bytes:
     """Return the body of a 200.
 
     Redirects are not followed: credentials and questions stay with the host that was named, and

@@ -56,7 +56,7 @@ class _Line(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class _Header(_Line):
+class _ResumeHeader(_Line):
     format: Literal[1] = 1
     root: str
     tool_version: str
@@ -148,7 +148,7 @@ class KeptListing:
         """Return the parts, or why none is used."""
         first, *lines = text.split(b"\n")
         try:
-            header = _Header.model_validate_json(_unsealed(first))
+            header = _ResumeHeader.model_validate_json(_unsealed(first))
         except ValueError:
             return [], "its header cannot be read"
         if header != self._header(header.started_at):
@@ -164,8 +164,8 @@ class KeptListing:
             return [], str(err)
         return parts, None
 
-    def _header(self, started_at: datetime | None) -> _Header:
-        return _Header(**asdict(self._identity), started_at=started_at)
+    def _header(self, started_at: datetime | None) -> _ResumeHeader:
+        return _ResumeHeader(**asdict(self._identity), started_at=started_at)
 
     def _whole(self, lines: list[bytes]) -> Iterator[FinishedPart]:
         """Yield the parts whose line and bytes are whole."""

@@ -96,14 +96,14 @@ class ArrowSpool:
             self._open()
             return [part.within for part in self._parts]
 
-    def part(self) -> SpoolPart:
+    def part(self) -> FileSpoolPart:
         """Return a new part for one range, or a piece of one."""
         with self._lock:
             folder = self._open()
             if not self._free:
                 self._free.append(_SpoolFile.new(folder, len(self._files)))
                 self._files.append(self._free[0])
-            return SpoolPart(self, self._free.pop())
+            return FileSpoolPart(self, self._free.pop())
 
     def _open(self) -> Path:
         """Return the folder, made or taken over."""
@@ -176,7 +176,7 @@ class _SpoolFile:
         self._file.close()
 
 
-class SpoolPart:
+class FileSpoolPart:
     """Takes the rows of one key range."""
 
     def __init__(self, spool: ArrowSpool, file: _SpoolFile) -> None:

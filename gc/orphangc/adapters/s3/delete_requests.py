@@ -41,7 +41,7 @@ _KEY = re.compile(rb"<Key>([^<]*)</Key>")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Way:
+class _DeleteRoute:
     """How botocore addressed and signed a request."""
 
     url: str
@@ -49,7 +49,7 @@ class _Way:
     signing: Signing
 
 
-def _way(request: AWSRequest, **facts: Any) -> _Way | None:
+def _way(request: AWSRequest, **facts: Any) -> _DeleteRoute | None:
     """Return how a request goes that botocore is about to sign, ``None`` if in some special way."""
     signing = signing_of(request, **facts)
     if signing is None:
@@ -59,7 +59,7 @@ def _way(request: AWSRequest, **facts: Any) -> _Way | None:
         for name, value in request.headers.items()
         if not name.lower().startswith(_OF_ONE_REQUEST)
     }
-    return _Way(url=request.url, headers=headers, signing=signing)
+    return _DeleteRoute(url=request.url, headers=headers, signing=signing)
 
 
 class DeleteRequests:
@@ -69,7 +69,7 @@ class DeleteRequests:
         """Take a client that sends a request once."""
         self._client = client
         self._signer = Signer(client)
-        self._way: _Way | None = None
+        self._way: _DeleteRoute | None = None
         with client.translated("open"):
             client.on(_BEFORE_SIGNING, self._learn)
             self._shape = client.output_shape("DeleteObjects")
@@ -96,7 +96,7 @@ class DeleteRequests:
         objects = [{"Key": key, **({"ETag": etag} if etag else {})} for key, etag in wanted]
         return self._client.call("delete_objects", Delete={"Objects": objects, "Quiet": False})
 
-    def _post(self, way: _Way, body: bytes) -> tuple[int, bytes]:
+    def _post(self, way: _DeleteRoute, body: bytes) -> tuple[int, bytes]:
         """Return status and body of an answer."""
         digest = base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
         headers = {**way.headers, "Content-MD5": digest}

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from orphangc.adapters.s3.pages.list_requests import ListRequests, Pace, Query
+from orphangc.adapters.s3.pages.list_requests import ListRequests, Query, RequestPace
 from orphangc.adapters.s3.pages.page_parser import Page, read_page
 from orphangc.adapters.s3.pages.parsed_pages import parse_page
 from orphangc.adapters.s3.requests.s3_client import S3Client
@@ -97,7 +97,7 @@ class S3Pages:
     ) -> Iterator[Page]:
         """Yield pages until the last one, or until ``cut`` says that one is."""
         seen: set[str] = set()
-        pace = Pace()
+        pace = RequestPace()
         fetch = partial(self._requests.fetch, read=read, pace=pace)
         following: Callable[[], Page] = partial(fetch, query)
         while True:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from orphangc.adapters.spark.exchange.exchange_parts import read_pieces, tables_of
-from orphangc.adapters.spark.exchange.work_folder import Piece, WorkFolder
+from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 from orphangc.adapters.spark.tasks import Cluster
 from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.live_set import LiveSet
@@ -56,8 +56,8 @@ class Evidence:
 
     """
 
-    live: list[Piece] = field(default_factory=list)
-    tombstones: list[Piece] = field(default_factory=list)
+    live: list[ExchangeFile] = field(default_factory=list)
+    tombstones: list[ExchangeFile] = field(default_factory=list)
     others: list[pa.RecordBatch] = field(default_factory=list)
 
     @property

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from orphangc.adapters.rows.verdict_files import VerdictFiles
-from orphangc.adapters.spark.exchange.work_folder import Piece, WorkFolder
+from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 
 __all__ = ["SentVerdicts"]
 
@@ -23,7 +23,7 @@ class SentVerdicts:
 
     def __init__(self, folder: WorkFolder) -> None:
         """Start with a folder of this machine, which goes when the sink is closed."""
-        self.sent: dict[str, Piece] = {}
+        self.sent: dict[str, ExchangeFile] = {}
         self._folder = folder
         self._here: tempfile.TemporaryDirectory[str] | None = tempfile.TemporaryDirectory(
             prefix="orphangc-"

@@ -11,21 +11,21 @@ import numpy as np
 import pyarrow as pa
 
 from orphangc.adapters.spark.exchange.exchange_parts import kept_value
-from orphangc.adapters.spark.exchange.work_folder import Piece, WorkFolder
+from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 from orphangc.adapters.spark.join import Joined, Marks, row_ids
 from orphangc.adapters.spark.tasks import packed
 from orphangc.core.columns.listing_columns import Columns, Recogniser
 from orphangc.core.columns.marked_listing import MarkedRows
-from orphangc.ports.engine import Pass
+from orphangc.ports.engine import ListingPass
 
-__all__ = ["UUID_ROWS", "Found", "Part", "PassWork", "UuidWork"]
+__all__ = ["UUID_ROWS", "ExecutorResult", "PassPart", "PassWork", "UuidWork"]
 
 UUID_ROWS = "id long, hi long, lo long"
 _INLINE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PassPart:
     """A part of the listing, and what is known of its rows.
 
     Attributes:
@@ -34,12 +34,12 @@ class Part:
 
     """
 
-    listed: Piece
-    marks: Piece | None = None
+    listed: ExchangeFile
+    marks: ExchangeFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ExecutorResult:
     """What one task tells the driver.
 
     Attributes:
@@ -48,12 +48,12 @@ class Found:
 
     """
 
-    value: bytes | Piece
-    marks: dict[int, Piece | None] = field(default_factory=dict)
+    value: bytes | ExchangeFile
+    marks: dict[int, ExchangeFile | None] = field(default_factory=dict)
 
     def unpickled(self, folder: WorkFolder) -> Any:
         """Return what the pass has found."""
-        if isinstance(self.value, Piece):
+        if isinstance(self.value, ExchangeFile):
             return folder.read_value(self.value)
         return pickle.loads(self.value)  # noqa: S301 - carried by Spark's own channel
 
@@ -70,13 +70,13 @@ class UuidWork:
     """
 
     folder: WorkFolder
-    parts: Piece
+    parts: ExchangeFile
     root_name: str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield a row for each name that ends in a UUID, and one for each part."""
         recogniser = Recogniser(self.root_name)
-        parts: Sequence[Part] = kept_value(self.folder, self.parts)
+        parts: Sequence[PassPart] = kept_value(self.folder, self.parts)
         for number in _numbers(batches):
             columns = recogniser.columns(self.folder.read_rows(parts[number].listed))
             yield _uuid_rows(number, columns)
@@ -115,22 +115,22 @@ class PassWork:
     """
 
     folder: WorkFolder
-    parts: Piece
-    work: Piece
+    parts: ExchangeFile
+    work: ExchangeFile
     root_name: str
     is_joined: bool = False
     others: tuple[pa.RecordBatch, ...] = ()
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield one ``Found``, or nothing for a task without a part."""
+        """Yield one ``ExecutorResult``, or nothing for a task without a part."""
         joined = Joined(batches) if self.is_joined else None
         numbers = tuple(_numbers(batches)) if joined is None else joined.parts
         if not numbers:
             return
-        work: Pass[Any] = kept_value(self.folder, self.work)
-        parts: Sequence[Part] = kept_value(self.folder, self.parts)
+        work: ListingPass[Any] = kept_value(self.folder, self.work)
+        parts: Sequence[PassPart] = kept_value(self.folder, self.parts)
         recogniser = Recogniser(self.root_name)
-        written: dict[int, Piece | None] = {}
+        written: dict[int, ExchangeFile | None] = {}
         found = work.begin()
         try:
             for number in numbers:
@@ -145,12 +145,12 @@ class PassWork:
                 work.add(found, _marked(batch, columns, marks))
         finally:
             work.end(found)
-        yield packed([Found(self._value(found), written)])
+        yield packed([ExecutorResult(self._value(found), written)])
 
-    def _read(self, marks: Piece | None, columns: Columns) -> Marks:
+    def _read(self, marks: ExchangeFile | None, columns: Columns) -> Marks:
         return Marks.none(columns) if marks is None else Marks.read(self.folder.read_rows(marks))
 
-    def _value(self, found: Any) -> bytes | Piece:
+    def _value(self, found: Any) -> bytes | ExchangeFile:
         data = pickle.dumps(found, protocol=pickle.HIGHEST_PROTOCOL)
         return data if len(data) <= _INLINE_BYTES else self.folder.write("values", data)
 

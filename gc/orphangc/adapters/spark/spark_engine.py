@@ -13,7 +13,7 @@ from orphangc.adapters.spark.broadcast import REMEMBERED, Evidence, write_eviden
 from orphangc.adapters.spark.exchange.exchange_rows import WorkScratch
 from orphangc.adapters.spark.exchange.work_folder import WorkFolder
 from orphangc.adapters.spark.join import PART_BITS
-from orphangc.adapters.spark.passes import UUID_ROWS, Found, Part, PassWork, UuidWork
+from orphangc.adapters.spark.passes import UUID_ROWS, ExecutorResult, PassPart, PassWork, UuidWork
 from orphangc.adapters.spark.spark_listing import ListedParts, ListingWork, list_ranges
 from orphangc.adapters.spark.tasks import Cluster, packed, unpacked
 from orphangc.core.columns.live_set import LiveSet
@@ -24,7 +24,7 @@ from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, cut, landmarks
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import Progress, Storage
-from orphangc.ports.engine import EngineName, Listed, ListingHints, Pass
+from orphangc.ports.engine import EngineName, Listed, ListingHints, ListingPass
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -56,7 +56,7 @@ class SparkEngine:
         self._folder = folder
         self._root = root
         self._listed = ListedParts()
-        self._parts: list[Part] = []
+        self._parts: list[PassPart] = []
         self._evidence: Evidence | None = None
         self._streams = self._cluster.setting("streams", 16)
         self._rows = self._cluster.setting("rows", 250_000)
@@ -109,7 +109,7 @@ class SparkEngine:
             rows=self._rows,
         )
         self._listed = list_ranges(self._cluster, ranges, work, progress)
-        self._parts = [Part(piece) for piece in self._listed.parts]
+        self._parts = [PassPart(piece) for piece in self._listed.parts]
         storage.list_requests += self._listed.requests
         return Listed(objects=self._listed.objects, ranges=self._listed.ranges)
 
@@ -130,10 +130,10 @@ class SparkEngine:
 
     def mark(self, live: LiveSet, tombstones: Tombstones) -> None:
         """See ``Engine``; rows are joined by the next pass, which is the first to need it."""
-        self._parts = [Part(each.listed) for each in self._parts]
+        self._parts = [PassPart(each.listed) for each in self._parts]
         self._evidence = write_evidence(self._folder, live, tombstones, self._root.name)
 
-    def run(self, work: Pass[_T], progress: Progress) -> _T:
+    def run(self, work: ListingPass[_T], progress: Progress) -> _T:
         """See ``Engine``."""
         evidence, self._evidence = self._evidence, None
         is_joined = evidence is not None and evidence.rows > 0
@@ -148,13 +148,13 @@ class SparkEngine:
         frame = self._numbers()
         if evidence is not None and is_joined:
             frame = self._joined(frame, passing, evidence)
-        found: list[Found] = self._cluster.results(frame, passing) if self._parts else []
+        found: list[ExecutorResult] = self._cluster.results(frame, passing) if self._parts else []
         self._take(found)
         progress(work.phase, self._listed.objects)
         values = [each.unpickled(self._folder) for each in found]
         return work.together(values or [self._nothing(work)])
 
-    def _nothing(self, work: Pass[_T]) -> _T:
+    def _nothing(self, work: ListingPass[_T]) -> _T:
         """Return what a pass finds in no rows."""
         found = work.begin()
         work.end(found)
@@ -200,7 +200,7 @@ class SparkEngine:
 
         return f.broadcast(frame) if is_small else frame
 
-    def _take(self, found: list[Found]) -> None:
+    def _take(self, found: list[ExecutorResult]) -> None:
         """Keep the marks, and make sure that each part was passed over exactly once.
 
         Raises:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc.adapters.open import open_storage
-from orphangc.adapters.spark.exchange.work_folder import Piece, WorkFolder
+from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 from orphangc.adapters.spark.range_reader import Rest, Streams
 from orphangc.adapters.spark.tasks import Cluster, packed
 from orphangc.core.model.locations import Location
@@ -43,7 +43,7 @@ class ListedParts:
 
     """
 
-    parts: list[Piece] = field(default_factory=list)
+    parts: list[ExchangeFile] = field(default_factory=list)
     objects: int = 0
     requests: int = 0
     ranges: int = 0

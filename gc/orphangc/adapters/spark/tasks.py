@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from orphangc.adapters.spark.exchange.work_folder import Piece, WorkFolder
+from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 from orphangc.adapters.spark.executor_package import (
     digest_of_endpoints,
     digest_of_package,
@@ -103,7 +103,7 @@ class Cluster:
         numbers = self._session.range(10_000).select(f.spark_partition_id().alias("part"))
         return numbers.distinct().count()
 
-    def _look(self, seen: Piece) -> set[str]:
+    def _look(self, seen: ExchangeFile) -> set[str]:
         """Return what executors have in common with the driver; they look at the work folder too.
 
         The question is a function inside a function: such a one travels whole, while one of a

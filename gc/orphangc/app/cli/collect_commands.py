@@ -63,7 +63,7 @@ def plan(  # noqa: PLR0913 - one parameter an option
     zookeeper_ha: o.ZooKeeperHaOption = None,
     alias: o.AliasOption = None,
     pin: o.Pin = None,
-    engine: o.EngineOption = o.Engine.AUTO,
+    engine: o.EngineOption = o.EngineName.AUTO,
     spark_threshold: o.SparkThreshold = 10_000_000,
     work: o.Work = None,
     state: o.State = None,
@@ -111,7 +111,7 @@ def sweep(
             "--unsafe-clear-halt", help="Go on after a halt whose cause a person has found."
         ),
     ] = False,
-    engine: o.EngineOption = o.Engine.AUTO,
+    engine: o.EngineOption = o.EngineName.AUTO,
     work: o.Work = None,
     output: o.OutputOption = None,
 ) -> None:

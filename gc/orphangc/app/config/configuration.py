@@ -29,7 +29,7 @@ __all__ = [
 Schedule = Annotated[str, AfterValidator(check_schedule)]
 
 
-class _Section(BaseModel):
+class _ConfigSection(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
@@ -70,7 +70,7 @@ class ScheduledRoot(StorageRootSettings):
         return StorageRootSettings(**self.model_dump(include=set(StorageRootSettings.model_fields)))
 
 
-class HttpSettings(_Section):
+class HttpSettings(_ConfigSection):
     """Where the daemon answers."""
 
     host: str = "127.0.0.1"
@@ -85,7 +85,7 @@ class HttpSettings(_Section):
     """Of that price."""
 
 
-class MetricsSettings(_Section):
+class MetricsSettings(_ConfigSection):
     """Where a single run leaves its metrics; the daemon is scraped."""
 
     pushgateway: PushUrl | None = None
@@ -96,7 +96,7 @@ class MetricsSettings(_Section):
     """File for the node exporter's textfile collector."""
 
 
-class LogSettings(_Section):
+class LogSettings(_ConfigSection):
     """Logs, on stderr."""
 
     format: Literal["auto", "json", "console"] = "auto"

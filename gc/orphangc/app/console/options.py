@@ -44,7 +44,7 @@ class SchemaOf(StrEnum):
     DECLARATIONS = "declarations"
 
 
-class Engine(StrEnum):
+class EngineName(StrEnum):
     """Who lists and decides."""
 
     AUTO = "auto"
@@ -246,7 +246,7 @@ NoncurrentVersions = Annotated[
         rich_help_panel=_LISTING,
     ),
 ]
-EngineOption = Annotated[Engine, typer.Option(help="Who lists and decides.")]
+EngineOption = Annotated[EngineName, typer.Option(help="Who lists and decides.")]
 SparkThreshold = Annotated[int, typer.Option(help="Objects from which 'auto' would choose Spark.")]
 Work = Annotated[
     str | None,
@@ -279,14 +279,14 @@ DeleteRate = Annotated[
 ]
 
 
-def engine_choice(engine: Engine, work: str | None) -> EngineChoice:
+def engine_choice(engine: EngineName, work: str | None) -> EngineChoice:
     """Return who lists and decides.
 
     Raises:
         SettingsError: ``--work`` names no place, or is of no use.
 
     """
-    if engine is not Engine.SPARK:
+    if engine is not EngineName.SPARK:
         if work is not None:
             raise SettingsError("--work is for --engine spark")
         return EngineChoice()

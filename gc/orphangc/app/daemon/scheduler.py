@@ -23,7 +23,7 @@ from orphangc import __version__
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.config.schedule import longest_gap, trigger_of
 from orphangc.app.daemon.workers import Children, Ended, signal_name
-from orphangc.app.status.board import Board
+from orphangc.app.status.board import StatusStore
 from orphangc.app.wiring.clock import now
 from orphangc.core.documents.run_record import Phase, PhaseRecord, RunMode, RunRecord, RunResult
 from orphangc.errors import ExitCode
@@ -66,7 +66,7 @@ class Daemon:
     Nothing here waits for a storage: what touches one is a child process.
     """
 
-    def __init__(self, board: Board, children: Children) -> None:
+    def __init__(self, board: StatusStore, children: Children) -> None:
         """Take what is told of runs, and what runs them; ``start`` begins."""
         self._board = board
         self._children = children

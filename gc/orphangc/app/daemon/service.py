@@ -23,7 +23,7 @@ from orphangc.app.config.load import load_configuration, overriding
 from orphangc.app.daemon.http_app import create_app
 from orphangc.app.daemon.scheduler import Daemon
 from orphangc.app.daemon.workers import Children
-from orphangc.app.status.board import Board
+from orphangc.app.status.board import StatusStore
 from orphangc.app.telemetry.logs import configure_logs
 from orphangc.app.telemetry.metrics import Metrics
 from orphangc.errors import OrphanGcError, SettingsError
@@ -87,7 +87,7 @@ class _Service:
         self._is_over = False
         self._failure: BaseException | None = None
         metrics = Metrics(configuration.storage_roots, __version__)
-        self._board = Board(configuration, metrics)
+        self._board = StatusStore(configuration, metrics)
         self._daemon = Daemon(self._board, children)
         self._server = uvicorn.Server(
             uvicorn.Config(

@@ -12,7 +12,7 @@ from orphangc.app.render.reason_groups import (
     KIND_OF,
     KINDS,
     STATE_WORDS,
-    Kind,
+    ReasonKind,
     kind_order,
 )
 from orphangc.app.render.summary import Fate, Stop, fate_of, name_of, stops
@@ -22,7 +22,7 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.tallies import Amount, Cell, summed
 from orphangc.core.model.types import Action, Reason, Scope
 
-__all__ = ["JobView", "Row", "job_views", "rows_by_age", "rows_by_job", "settings_rows"]
+__all__ = ["JobPageView", "Row", "job_views", "rows_by_age", "rows_by_job", "settings_rows"]
 
 _GOING = frozenset({Reason.ORPHAN, Reason.IN_QUARANTINE, Reason.QUARANTINE_OVER})
 
@@ -35,11 +35,11 @@ class Row:
 
     name: str
     total: Amount
-    amounts: Mapping[Kind, Amount]
+    amounts: Mapping[ReasonKind, Amount]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobView:
+class JobPageView:
     """One job of the plan with what the breakdown adds.
 
     Attributes:
@@ -75,7 +75,7 @@ class JobView:
         return self.part.cutoff <= NEVER
 
 
-def job_views(plan: Plan, cells: Iterable[Cell]) -> tuple[JobView, ...]:
+def job_views(plan: Plan, cells: Iterable[Cell]) -> tuple[JobPageView, ...]:
     """Return the jobs of a plan, the largest first."""
     by_job: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -87,10 +87,10 @@ def job_views(plan: Plan, cells: Iterable[Cell]) -> tuple[JobView, ...]:
     return tuple(sorted(views, key=lambda view: -view.total.bytes))
 
 
-def _job_view(job: JobPart, anchor: str, cells: Sequence[Cell]) -> JobView:
+def _job_view(job: JobPart, anchor: str, cells: Sequence[Cell]) -> JobPageView:
     verdicts = summed(cells, lambda cell: (cell.scope, cell.action, cell.reason))
     going = (cell.amount for cell in cells if cell.reason in _GOING)
-    return JobView(
+    return JobPageView(
         part=job,
         anchor=anchor,
         name=name_of(job),
@@ -125,7 +125,7 @@ def rows_by_age(cells: Iterable[Cell]) -> tuple[Row, ...]:
     return _rows(sums, AGE_LABELS.values())
 
 
-def _rows(sums: Mapping[tuple[str, Kind], Amount], names: Iterable[str]) -> tuple[Row, ...]:
+def _rows(sums: Mapping[tuple[str, ReasonKind], Amount], names: Iterable[str]) -> tuple[Row, ...]:
     amounts = {name: {kind: sums.get((name, kind), Amount()) for kind in KINDS} for name in names}
     return tuple(
         Row(name=name, total=sum(each.values(), Amount()), amounts=each)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from orphangc.app.console.text import human_bytes, instant, share, visible
-from orphangc.app.render.page_values import JobView, job_views
+from orphangc.app.render.page_values import JobPageView, job_views
 from orphangc.app.render.reason_groups import KINDS
 from orphangc.app.render.summary import Stop, headline, stops, summarise
 from orphangc.app.render.unlisted_rows import extra_rows, inventory_sentence, is_worth_a_look
@@ -81,7 +81,7 @@ def _sentence(text: str) -> str:
     return re.sub(r"(--[a-z]+(?:-[a-z]+)*)", r"`\1`", text)
 
 
-def _job_parts(jobs: Sequence[JobView]) -> Iterator[list[str]]:
+def _job_parts(jobs: Sequence[JobPageView]) -> Iterator[list[str]]:
     if not jobs:
         return
     rows = (

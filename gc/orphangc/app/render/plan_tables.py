@@ -23,7 +23,7 @@ from orphangc.app.console.text import (
     share,
     visible,
 )
-from orphangc.app.render.reason_groups import KIND_OF, Kind, kind_order
+from orphangc.app.render.reason_groups import KIND_OF, ReasonKind, kind_order
 from orphangc.app.render.summary import (
     Fate,
     Stop,
@@ -44,10 +44,10 @@ __all__ = ["outcome_tables", "plan_tables"]
 
 _JOBS = 50
 _NAMED = 2
-_STYLES: Mapping[Kind, str] = {
-    Kind.ORPHAN: "yellow",
-    Kind.DUE: "red",
-    Kind.REFUSED: "magenta",
+_STYLES: Mapping[ReasonKind, str] = {
+    ReasonKind.ORPHAN: "yellow",
+    ReasonKind.DUE: "red",
+    ReasonKind.REFUSED: "magenta",
 }
 _FATES: Mapping[Fate, tuple[str, str]] = {
     Fate.REFUSED: ("■", "bold red"),

@@ -19,14 +19,14 @@ __all__ = [
     "KIND_OF",
     "REASON_WORDS",
     "STATE_WORDS",
-    "Kind",
     "KindWords",
+    "ReasonKind",
     "by_kind",
     "kind_order",
 ]
 
 
-class Kind(StrEnum):
+class ReasonKind(StrEnum):
     """A share of the listing; the value names its colour and its pattern."""
 
     LIVE = "live"
@@ -47,28 +47,34 @@ class KindWords:
     meaning: str
 
 
-KINDS: Mapping[Kind, KindWords] = {
-    Kind.LIVE: KindWords("Live", "a checkpoint, snapshot or pin refers to it; kept"),
-    Kind.YOUNG: KindWords("Too young", "not referred to, but too new to be judged; kept"),
-    Kind.ORPHAN: KindWords("Orphan, new", "nothing needs it; a sweep lays a tombstone"),
-    Kind.QUARANTINE: KindWords("In quarantine", "has a tombstone that is not old enough; kept"),
-    Kind.DUE: KindWords("Due for deletion", "an orphan whose quarantine is over"),
-    Kind.REFUSED: KindWords("Refused", "what is live in this job cannot be known; kept"),
-    Kind.REPORT_ONLY: KindWords("Report only", "another area or layout; counted, never collected"),
-    Kind.UNRECOGNISED: KindWords("Unrecognised", "no name of Flink's; counted, never touched"),
+KINDS: Mapping[ReasonKind, KindWords] = {
+    ReasonKind.LIVE: KindWords("Live", "a checkpoint, snapshot or pin refers to it; kept"),
+    ReasonKind.YOUNG: KindWords("Too young", "not referred to, but too new to be judged; kept"),
+    ReasonKind.ORPHAN: KindWords("Orphan, new", "nothing needs it; a sweep lays a tombstone"),
+    ReasonKind.QUARANTINE: KindWords(
+        "In quarantine", "has a tombstone that is not old enough; kept"
+    ),
+    ReasonKind.DUE: KindWords("Due for deletion", "an orphan whose quarantine is over"),
+    ReasonKind.REFUSED: KindWords("Refused", "what is live in this job cannot be known; kept"),
+    ReasonKind.REPORT_ONLY: KindWords(
+        "Report only", "another area or layout; counted, never collected"
+    ),
+    ReasonKind.UNRECOGNISED: KindWords(
+        "Unrecognised", "no name of Flink's; counted, never touched"
+    ),
 }
 """In the order in which a bar shows them: from what stays, along the way out, to the rest."""
 
-KIND_OF: Mapping[Reason, Kind] = {
-    Reason.REFERENCED: Kind.LIVE,
-    Reason.NOT_OLDER_THAN_OLDEST_RETAINED: Kind.YOUNG,
-    Reason.TOO_YOUNG: Kind.YOUNG,
-    Reason.ORPHAN: Kind.ORPHAN,
-    Reason.IN_QUARANTINE: Kind.QUARANTINE,
-    Reason.QUARANTINE_OVER: Kind.DUE,
-    Reason.JOB_REFUSED: Kind.REFUSED,
-    Reason.REPORT_ONLY: Kind.REPORT_ONLY,
-    Reason.UNRECOGNISED: Kind.UNRECOGNISED,
+KIND_OF: Mapping[Reason, ReasonKind] = {
+    Reason.REFERENCED: ReasonKind.LIVE,
+    Reason.NOT_OLDER_THAN_OLDEST_RETAINED: ReasonKind.YOUNG,
+    Reason.TOO_YOUNG: ReasonKind.YOUNG,
+    Reason.ORPHAN: ReasonKind.ORPHAN,
+    Reason.IN_QUARANTINE: ReasonKind.QUARANTINE,
+    Reason.QUARANTINE_OVER: ReasonKind.DUE,
+    Reason.JOB_REFUSED: ReasonKind.REFUSED,
+    Reason.REPORT_ONLY: ReasonKind.REPORT_ONLY,
+    Reason.UNRECOGNISED: ReasonKind.UNRECOGNISED,
 }
 
 REASON_WORDS: Mapping[Reason, str] = {
@@ -123,7 +129,7 @@ def kind_order(reason: Reason) -> tuple[int, int]:
     return list(KINDS).index(KIND_OF[reason]), list(Reason).index(reason)
 
 
-def by_kind(tallies: Iterable[Tally]) -> dict[Kind, Amount]:
+def by_kind(tallies: Iterable[Tally]) -> dict[ReasonKind, Amount]:
     """Return what each kind amounts to; every kind is there, in order."""
     sums = dict.fromkeys(KINDS, Amount())
     for tally in tallies:

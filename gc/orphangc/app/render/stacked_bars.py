@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from orphangc.app.console.text import human_bytes
-from orphangc.app.render.reason_groups import KINDS, Kind
+from orphangc.app.render.reason_groups import KINDS, ReasonKind
 from orphangc.core.model.tallies import Amount
 
 __all__ = ["Bar", "Segment", "stacked"]
@@ -18,7 +18,7 @@ _DIGITS = 4
 class Segment:
     """One part of a bar; ``x`` and ``width`` are per cent of the picture's width."""
 
-    kind: Kind
+    kind: ReasonKind
     x: float
     width: float
     amount: Amount
@@ -48,7 +48,7 @@ class Bar:
         return f"{self.name}: {', '.join(parts) or 'nothing'}"
 
 
-def stacked(rows: Sequence[tuple[str, Mapping[Kind, Amount]]]) -> tuple[Bar, ...]:
+def stacked(rows: Sequence[tuple[str, Mapping[ReasonKind, Amount]]]) -> tuple[Bar, ...]:
     """Return one bar a row; the longest is as wide as the picture, zero is the left edge."""
     totals = [sum(amounts.values(), Amount()) for _, amounts in rows]
     widest = max((total.bytes for total in totals), default=0)
@@ -58,7 +58,7 @@ def stacked(rows: Sequence[tuple[str, Mapping[Kind, Amount]]]) -> tuple[Bar, ...
     )
 
 
-def _segments(amounts: Mapping[Kind, Amount], widest: int) -> tuple[Segment, ...]:
+def _segments(amounts: Mapping[ReasonKind, Amount], widest: int) -> tuple[Segment, ...]:
     """Return the parts of one bar; edges are rounded, not widths, so that no gap adds up."""
     segments, done = [], 0
     for kind in KINDS:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from orphangc.app.console.text import NO_JOB, human_bytes
 from orphangc.app.render.advice import condition_advice, guard_advice
-from orphangc.app.render.reason_groups import Kind, by_kind
+from orphangc.app.render.reason_groups import ReasonKind, by_kind
 from orphangc.core.documents.plan import JobPart, Plan
 from orphangc.core.documents.run_record import JobRecord
 from orphangc.core.model.codes import WORLD_CONDITIONS
@@ -80,7 +80,7 @@ class Summary:
 
     """
 
-    kinds: Mapping[Kind, Amount]
+    kinds: Mapping[ReasonKind, Amount]
     tombstones: Amount
     deferred: Amount | None
     revived: Amount

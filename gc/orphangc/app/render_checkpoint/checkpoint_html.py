@@ -11,8 +11,13 @@ from jinja2 import Environment
 
 from orphangc.app.console.text import human_bytes
 from orphangc.app.render.template_environment import page_environment
-from orphangc.app.render_checkpoint.checkpoint_view import PARTS, OperatorView, Part, operator_views
-from orphangc.collect.checkpoints.compare import Comparison
+from orphangc.app.render_checkpoint.checkpoint_view import (
+    PARTS,
+    OperatorView,
+    PagePart,
+    operator_views,
+)
+from orphangc.collect.checkpoints.compare import CheckpointComparison
 from orphangc.flink.state.contents import CheckpointContents
 
 __all__ = ["CheckpointPage", "render_checkpoints"]
@@ -41,14 +46,14 @@ class CheckpointPage:
 
     document: dict[str, Any]
     contents: CheckpointContents | None
-    comparison: Comparison | None = None
+    comparison: CheckpointComparison | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rect:
     """``x`` and ``width`` are per cent of the picture's width."""
 
-    part: Part
+    part: PagePart
     words: str
     x: float
     width: float
@@ -67,12 +72,12 @@ class _Bar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Section:
+class _PageSection:
     page: CheckpointPage
     anchor: str
     views: tuple[OperatorView, ...]
     bars: tuple[_Bar, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[PagePart, ...]
     files: tuple[dict[str, Any], ...]
 
 
@@ -93,13 +98,13 @@ def _environment() -> Environment:
     return environment
 
 
-def _section(anchor: str, page: CheckpointPage) -> _Section:
+def _section(anchor: str, page: CheckpointPage) -> _PageSection:
     views = () if page.contents is None else operator_views(page.contents)
     drawn = sorted(views, key=lambda view: -view.bytes)[: _LIMITS["limit_operators"]]
     widest = max((view.bytes for view in drawn), default=0)
     files = sorted(page.document.get("files", ()), key=lambda each: -(each["size"] or 0))
     used = {each.part for view in views for each in view.slices}
-    return _Section(
+    return _PageSection(
         page=page,
         anchor=anchor,
         views=views,

@@ -16,7 +16,7 @@ from rich.tree import Tree
 from orphangc.app.console.text import human_bytes, visible
 from orphangc.app.render.summary import counted
 from orphangc.app.render_checkpoint.checkpoint_view import OperatorView, StateRow, operator_views
-from orphangc.collect.checkpoints.compare import Amounts, Comparison, FileAmount
+from orphangc.collect.checkpoints.compare import Amounts, CheckpointComparison, FileAmount
 from orphangc.flink.state.contents import CheckpointContents, OperatorStateContents
 
 __all__ = ["checkpoint_tables", "checkpoint_tree", "comparison_tables"]
@@ -191,7 +191,7 @@ def _add_rest(leaf: Tree, number: int) -> None:
         leaf.add(Text(f"and {number - _MANY} more"))
 
 
-def comparison_tables(comparison: Comparison) -> list[RenderableType]:
+def comparison_tables(comparison: CheckpointComparison) -> list[RenderableType]:
     """Return what a checkpoint shares with another one as tables."""
     every = comparison.amounts
     head = Text(

@@ -19,7 +19,7 @@ from orphangc.flink.values.handles import StateMode
 __all__ = [
     "PARTS",
     "OperatorView",
-    "Part",
+    "PagePart",
     "Slice",
     "StateRow",
     "label_of",
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-class Part(StrEnum):
+class PagePart(StrEnum):
     """What kind of state; the value names its colour and its pattern."""
 
     KEYED = "keyed"
@@ -40,23 +40,25 @@ class Part(StrEnum):
     OTHER = "other"
 
 
-PARTS: Mapping[Part, KindWords] = {
-    Part.KEYED: KindWords("Keyed state", "split by key groups"),
-    Part.LIST: KindWords("List state", "its partitions are dealt out to the subtasks"),
-    Part.UNION: KindWords("Union list state", "every subtask gets all partitions"),
-    Part.BROADCAST: KindWords("Broadcast state", "every subtask gets a copy"),
-    Part.RAW: KindWords("Raw state", "bytes that only the operator understands"),
-    Part.CHANNEL: KindWords("Channel state", "records that were on their way"),
-    Part.COORDINATOR: KindWords("Coordinator state", "of the operator's part in the JobManager"),
-    Part.OTHER: KindWords("Headers", "of operator state, or of unknown sizes"),
+PARTS: Mapping[PagePart, KindWords] = {
+    PagePart.KEYED: KindWords("Keyed state", "split by key groups"),
+    PagePart.LIST: KindWords("List state", "its partitions are dealt out to the subtasks"),
+    PagePart.UNION: KindWords("Union list state", "every subtask gets all partitions"),
+    PagePart.BROADCAST: KindWords("Broadcast state", "every subtask gets a copy"),
+    PagePart.RAW: KindWords("Raw state", "bytes that only the operator understands"),
+    PagePart.CHANNEL: KindWords("Channel state", "records that were on their way"),
+    PagePart.COORDINATOR: KindWords(
+        "Coordinator state", "of the operator's part in the JobManager"
+    ),
+    PagePart.OTHER: KindWords("Headers", "of operator state, or of unknown sizes"),
 }
 """In the order in which a bar shows them."""
 
 _NO_NAMESPACE = "VoidNamespace"
 _OF_MODE = {
-    StateMode.SPLIT_DISTRIBUTE: Part.LIST,
-    StateMode.UNION: Part.UNION,
-    StateMode.BROADCAST: Part.BROADCAST,
+    StateMode.SPLIT_DISTRIBUTE: PagePart.LIST,
+    StateMode.UNION: PagePart.UNION,
+    StateMode.BROADCAST: PagePart.BROADCAST,
 }
 
 
@@ -75,7 +77,7 @@ class StateRow:
 
     """
 
-    part: Part
+    part: PagePart
     name: str
     is_named: bool = True
     kind: str
@@ -88,7 +90,7 @@ class StateRow:
 class Slice:
     """A part of an operator's bar."""
 
-    part: Part
+    part: PagePart
     name: str
     bytes: int
 
@@ -128,7 +130,7 @@ def _view(contents: OperatorContents) -> OperatorView:
     slices = [Slice(part=row.part, name=row.name, bytes=row.bytes) for row in rows if row.bytes]
     rest = total_bytes(contents) - sum(each.bytes for each in slices)
     if rest > 0:
-        slices.append(Slice(part=Part.OTHER, name=PARTS[Part.OTHER].label, bytes=rest))
+        slices.append(Slice(part=PagePart.OTHER, name=PARTS[PagePart.OTHER].label, bytes=rest))
     order = list(PARTS)
     return OperatorView(
         contents=contents,
@@ -147,7 +149,7 @@ def _keyed_rows(contents: OperatorContents) -> list[StateRow]:
         together = "all keyed states" if rows else "keyed state"
         rows.append(
             StateRow(
-                part=Part.KEYED,
+                part=PagePart.KEYED,
                 name=f"({together})",
                 is_named=False,
                 kind="names unknown" if states is None else "together",
@@ -159,7 +161,7 @@ def _keyed_rows(contents: OperatorContents) -> list[StateRow]:
 
 def _keyed_row(state: KeyedStateContents) -> StateRow:
     return StateRow(
-        part=Part.KEYED,
+        part=PagePart.KEYED,
         name=state.name,
         kind=f"keyed {state.kind.value}",
         bytes=state.bytes,
@@ -201,13 +203,13 @@ def _operator_rows(contents: OperatorContents) -> list[StateRow]:
 
 def _nameless_rows(contents: OperatorContents) -> list[StateRow]:
     every = (
-        (Part.RAW, "raw operator state", contents.raw_operator_bytes),
-        (Part.RAW, "raw keyed state", contents.raw_keyed_bytes),
-        (Part.CHANNEL, "channel state", contents.channel_bytes),
-        (Part.COORDINATOR, "coordinator state", contents.coordinator_bytes),
+        (PagePart.RAW, "raw operator state", contents.raw_operator_bytes),
+        (PagePart.RAW, "raw keyed state", contents.raw_keyed_bytes),
+        (PagePart.CHANNEL, "channel state", contents.channel_bytes),
+        (PagePart.COORDINATOR, "coordinator state", contents.coordinator_bytes),
     )
     return [
         StateRow(part=part, name=f"({words})", is_named=False, kind=words, bytes=size)
         for part, words, size in every
-        if size or (part is Part.COORDINATOR and size is not None)
+        if size or (part is PagePart.COORDINATOR and size is not None)
     ]

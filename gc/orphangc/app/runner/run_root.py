@@ -94,7 +94,7 @@ def _recorded(draft: Draft, plans: KeptPlans, signals: Signals, *, holder: Holde
         state = state_of(draft.settings)
         try:
             with held_lock(state, holder=holder) as lock:
-                _go(_Run(draft, plans, signals, state, lock))
+                _go(_ScheduledRun(draft, plans, signals, state, lock))
                 record = _written(draft.finished(now()), state)
         except LockHeldError as err:
             if record is None:
@@ -119,7 +119,7 @@ def _locked(draft: Draft, err: LockHeldError, state: RootState) -> RunRecord:
     return record.model_copy(update={"totals": totals_after(totals, record)})
 
 
-def _go(run: _Run) -> None:
+def _go(run: _ScheduledRun) -> None:
     """Run, and note in the draft whatever ends it."""
     try:
         with run.signals.let_through():
@@ -155,7 +155,7 @@ def _written(record: RunRecord, state: RootState) -> RunRecord:
 
 
 @dataclass(slots=True)
-class _Run:
+class _ScheduledRun:
     """One run that holds the lock."""
 
     draft: Draft

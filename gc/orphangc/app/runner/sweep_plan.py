@@ -19,7 +19,7 @@ from orphangc.app.runner.locking import held_lock
 from orphangc.app.telemetry.audit_log import Audited, log_unmet
 from orphangc.app.telemetry.logs import run_named
 from orphangc.app.wiring.clock import now
-from orphangc.app.wiring.compose import Root, opened, outside_elsewhere, state_of
+from orphangc.app.wiring.compose import WiredRoot, opened, outside_elsewhere, state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.collect.delete.distributed import Elsewhere
 from orphangc.collect.state.lock import Lock
@@ -153,7 +153,7 @@ class HeldSweep:
         return sweep.result
 
 
-def _elsewhere(root: Root, state: RootState) -> Elsewhere:
+def _elsewhere(root: WiredRoot, state: RootState) -> Elsewhere:
     """Return Spark's executors as those who delete.
 
     Raises:

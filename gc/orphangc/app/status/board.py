@@ -14,7 +14,7 @@ from orphangc.app.telemetry.metrics import Metrics
 from orphangc.app.wiring.clock import now
 from orphangc.core.documents.run_record import RunRecord, RunResult
 
-__all__ = ["Board"]
+__all__ = ["StatusStore"]
 
 _KEPT = 50
 
@@ -28,7 +28,7 @@ class _Row:
 
 
 @dataclass(slots=True)
-class Board:
+class StatusStore:
     """The status of a daemon: a ``StatusSource`` that many threads ask and few write to.
 
     Attributes:

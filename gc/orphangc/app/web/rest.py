@@ -56,7 +56,7 @@ class RestoredAnswer(BaseModel):
     also_named_by: tuple[str, ...] = Field(description="Who else names files of a snapshot.")
 
 
-class JobAnswer(BaseModel):
+class JobDocument(BaseModel):
     """A job, over all storage roots that know it."""
 
     job_id: str = Field(description="Flink's job id.")
@@ -103,13 +103,13 @@ def _add_jobs(router: APIRouter, source: StatusSource) -> None:
     unknown = responses(NOT_FOUND=UNKNOWN_JOB)
 
     @router.get("/jobs", tags=["jobs"], summary="All jobs")
-    def jobs() -> list[JobAnswer]:
+    def jobs() -> list[JobDocument]:
         """Tell every job that the newest plans know, by id."""
         status = source.status()
         return [_job_answer(status, *each) for each in sorted(known_jobs(status).items())]
 
     @router.get("/jobs/{job_id}", tags=["jobs"], summary="One job", responses=unknown)
-    def job(job_id: _JobId) -> JobAnswer:
+    def job(job_id: _JobId) -> JobDocument:
         """Tell what the newest plans say of one job."""
         status = source.status()
         return _job_answer(status, job_id, _seen(status, job_id))
@@ -170,9 +170,9 @@ def _seen(status: Status, job_id: str) -> list[KnownJob]:
     return seen
 
 
-def _job_answer(status: Status, job_id: str, seen: list[KnownJob]) -> JobAnswer:
+def _job_answer(status: Status, job_id: str, seen: list[KnownJob]) -> JobDocument:
     sustained = self_sustained(status, seen)
-    return JobAnswer(
+    return JobDocument(
         job_id=job_id,
         state_self_sustained=sustained.value,
         state_self_sustained_reason=sustained.why,

@@ -36,8 +36,7 @@ from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.bound_roots import bound_roots
 from orphangc.collect.world.recalling import outside_directories, recalled
-from orphangc.core.decision.evidence import Root as Checkpoint
-from orphangc.core.decision.evidence import UnreadableRoot
+from orphangc.core.decision.evidence import Checkpoint, UnreadableRoot
 from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES, read_snapshot
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.memory.remembered import WorldMemory
@@ -57,7 +56,7 @@ from orphangc.ports.engine import Engine
 
 __all__ = [
     "REST_TIMEOUT",
-    "Root",
+    "WiredRoot",
     "ha_metadata",
     "load_snapshots",
     "open_exports",
@@ -158,7 +157,7 @@ def _folders_beside(place: Location) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Root:
+class WiredRoot:
     """One storage root, ready for a cycle."""
 
     settings: StorageRootSettings
@@ -174,7 +173,7 @@ def opened(
     engine: EngineChoice = LOCAL,
     is_planning: bool = False,
     memory: WorldMemory | None = None,
-) -> Iterator[Root]:
+) -> Iterator[WiredRoot]:
     """Open everything that a cycle of one storage root asks.
 
     Args:
@@ -224,7 +223,7 @@ def opened(
             extras=open_extras(root) if is_planning else None,
             ha=ha_metadata(settings),
         )
-        yield Root(settings, outside)
+        yield WiredRoot(settings, outside)
 
 
 def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from orphangc.core.model.locations import Alias, place_of
 from orphangc.flink.state.contents import OperatorContents
-from orphangc.flink.state.extents import Inline, Piece, size_of
+from orphangc.flink.state.extents import Extent, Inline, size_of
 from orphangc.flink.state.file_use import all_pieces, roles_of
 from orphangc.flink.values.metadata_values import Metadata, Operator
 
 __all__ = [
     "Amounts",
-    "Comparison",
+    "CheckpointComparison",
     "FileAmount",
     "OperatorComparison",
     "Side",
@@ -99,7 +99,7 @@ class OperatorComparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class CheckpointComparison:
     """One checkpoint held against another."""
 
     checkpoint_id: int
@@ -108,7 +108,7 @@ class Comparison:
     operators: tuple[OperatorComparison, ...]
 
 
-def compared(this: Side, other: Side) -> Comparison:
+def compared(this: Side, other: Side) -> CheckpointComparison:
     """Return what ``this`` shares with ``other`` and what it adds to it.
 
     Files are the same if they lie at the same place, whatever their path is spelled like; two
@@ -119,7 +119,7 @@ def compared(this: Side, other: Side) -> Comparison:
         other: The one that it is held against; what it has alone is "dropped".
 
     """
-    return Comparison(
+    return CheckpointComparison(
         checkpoint_id=other.metadata.checkpoint_id,
         directory=other.directory,
         amounts=_amounts(
@@ -181,7 +181,7 @@ def _is_unknown(pair: _Pair | None) -> bool:
     return pair is not None and pair[1].keyed_unknown is not None
 
 
-def _pieces(pair: _Pair | None, side: Side) -> list[Piece | Inline]:
+def _pieces(pair: _Pair | None, side: Side) -> list[Extent | Inline]:
     if pair is None:
         return []
     operator, _ = pair
@@ -192,7 +192,7 @@ def _pieces(pair: _Pair | None, side: Side) -> list[Piece | Inline]:
 
 
 def _amounts(
-    mine: Iterable[Piece | Inline], theirs: Iterable[Piece | Inline], this: Side, other: Side
+    mine: Iterable[Extent | Inline], theirs: Iterable[Extent | Inline], this: Side, other: Side
 ) -> Amounts:
     my_pieces, inline = _stored(mine, this)
     their_pieces, other_inline = _stored(theirs, other)
@@ -208,7 +208,7 @@ def _amounts(
 _Key = tuple[object, int | None]
 
 
-def _stored(pieces: Iterable[Piece | Inline], side: Side) -> tuple[dict[_Key, int], int]:
+def _stored(pieces: Iterable[Extent | Inline], side: Side) -> tuple[dict[_Key, int], int]:
     """Return the bytes at each place, and those inside ``_metadata``."""
     places: dict[_Key, int] = {}
     inline: list[Inline] = []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orphangc.core.cluster.job_facts import JobFacts
-from orphangc.core.decision.evidence import Root
+from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     IssuedCheckpoint,
@@ -35,7 +35,7 @@ class _Used:
 
 def derive_snapshot(
     job_id: JobId,
-    roots: Sequence[Root],
+    roots: Sequence[Checkpoint],
     *,
     directory: Location,
     facts: JobFacts | None,
@@ -105,7 +105,7 @@ def _restored(facts: JobFacts | None) -> tuple[RestoredCheckpoint, ...]:
 
 
 def _entries(
-    roots: Sequence[Root], directory: Location, sizes: Mapping[str, int]
+    roots: Sequence[Checkpoint], directory: Location, sizes: Mapping[str, int]
 ) -> tuple[RegistryEntry, ...]:
     used: dict[str, _Used] = {}
     for root in roots:

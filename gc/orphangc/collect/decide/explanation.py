@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_words import words_of
-from orphangc.core.decision.evidence import Root
+from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import place_of_folder, recognise, uuid_of
@@ -42,7 +42,7 @@ def explain(
     row: dict[str, Any],
     *,
     plan: Plan,
-    roots: Iterable[Root],
+    roots: Iterable[Checkpoint],
     tombstone: Tombstone | None,
     base: Location,
 ) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def explain(
     }
 
 
-def _how(root: Root, folder: Location, name: str) -> str | None:
+def _how(root: Checkpoint, folder: Location, name: str) -> str | None:
     """Return by what a root names a file: its path, its base name, its UUID, its raw bytes."""
     if name in root.files.get(folder, ()):
         return "path"

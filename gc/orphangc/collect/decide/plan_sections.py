@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, Root, mode_of
+from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence, mode_of
 from orphangc.core.decision.judge import Blocked, Judgement
 from orphangc.core.documents.plan import (
     MOST_MISSING,
@@ -23,7 +23,7 @@ from orphangc.core.model.types import EvidenceSource
 __all__ = ["evidence_of", "job_part", "root_part"]
 
 
-def root_part(root: Root) -> RootPart:
+def root_part(root: Checkpoint) -> RootPart:
     """Return a root as the plan shows it."""
     return RootPart(
         uri=str(root.folder),

@@ -26,7 +26,7 @@ from orphangc.core.decision.kernel import (
 from orphangc.core.decision.leftover_checkpoints import LeftBehind
 from orphangc.core.model.bounds import JobBounds
 from orphangc.core.model.owners import Owners
-from orphangc.core.model.types import Action, Layout, Reason, Scope
+from orphangc.core.model.types import Action, DirectoryLayout, Reason, Scope
 from orphangc.ports import VerdictSink
 
 __all__ = ["Counts", "DecidePass", "Decided", "HeldBack", "JobView", "Reported"]
@@ -176,7 +176,7 @@ class DecidePass:
         columns = rows.columns
         scopes = np.array([_SCOPES.index(kind.place.scope) for kind in columns.kinds])
         is_metadata = np.array(
-            [kind.artifact.layout is Layout.METADATA for kind in columns.kinds], np.bool_
+            [kind.artifact.layout is DirectoryLayout.METADATA for kind in columns.kinds], np.bool_
         )
         scope = scopes[columns.kind]
         is_named = (rows.is_live & columns.has_uuid) | is_metadata[columns.kind]

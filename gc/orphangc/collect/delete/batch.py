@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from orphangc.collect.delete.halt import halt_for, halted_after
 from orphangc.collect.delete.journal import Journal
-from orphangc.collect.delete.rate_limiter import Pacer, StoppedError
+from orphangc.collect.delete.rate_limiter import Pacer, RateLimiterStoppedError
 from orphangc.collect.delete.retry_queue import DUE_SCHEMA, tries_again, with_outcomes
 from orphangc.collect.delete.revalidation import Recheck
 from orphangc.core.columns.stored_objects import stored_objects
@@ -95,7 +95,7 @@ class BatchWork:
         """Delete what still may go, and return what became of all."""
         try:
             is_named = self._looked_at()
-        except StoppedError:
+        except RateLimiterStoppedError:
             return BatchDone(again=self.rows)
         except OrphanGcError as err:
             return BatchDone(again=self.rows, stopped_by=err)

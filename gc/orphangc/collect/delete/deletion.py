@@ -73,7 +73,7 @@ class Deletion:
             total: How many objects are due, for the progress.
 
         """
-        run = _Run(self, Due(iter(due)), tell, total)
+        run = _DeletionRun(self, Due(iter(due)), tell, total)
         if self.storage.at_once == 1:
             try:
                 run.one_by_one()
@@ -84,7 +84,7 @@ class Deletion:
         return run.stopped_by
 
 
-def _aside(run: _Run) -> None:
+def _aside(run: _DeletionRun) -> None:
     """Run in another thread: signals reach this one alone, and interrupt nothing there.
 
     A ``join`` that a signal breaks off takes the thread for ended, so an event tells the end.
@@ -116,7 +116,7 @@ def _aside(run: _Run) -> None:
 
 
 @dataclass(slots=True)
-class _Run:
+class _DeletionRun:
     """One call of ``Deletion.delete``."""
 
     deletion: Deletion

@@ -30,7 +30,7 @@ from orphangc.collect.observe.checkpoints import RootReader
 from orphangc.collect.observe.observation import Outside
 from orphangc.collect.state.lock import Holder, Lock
 from orphangc.collect.state.store import RootState
-from orphangc.core.model.rate import Pace
+from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Outcome
 from orphangc.errors import OrphanGcError, StorageUnreachableError
@@ -121,7 +121,7 @@ class ShareWork:
         if not state.files.create(claim_of(state, self.run_id, number), uuid4().hex.encode()):
             return None
         told = self.scratch.pile(OUTCOME_SCHEMA)
-        pacer = Pacer(Pace.of(self.rate, outside.storage.batch_size))
+        pacer = Pacer(DeletionRate.of(self.rate, outside.storage.batch_size))
         deletion = Deletion(
             storage=outside.storage,
             recheck=self.recheck(outside, state),

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
 
-from orphangc.core.model.rate import Pace
+from orphangc.core.model.rate import DeletionRate
 
-__all__ = ["Pacer", "StoppedError"]
+__all__ = ["Pacer", "RateLimiterStoppedError"]
 
 _LOOKS_EVERY = 1.0
 """Seconds after which somebody who waits asks again how long."""
 
 
-class StoppedError(Exception):
+class RateLimiterStoppedError(Exception):
     """Nothing may go any more."""
 
 
@@ -29,7 +29,7 @@ class Pacer:
 
     """
 
-    pace: Pace
+    pace: DeletionRate
     clock: Callable[[], float] = monotonic
     _queue: threading.Lock = field(default_factory=threading.Lock)
     _changing: threading.Lock = field(default_factory=threading.Lock)
@@ -68,7 +68,7 @@ class Pacer:
                         turn = self.pace.turn(now)
                         self.pace = self.pace.after_turn(keys, now)
                         return turn
-        raise StoppedError
+        raise RateLimiterStoppedError
 
     def await_turn(self, turn: float) -> bool:
         """Return whether a request may be sent, when its turn has come: not in a pause.
@@ -78,7 +78,7 @@ class Pacer:
 
         """
         if self._stopped.wait(max(0.0, turn - self.clock())):
-            raise StoppedError
+            raise RateLimiterStoppedError
         return self.pace.paused_until <= self.clock()
 
     def note_success(self, sent_at: float) -> None:

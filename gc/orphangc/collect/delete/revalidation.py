@@ -33,7 +33,7 @@ from orphangc.core.cluster.job_facts import (
 )
 from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.live_set import UuidSet
-from orphangc.core.decision.evidence import JobEvidence, JobState, Root, UnreadableRoot
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence, JobState, UnreadableRoot
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import uuid_of
@@ -232,7 +232,7 @@ class Recheck:
             next((each for each in problems if each is not None), None),
         )
 
-    def _take_names(self, found: Sequence[Root | UnreadableRoot]) -> None:
+    def _take_names(self, found: Sequence[Checkpoint | UnreadableRoot]) -> None:
         """Add what new roots name; those that were there before have been added before.
 
         Names of a root that has gone stay: they can only keep more, and a sweep is short.
@@ -251,7 +251,7 @@ class Recheck:
         if halted is not None:
             raise RefusedError(halted, guard=Condition.HALTED)
 
-    def _below_bases(self) -> Iterator[Root | UnreadableRoot]:
+    def _below_bases(self) -> Iterator[Checkpoint | UnreadableRoot]:
         """Yield every root below the bases.
 
         Raises:
@@ -266,9 +266,11 @@ class Recheck:
             yield from read.roots
             yield from _acknowledged(read.unreadable)
 
-    def _elsewhere(self, found: Sequence[Root | UnreadableRoot]) -> list[Root | UnreadableRoot]:
+    def _elsewhere(
+        self, found: Sequence[Checkpoint | UnreadableRoot]
+    ) -> list[Checkpoint | UnreadableRoot]:
         """Return the roots that Flink reports elsewhere (R4)."""
-        seen = {each.folder for each in found if isinstance(each, Root)}
+        seen = {each.folder for each in found if isinstance(each, Checkpoint)}
         places, unusable = reported_places(
             self._clusters, self._registries.snapshots, self.settings, ha=self._ha
         )
@@ -283,7 +285,7 @@ class Recheck:
         _acknowledged([*unusable, *unreadable])
         return read
 
-    def _remembered(self) -> tuple[Root | UnreadableRoot, ...]:
+    def _remembered(self) -> tuple[Checkpoint | UnreadableRoot, ...]:
         """Return the checkpoints of remembered directories.
 
         Raises:
@@ -298,8 +300,8 @@ class Recheck:
                 raise _unreachable(place, reason)
         return read.found
 
-    def _check_stable(self, found: Sequence[Root | UnreadableRoot]) -> None:
-        folders = {each.folder for each in found if isinstance(each, Root)}
+    def _check_stable(self, found: Sequence[Checkpoint | UnreadableRoot]) -> None:
+        folders = {each.folder for each in found if isinstance(each, Checkpoint)}
         for job in self.jobs:
             if job.stable is not None and job.stable not in folders:
                 raise RefusedError(
@@ -384,14 +386,14 @@ def _acknowledged(unreadable: Sequence[UnreadableRoot]) -> Sequence[UnreadableRo
     return unreadable
 
 
-def _identity(root: Root | UnreadableRoot) -> tuple[str, str]:
+def _identity(root: Checkpoint | UnreadableRoot) -> tuple[str, str]:
     """Return what is equal for equal bytes at an equal place."""
     return (root.uri if isinstance(root, UnreadableRoot) else str(root.folder), root.sha256)
 
 
-def _uuids(root: Root | UnreadableRoot) -> Iterator[tuple[_Words, _Words]]:
+def _uuids(root: Checkpoint | UnreadableRoot) -> Iterator[tuple[_Words, _Words]]:
     """Yield every UUID that a root names, by either oracle (R5, R7), as two numbers each."""
     yield root.raw.columns()
-    if isinstance(root, Root):
+    if isinstance(root, Checkpoint):
         for names in root.files.values():
             yield names.uuids

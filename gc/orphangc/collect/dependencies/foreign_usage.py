@@ -9,7 +9,7 @@ from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Outside
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, Root, has_ended
+from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence, has_ended
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.dependencies.foreign_files import Foreign, files_of, meant, unaccounted
 from orphangc.core.dependencies.restore_fallback import is_way_back
@@ -40,7 +40,7 @@ class Surroundings:
 
     """
 
-    roots: Sequence[Root]
+    roots: Sequence[Checkpoint]
     owners: Mapping[Location, str]
     held: Mapping[str, UuidSet]
     stored: Callable[[Location], FileNames | None]
@@ -152,7 +152,7 @@ def sustaining_in(
     )
 
 
-def _snapshot(place: Location, root: Root | None) -> Foreign:
+def _snapshot(place: Location, root: Checkpoint | None) -> Foreign:
     """Return a snapshot; what one without a ``_metadata`` consisted of nobody can tell."""
     if root is None:
         return Foreign(kind=ForeignKind.SNAPSHOT, place=place, is_known=False)
@@ -179,7 +179,7 @@ def _by_path(
 
 
 def _home(
-    folder: Location, owners: Mapping[Location, str], snapshots: Mapping[Location, Root]
+    folder: Location, owners: Mapping[Location, str], snapshots: Mapping[Location, Checkpoint]
 ) -> Location:
     """Return the snapshot, the job directory, or for want of both the folder that a file is in."""
     known = (place for place in folder.upwards() if place in snapshots or place in owners)

@@ -9,7 +9,7 @@ from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.observe.ended_jobs import Lives, has_nothing_since, unread_of
 from orphangc.core.cluster.job_facts import latest_known_id
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.decision.evidence import Root, UnreadableRoot
+from orphangc.core.decision.evidence import Checkpoint, UnreadableRoot
 from orphangc.core.dependencies.foreign_files import (
     Foreign,
     Namer,
@@ -40,7 +40,7 @@ class Snapshot:
     """
 
     place: Location
-    root: Root | None
+    root: Checkpoint | None
     stored: FileNames
 
     @property
@@ -117,7 +117,7 @@ class Users:
 
 def users_of(
     snapshot: Snapshot,
-    roots: Sequence[Root],
+    roots: Sequence[Checkpoint],
     unreadable: Iterable[UnreadableRoot],
     lives: Lives,
     *,
@@ -169,9 +169,9 @@ def users_of(
     )
 
 
-def _grouped(roots: Iterable[Root]) -> dict[tuple[str, Location], list[Root]]:
+def _grouped(roots: Iterable[Checkpoint]) -> dict[tuple[str, Location], list[Checkpoint]]:
     """Return roots by job id and directory; one of no job is a group of its own."""
-    groups: dict[tuple[str, Location], list[Root]] = {}
+    groups: dict[tuple[str, Location], list[Checkpoint]] = {}
     for root in roots:
         groups.setdefault((root.job_id, root.directory or root.folder), []).append(root)
     return dict(sorted(groups.items(), key=lambda each: (each[0][0], str(each[0][1]))))
@@ -184,7 +184,7 @@ def _others(found: Iterable[User], known: Iterable[User]) -> list[User]:
 
 
 def _maker(
-    snapshot: Snapshot, groups: Mapping[tuple[str, Location], Sequence[Root]], lives: Lives
+    snapshot: Snapshot, groups: Mapping[tuple[str, Location], Sequence[Checkpoint]], lives: Lives
 ) -> User | tuple[str, str] | None:
     """Return the job that made a snapshot if it goes back to it, or why nobody can tell."""
     if snapshot.maker is None:
@@ -210,7 +210,7 @@ def _maker(
 
 
 def _user(
-    snapshot: Snapshot, key: tuple[str, Location], roots: Sequence[Root], weighing: Weighing
+    snapshot: Snapshot, key: tuple[str, Location], roots: Sequence[Checkpoint], weighing: Weighing
 ) -> User | None:
     job_id, place = key
     namers = [
@@ -245,7 +245,7 @@ def _really(snapshot: Snapshot, stray: Stray, weighing: Weighing) -> Stray:
     return replace(stray, names=FileNames([*same, *left]))
 
 
-def _unproven(roots: Sequence[Root]) -> str | None:
+def _unproven(roots: Sequence[Checkpoint]) -> str | None:
     """Return why a job may use files that none of its checkpoints names (R2)."""
     for root in roots:
         if root.unproven_layout is not None:

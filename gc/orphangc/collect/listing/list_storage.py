@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from orphangc.collect.listing.work_stealing import Board, StoppedError, Stream
+from orphangc.collect.listing.work_stealing import ListingStoppedError, RangeScheduler, Stream
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, Landmarks, cut, gaps, landmarks
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import Lister, Progress, Spool
@@ -117,7 +117,7 @@ def _list_in_many(
         for each in listing_ranges(known, _RANGES_PER_STREAM * streams)
         if each.until is not None
     ]
-    board = Board(
+    board = RangeScheduler(
         [part for each in open_ranges for part in cut(each, ends)], known, known=spool.rows
     )
     threads = [
@@ -130,7 +130,7 @@ def _list_in_many(
     return board.ranges
 
 
-def _run(threads: list[threading.Thread], board: Board, show: Progress) -> None:
+def _run(threads: list[threading.Thread], board: RangeScheduler, show: Progress) -> None:
     """Run all streams to their end; stop them if anything happens here, or in one of them."""
     try:
         for thread in threads:
@@ -147,12 +147,12 @@ def _run(threads: list[threading.Thread], board: Board, show: Progress) -> None:
         raise board.failure
 
 
-def _work(storage: Lister, spool: Spool, board: Board) -> None:
+def _work(storage: Lister, spool: Spool, board: RangeScheduler) -> None:
     """Be one stream after the other."""
     try:
         for _ in work(storage, spool, board, patience=_IDLE_SECONDS):
             pass
-    except StoppedError:
+    except ListingStoppedError:
         pass
     except BaseException as err:  # noqa: BLE001 - raised again where all streams are waited for
         board.fail(err)
@@ -161,7 +161,7 @@ def _work(storage: Lister, spool: Spool, board: Board) -> None:
 def work(
     storage: Lister,
     spool: Spool,
-    board: Board,
+    board: RangeScheduler,
     *,
     patience: float,
     rows_per_part: int = _ROWS_PER_PART,
@@ -176,7 +176,7 @@ def work(
 
 
 def _list_stream(
-    storage: Lister, spool: Spool, board: Board, stream: Stream, *, rows_per_part: int
+    storage: Lister, spool: Spool, board: RangeScheduler, stream: Stream, *, rows_per_part: int
 ) -> Iterator[None]:
     """List one range, or what others leave of it; yield after each page."""
     part = spool.part()
@@ -195,7 +195,7 @@ def _list_stream(
     board.finish(stream)
 
 
-def _own_rows(board: Board, stream: Stream, page: pa.RecordBatch) -> pa.RecordBatch:
+def _own_rows(board: RangeScheduler, stream: Stream, page: pa.RecordBatch) -> pa.RecordBatch:
     """Return the rows of a page that are still the stream's own."""
     if not page.num_rows:
         return page

@@ -16,7 +16,7 @@ from orphangc.core.columns.row_values import folder_rows
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.types import StoredObject
 from orphangc.ports import Progress, Spool, Storage
-from orphangc.ports.engine import EngineName, Listed, ListingHints, Pass
+from orphangc.ports.engine import EngineName, Listed, ListingHints, ListingPass
 
 __all__ = ["LocalEngine", "marked_rows"]
 
@@ -57,7 +57,7 @@ class LocalEngine:
         """See ``Engine``."""
         self._live, self._tombstones = live, tombstones
 
-    def run(self, work: Pass[_T], progress: Progress) -> _T:
+    def run(self, work: ListingPass[_T], progress: Progress) -> _T:
         """See ``Engine``."""
         recogniser = Recogniser(self._root_name)
         found = work.begin()

@@ -17,7 +17,7 @@ from orphangc.core.ranges.key_ranges import KeyRange, Landmarks
 from orphangc.core.ranges.split_points import Scale, midpoint, scale_of
 from orphangc.errors import StorageUnreachableError
 
-__all__ = ["Board", "StoppedError", "Stream"]
+__all__ = ["ListingStoppedError", "RangeScheduler", "Stream"]
 
 _WORTH_CUTTING = 4000
 """Objects that a stream must have before it, by all that is known: two pages for each half."""
@@ -30,7 +30,7 @@ _LEAST_SHARE = 0.01
 """Below that, what was listed says too little of how much is still to come."""
 
 
-class StoppedError(Exception):
+class ListingStoppedError(Exception):
     """The listing is over: somewhere else it failed."""
 
 
@@ -93,7 +93,7 @@ class Stream:
             self.density = Density(scale, self._since_first / seen)
 
 
-class Board:
+class RangeScheduler:
     """Holds who lists what; every method may be called from any thread."""
 
     def __init__(
@@ -191,7 +191,7 @@ class Board:
         """
         with self._changed:
             if self.is_over:
-                raise StoppedError
+                raise ListingStoppedError
             if last < first or (stream.reached is not None and first <= stream.reached):
                 raise StorageUnreachableError("the store does not list in the order of its keys")
             self._pages += 1

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from orphangc.collect.mark.mark import Mark, owner_of
 from orphangc.core.columns.live_set import UuidSet
-from orphangc.core.decision.evidence import JobEvidence, Root
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
 from orphangc.core.model.locations import Location, place_of
 from orphangc.core.model.naming import uuid_of
@@ -67,7 +67,10 @@ class _State:
 
     @classmethod
     def of(
-        cls, job: JobEvidence, settings: StorageRootSettings, by_folder: Mapping[Location, Root]
+        cls,
+        job: JobEvidence,
+        settings: StorageRootSettings,
+        by_folder: Mapping[Location, Checkpoint],
     ) -> _State:
         """Return what roots, restored checkpoints and the exported registry say."""
         places, roots = _restored_from(job, settings, by_folder)
@@ -93,8 +96,8 @@ def _feeds(
 
 
 def _restored_from(
-    job: JobEvidence, settings: StorageRootSettings, by_folder: Mapping[Location, Root]
-) -> tuple[set[Location], list[Root]]:
+    job: JobEvidence, settings: StorageRootSettings, by_folder: Mapping[Location, Checkpoint]
+) -> tuple[set[Location], list[Checkpoint]]:
     """Return the places that the job was restored from, and the roots read there."""
     places = {place for place in _origins(job, settings) if place is not None}
     return places, [by_folder[place] for place in places if place in by_folder]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from orphangc.core.decision.entropy_injection import is_spread_over
-from orphangc.core.decision.evidence import Root
+from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.model.locations import Location
 from orphangc.core.model.types import JobId
 
@@ -47,7 +47,7 @@ def job_directories(
     *,
     holding: Collection[Location],
     configured: Collection[Location],
-    roots: Iterable[Root],
+    roots: Iterable[Checkpoint],
 ) -> JobDirectories:
     """Return which job each directory belongs to.
 
@@ -91,7 +91,7 @@ def job_directories(
     )
 
 
-def _named_from(roots: Iterable[Root]) -> dict[Location, set[Location]]:
+def _named_from(roots: Iterable[Checkpoint]) -> dict[Location, set[Location]]:
     """Return the folders that the checkpoints of each directory name files in."""
     named: dict[Location, set[Location]] = {}
     for root in roots:

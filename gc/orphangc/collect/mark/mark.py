@@ -14,7 +14,7 @@ from orphangc.core.cluster.job_facts import JobFacts
 from orphangc.core.cluster.placement import configured_directories, job_answers
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.decision.contradictions import contradiction
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, Root, Survey
+from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence, Survey
 from orphangc.core.decision.flink_traces import has_trace_of_flink
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import EntryKind, RegistrySnapshot, resolve
@@ -44,7 +44,7 @@ class Mark:
 
     live: LiveSet
     pinned: tuple[Location, ...]
-    roots: tuple[Root, ...]
+    roots: tuple[Checkpoint, ...]
     jobs: dict[str, JobEvidence]
     owners: Owners
 
@@ -281,7 +281,7 @@ def _exported_by_key(
 
 def _checked(
     exported: Exported | None,
-    own_roots: Sequence[Root],
+    own_roots: Sequence[Checkpoint],
     ids_before: frozenset[int],
     ids_after: frozenset[int],
     *,
@@ -312,11 +312,11 @@ def _lies_in(
 
 
 def _own_roots(
-    roots: Iterable[Root],
+    roots: Iterable[Checkpoint],
     directories: Sequence[Location],
     job_id: str,
     reported: Collection[Location],
-) -> tuple[Root, ...]:
+) -> tuple[Checkpoint, ...]:
     """Return the job's roots, oldest first; those read elsewhere only if it has no directory.
 
     These are what its clusters report, and what bears its id if no other job bears it.

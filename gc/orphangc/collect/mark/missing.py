@@ -13,7 +13,7 @@ from orphangc.core.columns.fingerprint import NOTHING, Fingerprint
 from orphangc.core.columns.live_set import UuidSet
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.uuid_words import texts_of
-from orphangc.core.decision.evidence import JobEvidence, Root
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.types import ObjectKey
@@ -49,7 +49,7 @@ class Expected:
     others: frozenset[str] = frozenset()
 
 
-def expected_of(roots: Iterable[Root], base: Location) -> Expected:
+def expected_of(roots: Iterable[Checkpoint], base: Location) -> Expected:
     """Return what the roots refer to below the storage root, each once."""
     heads: dict[str, UuidSet] = {}
     others: set[str] = set()
@@ -72,7 +72,7 @@ class Missing:
     heads: Mapping[str, UuidSet] = field(default_factory=dict)
     others: frozenset[str] = frozenset()
 
-    def of(self, roots: Iterable[Root], base: Location) -> list[str]:
+    def of(self, roots: Iterable[Checkpoint], base: Location) -> list[str]:
         """Return the keys of it that some of the roots refer to, sorted."""
         wanted = expected_of(roots, base) if self.heads or self.others else Expected()
         keys = set(self.others & wanted.others)
@@ -198,7 +198,7 @@ def missing_outside(
     return lacking
 
 
-def _files(root: Root | None) -> Iterable[tuple[Location, FileNames]]:
+def _files(root: Checkpoint | None) -> Iterable[tuple[Location, FileNames]]:
     return () if root is None else root.files.items()
 
 

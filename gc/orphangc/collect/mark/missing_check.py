@@ -16,7 +16,7 @@ import numpy.typing as npt
 from orphangc.collect.mark.missing import Missing
 from orphangc.core.columns.live_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
-from orphangc.core.decision.evidence import JobEvidence, Root, UnreadableRoot
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableRoot
 from orphangc.core.documents.s3_inventory import Inventory
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import METADATA_NAME, place_of_folder
@@ -32,7 +32,7 @@ __all__ = [
     "missing_of_lasting",
 ]
 
-ReadsCheckpoint = Callable[[str, StoredObject], Root | UnreadableRoot | None]
+ReadsCheckpoint = Callable[[str, StoredObject], Checkpoint | UnreadableRoot | None]
 """Reads the ``_metadata`` that was listed in a folder; ``None`` if it has gone."""
 
 _SETTLED = timedelta(hours=24)
@@ -80,7 +80,11 @@ def confirmed(missing: Missing, storage: Storage, *, is_resumed: bool = False) -
 
 
 def missing_of_lasting(
-    missing: Missing, roots: Iterable[Root], storage: Storage, *, passing: Collection[Location]
+    missing: Missing,
+    roots: Iterable[Checkpoint],
+    storage: Storage,
+    *,
+    passing: Collection[Location],
 ) -> list[str]:
     """Return the keys that roots refer to and nothing shows, of roots that last.
 
@@ -142,7 +146,7 @@ def lacked_by_newest(
     return sorted({*unlisted, *named})
 
 
-def _keys_of(newest: Root | None, base: Location, absent: Collection[str]) -> set[str]:
+def _keys_of(newest: Checkpoint | None, base: Location, absent: Collection[str]) -> set[str]:
     """Return which of some keys a checkpoint names; all, if no checkpoint can be read."""
     if newest is None:
         return set(absent)
@@ -160,7 +164,7 @@ def _newest_checkpoint(
     job: JobEvidence,
     storage: Storage,
     read: ReadsCheckpoint,
-) -> Root | None:
+) -> Checkpoint | None:
     """Return a job's newest checkpoint as it is now, ``None`` if none can be read.
 
     What the listings showed and the present run does not know is a leftover of an earlier run,

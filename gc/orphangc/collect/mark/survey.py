@@ -15,7 +15,12 @@ from orphangc.core.columns.listing_columns import NO_TIME, Columns
 from orphangc.core.columns.live_set import UuidSet
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.decision.evidence import Survey
-from orphangc.core.model.naming import Place, artifact_name, parse_artifact_name, place_of_folder
+from orphangc.core.model.naming import (
+    FilePlace,
+    artifact_name,
+    parse_artifact_name,
+    place_of_folder,
+)
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import from_microseconds
@@ -130,7 +135,7 @@ class SurveyPass:
                 total.held.setdefault(key, UuidSet()).extend(*uuids.columns())
         return total
 
-    def _see_folder(self, found: Surveyed, place: Place) -> None:
+    def _see_folder(self, found: Surveyed, place: FilePlace) -> None:
         """Note a sub-folder of ``shared/``, also an empty one: it tells of a layout (R2)."""
         key = self.owners.job_key(place)
         if key is not None and place.scope is Scope.SHARED and place.inner:

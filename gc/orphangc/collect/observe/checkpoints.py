@@ -13,9 +13,9 @@ from typing import Protocol
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.live_set import UuidSet
 from orphangc.core.columns.uuid_words import words_of
-from orphangc.core.decision.evidence import Root, UnreadableRoot
+from orphangc.core.decision.evidence import Checkpoint, UnreadableRoot
 from orphangc.core.model.locations import Alias, Location, canonical
-from orphangc.core.model.naming import METADATA_NAME, Place, place_of_folder
+from orphangc.core.model.naming import METADATA_NAME, FilePlace, place_of_folder
 from orphangc.core.model.types import Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
 from orphangc.flink.metadata.references import References, read_references
@@ -116,7 +116,7 @@ def scan_roots(storage: _ListerAndReader) -> RootScan:
     )
 
 
-def _is_left_out(place: Place) -> bool:
+def _is_left_out(place: FilePlace) -> bool:
     """Return whether a folder is an area of a job that holds everything but roots."""
     return place.scope in _NOT_ENTERED and bool(place.job_id)
 
@@ -136,7 +136,7 @@ class RootsRead:
     """A scan and what its roots say."""
 
     scan: RootScan
-    roots: tuple[Root, ...]
+    roots: tuple[Checkpoint, ...]
     unreadable: tuple[UnreadableRoot, ...]
 
 
@@ -152,7 +152,9 @@ class RootReader:
 
     aliases: Sequence[Alias] = ()
     acknowledged: Mapping[str, str] = field(default_factory=dict)
-    _known: dict[tuple[Location, StoredObject], Root | UnreadableRoot] = field(default_factory=dict)
+    _known: dict[tuple[Location, StoredObject], Checkpoint | UnreadableRoot] = field(
+        default_factory=dict
+    )
     _one_at_a_time: Lock = field(default_factory=Lock)
 
     def collect(self, storage: _ListerAndReader) -> RootsRead:
@@ -187,7 +189,7 @@ class RootReader:
 
     def _read_all(
         self, storage: _ListerAndReader, scan: RootScan
-    ) -> list[Root | UnreadableRoot | None]:
+    ) -> list[Checkpoint | UnreadableRoot | None]:
         with ThreadPoolExecutor(_THREADS) as pool:
             return list(
                 pool.map(lambda item: self.read(storage, item[0], item[1]), scan.metadata.items())
@@ -195,7 +197,7 @@ class RootReader:
 
     def read(
         self, storage: _ListerAndReader, folder: str, listed: StoredObject
-    ) -> Root | UnreadableRoot | None:
+    ) -> Checkpoint | UnreadableRoot | None:
         """Return one root, ``None`` if it is not there any more."""
         key = (storage.location, listed)
         if key in self._known:
@@ -215,7 +217,7 @@ class RootReader:
 
     def _decode(
         self, data: bytes, base: Location, folder: str, listed: StoredObject
-    ) -> Root | UnreadableRoot:
+    ) -> Checkpoint | UnreadableRoot:
         place = place_of_folder(folder, base.name)
         location = base.child(folder)
         is_own = place.checkpoint_id is not None and not place.inner
@@ -235,7 +237,7 @@ class RootReader:
                 directory=_directory(base, place),
                 is_acknowledged=self.acknowledged.get(uri) == sha256,
             )
-        return Root(
+        return Checkpoint(
             folder=location,
             directory=_directory(base, place) if is_own else None,
             job_id=place.job_id,
@@ -255,23 +257,23 @@ class RootReader:
         )
 
 
-def _directory(base: Location, place: Place) -> Location | None:
+def _directory(base: Location, place: FilePlace) -> Location | None:
     """Return the job directory of a place as a location."""
     if place.job_directory is None:
         return None
     return base.child(place.job_directory)
 
 
-def _sorted(scan: RootScan, found: Iterable[Root | UnreadableRoot | None]) -> RootsRead:
+def _sorted(scan: RootScan, found: Iterable[Checkpoint | UnreadableRoot | None]) -> RootsRead:
     each = list(found)
     return RootsRead(
         scan,
-        tuple(one for one in each if isinstance(one, Root)),
+        tuple(one for one in each if isinstance(one, Checkpoint)),
         tuple(one for one in each if isinstance(one, UnreadableRoot)),
     )
 
 
-def _closed(base: Location, scan: RootScan) -> list[Root | UnreadableRoot | None]:
+def _closed(base: Location, scan: RootScan) -> list[Checkpoint | UnreadableRoot | None]:
     """Return what cannot be looked into, as roots that cannot be read."""
     reason = "a link, or a folder without a name, is not looked into: name its target as extra root"
     return [UnreadableRoot(uri=f"{base}/{key}", reason=reason, sha256="") for key in scan.closed]

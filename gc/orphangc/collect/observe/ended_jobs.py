@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
 from orphangc.core.cluster.job_status import JobStatus
 from orphangc.core.cluster.placement import home_of, job_answers
-from orphangc.core.decision.evidence import Root
+from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.model.locations import Alias, Location, place_of
 from orphangc.core.model.types import JobId
 
@@ -92,7 +92,7 @@ def has_nothing_since(facts: JobFacts) -> bool:
 
 
 def unread_of(
-    lives: Lives, roots: Sequence[Root], aliases: Sequence[Alias]
+    lives: Lives, roots: Sequence[Checkpoint], aliases: Sequence[Alias]
 ) -> Iterator[tuple[str, str]]:
     """Yield each living job whose state may rest on a checkpoint that was not read, and why.
 
@@ -129,7 +129,7 @@ def _first_latest(told: Iterable[JobFacts]) -> int | None:
 
 
 def _newest_read(
-    job_id: str, told: Iterable[JobFacts], roots: Iterable[Root], aliases: Sequence[Alias]
+    job_id: str, told: Iterable[JobFacts], roots: Iterable[Checkpoint], aliases: Sequence[Alias]
 ) -> int:
     """Return the id of the newest checkpoint of a job that was read, -1 if none was.
 

@@ -38,7 +38,7 @@ _PATIENCE_SECONDS = 30.0
 
 
 @dataclass(slots=True, kw_only=True)
-class _Job:
+class _ExportedJob:
     """What is known of one job's exporter so far.
 
     Attributes:
@@ -205,7 +205,7 @@ class Asking:
     aliases: Sequence[Alias]
     wait: Waiter
     clock: Callable[[], StoreTime]
-    jobs: list[_Job] = field(default_factory=list)
+    jobs: list[_ExportedJob] = field(default_factory=list)
 
     @property
     def snapshots(self) -> list[RegistrySnapshot]:
@@ -278,7 +278,7 @@ class Asking:
         ]
         return _by_job(found)
 
-    def _listen(self, asked: Sequence[_Job], nonce: str, seconds: float) -> float:
+    def _listen(self, asked: Sequence[_ExportedJob], nonce: str, seconds: float) -> float:
         """Write the nonce and look for it, politely; return for how long."""
         polls = max(1, round(min(_PATIENCE_SECONDS, seconds / 3) / _POLL_SECONDS))
         waited = 0.0
@@ -305,7 +305,7 @@ class Asking:
         places = (place_of(resolve(path, snapshot.checkpoint_dir), self.aliases) for path in paths)
         return any(place is None or bases[0].contains(place) for place in places)
 
-    def _directories(self, job: _Job) -> list[Location]:
+    def _directories(self, job: _ExportedJob) -> list[Location]:
         dirs = {each.checkpoint_dir for each in (job.first, job.second) if each is not None}
         return [place for each in dirs if (place := place_of(each, self.aliases)) is not None]
 
@@ -335,7 +335,7 @@ def first_look(
                     guard=Guard.REGISTRY,
                 )
         for job_id in folder.jobs():
-            job = _Job(folder=folder, job_id=job_id)
+            job = _ExportedJob(folder=folder, job_id=job_id)
             job.look_first()
             asking.jobs.append(job)
     return asking

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from orphangc.core.cluster.ha_facts import HaFacts, Hold
 from orphangc.core.cluster.job_facts import JobFacts
-from orphangc.core.decision.evidence import Root
+from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.model.locations import Location, place_of
 from orphangc.core.model.settings import StorageRootSettings
 
@@ -25,7 +25,7 @@ def holds_by_job(asked: Iterable[HaFacts]) -> dict[str, tuple[Hold, ...]]:
 def reported_ids(
     facts: Iterable[JobFacts],
     settings: StorageRootSettings,
-    by_folder: Mapping[Location, Root],
+    by_folder: Mapping[Location, Checkpoint],
 ) -> frozenset[int]:
     """Return the ids that Flink reports for the job at places where a root of that id was read."""
     reported = {(each.id, each.external_path) for one in facts for each in one.checkpoints}

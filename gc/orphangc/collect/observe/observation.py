@@ -21,7 +21,7 @@ from orphangc.collect.observe.reported import reported_places
 from orphangc.collect.observe.searching import NO_SCAN, NOTHING_READ, BaseSearch
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
-from orphangc.core.decision.evidence import Root, UnreadableRoot
+from orphangc.core.decision.evidence import Checkpoint, UnreadableRoot
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.model.locations import Location
@@ -139,7 +139,7 @@ class Observation:
     at_start: tuple[RootScan, ...]
     first: tuple[RootsRead, ...]
     second: tuple[RootsRead, ...]
-    elsewhere: tuple[Root, ...]
+    elsewhere: tuple[Checkpoint, ...]
     elsewhere_unreadable: tuple[UnreadableRoot, ...]
     snapshots: tuple[RegistrySnapshot, ...]
     exported: Mapping[JobId, Exported]
@@ -148,7 +148,7 @@ class Observation:
     exports: tuple[SeenExports, ...] = ()
 
     @property
-    def roots(self) -> tuple[Root, ...]:
+    def roots(self) -> tuple[Checkpoint, ...]:
         """Return every root of S1, S2 and elsewhere, each once."""
         read = [root for part in (*self.first, *self.second) for root in part.roots]
         unique = {(root.folder, root.sha256): root for root in (*read, *self.elsewhere)}
@@ -217,7 +217,7 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
         at_start=at_start,
         first=first,
         second=second,
-        elsewhere=tuple(each for each in elsewhere if isinstance(each, Root)),
+        elsewhere=tuple(each for each in elsewhere if isinstance(each, Checkpoint)),
         elsewhere_unreadable=tuple(e for e in elsewhere if isinstance(e, UnreadableRoot)),
         snapshots=tuple(snapshots),
         exported=exported,
@@ -238,7 +238,7 @@ def search_of(outside: Outside) -> BaseSearch:
 class RememberedCheckpoints:
     """What the remembered directories hold now, and which of them cannot be searched."""
 
-    found: tuple[Root | UnreadableRoot, ...]
+    found: tuple[Checkpoint | UnreadableRoot, ...]
     unreached: Mapping[Location, str]
 
 
@@ -247,7 +247,7 @@ def remembered_checkpoints(outside: Outside, reader: RootReader) -> RememberedCh
 
     One that cannot be searched, or is gone, ends no run: the memory's own conditions block.
     """
-    found: list[Root | UnreadableRoot] = []
+    found: list[Checkpoint | UnreadableRoot] = []
     unreached: dict[Location, str] = {}
     for storage in outside.remembered:
         try:
@@ -322,7 +322,7 @@ def _let_the_cache_expire(outside: Outside, before: Sequence[ClusterFacts]) -> N
 
 def read_root_at(
     open_storage: Callable[[Location], Storage], reader: RootReader, place: Location
-) -> Iterable[Root | UnreadableRoot]:
+) -> Iterable[Checkpoint | UnreadableRoot]:
     """Yield the root at a reported place; one that is gone is no root.
 
     A place that cannot be asked is unreadable: it may hold a root, so nothing can be judged.
@@ -343,7 +343,7 @@ def read_root_at(
 
 def _read_hidden(
     outside: Outside, reader: RootReader, scans: Sequence[RootScan]
-) -> Iterable[Root | UnreadableRoot]:
+) -> Iterable[Checkpoint | UnreadableRoot]:
     """Yield the roots that only the listing shows: in folders that a scan does not enter.
 
     One that is gone by now was subsumed between the scans, which the stable root answers for.

@@ -38,7 +38,7 @@ from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.codes import WORLD_CONDITIONS
 from orphangc.core.model.naming import place_of_folder
-from orphangc.core.model.rate import Pace
+from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Action, Outcome
 from orphangc.core.world.known_states import known_state
@@ -225,7 +225,7 @@ class Sweep:
                 lock=self.lock,
             ),
             journal=Journal(self.state, self.run_id),
-            pacer=Pacer(Pace.of(self.settings.delete_rate, storage.batch_size)),
+            pacer=Pacer(DeletionRate.of(self.settings.delete_rate, storage.batch_size)),
             at=cycle.evidence.now,
             progress=self.outside.progress,
         )

@@ -9,7 +9,7 @@ from orphangc.collect.mark.mark import Mark, owner_of
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.decision.evidence import JobEvidence, Root
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
 from orphangc.core.model.locations import Location, place_of
 from orphangc.core.model.settings import StorageRootSettings
@@ -47,7 +47,7 @@ def namings_of(
 
 
 def _of_checkpoint(
-    root: Root, marked: Mark, makers: Mapping[Location, str], searched: Sequence[Location]
+    root: Checkpoint, marked: Mark, makers: Mapping[Location, str], searched: Sequence[Location]
 ) -> Naming:
     """Return what a checkpoint names outside, its own folder aside, which was read."""
     outside = outside_only(root.files, (*searched, root.folder))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orphangc.core.documents.plan import Plan
-from orphangc.core.memory.compare_cycles import Comparison
+from orphangc.core.memory.compare_cycles import CycleComparison
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.world import World, WorldChange
 
 
-def with_memory(plan: Plan, comparison: Comparison, expected: Sequence[str] = ()) -> Plan:
+def with_memory(plan: Plan, comparison: CycleComparison, expected: Sequence[str] = ()) -> Plan:
     """Return a plan with what earlier cycles saw and this one does not.
 
     Args:
@@ -25,7 +25,7 @@ def with_memory(plan: Plan, comparison: Comparison, expected: Sequence[str] = ()
     return plan.model_copy(update=update)
 
 
-def world_with_memory(world: World, comparison: Comparison, memory: WorldMemory) -> World:
+def world_with_memory(world: World, comparison: CycleComparison, memory: WorldMemory) -> World:
     """Return the world with what earlier cycles saw of it and this one does not.
 
     Args:

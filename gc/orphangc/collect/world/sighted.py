@@ -12,7 +12,7 @@ from orphangc.collect.world.gathered import searched_places
 from orphangc.collect.world.sighted_registries import job_folder, registries_in
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
-from orphangc.core.decision.evidence import JobEvidence, JobState, Root
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence, JobState
 from orphangc.core.memory.lost_facts import REPORTED
 from orphangc.core.memory.remembered import (
     RememberedCheckpoint,
@@ -104,7 +104,7 @@ def _directories(
     marked: Mark, jobs: Mapping[str, JobEvidence], bases: Sequence[Location], at: datetime
 ) -> tuple[RememberedDirectory, ...]:
     """Return the folders that hold checkpoints whose loss could cost files of other folders."""
-    by_folder: dict[Location, list[Root]] = {}
+    by_folder: dict[Location, list[Checkpoint]] = {}
     for root in marked.roots:
         if root.directory is not None or _depends_on(root, marked.owners.keys):
             by_folder.setdefault(root.directory or root.folder.parent, []).append(root)
@@ -130,7 +130,7 @@ def _directories(
     return tuple(found)
 
 
-def _checkpoints(roots: Iterable[Root], at: datetime) -> tuple[RememberedCheckpoint, ...]:
+def _checkpoints(roots: Iterable[Checkpoint], at: datetime) -> tuple[RememberedCheckpoint, ...]:
     unique = {(str(root.folder), root.sha256): root for root in roots}
     return tuple(
         RememberedCheckpoint(
@@ -146,7 +146,7 @@ def _checkpoints(roots: Iterable[Root], at: datetime) -> tuple[RememberedCheckpo
     )
 
 
-def _depends_on(root: Root, owners: Mapping[Location, str]) -> set[Location]:
+def _depends_on(root: Checkpoint, owners: Mapping[Location, str]) -> set[Location]:
     """Return the directories in which a checkpoint names files, its own folder left out."""
     named = (folder for folder in root.files if not root.folder.contains(folder))
     return {_directory_of(folder, owners) for folder in named}
@@ -172,7 +172,7 @@ def _seen(place: SearchedPlace) -> SeenPlace:
 
 
 def _with_others(
-    places: Sequence[SeenPlace], roots: Sequence[Root], recorded: Collection[str]
+    places: Sequence[SeenPlace], roots: Sequence[Checkpoint], recorded: Collection[str]
 ) -> Iterator[SeenPlace]:
     """Yield the places, each with its checkpoints that lie in no recorded directory."""
     left = sorted({str(root.folder) for root in roots} - set(recorded))

@@ -80,49 +80,49 @@ _Millis = Annotated[int, Field(ge=0, le=LATEST_US // 1000)]
 _Id32 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 
-class _Answer(BaseModel):
+class _RestModel(BaseModel):
     """What all answers share: immutable, exact types, unknown fields ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True, hide_input_in_errors=True)
 
 
-class _Config(_Answer):
+class _Config(_RestModel):
     refresh_interval: _Count = Field(alias="refresh-interval")
     flink_version: str = Field(alias="flink-version", min_length=1)
 
 
-class _Option(_Answer):
+class _Option(_RestModel):
     key: str
     value: str
 
 
-class _ListedJob(_Answer):
+class _ListedJob(_RestModel):
     id: _Id32
     status: str = Field(min_length=1)
 
 
-class _Jobs(_Answer):
+class _Jobs(_RestModel):
     jobs: list[_ListedJob]
 
 
-class _Timestamps(_Answer):
+class _Timestamps(_RestModel):
     initializing: _Millis = Field(alias="INITIALIZING")
     created: _Millis = Field(alias="CREATED")
 
 
-class _Job(_Answer):
+class _RestJob(_RestModel):
     jid: _Id32
     state: str = Field(min_length=1)
     start_time: _Millis = Field(alias="start-time")
     timestamps: _Timestamps
 
 
-class _Counts(_Answer):
+class _Counts(_RestModel):
     in_progress: _Count
     completed: _Count
 
 
-class _Checkpoint(_Answer):
+class _Checkpoint(_RestModel):
     id: _Count
     status: str = Field(min_length=1)
     is_savepoint: bool
@@ -131,25 +131,25 @@ class _Checkpoint(_Answer):
     discarded: bool | None = None
 
 
-class _Restored(_Answer):
+class _RestRestored(_RestModel):
     id: _Count
     is_savepoint: bool
     external_path: str | None
 
 
-class _Latest(_Answer):
+class _Latest(_RestModel):
     completed: _Checkpoint | None
     savepoint: _Checkpoint | None
-    restored: _Restored | None
+    restored: _RestRestored | None
 
 
-class _Checkpoints(_Answer):
+class _Checkpoints(_RestModel):
     counts: _Counts
     latest: _Latest
     history: list[_Checkpoint]
 
 
-class _CheckpointConfig(_Answer):
+class _CheckpointConfig(_RestModel):
     interval: _Count
     timeout: _Count
     max_concurrent: _Count
@@ -158,7 +158,7 @@ class _CheckpointConfig(_Answer):
     state_changelog_enabled: bool | None = None
 
 
-_Model = TypeVar("_Model", bound=_Answer)
+_Model = TypeVar("_Model", bound=_RestModel)
 _OPTIONS = TypeAdapter(list[_Option])
 
 
@@ -268,7 +268,7 @@ def job_facts(job_id: JobId, listed_status: str, answers: JobAnswers, version: s
             about another job; the message names path and field.
 
     """
-    details = _read(_Job, answers.details, job_path(job_id))
+    details = _read(_RestJob, answers.details, job_path(job_id))
     if details.jid != job_id:
         raise RegistryUnavailableError(f"{job_path(job_id)}: field jid is {details.jid}")
     statistics = _statistics(job_id, answers.checkpoints)

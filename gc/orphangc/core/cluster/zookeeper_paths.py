@@ -29,7 +29,7 @@ _MARKERS = {"checkpoint-counter": "counter", "jobgraphs": "jobGraph"}
 
 
 @dataclass(slots=True)
-class _Job:
+class _JobPath:
     ids: set[int] = field(default_factory=set)
     markers: set[str] = field(default_factory=set)
 
@@ -48,14 +48,14 @@ def zookeeper_facts(uri: str, ensemble: str, paths: Iterable[str]) -> HaFacts:
         paths: Every node, from the root of the ensemble.
 
     """
-    jobs: dict[tuple[str, str], _Job] = {}
+    jobs: dict[tuple[str, str], _JobPath] = {}
     count = 0
     for path in paths:
         count += 1
         match = next((m for each in _PLACES if (m := each.fullmatch(path)) is not None), None)
         if match is not None:
             cluster = f"zookeeper://{ensemble}{match['cluster']}"
-            job = jobs.setdefault((cluster, match["job"]), _Job())
+            job = jobs.setdefault((cluster, match["job"]), _JobPath())
             _take(job, match.groupdict().get("kind"), match["rest"] or "")
     return HaFacts(
         uri=uri,
@@ -75,7 +75,7 @@ def zookeeper_facts(uri: str, ensemble: str, paths: Iterable[str]) -> HaFacts:
     )
 
 
-def _take(job: _Job, kind: str | None, rest: str) -> None:
+def _take(job: _JobPath, kind: str | None, rest: str) -> None:
     """Add what one node of a job says."""
     folder, _, name = rest.rpartition("/")
     if folder == ("checkpoints" if kind is None else "") and kind in {None, "checkpoints"}:

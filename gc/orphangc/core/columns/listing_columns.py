@@ -17,11 +17,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc.core.columns.uuid_words import UUID_LENGTH, uuid_tails
-from orphangc.core.model.naming import Artifact, Place, artifact_name, place_of_folder, recognise
-from orphangc.core.model.types import Layout
+from orphangc.core.model.naming import (
+    Artifact,
+    FilePlace,
+    artifact_name,
+    place_of_folder,
+    recognise,
+)
+from orphangc.core.model.types import DirectoryLayout
 from orphangc.core.times.instant_columns import known_times
 
-__all__ = ["NO_ID", "NO_TIME", "Columns", "Kind", "Recogniser"]
+__all__ = ["NO_ID", "NO_TIME", "Columns", "Recogniser", "RowKind"]
 
 NO_TIME: Final[int] = -(2**63)
 """A store time that nobody knows, in columns of microseconds since 1970."""
@@ -33,7 +39,7 @@ _REMEMBERED = 16_384  # heads, and folders: some 10 MB; a bucket may have a mill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class RowKind:
     """What the head of a key tells; all rows of one kind end in a UUID, or none does.
 
     Attributes:
@@ -46,7 +52,7 @@ class Kind:
     """
 
     head: str
-    place: Place
+    place: FilePlace
     artifact: Artifact
     is_artifact: bool
 
@@ -69,7 +75,7 @@ class Columns:
     """
 
     batch: pa.RecordBatch
-    kinds: tuple[Kind, ...]
+    kinds: tuple[RowKind, ...]
     kind: npt.NDArray[np.int32]
     hi: npt.NDArray[np.uint64]
     lo: npt.NDArray[np.uint64]
@@ -91,10 +97,10 @@ class Recogniser:
 
     def __init__(self, root_name: str) -> None:
         """Start with nothing remembered; ``root_name`` is the last part of the storage root."""
-        self._place: Callable[[str], Place] = lru_cache(_REMEMBERED)(
+        self._place: Callable[[str], FilePlace] = lru_cache(_REMEMBERED)(
             lambda folder: place_of_folder(folder, root_name)
         )
-        self._of_head: Callable[[bytes], Kind] = lru_cache(_REMEMBERED)(self._ask)
+        self._of_head: Callable[[bytes], RowKind] = lru_cache(_REMEMBERED)(self._ask)
 
     def columns(self, batch: pa.RecordBatch) -> Columns:
         """Return the objects of a ``LISTING_SCHEMA`` batch, sliced or not, as columns.
@@ -125,7 +131,7 @@ class Recogniser:
 
     def _kinds(
         self, keys: pa.BinaryArray, has_uuid: npt.NDArray[np.bool_]
-    ) -> tuple[list[Kind], npt.NDArray[np.int32]]:
+    ) -> tuple[list[RowKind], npt.NDArray[np.int32]]:
         """Return the kinds of a batch, and int32[n], which is each row's."""
         if has_uuid.all():
             return self._kinds_of_heads(keys)
@@ -136,27 +142,27 @@ class Recogniser:
         kind[~has_uuid] = self._kinds_of_others(others, kinds)
         return kinds, kind
 
-    def _kinds_of_heads(self, keys: pa.BinaryArray) -> tuple[list[Kind], npt.NDArray[np.int32]]:
+    def _kinds_of_heads(self, keys: pa.BinaryArray) -> tuple[list[RowKind], npt.NDArray[np.int32]]:
         """Return the same of keys that all end in a UUID."""
         heads = pc.binary_slice(keys, 0, -UUID_LENGTH).dictionary_encode()
         return list(map(self._of_head, heads.dictionary.to_pylist())), heads.indices.to_numpy()
 
-    def _ask(self, head: bytes) -> Kind:
+    def _ask(self, head: bytes) -> RowKind:
         """Return what a head tells; a name that is no artifact's loses nothing with its UUID."""
         text = head.decode()
         folder, _, start = text.rpartition("/")
         place = self._place(folder)
         artifact = recognise(start + _ANY_UUID, place)
-        return Kind(
+        return RowKind(
             head=text,
             place=place,
             artifact=Artifact(artifact.layout, checkpoint_id=artifact.checkpoint_id),
             is_artifact=artifact.uuid is not None,
         )
 
-    def _kinds_of_others(self, keys: list[bytes], kinds: list[Kind]) -> list[int]:
+    def _kinds_of_others(self, keys: list[bytes], kinds: list[RowKind]) -> list[int]:
         """Return which kind each key without a UUID is, adding to ``kinds`` what is new."""
-        known: dict[tuple[str, Layout], int] = {}
+        known: dict[tuple[str, DirectoryLayout], int] = {}
         found: list[int] = []
         for key in keys:
             folder, slash, name = key.decode().rpartition("/")
@@ -165,7 +171,7 @@ class Recogniser:
             number = known.setdefault((folder + slash, artifact.layout), len(kinds))
             if number == len(kinds):
                 head = folder + slash
-                kinds.append(Kind(head=head, place=place, artifact=artifact, is_artifact=False))
+                kinds.append(RowKind(head=head, place=place, artifact=artifact, is_artifact=False))
             found.append(number)
         return found
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.live_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
-from orphangc.core.decision.evidence import Root, some
+from orphangc.core.decision.evidence import Checkpoint, some
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import EntryKind, RegistrySnapshot
 from orphangc.core.model.naming import uuid_of
@@ -15,7 +15,7 @@ from orphangc.core.model.naming import uuid_of
 
 def contradiction(
     exported: Exported,
-    checkpoints: Iterable[Root],
+    checkpoints: Iterable[Checkpoint],
     *,
     ids_before: Collection[int],
     ids_after: Collection[int],
@@ -62,8 +62,8 @@ def contradiction(
 
 
 def _without_entry(
-    snapshot: RegistrySnapshot, checkpoints: Iterable[Root]
-) -> Iterator[tuple[Root, list[str]]]:
+    snapshot: RegistrySnapshot, checkpoints: Iterable[Checkpoint]
+) -> Iterator[tuple[Checkpoint, list[str]]]:
     """Yield each retained checkpoint that has shared state without an entry, and its names."""
     retained = {each.id for each in snapshot.retained if not each.is_savepoint}
     checked = [each for each in checkpoints if each.checkpoint_id in retained]

@@ -7,7 +7,14 @@ from typing import Protocol
 
 from orphangc.core.model.bounds import NEVER, JobBounds
 from orphangc.core.model.naming import Artifact
-from orphangc.core.model.types import Action, Layout, Reason, StoredObject, Tombstone, Verdict
+from orphangc.core.model.types import (
+    Action,
+    DirectoryLayout,
+    Reason,
+    StoredObject,
+    Tombstone,
+    Verdict,
+)
 
 __all__ = ["Live", "decide"]
 
@@ -48,7 +55,7 @@ def decide(
     if bounds.is_void:
         return _JOB_REFUSED
     if artifact.uuid is None:
-        is_unrecognised = artifact.layout is Layout.UNRECOGNISED
+        is_unrecognised = artifact.layout is DirectoryLayout.UNRECOGNISED
         return _UNRECOGNISED if is_unrecognised else _REPORT_ONLY
     if artifact.uuid in live:
         return _REFERENCED if tombstone is None else _REVIVED

@@ -22,10 +22,10 @@ from orphangc.core.world import OutsidePath
 
 __all__ = [
     "Check",
+    "Checkpoint",
     "CycleEvidence",
     "JobEvidence",
     "JobState",
-    "Root",
     "Survey",
     "UnreadableRoot",
     "has_ended",
@@ -35,7 +35,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Root:
+class Checkpoint:
     """One ``_metadata`` that was read to its last byte: a checkpoint that must stay restorable.
 
     Attributes:
@@ -183,7 +183,7 @@ class JobEvidence:
     is_collected: bool
     is_declared_ended: bool
     directories: tuple[Location, ...] = ()
-    own_roots: tuple[Root, ...] = ()
+    own_roots: tuple[Checkpoint, ...] = ()
     ids_at_start: frozenset[int] = frozenset()
     ids_before: frozenset[int] = frozenset()
     ids_after: frozenset[int] = frozenset()
@@ -293,7 +293,7 @@ class JobEvidence:
         return max(self._of_present_run(self.ids_at_start), default=None)
 
     @property
-    def bounding_roots(self) -> tuple[Root, ...]:
+    def bounding_roots(self) -> tuple[Checkpoint, ...]:
         """Return the roots whose store times bound what may be an orphan (R9; decision 19).
 
         Of a job that is seen running, without a registry: k* alone. The proof of R9 needs no other,
@@ -307,7 +307,7 @@ class JobEvidence:
         return stable or self.own_roots
 
     @property
-    def latest(self) -> Root | None:
+    def latest(self) -> Checkpoint | None:
         """Return the newest checkpoint of the present run that stood all the time.
 
         Where none did, the newest one that the second listing showed, if not even that the first.

@@ -25,10 +25,10 @@ from orphangc.core.cluster.known_checkpoints import is_anothers, out_of_order
 from orphangc.core.decision.entropy_injection import entropy_in_listing
 from orphangc.core.decision.evidence import (
     Check,
+    Checkpoint,
     CycleEvidence,
     JobEvidence,
     JobState,
-    Root,
     mode_of,
     some,
 )
@@ -165,7 +165,7 @@ def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     return None
 
 
-def _written_by_another(job: JobEvidence, cycle: CycleEvidence) -> Root | None:
+def _written_by_another(job: JobEvidence, cycle: CycleEvidence) -> Checkpoint | None:
     """Return a checkpoint in the job's directory that no cluster knows which shows the job.
 
     One that contradicts the order in which such a cluster counts is none of its either.

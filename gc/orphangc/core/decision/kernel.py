@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from orphangc.core.columns.listing_columns import NO_ID, NO_TIME, Columns
 from orphangc.core.model.bounds import NEVER, JobBounds
-from orphangc.core.model.types import Action, Layout, Reason
+from orphangc.core.model.types import Action, DirectoryLayout, Reason
 
 __all__ = [
     "VERDICT_SCHEMA",
@@ -213,7 +213,7 @@ def _check(
 
 
 def _is_unrecognised(columns: Columns) -> _Mask:
-    flags = [each.artifact.layout is Layout.UNRECOGNISED for each in columns.kinds]
+    flags = [each.artifact.layout is DirectoryLayout.UNRECOGNISED for each in columns.kinds]
     return np.array(flags, np.bool_)[columns.kind]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.decision.evidence import JobEvidence, Root
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.model.types import JobState
 
 
@@ -27,7 +27,7 @@ class LeftBehind:
     names: UuidSet
 
 
-def oldest_left_behind(job: JobEvidence, *, before: datetime) -> Root | None:
+def oldest_left_behind(job: JobEvidence, *, before: datetime) -> Checkpoint | None:
     """Return the oldest checkpoint of a job if it was stored before an instant, and others since.
 
     An ended job's oldest checkpoint is one of its last, not one that was left behind.
@@ -41,7 +41,7 @@ def oldest_left_behind(job: JobEvidence, *, before: datetime) -> Root | None:
     return oldest if oldest_at < before and has_newer else None
 
 
-def named_by_it_alone(root: Root, job: JobEvidence, roots: Iterable[Root]) -> UuidSet:
+def named_by_it_alone(root: Checkpoint, job: JobEvidence, roots: Iterable[Checkpoint]) -> UuidSet:
     """Return the UUIDs that a checkpoint names and no other of ``roots`` does.
 
     Other checkpoints count that name anything in the job's directories. Registry snapshots and

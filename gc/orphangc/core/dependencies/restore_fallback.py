@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from orphangc.core.decision.evidence import Root
+from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.model.locations import Location
 
 __all__ = ["is_way_back"]
 
 
-def is_way_back(place: Location, checkpoint_id: int | None, roots: Iterable[Root]) -> bool:
+def is_way_back(place: Location, checkpoint_id: int | None, roots: Iterable[Checkpoint]) -> bool:
     """Return whether a job that is not over may need the checkpoint at ``place`` itself.
 
     It does unless a newer one of its own stands, and none of the others names a file below it.

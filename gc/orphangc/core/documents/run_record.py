@@ -80,11 +80,11 @@ class RunResult(StrEnum):
 _NEVER_BEGUN = {RunResult.LOCKED, RunResult.MISSED}
 
 
-class _Part(BaseModel):
+class _RecordPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class PhaseRecord(_Part):
+class PhaseRecord(_RecordPart):
     """One phase of a run."""
 
     phase: Phase
@@ -93,7 +93,7 @@ class PhaseRecord(_Part):
     duration_seconds: float
 
 
-class JobRecord(_Part):
+class JobRecord(_RecordPart):
     """What a run found of one job.
 
     Attributes:
@@ -130,7 +130,7 @@ class JobRecord(_Part):
     looks: tuple[RememberedLook, ...] = ()
 
 
-class DuePart(_Part):
+class DuePart(_RecordPart):
     """Tombstones whose quarantine ends on one day (UTC)."""
 
     day: date
@@ -138,7 +138,7 @@ class DuePart(_Part):
     bytes: int
 
 
-class TombstonesPart(_Part):
+class TombstonesPart(_RecordPart):
     """The tombstones that stand when a run has ended."""
 
     objects: int = 0
@@ -147,7 +147,7 @@ class TombstonesPart(_Part):
     due: tuple[DuePart, ...] = ()
 
 
-class SweptPart(_Part):
+class SweptPart(_RecordPart):
     """What became of one kind of verdict."""
 
     action: Action
@@ -156,7 +156,7 @@ class SweptPart(_Part):
     bytes: int
 
 
-class Totals(_Part):
+class Totals(_RecordPart):
     """Everything that the runs of one storage root ever counted, this one included.
 
     Counters of a process begin at zero; these go on from run to run, so that a counter that is
@@ -184,7 +184,7 @@ class Totals(_Part):
     last_success_at: Mapping[str, Instant] = Field(default_factory=dict)
 
 
-class RunRecord(_Part):
+class RunRecord(_RecordPart):
     """One run of one storage root.
 
     Attributes:

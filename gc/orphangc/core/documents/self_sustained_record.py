@@ -20,11 +20,11 @@ _REMEMBERED = 20
 """So many snapshots of a job that nobody mentions any more; a job may be restored every day."""
 
 
-class _Part(BaseModel):
+class _StatusPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class NamedPart(_Part):
+class NamedPart(_StatusPart):
     """How many files one checkpoint, or a registry snapshot, still names."""
 
     uri: str
@@ -32,7 +32,7 @@ class NamedPart(_Part):
     references: int
 
 
-class LookPart(_Part):
+class LookPart(_StatusPart):
     """What one look shows of a job and of one place that is not its own.
 
     Attributes:

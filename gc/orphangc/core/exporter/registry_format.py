@@ -101,7 +101,7 @@ def read_snapshot(data: bytes, *, max_bytes: int = MAX_SNAPSHOT_BYTES) -> Regist
     if not header_end or not footer_start:
         raise _unreadable(1, "one line is no header and footer")
     number = text.count(b"\n", header_end, footer_start)
-    header = _checked_line(_Header, text[:header_end], 1)
+    header = _checked_line(_SnapshotHeader, text[:header_end], 1)
     footer = _checked_line(_Footer, text[footer_start:], number + 2)
     if footer.entries != number:
         raise _unreadable(number + 2, f"the footer counts {footer.entries} entries, not {number}")
@@ -119,7 +119,7 @@ def write_snapshot(snapshot: RegistrySnapshot, *, compress: bool = False) -> byt
 
     """
     header = _header_of(snapshot)
-    _Header.model_validate(header)
+    _SnapshotHeader.model_validate(header)
     body = b"".join(map(_entry_line, snapshot.entries))
     digest = hashlib.sha256(body).hexdigest()
     footer = {"type": "footer", "entries": len(snapshot.entries), "sha256": digest}
@@ -145,30 +145,30 @@ _Instant = Annotated[Instant, BeforeValidator(_instant)]
 _Text = Annotated[str, Field(min_length=1)]
 
 
-class _Part(BaseModel):
+class _SnapshotPart(BaseModel):
     """What header, footer and their parts share: exact types, no unknown and no missing field."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
 
 
-class _Retained(_Part):
+class _Retained(_SnapshotPart):
     id: _Count
     savepoint: bool
     path: _Text
 
 
-class _Issued(_Part):
+class _Issued(_SnapshotPart):
     id: _Count
     at: _Instant
 
 
-class _Restored(_Part):
+class _SnapshotRestored(_SnapshotPart):
     id: _Count
     path: _Text
     mode: _Text | None
 
 
-class _Header(_Part):
+class _SnapshotHeader(_SnapshotPart):
     type: Literal["header"]
     format: Literal["orphangc-registry"]
     version: Annotated[int, Field(ge=1, le=1)]  # Literal[1] would take true and 1.0
@@ -183,10 +183,10 @@ class _Header(_Part):
     max_concurrent: Annotated[int, Field(ge=1, lt=_TOO_LARGE)] | None
     retained: list[_Retained]
     issued: list[_Issued]
-    restored: list[_Restored]
+    restored: list[_SnapshotRestored]
 
     @model_validator(mode="after")
-    def _agrees_with_itself(self) -> _Header:
+    def _agrees_with_itself(self) -> _SnapshotHeader:
         """Refuse a header whose paths and ids contradict each other: the digest covers none."""
         directory = canonical(self.checkpoint_dir).name
         if is_job_id(directory) and directory != self.job_id:
@@ -220,13 +220,13 @@ class _Header(_Part):
         )
 
 
-class _Footer(_Part):
+class _Footer(_SnapshotPart):
     type: Literal["footer"]
     entries: _Count
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-_PartT = TypeVar("_PartT", bound=_Part)
+_PartT = TypeVar("_PartT", bound=_SnapshotPart)
 
 
 def _unreadable(number: int, reason: str) -> UnreadableSnapshotError:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from orphangc.core.iam.permissions import JOB_ID_LENGTH, Area, Need, Purpose, Right
+from orphangc.core.iam.permissions import JOB_ID_LENGTH, Purpose, Right, StorageArea, StorageNeed
 from orphangc.core.model.locations import Location
 
 __all__ = ["AWS_LIMITS", "CEPH_LIMITS", "MOST_CHARACTERS", "PARTITIONS", "aws_policy"]
@@ -78,7 +78,7 @@ Statement = dict[str, Any]
 
 
 def aws_policy(
-    needs: Iterable[Need], *, partition: str = "aws", is_ceph: bool = False
+    needs: Iterable[StorageNeed], *, partition: str = "aws", is_ceph: bool = False
 ) -> dict[str, Any]:
     """Return an identity policy that allows the needs and nothing else.
 
@@ -131,14 +131,14 @@ def _prefix(place: Location) -> str:
 # --- listings
 
 
-def _listings(needs: Iterable[Need], bucket: str, arn: str) -> Iterable[Statement]:
+def _listings(needs: Iterable[StorageNeed], bucket: str, arn: str) -> Iterable[Statement]:
     """Yield what may be listed of a bucket: all below some prefixes, one level of others."""
     for right, (sid, action) in _LISTINGS.items():
         asked = [n for n in needs if n.right is right and n.place.authority == bucket]
-        whole = sorted({_listed(each) for each in asked if each.area is not Area.FOLDER})
+        whole = sorted({_listed(each) for each in asked if each.area is not StorageArea.FOLDER})
         if whole:
             yield _listing(sid, action, arn + bucket, [] if "*" in whole else whole)
-        levels = sorted({_prefix(each.place) for each in asked if each.area is Area.FOLDER})
+        levels = sorted({_prefix(each.place) for each in asked if each.area is StorageArea.FOLDER})
         if levels and "*" not in whole:
             statement = _listing(f"{sid}OneLevel", action, arn + bucket, levels)
             statement["Condition"]["StringEquals"] = {"s3:delimiter": "/"}
@@ -152,14 +152,14 @@ def _listing(sid: str, action: str, bucket: str, prefixes: list[str]) -> Stateme
     return statement
 
 
-def _listed(need: Need) -> str:
+def _listed(need: StorageNeed) -> str:
     """Return the pattern of the ``prefix`` that may be asked for."""
-    if need.area is Area.ITSELF:
+    if need.area is StorageArea.ITSELF:
         return _literal(need.place.path.lstrip("/"))
     return f"{_prefix(need.place)}*"
 
 
-def _versioning(needs: Iterable[Need], arn: str) -> Iterable[Statement]:
+def _versioning(needs: Iterable[StorageNeed], arn: str) -> Iterable[Statement]:
     asked = sorted({n.place.authority for n in needs if n.right is Right.TELL_VERSIONING})
     if asked:
         buckets = [arn + bucket for bucket in asked]
@@ -169,7 +169,7 @@ def _versioning(needs: Iterable[Need], arn: str) -> Iterable[Statement]:
 # --- objects
 
 
-def _objects(needs: Iterable[Need], arn: str, *, is_ceph: bool) -> Iterable[Statement]:
+def _objects(needs: Iterable[StorageNeed], arn: str, *, is_ceph: bool) -> Iterable[Statement]:
     """Yield a statement for each purpose and what may be done to the same objects."""
     actions: dict[tuple[Purpose, str], list[str]] = {}
     for need in needs:
@@ -187,31 +187,31 @@ def _objects(needs: Iterable[Need], arn: str, *, is_ceph: bool) -> Iterable[Stat
         yield _allow(_SIDS[purpose], list(allowed), [resource for *_, resource in group])
 
 
-def _keys(need: Need, *, is_ceph: bool) -> list[str]:
+def _keys(need: StorageNeed, *, is_ceph: bool) -> list[str]:
     """Return patterns of keys below the place of a need."""
     match need.area:
-        case Area.METADATA:
+        case StorageArea.METADATA:
             depths = _CEPH_DEPTHS if is_ceph else range(2)
             return ["*/" * depth + "_metadata" for depth in depths]
-        case Area.SHARED:
+        case StorageArea.SHARED:
             return [f"{_JOB}/shared/*"]
-        case Area.OWN_SHARED:
+        case StorageArea.OWN_SHARED:
             return ["shared/*"]
-        case Area.NONCES:
+        case StorageArea.NONCES:
             return [f"{_JOB}/nonce"]
-        case Area.PROBES:
+        case StorageArea.PROBES:
             return [f"{_JOB}/doctor-*"]
         case _:
             return ["*"]
 
 
-def _resource(need: Need, keys: str, arn: str) -> str:
-    if need.area is Area.ITSELF:
+def _resource(need: StorageNeed, keys: str, arn: str) -> str:
+    if need.area is StorageArea.ITSELF:
         return f"{arn}{need.place.authority}/{_literal(need.place.path.lstrip('/'))}"
     return f"{arn}{need.place.authority}/{_prefix(need.place)}{keys}"
 
 
-def _denials(needs: Iterable[Need], arn: str) -> Iterable[Statement]:
+def _denials(needs: Iterable[StorageNeed], arn: str) -> Iterable[Statement]:
     """Yield a denial of all that is not directly in a ``shared/`` of exactly one job.
 
     ``<job>/shared/<name>`` has two slashes: with a third one, either the name has a folder in it,
@@ -219,7 +219,7 @@ def _denials(needs: Iterable[Need], arn: str) -> Iterable[Statement]:
     """
     resources: set[str] = set()
     for need in needs:
-        folder = {Area.SHARED: "*/*/", Area.OWN_SHARED: "*/"}.get(need.area)
+        folder = {StorageArea.SHARED: "*/*/", StorageArea.OWN_SHARED: "*/"}.get(need.area)
         if folder is not None:
             denied = (folder, f"{folder}*/*", "*_metadata")
             resources |= {_resource(need, keys, arn) for keys in denied}
@@ -228,7 +228,7 @@ def _denials(needs: Iterable[Need], arn: str) -> Iterable[Statement]:
         yield {**_allow("NeverAnythingElse", actions, sorted(resources)), "Effect": "Deny"}
 
 
-def _bulk_deletions(needs: Iterable[Need], arn: str) -> Iterable[Statement]:
+def _bulk_deletions(needs: Iterable[StorageNeed], arn: str) -> Iterable[Statement]:
     buckets = sorted({need.place.authority for need in needs if need.purpose is Purpose.ORPHANS})
     if buckets:
         resources = [arn + bucket for bucket in buckets]

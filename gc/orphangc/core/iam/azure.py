@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from orphangc.core.iam.permissions import JOB_ID_LENGTH, Area, Need, Right
+from orphangc.core.iam.permissions import JOB_ID_LENGTH, Right, StorageArea, StorageNeed
 
 __all__ = ["AZURE_LIMITS", "azure_policy"]
 
@@ -50,7 +50,7 @@ _SPECIAL = re.compile(r"[*?]")
 _UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f'\\]")
 
 
-def azure_policy(needs: Iterable[Need]) -> dict[str, Any]:
+def azure_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
     """Return a role definition, and the assignment whose condition narrows it.
 
     Raises:
@@ -87,15 +87,15 @@ def azure_policy(needs: Iterable[Need]) -> dict[str, Any]:
     }
 
 
-def _with(need: Need, right: Right) -> Need:
-    return Need(right=right, area=need.area, place=need.place, purpose=need.purpose)
+def _with(need: StorageNeed, right: Right) -> StorageNeed:
+    return StorageNeed(right=right, area=need.area, place=need.place, purpose=need.purpose)
 
 
-def _is_orphans(need: Need) -> bool:
-    return need.area in {Area.SHARED, Area.OWN_SHARED} and need.right is Right.DELETE
+def _is_orphans(need: StorageNeed) -> bool:
+    return need.area in {StorageArea.SHARED, StorageArea.OWN_SHARED} and need.right is Right.DELETE
 
 
-def _condition(needs: Iterable[Need]) -> str:
+def _condition(needs: Iterable[StorageNeed]) -> str:
     """Return clauses, one for each action, all of which must hold."""
     rules: dict[str, dict[str, None]] = {}
     for need in needs:
@@ -119,50 +119,50 @@ def _matched(action: str, *, is_listing: bool) -> str:
     return f"{matched} AND {'' if is_listing else 'NOT '}SubOperationMatches{{'Blob.List'}}"
 
 
-def _listed(need: Need) -> str:
+def _listed(need: StorageNeed) -> str:
     """Return what must be true of the prefix that is asked for."""
     below = _below(need)
     match need.area:
-        case Area.ITSELF:
+        case StorageArea.ITSELF:
             return _both(need, [f"{_PREFIX} StringEquals {_text(below.rstrip('/'))}"])
-        case Area.FOLDER:
+        case StorageArea.FOLDER:
             return _both(need, [f"{_PREFIX} StringEquals {_text(below)}"])
         case _:
             return _both(need, [f"{_PREFIX} StringStartsWith {_text(below)}"] if below else [])
 
 
-def _objects(need: Need) -> str:
+def _objects(need: StorageNeed) -> str:
     """Return what must be true of the path of a blob."""
     below = _like(_below(need))
     match need.area:
-        case Area.ITSELF:
+        case StorageArea.ITSELF:
             tests = [f"{_PATH} StringEquals {_text(_below(need).rstrip('/'))}"]
-        case Area.METADATA:
+        case StorageArea.METADATA:
             return _both(
                 need, [_either(_likes(f"{below}_metadata"), _likes(f"{below}*/_metadata"))]
             )
-        case Area.SHARED:
+        case StorageArea.SHARED:
             deeper = [f"{below}*/*/*/*", f"{below}*_metadata", f"{below}*/"]
             tests = [_likes(f"{below}{_JOB}/shared/*"), *map(_unlike, deeper)]
-        case Area.OWN_SHARED:
+        case StorageArea.OWN_SHARED:
             deeper = [f"{below}*/*/*", f"{below}*_metadata", f"{below}*/"]
             tests = [_likes(f"{below}shared/*"), *map(_unlike, deeper)]
-        case Area.NONCES:
+        case StorageArea.NONCES:
             tests = [_likes(f"{below}{_JOB}/nonce")]
-        case Area.PROBES:
+        case StorageArea.PROBES:
             tests = [_likes(f"{below}{_JOB}/doctor-*")]
         case _:
             tests = [_likes(f"{below}*")]
     return _both(need, tests)
 
 
-def _both(need: Need, tests: Iterable[str]) -> str:
+def _both(need: StorageNeed, tests: Iterable[str]) -> str:
     """Return that the container is the need's and every test holds."""
     container = need.place.authority.partition("@")[0]
     return "(" + " AND ".join([f"{_CONTAINER} StringEquals {_text(container)}", *tests]) + ")"
 
 
-def _below(need: Need) -> str:
+def _below(need: StorageNeed) -> str:
     path = need.place.path.lstrip("/")
     return f"{path}/" if path else ""
 

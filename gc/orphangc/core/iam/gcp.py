@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from orphangc.core.iam.permissions import Area, Need, Right
+from orphangc.core.iam.permissions import Right, StorageArea, StorageNeed
 from orphangc.core.model.locations import Location
 
 __all__ = ["GCS_LIMITS", "gcs_policy"]
@@ -45,7 +45,7 @@ _UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f{}]")
 _IS_OBJECT = 'resource.type == "storage.googleapis.com/Object"'
 
 
-def gcs_policy(needs: Iterable[Need]) -> dict[str, Any]:
+def gcs_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
     """Return custom roles, and for each bucket the bindings to add to its policy (version 3).
 
     Raises:
@@ -115,23 +115,23 @@ def _name(place: Location, *, is_object: bool = False) -> str:
     return f"projects/_/buckets/{place.authority}/objects/{below}"
 
 
-def _condition(need: Need) -> str:
+def _condition(need: StorageNeed) -> str:
     """Return the CEL expression for the objects of a need."""
     base = _name(need.place)
     below = f"resource.name.startsWith({_text(base)})"
     match need.area:
-        case Area.ITSELF:
+        case StorageArea.ITSELF:
             return f"resource.name == {_text(_name(need.place, is_object=True))}"
-        case Area.METADATA:
+        case StorageArea.METADATA:
             parts = [below, 'resource.name.endsWith("/_metadata")']
-        case Area.SHARED:
+        case StorageArea.SHARED:
             parts = [below, f'{_extracted(base, "job", "/shared/")} != ""', _NOT_METADATA]
-        case Area.OWN_SHARED:
+        case StorageArea.OWN_SHARED:
             shared = _text(f"{base}shared/")
             parts = [f"resource.name.startsWith({shared})", _NOT_METADATA]
-        case Area.NONCES:
+        case StorageArea.NONCES:
             parts = [below, 'resource.name.endsWith("/nonce")']
-        case Area.PROBES:
+        case StorageArea.PROBES:
             parts = [below, f'{_extracted(base, "job", "/doctor-")} != ""']
         case _:
             parts = [below]

@@ -16,7 +16,7 @@ from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import is_job_id
 
-__all__ = ["JOB_ID_LENGTH", "Area", "Need", "Purpose", "Right", "needs_of"]
+__all__ = ["JOB_ID_LENGTH", "Purpose", "Right", "StorageArea", "StorageNeed", "needs_of"]
 
 JOB_ID_LENGTH = 32
 _MANIFEST = "manifest.json"
@@ -34,7 +34,7 @@ class Right(StrEnum):
     DELETE_VERSIONS = "delete versions"
 
 
-class Area(StrEnum):
+class StorageArea(StrEnum):
     """Which keys of a place a need is about."""
 
     BELOW = "everything below"
@@ -61,11 +61,11 @@ class Purpose(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
+class StorageNeed:
     """One right in one area of one place."""
 
     right: Right
-    area: Area
+    area: StorageArea
     place: Location
     purpose: Purpose
 
@@ -76,7 +76,7 @@ def needs_of(
     mode: RunMode,
     may_undelete: bool = False,
     work: str | None = None,
-) -> tuple[Need, ...]:
+) -> tuple[StorageNeed, ...]:
     """Return all that runs of a storage root must be allowed to do.
 
     Args:
@@ -100,29 +100,33 @@ def needs_of(
     )
 
 
-def _looks(place: Location) -> Iterator[Need]:
+def _looks(place: Location) -> Iterator[StorageNeed]:
     """Yield what finding and reading roots takes: state itself is never read."""
-    yield Need(right=Right.LIST, area=Area.BELOW, place=place, purpose=Purpose.LOOK)
-    yield Need(right=Right.READ, area=Area.METADATA, place=place, purpose=Purpose.LOOK)
+    yield StorageNeed(right=Right.LIST, area=StorageArea.BELOW, place=place, purpose=Purpose.LOOK)
+    yield StorageNeed(
+        right=Right.READ, area=StorageArea.METADATA, place=place, purpose=Purpose.LOOK
+    )
 
 
-def _registry(place: Location) -> Iterator[Need]:
+def _registry(place: Location) -> Iterator[StorageNeed]:
     """Yield what a snapshot, a folder of them, and a folder of exporters take.
 
     Which of the three it is shows in the folder around it.
     """
     purpose = Purpose.REGISTRY
-    yield Need(right=Right.LIST, area=Area.FOLDER, place=place.parent, purpose=purpose)
-    for area in (Area.ITSELF, Area.BELOW):
-        yield Need(right=Right.LIST, area=area, place=place, purpose=purpose)
-        yield Need(right=Right.READ, area=area, place=place, purpose=purpose)
+    yield StorageNeed(
+        right=Right.LIST, area=StorageArea.FOLDER, place=place.parent, purpose=purpose
+    )
+    for area in (StorageArea.ITSELF, StorageArea.BELOW):
+        yield StorageNeed(right=Right.LIST, area=area, place=place, purpose=purpose)
+        yield StorageNeed(right=Right.READ, area=area, place=place, purpose=purpose)
     asking = Purpose.EXPORTERS
-    yield Need(right=Right.WRITE, area=Area.NONCES, place=place, purpose=asking)
+    yield StorageNeed(right=Right.WRITE, area=StorageArea.NONCES, place=place, purpose=asking)
     for right in (Right.WRITE, Right.DELETE):
-        yield Need(right=right, area=Area.PROBES, place=place, purpose=asking)
+        yield StorageNeed(right=right, area=StorageArea.PROBES, place=place, purpose=asking)
 
 
-def _inventory(settings: StorageRootSettings) -> Iterator[Need]:
+def _inventory(settings: StorageRootSettings) -> Iterator[StorageNeed]:
     """Yield what reading the reports takes: manifests in dated folders, their files beside."""
     if settings.inventory is None:
         return
@@ -132,35 +136,41 @@ def _inventory(settings: StorageRootSettings) -> Iterator[Need]:
     if report_time(place.name):
         place = place.parent
     for right in (Right.LIST, Right.READ):
-        yield Need(right=right, area=Area.BELOW, place=place, purpose=Purpose.INVENTORY)
+        yield StorageNeed(
+            right=right, area=StorageArea.BELOW, place=place, purpose=Purpose.INVENTORY
+        )
 
 
 def _versions(
     settings: StorageRootSettings, root: Location, *, may_undelete: bool
-) -> Iterator[Need]:
+) -> Iterator[StorageNeed]:
     purpose = Purpose.UNDELETE if may_undelete else Purpose.LOOK
     if may_undelete:
         right = Right.TELL_VERSIONING
-        yield Need(right=right, area=Area.BELOW, place=root, purpose=purpose)
+        yield StorageNeed(right=right, area=StorageArea.BELOW, place=root, purpose=purpose)
     if may_undelete or settings.noncurrent_versions:
-        yield Need(right=Right.LIST_VERSIONS, area=Area.BELOW, place=root, purpose=purpose)
+        yield StorageNeed(
+            right=Right.LIST_VERSIONS, area=StorageArea.BELOW, place=root, purpose=purpose
+        )
 
 
-def _own(uri: str | None, purpose: Purpose) -> Iterator[Need]:
+def _own(uri: str | None, purpose: Purpose) -> Iterator[StorageNeed]:
     """Yield what a place of our own takes."""
     if uri is None:
         return
     for right in (Right.LIST, Right.READ, Right.WRITE, Right.DELETE):
-        yield Need(right=right, area=Area.BELOW, place=canonical(uri), purpose=purpose)
+        yield StorageNeed(
+            right=right, area=StorageArea.BELOW, place=canonical(uri), purpose=purpose
+        )
 
 
 def _orphans(
     settings: StorageRootSettings, root: Location, *, mode: RunMode, may_undelete: bool
-) -> Iterator[Need]:
+) -> Iterator[StorageNeed]:
     is_one_job = is_job_id(root.name) or settings.owner is not None
-    area = Area.OWN_SHARED if is_one_job else Area.SHARED
+    area = StorageArea.OWN_SHARED if is_one_job else StorageArea.SHARED
     if mode is RunMode.DELETE:
-        yield Need(right=Right.DELETE, area=area, place=root, purpose=Purpose.ORPHANS)
+        yield StorageNeed(right=Right.DELETE, area=area, place=root, purpose=Purpose.ORPHANS)
     if may_undelete:
         right = Right.DELETE_VERSIONS
-        yield Need(right=right, area=area, place=root, purpose=Purpose.UNDELETE)
+        yield StorageNeed(right=right, area=area, place=root, purpose=Purpose.UNDELETE)

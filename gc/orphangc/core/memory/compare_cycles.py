@@ -35,7 +35,7 @@ MOST_OTHERS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class CycleComparison:
     """One cycle held against the memory.
 
     Attributes:
@@ -50,7 +50,7 @@ class Comparison:
 
 def compared(
     memory: WorldMemory, sighting: Sighting, given: Iterable[Acknowledgement] = ()
-) -> Comparison:
+) -> CycleComparison:
     """Return what is lost since earlier cycles, and the memory after this one; no I/O.
 
     Args:
@@ -75,7 +75,7 @@ def compared(
     needed |= {each.job_id for each in reports} | {id_ for each in clusters for id_ in each.alive}
     known_registries = tuple(registries_after(memory, sighting, jobs, registries))
     needed |= {each.job_id for each in known_registries}
-    return Comparison(
+    return CycleComparison(
         facts=facts,
         memory=WorldMemory(
             root=sighting.root,

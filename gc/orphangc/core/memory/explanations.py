@@ -29,7 +29,7 @@ SUBSUMED = "SUBSUMED"
 """Stands among the ends upon which Flink deletes a checkpoint: a newer one has completed."""
 
 
-class Explanation(StrEnum):
+class LossExplanation(StrEnum):
     """Why a checkpoint may be gone."""
 
     SUBSUMED = "subsumed"
@@ -129,17 +129,17 @@ class Explanations:
 
     def why_gone(
         self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory
-    ) -> Explanation | None:
+    ) -> LossExplanation | None:
         """Return why a checkpoint may be gone, ``None`` if nothing explains it."""
         if self._is_subsumed(checkpoint, directory):
-            return Explanation.SUBSUMED
+            return LossExplanation.SUBSUMED
         if self._is_discarded(checkpoint):
-            return Explanation.DISCARDED
+            return LossExplanation.DISCARDED
         if self._has_ended(checkpoint, directory):
-            return Explanation.ENDED
+            return LossExplanation.ENDED
         if self._is_claimed(checkpoint, directory):
-            return Explanation.CLAIMED
-        return Explanation.DECLARED if self._is_declared(checkpoint, directory) else None
+            return LossExplanation.CLAIMED
+        return LossExplanation.DECLARED if self._is_declared(checkpoint, directory) else None
 
     def _is_subsumed(
         self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory

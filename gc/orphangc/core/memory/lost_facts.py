@@ -15,7 +15,7 @@ from orphangc.core.memory.acknowledgement import (
     acknowledging_command,
     is_acknowledged,
 )
-from orphangc.core.memory.explanations import Explanation, Explanations
+from orphangc.core.memory.explanations import Explanations, LossExplanation
 from orphangc.core.memory.job_lives import is_flink_rest, is_over
 from orphangc.core.memory.remembered import (
     RememberedCheckpoint,
@@ -134,7 +134,7 @@ def lost_of(
     )
 
 
-_Gone = tuple[tuple[RememberedCheckpoint, Explanation | None], ...]
+_Gone = tuple[tuple[RememberedCheckpoint, LossExplanation | None], ...]
 
 
 def _gone(directory: RememberedDirectory, sighting: Sighting, why: Explanations) -> _Gone:
@@ -154,9 +154,9 @@ def _kept(gone: _Gone, *, is_whole: bool) -> tuple[RememberedCheckpoint, ...]:
     While another one of the directory is missed, the record stays as it was last seen whole: what
     explains one may not explain the others a cycle later. A statement explains within its cycle.
     """
-    reasons = {Explanation.DECLARED}
+    reasons = {LossExplanation.DECLARED}
     if is_whole:
-        reasons |= {Explanation.CLAIMED, Explanation.ENDED}
+        reasons |= {LossExplanation.CLAIMED, LossExplanation.ENDED}
     return tuple(each for each, reason in gone if reason in reasons)
 
 

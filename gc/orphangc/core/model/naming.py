@@ -13,12 +13,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from orphangc.core.model.types import JobId, Layout, Scope, is_job_id
+from orphangc.core.model.types import DirectoryLayout, JobId, Scope, is_job_id
 
 __all__ = [
     "METADATA_NAME",
     "Artifact",
-    "Place",
+    "FilePlace",
     "artifact_name",
     "checkpoint_id_of",
     "parse_artifact_name",
@@ -43,7 +43,7 @@ _MAX_ID = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FilePlace:
     """What the folder of an object tells.
 
     Attributes:
@@ -73,7 +73,7 @@ class Artifact:
 
     """
 
-    layout: Layout
+    layout: DirectoryLayout
     uuid: bytes | None = None
     checkpoint_id: int | None = None
 
@@ -116,7 +116,7 @@ def _area_of(part: str) -> tuple[Scope, int | None] | None:
     return None if checkpoint_id is None else (Scope.EXCLUSIVE, checkpoint_id)
 
 
-def _place_in(parts: list[str], position: int, job_id: str) -> Place | None:
+def _place_in(parts: list[str], position: int, job_id: str) -> FilePlace | None:
     """Return the place if ``parts[position]`` opens an area of the job directory before it."""
     area = _area_of(parts[position])
     above, below = parts[:position], parts[position + 1 :]
@@ -124,10 +124,10 @@ def _place_in(parts: list[str], position: int, job_id: str) -> Place | None:
         return None
     scope, checkpoint_id = area
     inner = "/".join(below) or "/" * len(below)  # an object store has folders without a name
-    return Place("/".join(above), JobId(job_id), scope, inner, checkpoint_id)
+    return FilePlace("/".join(above), JobId(job_id), scope, inner, checkpoint_id)
 
 
-def place_of_folder(folder: str, root_name: str = "") -> Place:
+def place_of_folder(folder: str, root_name: str = "") -> FilePlace:
     """Return what a folder key (no trailing slash, "" for the root) tells.
 
     A folder named by a job id owns the areas below it. An area below any other folder belongs to
@@ -151,48 +151,48 @@ def place_of_folder(folder: str, root_name: str = "") -> Place:
     return _outside(parts, owners)
 
 
-def _outside(parts: list[str], owners: list[str]) -> Place:
+def _outside(parts: list[str], owners: list[str]) -> FilePlace:
     """Return the place of a folder that is in no area."""
     if parts and _SAVEPOINT.fullmatch(owners[-1]):
-        return Place(None, JobId(""), Scope.SAVEPOINT)
+        return FilePlace(None, JobId(""), Scope.SAVEPOINT)
     if parts and parts[-1] == "dstl":
-        return Place(None, JobId(""), Scope.CHANGELOG)
+        return FilePlace(None, JobId(""), Scope.CHANGELOG)
     for position, owner in enumerate(owners):
         if is_job_id(owner):
-            return Place("/".join(parts[:position]), JobId(owner), Scope.OTHER)
-    return Place(None, JobId(""), Scope.OTHER)
+            return FilePlace("/".join(parts[:position]), JobId(owner), Scope.OTHER)
+    return FilePlace(None, JobId(""), Scope.OTHER)
 
 
-_UNRECOGNISED = Artifact(Layout.UNRECOGNISED)
+_UNRECOGNISED = Artifact(DirectoryLayout.UNRECOGNISED)
 _SUB_FOLDERS = {
-    Scope.SHARED: ((_MERGED_SHARED, Layout.MERGED), (_FORST, Layout.FORST)),
-    Scope.TASKOWNED: ((_MERGED_TASKOWNED, Layout.MERGED),),
+    Scope.SHARED: ((_MERGED_SHARED, DirectoryLayout.MERGED), (_FORST, DirectoryLayout.FORST)),
+    Scope.TASKOWNED: ((_MERGED_TASKOWNED, DirectoryLayout.MERGED),),
 }
 _FLAT_LAYOUTS = {
-    Scope.TASKOWNED: Layout.TASKOWNED,
-    Scope.CHANGELOG: Layout.CHANGELOG,
-    Scope.EXCLUSIVE: Layout.EXCLUSIVE,
-    Scope.SAVEPOINT: Layout.EXCLUSIVE,
+    Scope.TASKOWNED: DirectoryLayout.TASKOWNED,
+    Scope.CHANGELOG: DirectoryLayout.CHANGELOG,
+    Scope.EXCLUSIVE: DirectoryLayout.EXCLUSIVE,
+    Scope.SAVEPOINT: DirectoryLayout.EXCLUSIVE,
 }
 
 
-def recognise(name: str, place: Place) -> Artifact:
+def recognise(name: str, place: FilePlace) -> Artifact:
     """Return which of Flink's schemes a file name fits in its place."""
     if name == METADATA_NAME:
-        return Artifact(Layout.METADATA)
+        return Artifact(DirectoryLayout.METADATA)
     if place.inner:
         return _recognise_deeper(place)
     parsed = parse_artifact_name(name)
     if parsed is None:
         is_in_progress = _IN_PROGRESS.fullmatch(name) is not None
-        return Artifact(Layout.METADATA_IN_PROGRESS) if is_in_progress else _UNRECOGNISED
+        return Artifact(DirectoryLayout.METADATA_IN_PROGRESS) if is_in_progress else _UNRECOGNISED
     if place.scope is Scope.SHARED:
-        layout = Layout.FLAT if parsed[0] is None else Layout.FLAT_WITH_ID
+        layout = DirectoryLayout.FLAT if parsed[0] is None else DirectoryLayout.FLAT_WITH_ID
         return Artifact(layout, uuid=parsed[1], checkpoint_id=parsed[0])
-    return Artifact(_FLAT_LAYOUTS.get(place.scope, Layout.UNRECOGNISED))
+    return Artifact(_FLAT_LAYOUTS.get(place.scope, DirectoryLayout.UNRECOGNISED))
 
 
-def _recognise_deeper(place: Place) -> Artifact:
+def _recognise_deeper(place: FilePlace) -> Artifact:
     """Return the layout of what lies in a sub-folder of an area: known or not, never flat."""
     first = place.inner.partition("/")[0]
     for pattern, layout in _SUB_FOLDERS.get(place.scope, ()):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from orphangc.core.model.locations import Location
-from orphangc.core.model.naming import Place, place_of_folder
+from orphangc.core.model.naming import FilePlace, place_of_folder
 
 __all__ = ["Owners", "job_directory_of"]
 
@@ -25,7 +25,7 @@ class Owners:
     keys: Mapping[Location, str]
     _known: dict[tuple[str, str], str] = field(default_factory=dict, compare=False)
 
-    def job_key(self, place: Place) -> str | None:
+    def job_key(self, place: FilePlace) -> str | None:
         """Return the key of the job that owns a place, ``None`` if none does."""
         if place.job_directory is None:
             return None

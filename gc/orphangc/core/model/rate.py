@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["Pace"]
+__all__ = ["DeletionRate"]
 
 _GENTLE, _HARSH = 0.9, 0.5
 """What a refusal leaves of the rate: the first one, and one that no success came before."""
@@ -39,7 +39,7 @@ _NEVER = float("-inf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class DeletionRate:
     """The present pace of one stream of requests.
 
     Attributes:
@@ -66,7 +66,7 @@ class Pace:
     due: float = _NEVER
 
     @classmethod
-    def of(cls, ceiling: float, largest: int) -> Pace:
+    def of(cls, ceiling: float, largest: int) -> DeletionRate:
         """Return the pace to begin with: the ceiling, and full requests.
 
         Raises:
@@ -102,18 +102,18 @@ class Pace:
         """Return when the next request may be sent, which may be prepared now."""
         return max(now, self.due)
 
-    def after_turn(self, keys: int, now: float) -> Pace:
+    def after_turn(self, keys: int, now: float) -> DeletionRate:
         """Return the pace after a request of so many keys was given its turn."""
         begun = now if self.due == _NEVER else max(self.due, now - _LATE_SECONDS)
         return replace(self, due=begun + keys / self.rate(now))
 
-    def after_success(self, sent_at: float) -> Pace:
+    def after_success(self, sent_at: float) -> DeletionRate:
         """Return the pace after a request of which every key was answered for."""
         regained = max(1, int(self.largest * _REGAINED))
         page = min(self.largest, self.page + regained)
         return replace(self, page=page, refusals=0 if sent_at >= self.lowered_at else self.refusals)
 
-    def after_refusal(self, sent_at: float, now: float) -> Pace:
+    def after_refusal(self, sent_at: float, now: float) -> DeletionRate:
         """Return the pace after the store asked for less.
 
         Requests that were under way when the pace was lowered tell nothing of the lowered one.
@@ -132,6 +132,6 @@ class Pace:
             paused_until=max(self.paused_until, now + min(_LONGEST_PAUSE, pause)),
         )
 
-    def after_failure(self) -> Pace:
+    def after_failure(self) -> DeletionRate:
         """Return the pace after a request that timed out, or failed for a part of its keys."""
         return replace(self, page=max(min(_FEWEST, self.largest), self.page // 2))

@@ -10,11 +10,11 @@ from typing import NewType
 
 __all__ = [
     "Action",
+    "DirectoryLayout",
     "EvidenceSource",
     "ForeignKind",
     "JobId",
     "JobState",
-    "Layout",
     "Mode",
     "ObjectKey",
     "Outcome",
@@ -87,7 +87,7 @@ class Scope(StrEnum):
     OTHER = "other"
 
 
-class Layout(StrEnum):
+class DirectoryLayout(StrEnum):
     """The naming scheme that a name fits; only the two flat ones can ever be candidates.
 
     Source: ownership-and-safety, "Naming schemes to recognise" (Flink 1.13-2.3).

@@ -8,8 +8,8 @@ from enum import StrEnum
 __all__ = [
     "AbsentOperator",
     "ChangedState",
-    "Comparison",
-    "Kind",
+    "DeclarationComparison",
+    "FindingKind",
     "MissingState",
     "OperatorRef",
     "ReplacedOperator",
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """What is unclaimed."""
 
     OPERATOR = "operator"
@@ -55,7 +55,7 @@ class Unclaimed:
 
     """
 
-    kind: Kind
+    kind: FindingKind
     operator: OperatorRef
     state: str | None = None
     form: str | None = None
@@ -71,7 +71,7 @@ class ChangedState:
     ``RegisteredKeyValueStateBackendMetaInfo.checkStateMetaInfo``.
     """
 
-    kind: Kind
+    kind: FindingKind
     operator: OperatorRef
     state: str
     stored: str
@@ -116,7 +116,7 @@ class MissingState:
 
     """
 
-    kind: Kind
+    kind: FindingKind
     operator: OperatorRef
     state: str
     nearest: str | None
@@ -160,7 +160,7 @@ class AbsentOperator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class DeclarationComparison:
     """What a checkpoint holds and what is declared, side by side; in the order of the file."""
 
     checkpoint_id: int
@@ -187,7 +187,7 @@ class Comparison:
 
         Who leaves the unclaimed ones out then loses what the job still needs.
         """
-        if not any(each.kind is Kind.OPERATOR for each in self.unclaimed):
+        if not any(each.kind is FindingKind.OPERATOR for each in self.unclaimed):
             return ()
         return tuple(each for each in self.absent if not each.is_stated_new)
 

@@ -13,11 +13,11 @@ from orphangc.flink.values.handles import StateMode
 
 __all__ = [
     "Declarations",
+    "DeclaredOperatorState",
     "KeyedState",
     "KeyedStateType",
     "OperatorDeclaration",
-    "OperatorState",
-    "Redistribution",
+    "RedistributionMode",
     "declarations_schema",
     "is_timer",
 ]
@@ -38,7 +38,7 @@ class KeyedStateType(StrEnum):
     AGGREGATING = "aggregating"
 
 
-class Redistribution(StrEnum):
+class RedistributionMode(StrEnum):
     """What becomes of an operator state when the parallelism changes.
 
     Source: Flink 1.8-2.3, ``OperatorStateHandle.Mode``.
@@ -54,15 +54,15 @@ class Redistribution(StrEnum):
         return _MODES[self]
 
     @classmethod
-    def of(cls, mode: StateMode) -> Redistribution:
+    def of(cls, mode: StateMode) -> RedistributionMode:
         """Return the word for Flink's mode."""
         return next(word for word, each in _MODES.items() if each is mode)
 
 
 _MODES = {
-    Redistribution.SPLIT: StateMode.SPLIT_DISTRIBUTE,
-    Redistribution.UNION: StateMode.UNION,
-    Redistribution.BROADCAST: StateMode.BROADCAST,
+    RedistributionMode.SPLIT: StateMode.SPLIT_DISTRIBUTE,
+    RedistributionMode.UNION: StateMode.UNION,
+    RedistributionMode.BROADCAST: StateMode.BROADCAST,
 }
 
 
@@ -76,7 +76,7 @@ class _Value(BaseModel):
 
 
 _Type = Annotated[KeyedStateType, Field(strict=False)]
-_Mode = Annotated[Redistribution, Field(strict=False)]
+_Mode = Annotated[RedistributionMode, Field(strict=False)]
 
 
 class KeyedState(_Value):
@@ -100,7 +100,7 @@ class KeyedState(_Value):
         return self
 
 
-class OperatorState(_Value):
+class DeclaredOperatorState(_Value):
     """An operator state."""
 
     id: str = Field(min_length=1)
@@ -124,7 +124,7 @@ class OperatorDeclaration(_Value):
     """For people. Nothing is compared with it."""
     keyed_states: Annotated[tuple[KeyedState, ...], Field(strict=False)] = ()
     """What it keeps for each key, timers aside."""
-    operator_states: Annotated[tuple[OperatorState, ...], Field(strict=False)] = ()
+    operator_states: Annotated[tuple[DeclaredOperatorState, ...], Field(strict=False)] = ()
     """What it keeps for each subtask."""
     coordinator: bool = False
     """Whether it has a coordinator on the JobManager that keeps state, as newer sources do."""

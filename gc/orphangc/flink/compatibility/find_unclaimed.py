@@ -9,8 +9,8 @@ from itertools import chain
 
 from orphangc.flink.compatibility.comparison import (
     ChangedState,
-    Comparison,
-    Kind,
+    DeclarationComparison,
+    FindingKind,
     MissingState,
     OperatorRef,
     ReplacedOperator,
@@ -20,7 +20,7 @@ from orphangc.flink.compatibility.comparison import (
 from orphangc.flink.compatibility.declarations import (
     Declarations,
     OperatorDeclaration,
-    Redistribution,
+    RedistributionMode,
 )
 from orphangc.flink.compatibility.infer import is_flinks_own
 from orphangc.flink.compatibility.unstored import absent_operator, missing_states
@@ -62,7 +62,7 @@ def _holds(subtask: Subtask) -> bool:
 
 def compared(
     contents: CheckpointContents, declarations: Declarations, *, stateful: Collection[str]
-) -> Comparison:
+) -> DeclarationComparison:
     """Return what the declarations leave unclaimed of a checkpoint.
 
     Args:
@@ -77,7 +77,7 @@ def compared(
         {name for each in contents.operators for name in (each.uid, each.name, each.id) if name}
     )
     found = [_of_operator(each, declared.get(each.id), stateful) for each in contents.operators]
-    return Comparison(
+    return DeclarationComparison(
         checkpoint_id=contents.checkpoint_id,
         unclaimed=tuple(chain.from_iterable(each.unclaimed for each in found)),
         changed=tuple(chain.from_iterable(each.changed for each in found)),
@@ -110,7 +110,7 @@ def _of_operator(
         if operator.id not in stateful:
             return _Found()
         ref = OperatorRef(id=operator.id, uid=operator.uid, name=operator.name)
-        whole = Unclaimed(kind=Kind.OPERATOR, operator=ref, bytes=_bytes_of(operator))
+        whole = Unclaimed(kind=FindingKind.OPERATOR, operator=ref, bytes=_bytes_of(operator))
         return _Found(unclaimed=(whole,))
     ref = OperatorRef(
         id=operator.id,
@@ -146,17 +146,17 @@ def _unclaimed_of(
     for state in operator.operator_states:
         if state.name not in names:
             yield Unclaimed(
-                kind=Kind.OPERATOR_STATE,
+                kind=FindingKind.OPERATOR_STATE,
                 operator=ref,
                 state=state.name,
-                form=Redistribution.of(state.mode),
+                form=RedistributionMode.of(state.mode),
                 bytes=state.bytes,
             )
     names = {each.id for each in declared.keyed_states}
     for keyed in operator.keyed_states or ():
         if keyed.name not in names and not is_flinks_own(keyed):
             yield Unclaimed(
-                kind=Kind.KEYED_STATE,
+                kind=FindingKind.KEYED_STATE,
                 operator=ref,
                 state=keyed.name,
                 form=keyed.kind,
@@ -164,22 +164,27 @@ def _unclaimed_of(
                 is_prunable=False,
             )
     if operator.coordinator_bytes is not None and not declared.coordinator:
-        yield Unclaimed(kind=Kind.COORDINATOR_STATE, operator=ref, bytes=operator.coordinator_bytes)
+        yield Unclaimed(
+            kind=FindingKind.COORDINATOR_STATE, operator=ref, bytes=operator.coordinator_bytes
+        )
 
 
 def _changed_of(
     operator: OperatorContents, declared: OperatorDeclaration, ref: OperatorRef
 ) -> Iterator[ChangedState]:
     modes = {each.id: each.redistribution for each in declared.operator_states}
-    forms = {each.name: Redistribution.of(each.mode) for each in operator.operator_states}
-    yield from _differing(Kind.OPERATOR_STATE, forms, modes, ref)
+    forms = {each.name: RedistributionMode.of(each.mode) for each in operator.operator_states}
+    yield from _differing(FindingKind.OPERATOR_STATE, forms, modes, ref)
     types = {each.id: each.type for each in declared.keyed_states}
     kinds = {each.name: each.kind for each in _of_known_kind(operator)}
-    yield from _differing(Kind.KEYED_STATE, kinds, types, ref)
+    yield from _differing(FindingKind.KEYED_STATE, kinds, types, ref)
 
 
 def _differing(
-    kind: Kind, stored: Mapping[str, StrEnum], declared: Mapping[str, StrEnum], ref: OperatorRef
+    kind: FindingKind,
+    stored: Mapping[str, StrEnum],
+    declared: Mapping[str, StrEnum],
+    ref: OperatorRef,
 ) -> Iterator[ChangedState]:
     for name, form in stored.items():
         wanted = declared.get(name)
@@ -226,7 +231,7 @@ def _replaced(
     """
     left = [each for each in unclaimed if each.state is not None]
     has_coordinator = declared.coordinator or operator.coordinator_bytes is not None
-    leaves_union = any(each.form == Redistribution.UNION for each in left)
+    leaves_union = any(each.form == RedistributionMode.UNION for each in left)
     if not (leaves_union and has_coordinator) and not _share_nothing(operator, declared):
         return None
     has_happened = bool(_declared_names(declared) & _stored_names(operator)) or (

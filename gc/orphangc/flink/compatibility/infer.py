@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from orphangc.flink.compatibility.declarations import (
     Declarations,
+    DeclaredOperatorState,
     KeyedState,
     KeyedStateType,
     OperatorDeclaration,
-    OperatorState,
-    Redistribution,
+    RedistributionMode,
     is_timer,
 )
 from orphangc.flink.operator_ids import operator_id
@@ -67,7 +67,7 @@ def _operator(operator: OperatorContents) -> OperatorDeclaration:
             if _is_declarable(each)
         ),
         operator_states=tuple(
-            OperatorState(id=each.name, redistribution=Redistribution.of(each.mode))
+            DeclaredOperatorState(id=each.name, redistribution=RedistributionMode.of(each.mode))
             for each in operator.operator_states
             if _is_text(each.name)
         ),

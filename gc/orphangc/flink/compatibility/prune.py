@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from orphangc.errors import OrphanGcError
-from orphangc.flink.compatibility.comparison import Comparison, Kind
+from orphangc.flink.compatibility.comparison import DeclarationComparison, FindingKind
 from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.metadata.references import read_references
 from orphangc.flink.metadata.writer import write_metadata
@@ -28,7 +28,7 @@ from orphangc.flink.values.metadata_values import Metadata, Operator
 __all__ = ["pruned", "pruned_bytes"]
 
 
-def pruned_bytes(metadata: Metadata, comparison: Comparison, *, directory: str) -> bytes:
+def pruned_bytes(metadata: Metadata, comparison: DeclarationComparison, *, directory: str) -> bytes:
     """Return the ``_metadata`` of the pruned checkpoint, read again and checked.
 
     Args:
@@ -50,7 +50,7 @@ def pruned_bytes(metadata: Metadata, comparison: Comparison, *, directory: str) 
     return data
 
 
-def pruned(metadata: Metadata, comparison: Comparison, *, directory: str) -> Metadata:
+def pruned(metadata: Metadata, comparison: DeclarationComparison, *, directory: str) -> Metadata:
     """Return the metadata without unclaimed operators, operator states and coordinator states.
 
     Relative handles become absolute, so that the result can lie elsewhere while the files
@@ -65,11 +65,11 @@ def pruned(metadata: Metadata, comparison: Comparison, *, directory: str) -> Met
 
     """
     found = comparison.unclaimed
-    gone = {each.operator.id for each in found if each.kind is Kind.OPERATOR}
-    orphaned = {each.operator.id for each in found if each.kind is Kind.COORDINATOR_STATE}
+    gone = {each.operator.id for each in found if each.kind is FindingKind.OPERATOR}
+    orphaned = {each.operator.id for each in found if each.kind is FindingKind.COORDINATOR_STATE}
     states: dict[str, set[str | None]] = {}
     for each in found:
-        if each.kind is Kind.OPERATOR_STATE:
+        if each.kind is FindingKind.OPERATOR_STATE:
             states.setdefault(each.operator.id, set()).add(each.state)
     for operator in metadata.operators:
         if operator.id in gone and any(each.has_in_flight_data for each in operator.subtasks or ()):

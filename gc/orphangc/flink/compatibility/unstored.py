@@ -7,12 +7,16 @@ from collections.abc import Iterator, Sequence
 
 from orphangc.flink.compatibility.comparison import (
     AbsentOperator,
-    Kind,
+    FindingKind,
     MissingState,
     OperatorRef,
     Unclaimed,
 )
-from orphangc.flink.compatibility.declarations import KeyedState, OperatorDeclaration, OperatorState
+from orphangc.flink.compatibility.declarations import (
+    DeclaredOperatorState,
+    KeyedState,
+    OperatorDeclaration,
+)
 from orphangc.flink.state.contents import OperatorContents
 
 __all__ = ["absent_operator", "missing_states"]
@@ -51,12 +55,12 @@ def missing_states(
 
     """
     stored = {each.name for each in operator.operator_states}
-    areas: list[tuple[Kind, set[str], Sequence[OperatorState | KeyedState]]] = [
-        (Kind.OPERATOR_STATE, stored, declared.operator_states)
+    areas: list[tuple[FindingKind, set[str], Sequence[DeclaredOperatorState | KeyedState]]] = [
+        (FindingKind.OPERATOR_STATE, stored, declared.operator_states)
     ]
     if operator.keyed_unknown is None:
         stored = {each.name for each in operator.keyed_states or ()}
-        areas.append((Kind.KEYED_STATE, stored, declared.keyed_states))
+        areas.append((FindingKind.KEYED_STATE, stored, declared.keyed_states))
     for kind, names, states in areas:
         left = sorted(each.state for each in unclaimed if each.kind is kind and each.state)
         for each in states:

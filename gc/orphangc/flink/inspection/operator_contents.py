@@ -15,7 +15,7 @@ from orphangc.flink.state.contents import (
     StatePartitions,
     SubtaskKeyGroups,
 )
-from orphangc.flink.state.extents import Inline, Piece, size_of
+from orphangc.flink.state.extents import Extent, Inline, size_of
 from orphangc.flink.state.file_use import roles_of
 from orphangc.flink.state.header_ranges import Header, KeyedHeaders, keyed_headers, operator_header
 from orphangc.flink.state.key_groups import groups_of
@@ -109,7 +109,7 @@ def operator_contents(survey: OperatorSurvey, found: HeaderBytes) -> OperatorCon
     """
     operator = survey.operator
     subtasks = operator.subtasks or ()
-    kept: dict[str, set[Piece | Inline]] = {}
+    kept: dict[str, set[Extent | Inline]] = {}
     for role, piece in roles_of(operator, survey.directory):
         kept.setdefault(role, set()).add(piece)
     size = {role: size_of(pieces) for role, pieces in kept.items()}
@@ -191,7 +191,7 @@ def _read(header: Header, found: HeaderBytes, read: Callable[[bytes], _Read]) ->
         return read(data)
     except UnreadableMetadataError as err:
         place = header.place
-        where = place.path if isinstance(place, Piece) else "state in _metadata"
+        where = place.path if isinstance(place, Extent) else "state in _metadata"
         return f"{where}: {err.reason} at byte {err.offset} of the header"
 
 

@@ -22,7 +22,7 @@ from orphangc.flink.layouts.handle_layouts import (
     SEGMENT_CODES,
     STREAMS,
 )
-from orphangc.flink.layouts.record_layouts import Layout, Part, layout_of
+from orphangc.flink.layouts.record_layouts import RecordLayout, RecordPart, layout_of
 from orphangc.flink.values import metadata_values as model
 from orphangc.flink.values.metadata_values import LayoutVariant
 
@@ -53,36 +53,46 @@ _NAMES_SINCE = 5
 _CHANNEL_KINDS_SINCE = 6
 _REFERENCE_SINCE = 7
 
-MASTER_STATE = layout_of(model.MasterState, version=Part.I4, name=Part.UTF, payload=Part.BLOB)
+MASTER_STATE = layout_of(
+    model.MasterState, version=RecordPart.I4, name=RecordPart.UTF, payload=RecordPart.BLOB
+)
 
 
-def _operator(version: int) -> Layout:
-    named = {"name": Part.OPTIONAL_UTF, "uid": Part.OPTIONAL_UTF} if version >= _NAMES_SINCE else {}
-    middle = {"chain_length": Part.I4} if version == _OLDEST else {"coordinator": Part.COORDINATOR}
+def _operator(version: int) -> RecordLayout:
+    named = (
+        {"name": RecordPart.OPTIONAL_UTF, "uid": RecordPart.OPTIONAL_UTF}
+        if version >= _NAMES_SINCE
+        else {}
+    )
+    middle = (
+        {"chain_length": RecordPart.I4}
+        if version == _OLDEST
+        else {"coordinator": RecordPart.COORDINATOR}
+    )
     return layout_of(
         model.Operator,
         **named,
-        id=Part.OPERATOR_ID,
-        parallelism=Part.I4,
-        max_parallelism=Part.I4,
+        id=RecordPart.OPERATOR_ID,
+        parallelism=RecordPart.I4,
+        max_parallelism=RecordPart.I4,
         **middle,
-        subtasks=Part.SUBTASKS,
+        subtasks=RecordPart.SUBTASKS,
     )
 
 
-def _subtask(version: int) -> Layout:
-    unused = {"duration": Part.DURATION} if version == _OLDEST else {}
-    channels = {"input_channels": Part.INPUTS, "output_channels": Part.OUTPUTS}
+def _subtask(version: int) -> RecordLayout:
+    unused = {"duration": RecordPart.DURATION} if version == _OLDEST else {}
+    channels = {"input_channels": RecordPart.INPUTS, "output_channels": RecordPart.OUTPUTS}
     return layout_of(
         model.Subtask,
-        index=Part.INDEX,
+        index=RecordPart.INDEX,
         **unused,
-        managed_operator=Part.OPTIONAL_OPERATOR,
-        raw_operator=Part.OPTIONAL_OPERATOR,
-        managed_keyed=Part.KEYED,
-        raw_keyed=Part.KEYED,
+        managed_operator=RecordPart.OPTIONAL_OPERATOR,
+        raw_operator=RecordPart.OPTIONAL_OPERATOR,
+        managed_keyed=RecordPart.KEYED,
+        raw_keyed=RecordPart.KEYED,
         **(channels if version >= _CHANNELS_SINCE else {}),
-        **({"ref_checkpoint_id": Part.REFERENCE} if version >= _REFERENCE_SINCE else {}),
+        **({"ref_checkpoint_id": RecordPart.REFERENCE} if version >= _REFERENCE_SINCE else {}),
     )
 
 
@@ -92,16 +102,16 @@ class Tables:
 
     version: int
     variant: LayoutVariant
-    operator: Layout
-    subtask: Layout
-    streams: dict[int, Layout]
-    segments: dict[int, Layout]
-    coordinators: dict[int, Layout]
-    keyed: dict[int, Layout]
-    increments: dict[int, Layout]
-    operator_handles: dict[int, Layout]
-    inputs: dict[int, Layout]
-    outputs: dict[int, Layout]
+    operator: RecordLayout
+    subtask: RecordLayout
+    streams: dict[int, RecordLayout]
+    segments: dict[int, RecordLayout]
+    coordinators: dict[int, RecordLayout]
+    keyed: dict[int, RecordLayout]
+    increments: dict[int, RecordLayout]
+    operator_handles: dict[int, RecordLayout]
+    inputs: dict[int, RecordLayout]
+    outputs: dict[int, RecordLayout]
     smallest_channel: int
 
     @property
@@ -161,7 +171,7 @@ def tables_of(version: int, variant: LayoutVariant) -> Tables:
     return tables
 
 
-def _layouts(tables: Tables) -> list[Layout]:
+def _layouts(tables: Tables) -> list[RecordLayout]:
     slots = (
         tables.streams,
         tables.keyed,

@@ -9,7 +9,7 @@ Source: Flink 1.8-2.3, ``MetadataV2V3SerializerBase``, ``MetadataV2Serializer`` 
 
 from __future__ import annotations
 
-from orphangc.flink.layouts.record_layouts import Layout, Part, coded_layout, layout_of
+from orphangc.flink.layouts.record_layouts import RecordLayout, RecordPart, coded_layout, layout_of
 from orphangc.flink.values import handles
 from orphangc.flink.values.metadata_values import HandleKind
 
@@ -28,50 +28,62 @@ __all__ = [
     "STREAMS",
 ]
 
-_ID = {"state_handle_id": Part.UTF}
-_GROUPS = {"groups": Part.KEY_GROUP_OFFSETS, "delegate": Part.STREAM}
+_ID = {"state_handle_id": RecordPart.UTF}
+_GROUPS = {"groups": RecordPart.KEY_GROUP_OFFSETS, "delegate": RecordPart.STREAM}
 _SNAPSHOT = {
-    "checkpoint_id": Part.I8,
-    "backend_id": Part.UTF,
-    "groups": Part.KEY_GROUP_RANGE,
+    "checkpoint_id": RecordPart.I8,
+    "backend_id": RecordPart.UTF,
+    "groups": RecordPart.KEY_GROUP_RANGE,
 }
-_FILES = {"meta": Part.STREAM, "shared": Part.NAMED_STREAMS, "private": Part.NAMED_STREAMS}
-_RANGE = {"groups": Part.KEY_GROUP_RANGE}
-_SIZED = {"checkpointed_size": Part.I8}
-_BOTH = {"materialized": Part.KEYED_LIST, "increments": Part.INCREMENTS}
+_FILES = {
+    "meta": RecordPart.STREAM,
+    "shared": RecordPart.NAMED_STREAMS,
+    "private": RecordPart.NAMED_STREAMS,
+}
+_RANGE = {"groups": RecordPart.KEY_GROUP_RANGE}
+_SIZED = {"checkpointed_size": RecordPart.I8}
+_BOTH = {"materialized": RecordPart.KEYED_LIST, "increments": RecordPart.INCREMENTS}
 _CHANGES = {
     **_RANGE,
-    "from_sequence": Part.I8,
-    "to_sequence": Part.I8,
-    "changes": Part.CHANGES,
+    "from_sequence": RecordPart.I8,
+    "to_sequence": RecordPart.I8,
+    "changes": RecordPart.CHANGES,
 }
-_CHANGE_FILES = {**_RANGE, "files": Part.CHANGELOG_FILES, "size": Part.I8}
+_CHANGE_FILES = {**_RANGE, "files": RecordPart.CHANGELOG_FILES, "size": RecordPart.I8}
 _CHANNEL = {
-    "gate": Part.INDEX,
-    "channel": Part.INDEX,
-    "offsets": Part.LONGS,
-    "size": Part.I8,
-    "delegate": Part.STREAM,
+    "gate": RecordPart.INDEX,
+    "channel": RecordPart.INDEX,
+    "offsets": RecordPart.LONGS,
+    "size": RecordPart.I8,
+    "delegate": RecordPart.STREAM,
 }
 
 _KEY_GROUPS = coded_layout(3, handles.KeyGroupsHandle, HandleKind.KEY_GROUPS, **_GROUPS)
 
 STREAMS = {
-    1: coded_layout(1, handles.BytesHandle, HandleKind.BYTES, name=Part.UTF, data=Part.BLOB),
-    2: coded_layout(2, handles.FileHandle, HandleKind.FILE, size=Part.I8, path=Part.PATH),
+    1: coded_layout(
+        1, handles.BytesHandle, HandleKind.BYTES, name=RecordPart.UTF, data=RecordPart.BLOB
+    ),
+    2: coded_layout(
+        2, handles.FileHandle, HandleKind.FILE, size=RecordPart.I8, path=RecordPart.PATH
+    ),
     3: _KEY_GROUPS,
     6: coded_layout(
-        6, handles.RelativeHandle, HandleKind.RELATIVE, name=Part.RELATIVE_NAME, size=Part.I8
+        6,
+        handles.RelativeHandle,
+        HandleKind.RELATIVE,
+        name=RecordPart.RELATIVE_NAME,
+        size=RecordPart.I8,
     ),
     15: coded_layout(
         15,
         handles.SegmentHandle,
         HandleKind.SEGMENT,
-        start=Part.I8,
-        size=Part.I8,
-        scope=Part.SCOPE,
-        path=Part.PATH,
-        logical_id=Part.UTF,
+        start=RecordPart.I8,
+        size=RecordPart.I8,
+        scope=RecordPart.SCOPE,
+        path=RecordPart.PATH,
+        logical_id=RecordPart.UTF,
     ),
     16: coded_layout(16, handles.EmptySegmentHandle, HandleKind.EMPTY_SEGMENT),
 }
@@ -87,7 +99,7 @@ KEYED = {
         **_RANGE,
         **_SIZED,
         **_BOTH,
-        materialization_id=Part.I8,
+        materialization_id=RecordPart.I8,
         **_ID,
     ),
     9: coded_layout(9, handles.ChangelogBytesHandle, HandleKind.CHANGELOG_BYTES, **_CHANGES, **_ID),
@@ -116,7 +128,7 @@ KEYED = {
         **_CHANGE_FILES,
         **_SIZED,
         **_ID,
-        storage=Part.UTF,
+        storage=RecordPart.UTF,
     ),
     14: coded_layout(
         14,
@@ -125,8 +137,8 @@ KEYED = {
         **_RANGE,
         **_SIZED,
         **_BOTH,
-        materialization_id=Part.I8,
-        checkpoint_id=Part.I8,
+        materialization_id=RecordPart.I8,
+        checkpoint_id=RecordPart.I8,
         **_ID,
     ),
 }
@@ -143,36 +155,40 @@ INCREMENT_CODES = (9, 10, 13)
 
 OPERATOR_HANDLES = {
     4: coded_layout(
-        4, handles.OperatorHandle, HandleKind.OPERATOR, states=Part.STATES, delegate=Part.STREAM
+        4,
+        handles.OperatorHandle,
+        HandleKind.OPERATOR,
+        states=RecordPart.STATES,
+        delegate=RecordPart.STREAM,
     ),
     17: coded_layout(
         17,
         handles.MergedOperatorHandle,
         HandleKind.OPERATOR,
-        states=Part.STATES,
-        taskowned_directory=Part.DIRECTORY,
-        shared_directory=Part.DIRECTORY,
-        is_empty=Part.FLAG,
-        delegate=Part.SEGMENT_STREAM,
+        states=RecordPart.STATES,
+        taskowned_directory=RecordPart.DIRECTORY,
+        shared_directory=RecordPart.DIRECTORY,
+        is_empty=RecordPart.FLAG,
+        delegate=RecordPart.SEGMENT_STREAM,
     ),
 }
 
 
-def _plain_channel(code: int) -> Layout:
+def _plain_channel(code: int) -> RecordLayout:
     return coded_layout(
-        code, handles.ChannelHandle, HandleKind.CHANNEL, subtask=Part.INDEX, **_CHANNEL
+        code, handles.ChannelHandle, HandleKind.CHANNEL, subtask=RecordPart.INDEX, **_CHANNEL
     )
 
 
-def _merged_channel(code: int) -> Layout:
+def _merged_channel(code: int) -> RecordLayout:
     return coded_layout(
         code,
         handles.MergedChannelHandle,
         HandleKind.CHANNEL,
-        subtask=Part.INDEX,
-        size=Part.I8,
-        delegate=Part.STREAM,
-        channels=Part.CHANNELS,
+        subtask=RecordPart.INDEX,
+        size=RecordPart.I8,
+        delegate=RecordPart.STREAM,
+        channels=RecordPart.CHANNELS,
     )
 
 
@@ -182,14 +198,24 @@ INPUTS_1_11 = {1: coded_layout(1, handles.ChannelHandle, HandleKind.CHANNEL, **_
 OUTPUTS_1_11 = {2: coded_layout(2, handles.ChannelHandle, HandleKind.CHANNEL, **_CHANNEL)}
 
 RECORD_LISTS = {
-    Part.NAMED_STREAMS: layout_of(handles.NamedHandle, name=Part.UTF, handle=Part.STREAM),
-    Part.CHANGES: layout_of(handles.ChangelogChange, key_group=Part.I4, change=Part.BLOB),
-    Part.CHANGELOG_FILES: layout_of(handles.ChangelogFile, offset=Part.I8, handle=Part.STREAM),
-    Part.STATES: layout_of(
-        handles.OperatorState, name=Part.UTF, mode=Part.MODE, offsets=Part.LONGS
+    RecordPart.NAMED_STREAMS: layout_of(
+        handles.NamedHandle, name=RecordPart.UTF, handle=RecordPart.STREAM
     ),
-    Part.CHANNELS: layout_of(
-        handles.Channel, gate=Part.INDEX, channel=Part.INDEX, size=Part.I8, offsets=Part.LONGS
+    RecordPart.CHANGES: layout_of(
+        handles.ChangelogChange, key_group=RecordPart.I4, change=RecordPart.BLOB
+    ),
+    RecordPart.CHANGELOG_FILES: layout_of(
+        handles.ChangelogFile, offset=RecordPart.I8, handle=RecordPart.STREAM
+    ),
+    RecordPart.STATES: layout_of(
+        handles.OperatorState, name=RecordPart.UTF, mode=RecordPart.MODE, offsets=RecordPart.LONGS
+    ),
+    RecordPart.CHANNELS: layout_of(
+        handles.Channel,
+        gate=RecordPart.INDEX,
+        channel=RecordPart.INDEX,
+        size=RecordPart.I8,
+        offsets=RecordPart.LONGS,
     ),
 }
 """Lists whose elements are plain records, each by its element's layout."""

@@ -11,10 +11,10 @@ from typing import Any
 
 from orphangc.flink.values.metadata_values import HandleKind
 
-__all__ = ["Layout", "Part", "coded_layout", "layout_of"]
+__all__ = ["RecordLayout", "RecordPart", "coded_layout", "layout_of"]
 
 
-class Part(Enum):
+class RecordPart(Enum):
     """How a field lies in the file; the number is the bytes of its shortest form."""
 
     I4 = ("i4", 4)
@@ -57,7 +57,7 @@ class Part(Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class RecordLayout:
     """One kind of record: its fields in file order, behind its code if it has one.
 
     Attributes:
@@ -69,20 +69,20 @@ class Layout:
     """
 
     make: Callable[..., Any]
-    fields: tuple[tuple[str, Part], ...]
+    fields: tuple[tuple[str, RecordPart], ...]
     kind: HandleKind | None
     smallest: int
 
 
 def layout_of(
-    make: Callable[..., Any], kind: HandleKind | None = None, /, **fields: Part
-) -> Layout:
+    make: Callable[..., Any], kind: HandleKind | None = None, /, **fields: RecordPart
+) -> RecordLayout:
     """Return the layout of a record with these fields, in file order."""
     smallest = sum(part.smallest for part in fields.values())
-    return Layout(make, tuple(fields.items()), kind, smallest)
+    return RecordLayout(make, tuple(fields.items()), kind, smallest)
 
 
-def coded_layout(code: int, make: type, kind: HandleKind, /, **fields: Part) -> Layout:
+def coded_layout(code: int, make: type, kind: HandleKind, /, **fields: RecordPart) -> RecordLayout:
     """Return a handle's layout; classes of several codes are told which one it was."""
     is_only_code = any(each.name == "code" and each.default == code for each in fields_of(make))
     return layout_of(make if is_only_code else partial(make, code=code), kind, **fields)

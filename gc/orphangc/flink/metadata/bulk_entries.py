@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from orphangc.flink.layouts.format_versions import Tables
-from orphangc.flink.layouts.record_layouts import Part
+from orphangc.flink.layouts.record_layouts import RecordPart
 
 __all__ = ["Shape", "reference_runs", "shape_at"]
 
@@ -22,13 +22,13 @@ _FIRST_WINDOW = 16
 _LARGEST_WINDOW = 1024  # entries: at 150 bytes each they stay in a core's second cache
 _FREE, _FIXED, _TEXT = "free", "fixed", "text"
 _FORMS = {
-    Part.I8: (_FREE, 8),
-    Part.SCOPE: (_FIXED, 4),
-    Part.UTF: (_TEXT, 2),
-    Part.PATH: (_TEXT, 2),
-    Part.RELATIVE_NAME: (_TEXT, 2),
+    RecordPart.I8: (_FREE, 8),
+    RecordPart.SCOPE: (_FIXED, 4),
+    RecordPart.UTF: (_TEXT, 2),
+    RecordPart.PATH: (_TEXT, 2),
+    RecordPart.RELATIVE_NAME: (_TEXT, 2),
 }
-_REFERENCES = (Part.PATH, Part.RELATIVE_NAME)
+_REFERENCES = (RecordPart.PATH, RecordPart.RELATIVE_NAME)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Shape:
     fixed: tuple[tuple[int, bytes], ...]
     texts: tuple[tuple[int, int], ...]
     reference: tuple[int, int]
-    part: Part
+    part: RecordPart
 
 
 def shape_at(data: bytes, start: int, tables: Tables) -> Shape | None:
@@ -67,7 +67,7 @@ def shape_at(data: bytes, start: int, tables: Tables) -> Shape | None:
     if not references or any(part not in _FORMS for part in parts):
         return None
     fixed = [start, start + 1, at]
-    texts: dict[Part, list[tuple[int, int]]] = {Part.UTF: [(2, at - start - 2)]}
+    texts: dict[RecordPart, list[tuple[int, int]]] = {RecordPart.UTF: [(2, at - start - 2)]}
     at += 1
     for part in parts:
         form, size = _FORMS[part]
@@ -81,7 +81,7 @@ def shape_at(data: bytes, start: int, tables: Tables) -> Shape | None:
     return Shape(
         size=at - start,
         fixed=tuple((place - start, data[place : place + 1]) for place in fixed),
-        texts=tuple(texts[Part.UTF]),
+        texts=tuple(texts[RecordPart.UTF]),
         reference=texts[references[0]][0],
         part=references[0],
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from orphangc.flink.layouts.handle_layouts import RECORD_LISTS
-from orphangc.flink.layouts.record_layouts import Layout, Part
+from orphangc.flink.layouts.record_layouts import RecordLayout, RecordPart
 from orphangc.flink.metadata.parser import Reader, Walk, is_plain_name
 from orphangc.flink.values.handles import KeyGroupOffsets, KeyGroupRange, SegmentScope, StateMode
 from orphangc.flink.values.metadata_values import Subtask
@@ -157,11 +157,11 @@ def list_of(read: Callable[[Walk], Any], smallest: int) -> Callable[[Walk], tupl
     return elements
 
 
-def _records(layout: Layout) -> Callable[[Walk], tuple[Any, ...]]:
+def _records(layout: RecordLayout) -> Callable[[Walk], tuple[Any, ...]]:
     return list_of(lambda walk: walk.record(walk, layout), layout.smallest)
 
 
-read_named = _records(RECORD_LISTS[Part.NAMED_STREAMS])
+read_named = _records(RECORD_LISTS[RecordPart.NAMED_STREAMS])
 
 
 def read_channels(walk: Walk) -> tuple[Any, ...]:
@@ -176,20 +176,20 @@ def read_channels(walk: Walk) -> tuple[Any, ...]:
     return channels
 
 
-_channel_records = _records(RECORD_LISTS[Part.CHANNELS])
+_channel_records = _records(RECORD_LISTS[RecordPart.CHANNELS])
 
 
 def _increment(walk: Walk) -> Any:
     return walk.coded(walk.tables.increments, "changelog increment")
 
 
-def _channel_handle(walk: Walk, slot: dict[int, Layout], plain_code: int) -> Any:
+def _channel_handle(walk: Walk, slot: dict[int, RecordLayout], plain_code: int) -> Any:
     if walk.tables.has_channel_kinds:
         return walk.coded(slot, "channel state handle here")
     return walk.handle(slot[plain_code])
 
 
-def _channel_handles(walk: Walk, slot: dict[int, Layout], plain_code: int) -> tuple[Any, ...]:
+def _channel_handles(walk: Walk, slot: dict[int, RecordLayout], plain_code: int) -> tuple[Any, ...]:
     count = walk.cursor.count(walk.tables.smallest_channel)
     return tuple([_channel_handle(walk, slot, plain_code) for _ in range(count)])
 
@@ -245,39 +245,39 @@ def _reference(walk: Walk) -> int | None:
     return checkpoint_id
 
 
-READERS: dict[Part, Reader] = {
-    Part.I4: lambda walk: walk.cursor.i4(),
-    Part.I8: lambda walk: walk.cursor.i8(),
-    Part.INDEX: _index,
-    Part.DURATION: _duration,
-    Part.UTF: lambda walk: walk.cursor.utf(),
-    Part.OPTIONAL_UTF: _optional_utf,
-    Part.PATH: _path,
-    Part.DIRECTORY: _path,
-    Part.RELATIVE_NAME: _relative_name,
-    Part.OPERATOR_ID: _operator_id,
-    Part.BLOB: lambda walk: walk.cursor.blob(),
-    Part.FLAG: _flag,
-    Part.MODE: _mode,
-    Part.SCOPE: _scope,
-    Part.LONGS: _longs,
-    Part.KEY_GROUP_RANGE: _key_group_range,
-    Part.KEY_GROUP_OFFSETS: _key_group_offsets,
-    Part.STREAM: _stream,
-    Part.SEGMENT_STREAM: _segment_stream,
-    Part.COORDINATOR: _coordinator,
-    Part.KEYED: _keyed,
-    Part.OPTIONAL_OPERATOR: _optional_operator,
-    Part.KEYED_LIST: list_of(_keyed, Part.KEYED.smallest),
-    Part.INCREMENTS: list_of(_increment, Part.KEYED.smallest),
-    Part.INPUTS: _inputs,
-    Part.OUTPUTS: _outputs,
-    Part.NAMED_STREAMS: read_named,
-    Part.CHANGES: _records(RECORD_LISTS[Part.CHANGES]),
-    Part.CHANGELOG_FILES: _records(RECORD_LISTS[Part.CHANGELOG_FILES]),
-    Part.STATES: _records(RECORD_LISTS[Part.STATES]),
-    Part.CHANNELS: read_channels,
-    Part.SUBTASKS: _subtasks,
-    Part.REFERENCE: _reference,
+READERS: dict[RecordPart, Reader] = {
+    RecordPart.I4: lambda walk: walk.cursor.i4(),
+    RecordPart.I8: lambda walk: walk.cursor.i8(),
+    RecordPart.INDEX: _index,
+    RecordPart.DURATION: _duration,
+    RecordPart.UTF: lambda walk: walk.cursor.utf(),
+    RecordPart.OPTIONAL_UTF: _optional_utf,
+    RecordPart.PATH: _path,
+    RecordPart.DIRECTORY: _path,
+    RecordPart.RELATIVE_NAME: _relative_name,
+    RecordPart.OPERATOR_ID: _operator_id,
+    RecordPart.BLOB: lambda walk: walk.cursor.blob(),
+    RecordPart.FLAG: _flag,
+    RecordPart.MODE: _mode,
+    RecordPart.SCOPE: _scope,
+    RecordPart.LONGS: _longs,
+    RecordPart.KEY_GROUP_RANGE: _key_group_range,
+    RecordPart.KEY_GROUP_OFFSETS: _key_group_offsets,
+    RecordPart.STREAM: _stream,
+    RecordPart.SEGMENT_STREAM: _segment_stream,
+    RecordPart.COORDINATOR: _coordinator,
+    RecordPart.KEYED: _keyed,
+    RecordPart.OPTIONAL_OPERATOR: _optional_operator,
+    RecordPart.KEYED_LIST: list_of(_keyed, RecordPart.KEYED.smallest),
+    RecordPart.INCREMENTS: list_of(_increment, RecordPart.KEYED.smallest),
+    RecordPart.INPUTS: _inputs,
+    RecordPart.OUTPUTS: _outputs,
+    RecordPart.NAMED_STREAMS: read_named,
+    RecordPart.CHANGES: _records(RECORD_LISTS[RecordPart.CHANGES]),
+    RecordPart.CHANGELOG_FILES: _records(RECORD_LISTS[RecordPart.CHANGELOG_FILES]),
+    RecordPart.STATES: _records(RECORD_LISTS[RecordPart.STATES]),
+    RecordPart.CHANNELS: read_channels,
+    RecordPart.SUBTASKS: _subtasks,
+    RecordPart.REFERENCE: _reference,
 }
 """The readers of the full pass; a faster pass replaces those whose values it does not want."""

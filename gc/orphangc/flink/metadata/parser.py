@@ -22,7 +22,7 @@ from orphangc.flink.layouts.format_versions import (
     Tables,
     tables_of,
 )
-from orphangc.flink.layouts.record_layouts import Layout
+from orphangc.flink.layouts.record_layouts import RecordLayout
 from orphangc.flink.metadata.cursor import Cursor
 from orphangc.flink.metadata.java_properties import read_properties
 from orphangc.flink.values.metadata_values import CheckpointProperties, LayoutVariant
@@ -30,7 +30,7 @@ from orphangc.flink.values.metadata_values import CheckpointProperties, LayoutVa
 __all__ = [
     "DEEPEST_NESTING",
     "Frame",
-    "Pass",
+    "MetadataPass",
     "Reader",
     "Walk",
     "is_plain_name",
@@ -57,7 +57,7 @@ def is_plain_name(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pass:
+class MetadataPass:
     """What one way of reading does with fields and records.
 
     Attributes:
@@ -66,8 +66,8 @@ class Pass:
 
     """
 
-    steps: dict[Layout, tuple[Any, ...]]
-    record: Callable[[Walk, Layout], Any]
+    steps: dict[RecordLayout, tuple[Any, ...]]
+    record: Callable[[Walk, RecordLayout], Any]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,8 +77,8 @@ class Walk:
     Attributes:
         cursor: Where the walk is.
         tables: The layouts that are legal in this file.
-        steps: As in ``Pass``.
-        record: As in ``Pass``.
+        steps: As in ``MetadataPass``.
+        record: As in ``MetadataPass``.
         depth: Handles around the position.
         has_coordinator: Whether the operator being read has coordinator state.
         handles: Number of handles so far.
@@ -94,19 +94,19 @@ class Walk:
 
     cursor: Cursor
     tables: Tables
-    steps: dict[Layout, tuple[Any, ...]]
-    record: Callable[[Walk, Layout], Any]
+    steps: dict[RecordLayout, tuple[Any, ...]]
+    record: Callable[[Walk, RecordLayout], Any]
     depth: int = 0
     has_coordinator: bool = False
     handles: int = 0
-    met: set[Layout] = field(default_factory=set)
+    met: set[RecordLayout] = field(default_factory=set)
     paths: list[str] = field(default_factory=list)
     shared: list[tuple[int, int]] = field(default_factory=list)
     relative_names: list[str] = field(default_factory=list)
     directories: list[str] = field(default_factory=list)
     ref_checkpoint_ids: list[int] = field(default_factory=list)
 
-    def handle(self, layout: Layout) -> Any:
+    def handle(self, layout: RecordLayout) -> Any:
         """Return one handle, read behind its code."""
         self.depth += 1
         if self.depth > DEEPEST_NESTING:
@@ -117,7 +117,7 @@ class Walk:
         self.depth -= 1
         return found
 
-    def coded(self, slot: dict[int, Layout], word: str) -> Any:
+    def coded(self, slot: dict[int, RecordLayout], word: str) -> Any:
         """Return the handle whose code stands next, if the slot allows it."""
         at = self.cursor.position
         code = self.cursor.u1()
@@ -141,7 +141,7 @@ class Frame:
     properties: CheckpointProperties | None
 
 
-def read_frame(data: bytes, reading: Pass) -> Frame:
+def read_frame(data: bytes, reading: MetadataPass) -> Frame:
     """Return what a strict walk over every byte of the file gives.
 
     Two layouts changed under version 3 without a sign in the file. The final ones are tried
@@ -162,7 +162,7 @@ def read_frame(data: bytes, reading: Pass) -> Frame:
         return _only_old_reading(data, reading, error)
 
 
-def _only_old_reading(data: bytes, reading: Pass, error: UnreadableMetadataError) -> Frame:
+def _only_old_reading(data: bytes, reading: MetadataPass, error: UnreadableMetadataError) -> Frame:
     """Return the one old reading that fits, or raise what the final layout ran into."""
     readings: list[Frame] = []
     for variant in _OLD_VARIANTS:
@@ -189,7 +189,7 @@ def _version(data: bytes) -> int:
     return version
 
 
-def _read_as(data: bytes, reading: Pass, version: int, variant: LayoutVariant) -> Frame:
+def _read_as(data: bytes, reading: MetadataPass, version: int, variant: LayoutVariant) -> Frame:
     """Return the walk under one variant of the layouts."""
     cursor = Cursor(data, 8)
     tables = tables_of(version, variant)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from orphangc.flink.layouts.format_versions import ALL_LAYOUTS
-from orphangc.flink.layouts.record_layouts import Layout
+from orphangc.flink.layouts.record_layouts import RecordLayout
 from orphangc.flink.metadata.field_readers import READERS
-from orphangc.flink.metadata.parser import Pass, Walk, read_frame
+from orphangc.flink.metadata.parser import MetadataPass, Walk, read_frame
 from orphangc.flink.values.metadata_values import Metadata
 
 __all__ = ["read_metadata"]
@@ -41,11 +41,11 @@ def read_metadata(data: bytes) -> Metadata:
     )
 
 
-def _build(walk: Walk, layout: Layout) -> Any:
+def _build(walk: Walk, layout: RecordLayout) -> Any:
     return layout.make(**{name: read(walk) for name, read in walk.steps[layout]})
 
 
-_FULL = Pass(
+_FULL = MetadataPass(
     steps={
         layout: tuple((name, READERS[part]) for name, part in layout.fields)
         for layout in ALL_LAYOUTS

@@ -9,15 +9,15 @@ from typing import Any
 
 from orphangc.flink.layouts.format_versions import ALL_LAYOUTS
 from orphangc.flink.layouts.handle_layouts import RECORD_LISTS
-from orphangc.flink.layouts.record_layouts import Layout, Part
+from orphangc.flink.layouts.record_layouts import RecordLayout, RecordPart
 from orphangc.flink.metadata.bulk_entries import Shape, reference_runs, shape_at
 from orphangc.flink.metadata.field_readers import READERS, read_range
-from orphangc.flink.metadata.parser import Pass, Reader, Walk, is_plain_name, read_frame
+from orphangc.flink.metadata.parser import MetadataPass, Reader, Walk, is_plain_name, read_frame
 from orphangc.flink.values.metadata_values import HandleKind
 
 __all__ = ["References", "read_references"]
 
-_NAMED = RECORD_LISTS[Part.NAMED_STREAMS]
+_NAMED = RECORD_LISTS[RecordPart.NAMED_STREAMS]
 _SHORTEST_RUN = 8
 _LONGEST_PAUSE = 64
 
@@ -114,12 +114,12 @@ def _unregistered(walk: Walk) -> frozenset[str]:
     return frozenset(found)
 
 
-def _pass_over(walk: Walk, layout: Layout) -> None:
+def _pass_over(walk: Walk, layout: RecordLayout) -> None:
     for read in walk.steps[layout]:
         read(walk)
 
 
-def _keeping(part: Part, into: Callable[[Walk], list[Any]]) -> Reader:
+def _keeping(part: RecordPart, into: Callable[[Walk], list[Any]]) -> Reader:
     """Return a reader that keeps what the full pass would have read, unless that is None."""
     read = READERS[part]
 
@@ -176,9 +176,9 @@ def _shared_streams(walk: Walk) -> None:
     walk.shared.append((first, len(walk.paths)))
 
 
-def _step(name: str, part: Part) -> Reader:
+def _step(name: str, part: RecordPart) -> Reader:
     """Return the reader of one field of a layout."""
-    if name == "shared" and part is Part.NAMED_STREAMS:
+    if name == "shared" and part is RecordPart.NAMED_STREAMS:
         return _shared_streams
     return _REPLACED.get(part) or READERS[part]
 
@@ -199,7 +199,7 @@ def _take_run(walk: Walk, shape: Shape, left: int) -> int:
 
 def _keep(walk: Walk, shape: Shape, references: list[str]) -> bool:
     """Note the references of a run; return False if some name is for the slow way to judge."""
-    if shape.part is Part.PATH:
+    if shape.part is RecordPart.PATH:
         walk.paths.extend(references)
         return True
     if all(map(is_plain_name, references)):
@@ -208,21 +208,21 @@ def _keep(walk: Walk, shape: Shape, references: list[str]) -> bool:
     return False
 
 
-_REPLACED: dict[Part, Reader] = {
-    Part.I8: lambda walk: walk.cursor.skip(8),
-    Part.PATH: _keeping(Part.PATH, attrgetter("paths")),
-    Part.DIRECTORY: _keeping(Part.DIRECTORY, attrgetter("directories")),
-    Part.RELATIVE_NAME: _keeping(Part.RELATIVE_NAME, attrgetter("relative_names")),
-    Part.REFERENCE: _keeping(Part.REFERENCE, attrgetter("ref_checkpoint_ids")),
-    Part.BLOB: _blob,
-    Part.LONGS: _longs,
-    Part.KEY_GROUP_RANGE: read_range,
-    Part.KEY_GROUP_OFFSETS: _key_group_offsets,
-    Part.NAMED_STREAMS: _named_streams,
+_REPLACED: dict[RecordPart, Reader] = {
+    RecordPart.I8: lambda walk: walk.cursor.skip(8),
+    RecordPart.PATH: _keeping(RecordPart.PATH, attrgetter("paths")),
+    RecordPart.DIRECTORY: _keeping(RecordPart.DIRECTORY, attrgetter("directories")),
+    RecordPart.RELATIVE_NAME: _keeping(RecordPart.RELATIVE_NAME, attrgetter("relative_names")),
+    RecordPart.REFERENCE: _keeping(RecordPart.REFERENCE, attrgetter("ref_checkpoint_ids")),
+    RecordPart.BLOB: _blob,
+    RecordPart.LONGS: _longs,
+    RecordPart.KEY_GROUP_RANGE: read_range,
+    RecordPart.KEY_GROUP_OFFSETS: _key_group_offsets,
+    RecordPart.NAMED_STREAMS: _named_streams,
 }
 
 
-_COLLECTING = Pass(
+_COLLECTING = MetadataPass(
     steps={
         layout: tuple(_step(name, part) for name, part in layout.fields) for layout in ALL_LAYOUTS
     },

@@ -16,7 +16,7 @@ from orphangc.flink.layouts.format_versions import (
     tables_of,
 )
 from orphangc.flink.layouts.handle_layouts import RECORD_LISTS
-from orphangc.flink.layouts.record_layouts import Layout, Part
+from orphangc.flink.layouts.record_layouts import RecordLayout, RecordPart
 from orphangc.flink.metadata.cursor import encode_utf
 from orphangc.flink.values.handles import Channel, KeyGroupOffsets, KeyGroupRange
 from orphangc.flink.values.metadata_values import (
@@ -47,16 +47,16 @@ class _Output:
         self.pack(">i", len(value))
         self.data += value
 
-    def record(self, layout: Layout, value: Any) -> None:
+    def record(self, layout: RecordLayout, value: Any) -> None:
         for name, part in layout.fields:
             _WRITERS[part](self, getattr(value, name))
 
-    def records(self, layout: Layout, values: Sequence[Any]) -> None:
+    def records(self, layout: RecordLayout, values: Sequence[Any]) -> None:
         self.pack(">i", len(values))
         for value in values:
             self.record(layout, value)
 
-    def coded(self, slot: dict[int, Layout], handle: Any) -> None:
+    def coded(self, slot: dict[int, RecordLayout], handle: Any) -> None:
         layout = slot.get(handle.code)
         if layout is None:
             raise ValueError(f"code {handle.code} is not legal in this slot")
@@ -133,7 +133,7 @@ def _stream(out: _Output, handle: Any) -> None:
     out.coded(out.tables.streams, handle)
 
 
-def _or_none(out: _Output, slot: dict[int, Layout], handle: Any) -> None:
+def _or_none(out: _Output, slot: dict[int, RecordLayout], handle: Any) -> None:
     if handle is None:
         out.data.append(0)
     else:
@@ -159,7 +159,7 @@ def _list(write: Callable[[_Output, Any], None]) -> Callable[[_Output, Any], Non
     return elements
 
 
-def _channel(out: _Output, slot: dict[int, Layout], handle: Any) -> None:
+def _channel(out: _Output, slot: dict[int, RecordLayout], handle: Any) -> None:
     """Write a channel handle; before version 6 its kind goes without saying."""
     if out.tables.has_channel_kinds:
         out.coded(slot, handle)
@@ -172,7 +172,7 @@ def _channel(out: _Output, slot: dict[int, Layout], handle: Any) -> None:
 def channel_table_bytes(channels: Sequence[Channel]) -> bytes:
     """Return the channel table of a merged channel handle, without the blob's length."""
     out = _Output(tables_of(_MERGED_CHANNELS_SINCE, LayoutVariant.FINAL))
-    out.records(RECORD_LISTS[Part.CHANNELS], channels)
+    out.records(RECORD_LISTS[RecordPart.CHANNELS], channels)
     return bytes(out.data)
 
 
@@ -198,38 +198,42 @@ def _reference(out: _Output, checkpoint_id: int | None) -> None:
         out.pack(">Bq", 1, checkpoint_id)
 
 
-_WRITERS: dict[Part, Callable[[_Output, Any], None]] = {
-    Part.I4: lambda out, value: out.pack(">i", value),
-    Part.I8: lambda out, value: out.pack(">q", value),
-    Part.INDEX: lambda out, value: out.pack(">i", value),
-    Part.DURATION: _duration,
-    Part.UTF: _utf,
-    Part.OPTIONAL_UTF: _utf,
-    Part.PATH: _utf,
-    Part.DIRECTORY: _utf,
-    Part.RELATIVE_NAME: _utf,
-    Part.OPERATOR_ID: _operator_id,
-    Part.BLOB: _Output.blob,
-    Part.FLAG: lambda out, value: out.pack(">B", value),
-    Part.MODE: lambda out, value: out.pack(">B", value),
-    Part.SCOPE: lambda out, value: out.pack(">i", value),
-    Part.LONGS: _longs,
-    Part.KEY_GROUP_RANGE: _range,
-    Part.KEY_GROUP_OFFSETS: _offsets,
-    Part.STREAM: _stream,
-    Part.SEGMENT_STREAM: lambda out, value: out.coded(out.tables.segments, value),
-    Part.COORDINATOR: lambda out, value: _or_none(out, out.tables.coordinators, value),
-    Part.KEYED: _keyed,
-    Part.OPTIONAL_OPERATOR: _optional_operator,
-    Part.KEYED_LIST: _list(_keyed),
-    Part.INCREMENTS: _list(lambda out, value: out.coded(out.tables.increments, value)),
-    Part.INPUTS: _list(lambda out, value: _channel(out, out.tables.inputs, value)),
-    Part.OUTPUTS: _list(lambda out, value: _channel(out, out.tables.outputs, value)),
-    Part.NAMED_STREAMS: lambda out, value: out.records(RECORD_LISTS[Part.NAMED_STREAMS], value),
-    Part.CHANGES: lambda out, value: out.records(RECORD_LISTS[Part.CHANGES], value),
-    Part.CHANGELOG_FILES: lambda out, value: out.records(RECORD_LISTS[Part.CHANGELOG_FILES], value),
-    Part.STATES: lambda out, value: out.records(RECORD_LISTS[Part.STATES], value),
-    Part.CHANNELS: lambda out, value: out.blob(channel_table_bytes(value)),
-    Part.SUBTASKS: _subtasks,
-    Part.REFERENCE: _reference,
+_WRITERS: dict[RecordPart, Callable[[_Output, Any], None]] = {
+    RecordPart.I4: lambda out, value: out.pack(">i", value),
+    RecordPart.I8: lambda out, value: out.pack(">q", value),
+    RecordPart.INDEX: lambda out, value: out.pack(">i", value),
+    RecordPart.DURATION: _duration,
+    RecordPart.UTF: _utf,
+    RecordPart.OPTIONAL_UTF: _utf,
+    RecordPart.PATH: _utf,
+    RecordPart.DIRECTORY: _utf,
+    RecordPart.RELATIVE_NAME: _utf,
+    RecordPart.OPERATOR_ID: _operator_id,
+    RecordPart.BLOB: _Output.blob,
+    RecordPart.FLAG: lambda out, value: out.pack(">B", value),
+    RecordPart.MODE: lambda out, value: out.pack(">B", value),
+    RecordPart.SCOPE: lambda out, value: out.pack(">i", value),
+    RecordPart.LONGS: _longs,
+    RecordPart.KEY_GROUP_RANGE: _range,
+    RecordPart.KEY_GROUP_OFFSETS: _offsets,
+    RecordPart.STREAM: _stream,
+    RecordPart.SEGMENT_STREAM: lambda out, value: out.coded(out.tables.segments, value),
+    RecordPart.COORDINATOR: lambda out, value: _or_none(out, out.tables.coordinators, value),
+    RecordPart.KEYED: _keyed,
+    RecordPart.OPTIONAL_OPERATOR: _optional_operator,
+    RecordPart.KEYED_LIST: _list(_keyed),
+    RecordPart.INCREMENTS: _list(lambda out, value: out.coded(out.tables.increments, value)),
+    RecordPart.INPUTS: _list(lambda out, value: _channel(out, out.tables.inputs, value)),
+    RecordPart.OUTPUTS: _list(lambda out, value: _channel(out, out.tables.outputs, value)),
+    RecordPart.NAMED_STREAMS: lambda out, value: out.records(
+        RECORD_LISTS[RecordPart.NAMED_STREAMS], value
+    ),
+    RecordPart.CHANGES: lambda out, value: out.records(RECORD_LISTS[RecordPart.CHANGES], value),
+    RecordPart.CHANGELOG_FILES: lambda out, value: out.records(
+        RECORD_LISTS[RecordPart.CHANGELOG_FILES], value
+    ),
+    RecordPart.STATES: lambda out, value: out.records(RECORD_LISTS[RecordPart.STATES], value),
+    RecordPart.CHANNELS: lambda out, value: out.blob(channel_table_bytes(value)),
+    RecordPart.SUBTASKS: _subtasks,
+    RecordPart.REFERENCE: _reference,
 }

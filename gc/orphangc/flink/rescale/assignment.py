@@ -12,7 +12,7 @@ from orphangc.flink.state.key_groups import groups_of, intersection, keyed_bytes
 from orphangc.flink.values.handles import KeyedHandle, KeyGroupRange
 from orphangc.flink.values.metadata_values import Operator, Subtask
 
-__all__ = ["AssignedKeyed", "NewSubtask", "Redistribution", "redistribute"]
+__all__ = ["AssignedKeyed", "NewSubtask", "StateAssignment", "redistribute"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class NewSubtask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Redistribution:
+class StateAssignment:
     """What becomes of one operator's state.
 
     Attributes:
@@ -90,7 +90,7 @@ class Redistribution:
         )
 
 
-def redistribute(operator: Operator, parallelism: int) -> Redistribution:
+def redistribute(operator: Operator, parallelism: int) -> StateAssignment:
     """Return what each new subtask gets of an operator's state, as Flink assigns it.
 
     An operator without any state, or that has fully finished, may be restored with every
@@ -105,7 +105,7 @@ def redistribute(operator: Operator, parallelism: int) -> Redistribution:
     Source: Flink 1.15-2.3, ``StateAssignmentOperation.assignStates``.
 
     """
-    told = Redistribution(operator=operator, parallelism=parallelism)
+    told = StateAssignment(operator=operator, parallelism=parallelism)
     if operator.subtasks is None:
         return told
     if problem := _out_of_bounds(operator):

@@ -24,7 +24,7 @@ from orphangc.flink.values.handles import (
     StreamHandle,
 )
 
-__all__ = ["Inline", "Piece", "pieces_of", "place_of", "size_of"]
+__all__ = ["Extent", "Inline", "pieces_of", "place_of", "size_of"]
 
 
 _Outer = (
@@ -37,7 +37,7 @@ _Outer = (
 )
 
 
-class Piece(NamedTuple):
+class Extent(NamedTuple):
     """Bytes in storage; equal pieces are the same bytes.
 
     Attributes:
@@ -64,7 +64,7 @@ class Inline:
         return len(self.data)
 
 
-def place_of(handle: StreamHandle, directory: str) -> Piece | Inline:
+def place_of(handle: StreamHandle, directory: str) -> Extent | Inline:
     """Return where a stream's bytes are; an empty segment is no bytes in ``_metadata``.
 
     Args:
@@ -76,19 +76,19 @@ def place_of(handle: StreamHandle, directory: str) -> Piece | Inline:
         case BytesHandle():
             return Inline(data=handle.data)
         case FileHandle():
-            return Piece(handle.path, None, _known(handle.size))
+            return Extent(handle.path, None, _known(handle.size))
         case RelativeHandle():
             path = absolute_path(directory, handle.name)
-            return Piece(path, None, _known(handle.size))
+            return Extent(path, None, _known(handle.size))
         case SegmentHandle():
-            return Piece(handle.path, handle.start, _known(handle.size))
+            return Extent(handle.path, handle.start, _known(handle.size))
         case EmptySegmentHandle():
             return Inline(data=b"")
         case KeyGroupsHandle():
             return place_of(handle.delegate, directory)
 
 
-def pieces_of(handle: Handle | None, directory: str) -> Iterator[Piece | Inline]:
+def pieces_of(handle: Handle | None, directory: str) -> Iterator[Extent | Inline]:
     """Yield what a handle keeps, in file order, as often as it is named; nothing of None.
 
     Args:
@@ -121,7 +121,7 @@ def _inner(handle: _Outer) -> tuple[Handle | None, ...]:
             return (handle.delegate,)
 
 
-def size_of(pieces: Iterable[Piece | Inline]) -> int:
+def size_of(pieces: Iterable[Extent | Inline]) -> int:
     """Return the bytes of distinct pieces; those of unknown size count nothing."""
     return sum(piece.size or 0 for piece in set(pieces))
 

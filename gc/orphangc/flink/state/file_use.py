@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from orphangc.flink.state.extents import Inline, Piece, pieces_of, size_of
+from orphangc.flink.state.extents import Extent, Inline, pieces_of, size_of
 from orphangc.flink.values.metadata_values import Metadata, Operator
 
 __all__ = ["FileUse", "all_pieces", "files_of_operator", "roles_of"]
@@ -28,7 +28,7 @@ class FileUse:
     roles: tuple[str, ...]
 
 
-def roles_of(operator: Operator, directory: str) -> Iterator[tuple[str, Piece | Inline]]:
+def roles_of(operator: Operator, directory: str) -> Iterator[tuple[str, Extent | Inline]]:
     """Yield all that an operator's subtasks keep, and as what, as often as it is named."""
     for subtask in operator.subtasks or ():
         for role, handle in (
@@ -51,10 +51,10 @@ def files_of_operator(operator: Operator, *, directory: str) -> tuple[FileUse, .
         directory: The directory of the metadata file, as the reader addresses it.
 
     """
-    pieces: dict[str, dict[Piece, None]] = {}
+    pieces: dict[str, dict[Extent, None]] = {}
     roles: dict[str, dict[str, None]] = {}
     for role, piece in roles_of(operator, directory):
-        if isinstance(piece, Piece):
+        if isinstance(piece, Extent):
             pieces.setdefault(piece.path, {})[piece] = None
             roles.setdefault(piece.path, {})[role] = None
     return tuple(
@@ -67,9 +67,9 @@ def files_of_operator(operator: Operator, *, directory: str) -> tuple[FileUse, .
     )
 
 
-def all_pieces(metadata: Metadata, *, directory: str) -> list[Piece | Inline]:
+def all_pieces(metadata: Metadata, *, directory: str) -> list[Extent | Inline]:
     """Return all that the checkpoint keeps, each distinct piece once."""
-    found: dict[Piece | Inline, None] = {}
+    found: dict[Extent | Inline, None] = {}
     for operator in metadata.operators:
         found.update(dict.fromkeys(pieces_of(operator.coordinator, directory)))
         found.update((piece, None) for _, piece in roles_of(operator, directory))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orphangc.flink.state.extents import Inline, Piece, place_of
+from orphangc.flink.state.extents import Extent, Inline, place_of
 from orphangc.flink.values.handles import (
     ChangelogHandle,
     IncrementalHandle,
@@ -32,7 +32,7 @@ class Header:
 
     """
 
-    place: Piece | Inline
+    place: Extent | Inline
     size: int | None
 
 

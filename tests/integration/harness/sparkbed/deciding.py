@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from hypothesis import HealthCheck, Phase, given, settings
 
 from orphangc.adapters.spark.executor_verdicts import SentVerdicts
-from orphangc.adapters.spark.passes import Part
+from orphangc.adapters.spark.passes import PassPart
 from orphangc.app.wiring.engines import opened_spark_engine
 from orphangc.collect.decide.verdicts import DecidePass
 from orphangc.core.columns.listing_columns import Recogniser
@@ -194,7 +194,7 @@ def on_spark(folder: Path, work: Location | None) -> None:
     with opened_spark_engine(ROOT, work) as engine:
         pieces = engine._folder
         engine._parts = [
-            Part(pieces.write_rows("listed", [rows.slice(start, _ROWS_OF_A_PART)]))
+            PassPart(pieces.write_rows("listed", [rows.slice(start, _ROWS_OF_A_PART)]))
             for start in range(0, rows.num_rows, _ROWS_OF_A_PART)
         ]
         engine.mark(generated.live, Tombstones.of(generated.tombstones.values()))

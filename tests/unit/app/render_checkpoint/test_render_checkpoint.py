@@ -15,8 +15,8 @@ from orphangc.app.render_checkpoint.checkpoint_tables import (
     checkpoint_tree,
     comparison_tables,
 )
-from orphangc.app.render_checkpoint.checkpoint_view import Part, operator_views
-from orphangc.collect.checkpoints.compare import Comparison, Side, compared
+from orphangc.app.render_checkpoint.checkpoint_view import PagePart, operator_views
+from orphangc.collect.checkpoints.compare import CheckpointComparison, Side, compared
 from orphangc.flink.inspection.contents_json import describe_contents, total_bytes
 from orphangc.flink.inspection.metadata_json import describe
 from orphangc.flink.state.contents import (
@@ -118,7 +118,7 @@ def printed(parts) -> str:
     return out.getvalue()
 
 
-def page(document, contents, comparison: Comparison | None = None) -> str:
+def page(document, contents, comparison: CheckpointComparison | None = None) -> str:
     return render_checkpoints(
         [CheckpointPage(document=document, contents=contents, comparison=comparison)]
     )
@@ -129,13 +129,13 @@ def test_the_slices_of_an_operator_add_up() -> None:
     (view,) = operator_views(checkpoint(operator())[1])
     assert view.bytes == total_bytes(view.contents) == 938
     assert [(each.part, each.bytes) for each in view.slices] == [
-        (Part.KEYED, 900),
-        (Part.LIST, 8),
-        (Part.UNION, 8),
-        (Part.RAW, 7),
-        (Part.RAW, 6),
-        (Part.CHANNEL, 5),
-        (Part.OTHER, 4),
+        (PagePart.KEYED, 900),
+        (PagePart.LIST, 8),
+        (PagePart.UNION, 8),
+        (PagePart.RAW, 7),
+        (PagePart.RAW, 6),
+        (PagePart.CHANNEL, 5),
+        (PagePart.OTHER, 4),
     ]
     assert [each.name for each in view.states] == [
         *("a op", "b op", "(all keyed states)", "split op", "union op"),
@@ -146,7 +146,7 @@ def test_the_slices_of_an_operator_add_up() -> None:
 def test_the_only_keyed_state_needs_no_sum() -> None:
     """It has all the bytes itself."""
     (view,) = operator_views(checkpoint(operator(keyed_states=(keyed("a", 900),)))[1])
-    assert [each.name for each in view.states if each.part is Part.KEYED] == ["a"]
+    assert [each.name for each in view.states if each.part is PagePart.KEYED] == ["a"]
 
 
 def test_serializers_are_told_in_few_words() -> None:

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
-from orphangc.app.status.board import Board
+from orphangc.app.status.board import StatusStore
 from orphangc.app.telemetry.metrics import Metrics
 from orphangc.core.documents.run_record import RunResult, Totals, totals_after
 from orphangc.core.world import ClosedWorld, World
@@ -15,11 +15,11 @@ from unit.app.status.records import ROOT, T0, a_phase, a_record
 
 
 @pytest.fixture
-def board() -> Board:
+def board() -> StatusStore:
     """Know one storage root, and nothing of it."""
     roots = (ScheduledRoot(root=ROOT, schedule="6h"),)
     configuration = Configuration(storage_roots=roots)
-    return Board(configuration, Metrics(roots, "1"))
+    return StatusStore(configuration, Metrics(roots, "1"))
 
 
 def whole(number: int, **more: object):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orphangc.collect.checkpoints.compare import Comparison, FileAmount, Side, compared
+from orphangc.collect.checkpoints.compare import CheckpointComparison, FileAmount, Side, compared
 from orphangc.core.model.locations import parse_alias
 from orphangc.flink.state.contents import (
     KeyedStateContents,
@@ -75,7 +75,7 @@ def side(*operators: model.Operator, contents=None, directory="/s", aliases=()) 
     )
 
 
-def amounts(comparison: Comparison) -> tuple[FileAmount, FileAmount, FileAmount]:
+def amounts(comparison: CheckpointComparison) -> tuple[FileAmount, FileAmount, FileAmount]:
     every = comparison.amounts
     return every.shared, every.added, every.dropped
 

@@ -16,7 +16,7 @@ from orphangc.collect.delete.deletion import Deletion
 from orphangc.collect.delete.journal import Journal
 from orphangc.collect.delete.rate_limiter import Pacer
 from orphangc.collect.state.store import RootState
-from orphangc.core.model.rate import Pace
+from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import VERDICT_SCHEMA, DeletionResult, DeletionStatus
@@ -160,7 +160,7 @@ class Scene:
     def __post_init__(self) -> None:
         self.state = RootState(self.files, BASE)
         self.looks = Looks(self.state)
-        self.pacer = Pacer(Pace.of(self.rate, self.storage.batch_size))
+        self.pacer = Pacer(DeletionRate.of(self.rate, self.storage.batch_size))
 
     def delete(self, keys: Sequence[str], *, a_batch: int = 300) -> OrphanGcError | None:
         """Delete; return why it ended early."""

@@ -13,7 +13,7 @@ import pytest
 from orphangc.collect.listing import list_storage as listing
 from orphangc.collect.listing import work_stealing as streams
 from orphangc.collect.listing.list_storage import list_all, work
-from orphangc.collect.listing.work_stealing import Board
+from orphangc.collect.listing.work_stealing import RangeScheduler
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, cut, gaps, landmarks
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports.engine import ListingHints
@@ -83,7 +83,7 @@ def test_a_listing_asks_for_little_more_than_its_pages(space, hints) -> None:
     storage, spool = OrderedStorage(keys), MemorySpool()
     known = landmarks(HINTS[hints].directories, HINTS[hints].names, HINTS[hints].counts)
     ends = [each.until for each in listing.listing_ranges(known, 64) if each.until is not None]
-    board = Board(cut(EVERYTHING, ends), known)
+    board = RangeScheduler(cut(EVERYTHING, ends), known)
     turns, workers = 0, [work(storage, spool, board, patience=0) for _ in range(32)]
     while workers:
         workers = [each for each in workers if next(each, "over") is None]
@@ -102,7 +102,7 @@ def test_names_that_mislead_cost_a_bounded_number_of_empty_ranges(monkeypatch) -
     digits = ["".join(drawn.choice("07") for _ in range(20)) for _ in range(40_000)]
     keys = in_shared(f"{each}{number:05}" for number, each in enumerate(digits))
     storage, spool = OrderedStorage(keys), MemorySpool()
-    board = Board([EVERYTHING], landmarks([], {}))
+    board = RangeScheduler([EVERYTHING], landmarks([], {}))
     workers = [work(storage, spool, board, patience=0) for _ in range(32)]
     while workers:
         workers = [each for each in workers if next(each, "over") is None]
@@ -124,7 +124,9 @@ def test_few_known_objects_are_not_asked_for_in_many_ranges() -> None:
 )
 def test_no_schedule_of_threads_loses_or_doubles_a_key(block, monkeypatch) -> None:
     """Pages that come at random times, streams that rob each other of the smallest halves."""
-    monkeypatch.setattr(listing, "Board", lambda *a, **k: Board(*a, **k, worth_cutting=2))
+    monkeypatch.setattr(
+        listing, "RangeScheduler", lambda *a, **k: RangeScheduler(*a, **k, worth_cutting=2)
+    )
     drawn = random.Random(block)
     keys = in_shared(some_uuids(60, block))
     for _ in range(100):
@@ -270,7 +272,7 @@ def test_an_interrupted_listing_is_gone_on_with() -> None:
 def test_a_long_range_is_finished_piece_by_piece() -> None:
     """A crash loses the last piece of each stream, not all that it has listed for an hour."""
     storage, spool = OrderedStorage(KEY_SPACES["uuids"]), MemorySpool()
-    board = Board([EVERYTHING], landmarks([], {}))
+    board = RangeScheduler([EVERYTHING], landmarks([], {}))
     for _ in work(storage, spool, board, patience=0, rows_per_part=8000):
         pass
     assert [len(keys) for _, keys in spool.parts] == [8000] * 6 + [2000]
@@ -280,7 +282,7 @@ def test_a_long_range_is_finished_piece_by_piece() -> None:
 
 def test_a_stream_that_has_listed_all_is_not_cut_any_more() -> None:
     """Its range is being written down as finished: a part of it would be listed again."""
-    board = Board([EVERYTHING], landmarks([], {}), worth_cutting=0)
+    board = RangeScheduler([EVERYTHING], landmarks([], {}), worth_cutting=0)
     stream = board.take()
     board.advance(stream, f"{SHARED}/0", f"{SHARED}/1", 1000)
     assert board.seal(stream) == EVERYTHING
@@ -294,7 +296,7 @@ def test_the_total_is_estimated_from_what_is_done() -> None:
     keys = KEY_SPACES["uuids"]
     storage, spool = OrderedStorage(keys), MemorySpool()
     known = landmarks([JOB], {})
-    board = Board([EVERYTHING], known)
+    board = RangeScheduler([EVERYTHING], known)
     assert board.progress() == (0, None)
     workers = [work(storage, spool, board, patience=0) for _ in range(4)]
     guesses = []

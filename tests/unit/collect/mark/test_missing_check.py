@@ -16,7 +16,7 @@ from orphangc.collect.mark.missing_check import (
     missing_of_lasting,
 )
 from orphangc.core.columns.live_set import UuidSet
-from orphangc.core.decision.evidence import Root
+from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.s3_inventory import Inventory
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import artifact_name
@@ -140,7 +140,7 @@ class Rooted(Stored):
         return BASE
 
 
-def named_by(checkpoint_id: int, *numbers: int) -> Root:
+def named_by(checkpoint_id: int, *numbers: int) -> Checkpoint:
     """Return a checkpoint that refers to some files."""
     return a_root(checkpoint_id, names=[artifact_name(None, uuid(each)) for each in numbers])
 

@@ -11,7 +11,7 @@ from orphangc.core.columns import listing_columns as module
 from orphangc.core.columns.listing_columns import NO_ID, NO_TIME, Recogniser
 from orphangc.core.columns.uuid_words import bytes_of, uuid_tails, uuid_texts, words_of
 from orphangc.core.model.naming import artifact_name, place_of_folder, recognise, uuid_of
-from orphangc.core.model.types import Layout, Scope
+from orphangc.core.model.types import DirectoryLayout, Scope
 from orphangc.core.times.instants import LATEST_US
 from orphangc.ports import LISTING_SCHEMA
 from support.builders import JOB, NAME, UUID
@@ -63,10 +63,10 @@ def test_rows_of_one_head_are_one_kind() -> None:
         f"{SHARED}/",
     ]
     assert [kind.artifact.layout for kind in found.kinds] == [
-        Layout.FLAT,
-        Layout.FLAT_WITH_ID,
-        Layout.EXCLUSIVE,
-        Layout.UNRECOGNISED,
+        DirectoryLayout.FLAT,
+        DirectoryLayout.FLAT_WITH_ID,
+        DirectoryLayout.EXCLUSIVE,
+        DirectoryLayout.UNRECOGNISED,
     ]
     assert [kind.is_artifact for kind in found.kinds] == [True, True, False, False]
     assert found.kind.tolist() == [0, 1, 2] * 50 + [3, 3]

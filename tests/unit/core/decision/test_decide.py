@@ -9,7 +9,7 @@ from orphangc.core.columns.live_set import LiveSet, UuidSet
 from orphangc.core.decision.decide import decide
 from orphangc.core.model.bounds import NEVER, Bound, BoundName
 from orphangc.core.model.naming import Artifact
-from orphangc.core.model.types import Action, Layout, Reason, Verdict
+from orphangc.core.model.types import Action, DirectoryLayout, Reason, Verdict
 from support.builders import (
     NAME,
     OTHER_UUID,
@@ -36,8 +36,8 @@ REFUSED = Verdict(Action.KEEP, Reason.JOB_REFUSED)
 REPORT_ONLY = Verdict(Action.KEEP, Reason.REPORT_ONLY)
 UNRECOGNISED = Verdict(Action.KEEP, Reason.UNRECOGNISED)
 
-STRANGE = Artifact(Layout.UNRECOGNISED)
-EXCLUSIVE = Artifact(Layout.EXCLUSIVE)
+STRANGE = Artifact(DirectoryLayout.UNRECOGNISED)
+EXCLUSIVE = Artifact(DirectoryLayout.EXCLUSIVE)
 
 
 def verdict(stored=None, artifact=None, **facts) -> Verdict:
@@ -96,11 +96,16 @@ def test_a_void_job_keeps_everything(tombstone) -> None:
 
 
 @pytest.mark.parametrize(
-    "layout", [each for each in Layout if each not in {Layout.FLAT, Layout.FLAT_WITH_ID}]
+    "layout",
+    [
+        each
+        for each in DirectoryLayout
+        if each not in {DirectoryLayout.FLAT, DirectoryLayout.FLAT_WITH_ID}
+    ],
 )
-def test_other_layouts_are_reported_and_never_touched(layout: Layout) -> None:
+def test_other_layouts_are_reported_and_never_touched(layout: DirectoryLayout) -> None:
     """Rows 2 and 3, R1: with a tombstone, of an ended job, however old."""
-    expected = UNRECOGNISED if layout is Layout.UNRECOGNISED else REPORT_ONLY
+    expected = UNRECOGNISED if layout is DirectoryLayout.UNRECOGNISED else REPORT_ONLY
     bounds = some_bounds(is_ended=True, newest_completed_at=None)
     assert verdict(artifact=Artifact(layout), bounds=bounds) == expected
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.azure import azure_policy
-from orphangc.core.iam.permissions import Need, needs_of
+from orphangc.core.iam.permissions import StorageNeed, needs_of
 from orphangc.core.model.settings import StorageRootSettings
 from unit.core.iam.azure_judge import Asked, allows, holds
 
@@ -39,7 +39,7 @@ HOSTILE = [
 ]
 
 
-def needs(root: str, mode: str = "delete", **more) -> tuple[Need, ...]:
+def needs(root: str, mode: str = "delete", **more) -> tuple[StorageNeed, ...]:
     settings = StorageRootSettings.model_validate({"root": root, **more})
     return needs_of(settings, mode=RunMode(mode))
 

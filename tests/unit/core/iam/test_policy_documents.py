@@ -9,7 +9,7 @@ from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.aws import aws_policy
 from orphangc.core.iam.azure import azure_policy
 from orphangc.core.iam.gcp import gcs_policy
-from orphangc.core.iam.permissions import Area, Need, Purpose, Right, needs_of
+from orphangc.core.iam.permissions import Purpose, Right, StorageArea, StorageNeed, needs_of
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
 
@@ -33,7 +33,7 @@ def test_versions_are_listed_to_bring_back_or_only_to_be_counted() -> None:
     right = Right.LIST_VERSIONS
     for undelete, purpose in ((True, Purpose.UNDELETE), (False, Purpose.LOOK)):
         found = needs("s3://bucket/cp", undelete=undelete, noncurrent_versions=True)
-        listing = Need(right=right, area=Area.BELOW, place=root, purpose=purpose)
+        listing = StorageNeed(right=right, area=StorageArea.BELOW, place=root, purpose=purpose)
         assert [each for each in found if each.right is right] == [listing]
 
 
@@ -41,7 +41,9 @@ def test_a_folder_that_executors_share_is_one_of_our_own() -> None:
     """All four rights, as in the state location."""
     found = [each for each in needs("s3://b/cp", "s3://b/work") if each.purpose is Purpose.WORK]
     assert [each.right for each in found] == [Right.LIST, Right.READ, Right.WRITE, Right.DELETE]
-    assert {(each.place, each.area) for each in found} == {(canonical("s3://b/work"), Area.BELOW)}
+    assert {(each.place, each.area) for each in found} == {
+        (canonical("s3://b/work"), StorageArea.BELOW)
+    }
 
 
 def test_the_folder_around_a_job_directory_is_searched_too() -> None:
@@ -50,8 +52,8 @@ def test_the_folder_around_a_job_directory_is_searched_too() -> None:
     found = needs(f"s3://b/cp/{JOB}", siblings=["s3://b/cp", "s3://b/two"])
     mine = [each for each in found if each.place == around]
     assert [(each.right, each.area) for each in mine] == [
-        (Right.LIST, Area.BELOW),
-        (Right.READ, Area.METADATA),
+        (Right.LIST, StorageArea.BELOW),
+        (Right.READ, StorageArea.METADATA),
     ]
 
 
@@ -290,7 +292,9 @@ def test_a_whole_policy_for_google() -> None:
 def test_a_backslash_and_a_quote_are_spelled_as_cel_reads_them() -> None:
     """Neither may end the text of a condition, nor mean something else in it."""
     place = Location("gs", "bucket", '/a\\b"c')
-    need = Need(right=Right.READ, area=Area.ITSELF, place=place, purpose=Purpose.REGISTRY)
+    need = StorageNeed(
+        right=Right.READ, area=StorageArea.ITSELF, place=place, purpose=Purpose.REGISTRY
+    )
     (binding,) = gcs_policy([need])["buckets"]["bucket"]["bindings"]
     name = r"projects/_/buckets/bucket/objects/a\\b\"c"
     assert binding == granted("Get", f'resource.name == "{name}"', 0)

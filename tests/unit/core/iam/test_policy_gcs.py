@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.gcp import gcs_policy
-from orphangc.core.iam.permissions import Area, Need, Purpose, Right, needs_of
+from orphangc.core.iam.permissions import Purpose, Right, StorageArea, StorageNeed, needs_of
 from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import StorageRootSettings
 from unit.core.iam.google_judge import allows, extract, holds
@@ -22,7 +22,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-def needs(root: str, mode: str = "delete", **more) -> tuple[Need, ...]:
+def needs(root: str, mode: str = "delete", **more) -> tuple[StorageNeed, ...]:
     settings = StorageRootSettings.model_validate({"root": root, **more})
     return needs_of(settings, mode=RunMode(mode))
 
@@ -131,7 +131,11 @@ def test_a_hostile_path_stands_for_itself(part, key) -> None:
     below = f"x{part}y/"
     place = Location("gs", "bucket", f"/x{part}y")
     document = gcs_policy(
-        [Need(right=Right.DELETE, area=Area.SHARED, place=place, purpose=Purpose.ORPHANS)]
+        [
+            StorageNeed(
+                right=Right.DELETE, area=StorageArea.SHARED, place=place, purpose=Purpose.ORPHANS
+            )
+        ]
     )
     for name in (key, f"{below}{key}", f"{below}{JOB}/shared/{UUID}"):
         is_shared = name.startswith(below) and name.removeprefix(below).find("/shared/") > 0

@@ -4,14 +4,14 @@ import pytest
 
 from orphangc.core.model.naming import (
     Artifact,
-    Place,
+    FilePlace,
     artifact_name,
     parse_artifact_name,
     place_of_folder,
     recognise,
     uuid_of,
 )
-from orphangc.core.model.types import Layout, Scope
+from orphangc.core.model.types import DirectoryLayout, Scope
 from support.builders import JOB, NAME, OTHER_JOB, UUID
 
 VERTEX = "d" * 32
@@ -21,7 +21,7 @@ MERGED_TASKOWNED = f"job_{JOB}_tm_10.0.0.1%3A34567-ab12cd"
 FORST = "op_AsyncKeyedProcess_0a448493b4782967b150582570326227__1_4__attempt_0"
 
 
-def layout_of(key: str, root_name: str = "checkpoints") -> Layout:
+def layout_of(key: str, root_name: str = "checkpoints") -> DirectoryLayout:
     return found_at(key, root_name).layout
 
 
@@ -36,29 +36,29 @@ def found_at(key: str, root_name: str = "checkpoints") -> Artifact:
 @pytest.mark.parametrize(
     ("key", "layout"),
     [
-        (f"{JOB}/shared/{NAME}", Layout.FLAT),
-        (f"{JOB}/shared/41_{NAME}", Layout.FLAT_WITH_ID),
-        (f"{JOB}/shared/0_{NAME}", Layout.FLAT_WITH_ID),
-        (f"{JOB}/shared/{2**63 - 1}_{NAME}", Layout.FLAT_WITH_ID),
-        (f"{JOB}/shared/{MERGED}/{NAME}", Layout.MERGED),
-        (f"{JOB}/shared/{MERGED}/deeper/{NAME}", Layout.MERGED),
-        (f"{JOB}/taskowned/{MERGED_TASKOWNED}/{NAME}", Layout.MERGED),
-        (f"{JOB}/shared/{FORST}/db/{NAME}", Layout.FORST),
-        (f"{JOB}/shared/{FORST}/db/000012.sst", Layout.FORST),
-        (f"{JOB}/taskowned/{NAME}", Layout.TASKOWNED),
-        (f"{JOB}/dstl/{NAME}", Layout.CHANGELOG),
-        (f"dstl-base/{JOB}/dstl/{NAME}", Layout.CHANGELOG),
-        (f"{JOB}/chk-42/{NAME}", Layout.EXCLUSIVE),
-        (f"{JOB}/chk-42/_metadata", Layout.METADATA),
-        (f"{JOB}/chk-42/._metadata.inprogress.{NAME}", Layout.METADATA_IN_PROGRESS),
-        (f"{JOB}/chk-42/_metadata.inprogress.{NAME}", Layout.METADATA_IN_PROGRESS),
-        (f"savepoint-4ae4a2-0123456789ab/{NAME}", Layout.EXCLUSIVE),
-        ("savepoint-4ae4a2-0123456789ab/_metadata", Layout.METADATA),
-        ("anywhere/at/all/_metadata", Layout.METADATA),
-        ("_metadata", Layout.METADATA),
+        (f"{JOB}/shared/{NAME}", DirectoryLayout.FLAT),
+        (f"{JOB}/shared/41_{NAME}", DirectoryLayout.FLAT_WITH_ID),
+        (f"{JOB}/shared/0_{NAME}", DirectoryLayout.FLAT_WITH_ID),
+        (f"{JOB}/shared/{2**63 - 1}_{NAME}", DirectoryLayout.FLAT_WITH_ID),
+        (f"{JOB}/shared/{MERGED}/{NAME}", DirectoryLayout.MERGED),
+        (f"{JOB}/shared/{MERGED}/deeper/{NAME}", DirectoryLayout.MERGED),
+        (f"{JOB}/taskowned/{MERGED_TASKOWNED}/{NAME}", DirectoryLayout.MERGED),
+        (f"{JOB}/shared/{FORST}/db/{NAME}", DirectoryLayout.FORST),
+        (f"{JOB}/shared/{FORST}/db/000012.sst", DirectoryLayout.FORST),
+        (f"{JOB}/taskowned/{NAME}", DirectoryLayout.TASKOWNED),
+        (f"{JOB}/dstl/{NAME}", DirectoryLayout.CHANGELOG),
+        (f"dstl-base/{JOB}/dstl/{NAME}", DirectoryLayout.CHANGELOG),
+        (f"{JOB}/chk-42/{NAME}", DirectoryLayout.EXCLUSIVE),
+        (f"{JOB}/chk-42/_metadata", DirectoryLayout.METADATA),
+        (f"{JOB}/chk-42/._metadata.inprogress.{NAME}", DirectoryLayout.METADATA_IN_PROGRESS),
+        (f"{JOB}/chk-42/_metadata.inprogress.{NAME}", DirectoryLayout.METADATA_IN_PROGRESS),
+        (f"savepoint-4ae4a2-0123456789ab/{NAME}", DirectoryLayout.EXCLUSIVE),
+        ("savepoint-4ae4a2-0123456789ab/_metadata", DirectoryLayout.METADATA),
+        ("anywhere/at/all/_metadata", DirectoryLayout.METADATA),
+        ("_metadata", DirectoryLayout.METADATA),
     ],
 )
-def test_every_scheme_of_the_table_is_recognised(key: str, layout: Layout) -> None:
+def test_every_scheme_of_the_table_is_recognised(key: str, layout: DirectoryLayout) -> None:
     """R1, "Naming schemes to recognise": what each name is."""
     assert layout_of(key) is layout
 
@@ -143,7 +143,7 @@ def test_near_misses_are_unrecognised_or_at_least_never_flat(key: str) -> None:
     """R1: "anything else" is never deleted; only flat names carry a UUID to compare."""
     found = found_at(key)
     assert found.uuid is None
-    assert found.layout not in {Layout.FLAT, Layout.FLAT_WITH_ID}
+    assert found.layout not in {DirectoryLayout.FLAT, DirectoryLayout.FLAT_WITH_ID}
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_near_misses_are_unrecognised_or_at_least_never_flat(key: str) -> None:
 )
 def test_a_near_miss_directly_in_shared_is_counted_as_unrecognised(name: str) -> None:
     """R1: it is no artifact of Flink's, and the plan says so."""
-    assert layout_of(f"{JOB}/shared/{name}") is Layout.UNRECOGNISED
+    assert layout_of(f"{JOB}/shared/{name}") is DirectoryLayout.UNRECOGNISED
 
 
 @pytest.mark.parametrize("area", ["taskowned", "dstl", "chk-42"])
@@ -210,7 +210,7 @@ def test_a_reference_protects_by_the_uuid_it_ends_in(name: str, uuid: bytes | No
 def test_a_job_directory_is_found_at_any_depth(above: str, area: str, scope: Scope) -> None:
     """R3: the directory named by a job id owns its areas, whatever the folders above are called."""
     directory = f"{above}/{JOB}".lstrip("/")
-    assert place_of_folder(f"{directory}/{area}", "ck") == Place(directory, JOB, scope)
+    assert place_of_folder(f"{directory}/{area}", "ck") == FilePlace(directory, JOB, scope)
 
 
 @pytest.mark.parametrize("entropy", ["a1b2", "0f", "_entropy_"])
@@ -222,17 +222,17 @@ def test_entropy_before_the_job_directory_changes_no_owner(entropy: str) -> None
 
 def test_the_storage_root_may_itself_be_the_job_directory() -> None:
     """R3: the id then stands in the root's own name."""
-    assert place_of_folder("shared", JOB) == Place("", JOB, Scope.SHARED)
-    assert place_of_folder("chk-7", JOB) == Place("", JOB, Scope.EXCLUSIVE, "", 7)
-    assert place_of_folder("dstl", JOB) == Place("", JOB, Scope.CHANGELOG)
-    assert layout_of(f"shared/{NAME}", JOB) is Layout.FLAT
+    assert place_of_folder("shared", JOB) == FilePlace("", JOB, Scope.SHARED)
+    assert place_of_folder("chk-7", JOB) == FilePlace("", JOB, Scope.EXCLUSIVE, "", 7)
+    assert place_of_folder("dstl", JOB) == FilePlace("", JOB, Scope.CHANGELOG)
+    assert layout_of(f"shared/{NAME}", JOB) is DirectoryLayout.FLAT
 
 
 def test_without_a_job_id_the_owner_is_unknown() -> None:
     """R3: ``create-subdir=false``: recognised, but nobody's; a guard refuses it."""
-    assert place_of_folder("shared", "ck") == Place("", "", Scope.SHARED)
-    assert place_of_folder("my-job/shared", "ck") == Place("my-job", "", Scope.SHARED)
-    assert place_of_folder("my-job/chk-7", "ck") == Place("my-job", "", Scope.EXCLUSIVE, "", 7)
+    assert place_of_folder("shared", "ck") == FilePlace("", "", Scope.SHARED)
+    assert place_of_folder("my-job/shared", "ck") == FilePlace("my-job", "", Scope.SHARED)
+    assert place_of_folder("my-job/chk-7", "ck") == FilePlace("my-job", "", Scope.EXCLUSIVE, "", 7)
 
 
 @pytest.mark.parametrize("owner", ["4AE4A2986A0E1A49B0F165B58085D4B3", JOB[:-1], JOB + "0", "job"])
@@ -243,16 +243,20 @@ def test_what_is_nearly_a_job_id_is_none(owner: str) -> None:
 
 def test_dstl_counts_only_below_a_job_id() -> None:
     """A base path is often called ``dstl`` too; what it holds belongs to the jobs below it."""
-    assert place_of_folder("dstl", "ck") == Place(None, "", Scope.CHANGELOG)
-    assert place_of_folder("a/dstl", "ck") == Place(None, "", Scope.CHANGELOG)
-    assert place_of_folder("dstl/x", "ck") == Place(None, "", Scope.OTHER)
-    assert place_of_folder(f"dstl/{JOB}/shared", "ck") == Place(f"dstl/{JOB}", JOB, Scope.SHARED)
+    assert place_of_folder("dstl", "ck") == FilePlace(None, "", Scope.CHANGELOG)
+    assert place_of_folder("a/dstl", "ck") == FilePlace(None, "", Scope.CHANGELOG)
+    assert place_of_folder("dstl/x", "ck") == FilePlace(None, "", Scope.OTHER)
+    assert place_of_folder(f"dstl/{JOB}/shared", "ck") == FilePlace(
+        f"dstl/{JOB}", JOB, Scope.SHARED
+    )
 
 
 def test_the_first_area_of_a_job_owns_what_lies_below_it() -> None:
     """R1: a tree copied *into* ``shared/`` is no second ``shared/``."""
     inner = f"{OTHER_JOB}/shared"
-    assert place_of_folder(f"{JOB}/shared/{inner}", "ck") == Place(JOB, JOB, Scope.SHARED, inner)
+    assert place_of_folder(f"{JOB}/shared/{inner}", "ck") == FilePlace(
+        JOB, JOB, Scope.SHARED, inner
+    )
     assert place_of_folder(f"{JOB}/chk-4/shared", "ck").scope is Scope.EXCLUSIVE
 
 
@@ -264,35 +268,35 @@ def test_an_empty_path_part_is_a_sub_folder_too(tail: str) -> None:
 
 def test_a_folder_without_a_name_is_spelled_by_its_slash() -> None:
     """What lies in it is not directly in the area, and belongs to no sub-folder that is known."""
-    assert place_of_folder(f"{JOB}/shared/", "ck") == Place(JOB, JOB, Scope.SHARED, "/")
-    assert layout_of(f"{JOB}/shared//{NAME}") is Layout.UNRECOGNISED
+    assert place_of_folder(f"{JOB}/shared/", "ck") == FilePlace(JOB, JOB, Scope.SHARED, "/")
+    assert layout_of(f"{JOB}/shared//{NAME}") is DirectoryLayout.UNRECOGNISED
 
 
 def test_an_artifacts_name_outside_every_area_means_nothing() -> None:
     """Anybody may name a file by a UUID."""
     for folder in ("elsewhere", JOB, f"{JOB}/other"):
-        assert found_at(f"{folder}/{NAME}") == Artifact(Layout.UNRECOGNISED)
+        assert found_at(f"{folder}/{NAME}") == Artifact(DirectoryLayout.UNRECOGNISED)
 
 
 def test_savepoint_folders_belong_to_no_job_directory() -> None:
     """R4: they are roots, wherever they lie."""
     name = "savepoint-4ae4a2-0123456789ab"
     for folder in (name, f"sp/{name}", f"{JOB}/{name}"):
-        assert place_of_folder(folder, "ck") == Place(None, "", Scope.SAVEPOINT)
-    assert place_of_folder(f"{name}/sub", "ck") == Place(None, "", Scope.OTHER)
+        assert place_of_folder(folder, "ck") == FilePlace(None, "", Scope.SAVEPOINT)
+    assert place_of_folder(f"{name}/sub", "ck") == FilePlace(None, "", Scope.OTHER)
 
 
 def test_a_job_directory_itself_and_strange_folders_in_it_are_no_area() -> None:
     """Known owner, no area: counted, never touched."""
-    assert place_of_folder(JOB, "ck") == Place(JOB, JOB, Scope.OTHER)
-    assert place_of_folder(f"a/{JOB}/b", "ck") == Place(f"a/{JOB}", JOB, Scope.OTHER)
-    assert place_of_folder("", JOB) == Place("", JOB, Scope.OTHER)
+    assert place_of_folder(JOB, "ck") == FilePlace(JOB, JOB, Scope.OTHER)
+    assert place_of_folder(f"a/{JOB}/b", "ck") == FilePlace(f"a/{JOB}", JOB, Scope.OTHER)
+    assert place_of_folder("", JOB) == FilePlace("", JOB, Scope.OTHER)
 
 
 @pytest.mark.parametrize("folder", ["", "a", "a/b", "shared2", "chk-", "chk-01"])
 def test_other_folders_belong_to_nobody(folder: str) -> None:
     """An allow-list: what is not known to be Flink's is not."""
-    assert place_of_folder(folder, "ck") == Place(None, "", Scope.OTHER)
+    assert place_of_folder(folder, "ck") == FilePlace(None, "", Scope.OTHER)
 
 
 def test_the_largest_checkpoint_folder_has_nineteen_digits() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from orphangc.core.model.locations import canonical
-from orphangc.core.model.naming import Place
+from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.owners import Owners, job_directory_of
 from orphangc.core.model.types import JobId, Scope
 from support.builders import BASE, JOB, OTHER_JOB
@@ -11,8 +11,8 @@ from support.builders import BASE, JOB, OTHER_JOB
 OWNERS = Owners(BASE, {BASE.child("team/mine"): OTHER_JOB, BASE.child(JOB): OTHER_JOB})
 
 
-def a_place(directory: str | None, job_id: str) -> Place:
-    return Place(directory, JobId(job_id), Scope.SHARED)
+def a_place(directory: str | None, job_id: str) -> FilePlace:
+    return FilePlace(directory, JobId(job_id), Scope.SHARED)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.core.model.rate import Pace
+from orphangc.core.model.rate import DeletionRate
 
 RATES = st.floats(0.1, 1e6)
 EVENTS = st.lists(
@@ -19,7 +19,7 @@ EVENTS = st.lists(
 )
 
 
-def played(pace: Pace, events: list[tuple[str, float]]) -> list[tuple[Pace, float]]:
+def played(pace: DeletionRate, events: list[tuple[str, float]]) -> list[tuple[DeletionRate, float]]:
     """Return the pace after each event, and when it was; each comes a while after the last."""
     now, seen = 0.0, [(pace, 0.0)]
     for name, later in events:
@@ -44,7 +44,7 @@ def played(pace: Pace, events: list[tuple[str, float]]) -> list[tuple[Pace, floa
 @given(RATES, st.integers(1, 1000), EVENTS)
 def test_the_rate_stays_between_the_ceiling_and_a_hundredth_of_it(ceiling, largest, events) -> None:
     """Whatever the store answers, and whenever."""
-    for pace, now in played(Pace.of(ceiling, largest), events):
+    for pace, now in played(DeletionRate.of(ceiling, largest), events):
         assert ceiling / 100 * 0.999 <= pace.rate(now) <= ceiling
         assert 1 <= pace.keys(now) <= largest
 
@@ -52,7 +52,7 @@ def test_the_rate_stays_between_the_ceiling_and_a_hundredth_of_it(ceiling, large
 @given(RATES, st.integers(1, 1000), EVENTS)
 def test_no_pause_is_longer_than_half_a_minute(ceiling, largest, events) -> None:
     """A store in trouble is asked again now and then, for ever."""
-    for pace, now in played(Pace.of(ceiling, largest), events):
+    for pace, now in played(DeletionRate.of(ceiling, largest), events):
         assert pace.paused_until - now <= 30
 
 
@@ -61,7 +61,7 @@ def test_in_the_long_run_no_more_keys_are_sent_than_the_ceiling_allows(
     ceiling, largest, gaps
 ) -> None:
     """At most the keys of half a second ahead of their time, and one request."""
-    pace, now, sent = Pace.of(ceiling, largest), 0.0, 0
+    pace, now, sent = DeletionRate.of(ceiling, largest), 0.0, 0
     for gap in gaps:
         now += gap
         now += pace.wait(now)
@@ -76,7 +76,7 @@ def test_in_the_long_run_no_more_keys_are_sent_than_the_ceiling_allows(
 @given(RATES, EVENTS, st.floats(0, 1e4), st.floats(0, 1e4))
 def test_without_refusals_the_rate_only_grows(ceiling, events, first, second) -> None:
     """Time heals; nothing jumps."""
-    pace, now = played(Pace.of(ceiling, 1000), events)[-1]
+    pace, now = played(DeletionRate.of(ceiling, 1000), events)[-1]
     early, late = sorted((first, second))
     assert pace.rate(now + early) <= pace.rate(now + late) * (1 + 1e-9)
     assert pace.rate(now + 2000) == ceiling
@@ -86,12 +86,12 @@ def test_without_refusals_the_rate_only_grows(ceiling, events, first, second) ->
 def test_a_pace_of_nothing_is_refused(ceiling, largest) -> None:
     """It would wait for ever."""
     with pytest.raises(ValueError, match="is none"):
-        Pace.of(ceiling, largest)
+        DeletionRate.of(ceiling, largest)
 
 
 def test_each_turn_is_as_long_as_its_keys_take_and_is_prepared_half_a_second_before() -> None:
     """From the first one on; where nothing went for long, half a second is made up for."""
-    pace = Pace.of(1000, 1000)
+    pace = DeletionRate.of(1000, 1000)
     assert (pace.wait(7), pace.turn(7)) == (0, 7)
     pace = pace.after_turn(1000, 7)
     assert (pace.wait(7), pace.turn(7)) == (0.5, 8)
@@ -106,7 +106,7 @@ def test_each_turn_is_as_long_as_its_keys_take_and_is_prepared_half_a_second_bef
 
 def test_the_first_refusal_is_answered_gently_and_those_that_follow_harshly() -> None:
     """Three in a row: a tenth less, then half, then half again, with growing pauses."""
-    pace, now, rates, pauses = Pace.of(1000, 1000), 100.0, [], []
+    pace, now, rates, pauses = DeletionRate.of(1000, 1000), 100.0, [], []
     for _ in range(4):
         pace = pace.after_refusal(now, now)
         rates.append(round(pace.rate(now)))
@@ -116,7 +116,7 @@ def test_the_first_refusal_is_answered_gently_and_those_that_follow_harshly() ->
 
 def test_a_success_ends_a_row_of_refusals() -> None:
     """Of a request that was sent after the pace was lowered; an older one tells nothing."""
-    pace = Pace.of(1000, 1000).after_refusal(100, 100).after_refusal(101, 101)
+    pace = DeletionRate.of(1000, 1000).after_refusal(100, 100).after_refusal(101, 101)
     assert pace.after_success(sent_at=99).refusals == 2
     assert pace.after_success(sent_at=101).refusals == 0
     assert pace.after_success(sent_at=102).refusals == 0
@@ -124,7 +124,7 @@ def test_a_success_ends_a_row_of_refusals() -> None:
 
 def test_refusals_of_requests_that_were_under_way_count_once() -> None:
     """Sixteen batches hit the same wall: the pace is lowered once, not sixteen times."""
-    pace = Pace.of(1000, 1000).after_refusal(100, 100)
+    pace = DeletionRate.of(1000, 1000).after_refusal(100, 100)
     for _ in range(15):
         pace = pace.after_refusal(sent_at=99.9, now=100.1)
     assert (pace.refusals, round(pace.rate(100))) == (1, 900)
@@ -132,9 +132,9 @@ def test_refusals_of_requests_that_were_under_way_count_once() -> None:
 
 def test_around_the_refused_rate_it_grows_slowly_and_beyond_it_fast_again() -> None:
     """The quota lies there: of the tenth that was given up, a hundredth comes back in 8 seconds."""
-    pace = Pace.of(1000, 1000).after_refusal(0, 0)
+    pace = DeletionRate.of(1000, 1000).after_refusal(0, 0)
     assert [pace.rate(at) for at in (0, 8, 40, 80)] == pytest.approx([900, 910, 950, 1000])
-    pace = Pace.of(1000, 1000)
+    pace = DeletionRate.of(1000, 1000)
     for now in range(5):
         pace = pace.after_refusal(now, now)
     refused = pace.refused
@@ -145,7 +145,7 @@ def test_around_the_refused_rate_it_grows_slowly_and_beyond_it_fast_again() -> N
 
 def test_failures_halve_the_request_and_successes_win_it_back() -> None:
     """A request of a thousand keys may be more than a store in trouble can do in time."""
-    pace = Pace.of(1e6, 1000)
+    pace = DeletionRate.of(1e6, 1000)
     sizes = [pace.keys(0)]
     for _ in range(9):
         pace = pace.after_failure()
@@ -158,7 +158,7 @@ def test_failures_halve_the_request_and_successes_win_it_back() -> None:
 
 def test_a_small_request_is_won_back_key_by_key() -> None:
     """A twentieth of it is less than one."""
-    pace, sizes = Pace.of(1e6, 15).after_failure(), []
+    pace, sizes = DeletionRate.of(1e6, 15).after_failure(), []
     for _ in range(7):
         sizes.append(pace.keys(0))
         pace = pace.after_success(0)
@@ -167,7 +167,12 @@ def test_a_small_request_is_won_back_key_by_key() -> None:
 
 def test_a_slow_pace_asks_for_few_keys_at_a_time() -> None:
     """A thousand keys at a hundred a second would be refused as a whole, ten seconds' worth."""
-    assert [Pace.of(rate, 1000).keys(0) for rate in (9000, 3200, 300, 2)] == [1000, 1000, 100, 1]
+    assert [DeletionRate.of(rate, 1000).keys(0) for rate in (9000, 3200, 300, 2)] == [
+        1000,
+        1000,
+        100,
+        1,
+    ]
 
 
 # --- against a quota
@@ -203,7 +208,7 @@ class Store:
 def deleted_from(store: Store, ceiling: float, seconds: float) -> None:
     """Delete for a while: at most sixteen requests; each is prepared, and sent in its turn."""
     dice = random.Random(1)
-    pace, now, under_way = Pace.of(ceiling, 1000), 0.0, []
+    pace, now, under_way = DeletionRate.of(ceiling, 1000), 0.0, []
     while now < seconds:
         begin = now + pace.wait(now) if len(under_way) < 16 else float("inf")
         if not under_way or begin < under_way[0][0]:

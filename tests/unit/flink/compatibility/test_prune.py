@@ -7,7 +7,12 @@ from dataclasses import replace
 import pytest
 
 from orphangc.errors import OrphanGcError
-from orphangc.flink.compatibility.comparison import Comparison, Kind, OperatorRef, Unclaimed
+from orphangc.flink.compatibility.comparison import (
+    DeclarationComparison,
+    FindingKind,
+    OperatorRef,
+    Unclaimed,
+)
 from orphangc.flink.compatibility.prune import pruned, pruned_bytes
 from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.metadata.references import read_references
@@ -29,7 +34,7 @@ HERE = "s3a://bucket/sp-1"
 ID = "00000000000000010000000000000002"
 
 
-def told(*kinds: tuple[Kind, str, str | None]) -> Comparison:
+def told(*kinds: tuple[FindingKind, str, str | None]) -> DeclarationComparison:
     """Return a comparison that found these."""
     found = tuple(
         Unclaimed(
@@ -37,7 +42,7 @@ def told(*kinds: tuple[Kind, str, str | None]) -> Comparison:
         )
         for kind, id_, state in kinds
     )
-    return Comparison(
+    return DeclarationComparison(
         checkpoint_id=1,
         unclaimed=found,
         changed=(),
@@ -93,7 +98,7 @@ def test_without_an_operator_the_others_stay_as_they_are(file: GoldenFile) -> No
         for each in original.operators[::2]
         if not any(sub.input_channels or sub.output_channels for sub in each.subtasks or ())
     }
-    kinds = [(Kind.OPERATOR, each, None) for each in sorted(gone)]
+    kinds = [(FindingKind.OPERATOR, each, None) for each in sorted(gone)]
     data = pruned_bytes(original, told(*kinds), directory=HERE)
     again = read_metadata(data)
     whole = read_metadata(pruned_bytes(original, told(), directory=HERE))
@@ -109,14 +114,14 @@ def test_without_an_operator_the_others_stay_as_they_are(file: GoldenFile) -> No
 def test_one_of_several_states_goes_and_the_others_offsets_stay(handle) -> None:
     """The file is the same, so the offsets are."""
     found = pruned(
-        one_operator(handle), told((Kind.OPERATOR_STATE, ID, "a")), directory=HERE
+        one_operator(handle), told((FindingKind.OPERATOR_STATE, ID, "a")), directory=HERE
     ).operators[0]
     assert found.subtasks[0].managed_operator.states == STATES[1:]
 
 
 def test_a_handle_without_any_state_left_goes() -> None:
     """Flink would register again what the file's own header lists."""
-    every = told(*((Kind.OPERATOR_STATE, ID, each.name) for each in STATES))
+    every = told(*((FindingKind.OPERATOR_STATE, ID, each.name) for each in STATES))
     assert pruned(one_operator(HANDLE), every, directory=HERE).operators[0].subtasks == (
         Subtask(index=0),
     )
@@ -128,7 +133,7 @@ def test_a_handle_that_lists_no_state_stays() -> None:
     """Nothing of it was unclaimed."""
     empty = replace(HANDLE, states=())
     left = pruned(
-        one_operator(empty), told((Kind.OPERATOR_STATE, ID, "a")), directory=HERE
+        one_operator(empty), told((FindingKind.OPERATOR_STATE, ID, "a")), directory=HERE
     ).operators[0]
     assert left.subtasks[0].managed_operator.delegate == FileHandle(path=f"{HERE}/n", size=20)
 
@@ -137,7 +142,9 @@ def test_a_coordinators_state_goes_alone() -> None:
     """The operator's own stays."""
     original = one_operator(HANDLE, coordinator=BytesHandle(name="c", data=b"x"))
     kept = pruned(original, told(), directory=HERE).operators[0]
-    left = pruned(original, told((Kind.COORDINATOR_STATE, ID, None)), directory=HERE).operators[0]
+    left = pruned(
+        original, told((FindingKind.COORDINATOR_STATE, ID, None)), directory=HERE
+    ).operators[0]
     assert left == replace(kept, coordinator=None)
     assert kept.coordinator == original.operators[0].coordinator
 
@@ -145,7 +152,7 @@ def test_a_coordinators_state_goes_alone() -> None:
 def test_keyed_state_stays_whatever_is_unclaimed() -> None:
     """Its files hold all states of the operator."""
     original = read_metadata(golden("2.3.0/classic").data)
-    found = told(*((Kind.KEYED_STATE, each.id, "x") for each in original.operators))
+    found = told(*((FindingKind.KEYED_STATE, each.id, "x") for each in original.operators))
     whole = pruned(original, told(), directory=HERE)
     assert pruned(original, found, directory=HERE) == whole
 
@@ -159,7 +166,7 @@ def test_an_operator_with_records_in_flight_is_not_left_out() -> None:
         if any(sub.output_channels for sub in each.subtasks or ())
     )
     with pytest.raises(OrphanGcError, match="in flight"):
-        pruned(original, told((Kind.OPERATOR, gone, None)), directory=HERE)
+        pruned(original, told((FindingKind.OPERATOR, gone, None)), directory=HERE)
 
 
 def test_what_cannot_be_written_is_an_error_of_ours() -> None:

@@ -8,7 +8,7 @@ from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.rescale.assignment import (
     AssignedKeyed,
     NewSubtask,
-    Redistribution,
+    StateAssignment,
     redistribute,
 )
 from orphangc.flink.rescale.repartitioner import AssignedState
@@ -58,7 +58,7 @@ def _flinks(told: Any) -> Any:
     return [{slot: _in_order(states) for slot, states in each.items()} for each in told]
 
 
-def _operator(told: Redistribution) -> Any:
+def _operator(told: StateAssignment) -> Any:
     if told.refused:
         return "refused"
     if told.operator.is_fully_finished:

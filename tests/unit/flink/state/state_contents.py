@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orphangc.flink.compatibility.comparison import Comparison
+from orphangc.flink.compatibility.comparison import DeclarationComparison
 from orphangc.flink.compatibility.declarations import Declarations
 from orphangc.flink.compatibility.find_unclaimed import compared
 from orphangc.flink.operator_ids import operator_id
@@ -63,7 +63,7 @@ def declared(uid: str, states=None, keyed=None, **more):
 
 def comparison(
     stored: list[OperatorContents], *declarations, stateless: tuple[str, ...] = ()
-) -> Comparison:
+) -> DeclarationComparison:
     """Return what is found; every operator but the stateless ones has state."""
     return compared(
         CheckpointContents(checkpoint_id=7, format_version=6, operators=tuple(stored)),

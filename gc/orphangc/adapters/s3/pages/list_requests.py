@@ -32,7 +32,7 @@ from orphangc.adapters.s3.requests.request_template import Signer, Signing, sign
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client
 from orphangc.errors import StorageUnreachableError
 
-__all__ = ["ListRequests", "Pace", "Query", "UnreadablePageError"]
+__all__ = ["ListRequests", "Query", "RequestPace", "UnreadablePageError"]
 
 Query = Mapping[str, str]
 """A list request, by botocore's names: ``Prefix``, ``ContinuationToken``, ..."""
@@ -87,7 +87,7 @@ class _NotNowError(boto.ClientError):  # type: ignore[misc]
     """The store is throttling or in trouble."""
 
 
-class Pace:
+class RequestPace:
     """How one stream fares: it asks for fewer keys after a timeout, and for more again later.
 
     Attributes:
@@ -116,7 +116,7 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Way:
+class _ListRoute:
     """How botocore addressed and signed a list request.
 
     Attributes:
@@ -139,13 +139,13 @@ class _Way:
         return AWSRequest("GET", f"{self.url}?{text}", self.headers, stream_output=True)
 
 
-def _way(request: AWSRequest, **facts: Any) -> _Way | None:
+def _way(request: AWSRequest, **facts: Any) -> _ListRoute | None:
     """Return how a request goes that botocore is about to sign, ``None`` if in some special way."""
     signing = signing_of(request, **facts)
     if signing is None:
         return None
     parts = urlsplit(request.url)
-    return _Way(
+    return _ListRoute(
         url=urlunsplit(parts._replace(query="")),
         query=tuple(
             (name, value)
@@ -173,7 +173,7 @@ class ListRequests:
         self._client = client
         self._on_request = on_request
         self._lock = threading.Lock()
-        self._way: _Way | None = None
+        self._way: _ListRoute | None = None
         self._signer = Signer(client)
         self._strikes = 0
         self.through_botocore = 0
@@ -181,7 +181,7 @@ class ListRequests:
             client.on(_BEFORE_ALL_OTHERS, _take_body)
             client.on(_BEFORE_SIGNING, self._learn)
 
-    def fetch(self, query: Query, read: Callable[[bytes], _Page], pace: Pace) -> _Page:
+    def fetch(self, query: Query, read: Callable[[bytes], _Page], pace: RequestPace) -> _Page:
         """Return what ``read`` makes of a page; tries again what may pass.
 
         Raises:
@@ -202,7 +202,7 @@ class ListRequests:
             raise self._client.explained("list", err) from err
         raise AssertionError("an attempt returns or raises")
 
-    def _fetch(self, query: Query, read: Callable[[bytes], _Page], pace: Pace) -> _Page:
+    def _fetch(self, query: Query, read: Callable[[bytes], _Page], pace: RequestPace) -> _Page:
         if pace.keys < _MOST_KEYS:
             query = {**query, "MaxKeys": str(pace.keys)}
         begun = time.monotonic()
@@ -231,7 +231,7 @@ class ListRequests:
             raise _not_now(status, body)
         return self._second_opinion(query)
 
-    def _send(self, way: _Way, query: Query) -> tuple[int, bytes]:
+    def _send(self, way: _ListRoute, query: Query) -> tuple[int, bytes]:
         """Return status and body of an answer."""
         answer = self._signer.send(way.request(query), way.signing, to=way.url)
         body = StreamingBody(answer.raw, answer.headers.get("content-length"))

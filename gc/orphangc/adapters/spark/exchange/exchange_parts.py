@@ -8,14 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from orphangc.adapters.spark.exchange.work_folder import Piece, WorkFolder
+from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 
 __all__ = ["kept_value", "pieces_in", "read_pieces", "tables_of"]
 
 _PIECE = pa.schema([("name", pa.string()), ("sha256", pa.string()), ("rows", pa.int64())])
 
 
-def tables_of(pieces: Sequence[Piece]) -> list[pa.Table]:
+def tables_of(pieces: Sequence[ExchangeFile]) -> list[pa.Table]:
     """Return each piece as a table of one row: a task each."""
     return [
         pa.Table.from_pylist(
@@ -25,11 +25,11 @@ def tables_of(pieces: Sequence[Piece]) -> list[pa.Table]:
     ]
 
 
-def pieces_in(batches: Iterator[pa.RecordBatch]) -> Iterator[Piece]:
+def pieces_in(batches: Iterator[pa.RecordBatch]) -> Iterator[ExchangeFile]:
     """Yield the pieces that the rows of a task name."""
     for batch in batches:
         for row in batch.select(_PIECE.names).to_pylist():
-            yield Piece(row["name"], row["sha256"], row["rows"])
+            yield ExchangeFile(row["name"], row["sha256"], row["rows"])
 
 
 def read_pieces(folder: WorkFolder, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -39,6 +39,6 @@ def read_pieces(folder: WorkFolder, batches: Iterator[pa.RecordBatch]) -> Iterat
 
 
 @lru_cache(maxsize=2)
-def kept_value(folder: WorkFolder, piece: Piece) -> Any:
+def kept_value(folder: WorkFolder, piece: ExchangeFile) -> Any:
     """Return a value of the work folder, read once a process: tasks come one after another."""
     return folder.read_value(piece)

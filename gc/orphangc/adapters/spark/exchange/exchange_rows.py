@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from orphangc.adapters.spark.exchange.work_folder import Piece, WorkFolder
+from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 
 __all__ = ["WorkPile", "WorkScratch"]
 
@@ -20,7 +20,7 @@ class WorkPile:
 
     folder: WorkFolder
     schema: pa.Schema
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[ExchangeFile] = field(default_factory=list)
     _held: list[pa.RecordBatch] = field(default_factory=list, repr=False)
     _is_closed: bool = False
 

@@ -25,7 +25,7 @@ from orphangc.core.model.locations import Location
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import StateFiles
 
-__all__ = ["Piece", "WorkFolder"]
+__all__ = ["ExchangeFile", "WorkFolder"]
 
 _KINDS = ("listed", "live", "marks", "piles", "tombstones", "values", "verdicts")
 _OPTIONS = ipc.IpcWriteOptions(compression="lz4")
@@ -33,7 +33,7 @@ _THREADS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ExchangeFile:
     """A file of the work folder as its writer vouches for it.
 
     Attributes:
@@ -64,13 +64,13 @@ class WorkFolder:
 
     location: Location
 
-    def write(self, kind: str, data: bytes, *, rows: int = 0) -> Piece:
+    def write(self, kind: str, data: bytes, *, rows: int = 0) -> ExchangeFile:
         """Return a new file with the data."""
         name = f"{kind}/{uuid.uuid4().hex}"
         _files(self.location).write(name, data)
-        return Piece(name, hashlib.sha256(data).hexdigest(), rows)
+        return ExchangeFile(name, hashlib.sha256(data).hexdigest(), rows)
 
-    def read(self, piece: Piece) -> bytes:
+    def read(self, piece: ExchangeFile) -> bytes:
         """Return what the writer wrote.
 
         Raises:
@@ -85,7 +85,7 @@ class WorkFolder:
             raise StorageUnreachableError(f"{self.location.child(piece.name)} was altered")
         return data
 
-    def write_rows(self, kind: str, batches: Sequence[pa.RecordBatch]) -> Piece:
+    def write_rows(self, kind: str, batches: Sequence[pa.RecordBatch]) -> ExchangeFile:
         """Return a new file with the rows of all batches, which have one schema."""
         target = pa.BufferOutputStream()
         with ipc.new_stream(target, batches[0].schema, options=_OPTIONS) as writer:
@@ -94,7 +94,7 @@ class WorkFolder:
         rows = sum(batch.num_rows for batch in batches)
         return self.write(kind, target.getvalue().to_pybytes(), rows=rows)
 
-    def read_rows(self, piece: Piece) -> pa.RecordBatch:
+    def read_rows(self, piece: ExchangeFile) -> pa.RecordBatch:
         """Return all rows of a file as one batch.
 
         Raises:
@@ -109,11 +109,11 @@ class WorkFolder:
             raise StorageUnreachableError(f"{self.location.child(piece.name)} is not as written")
         return batches[0] if batches else empty
 
-    def write_value(self, value: Any) -> Piece:
+    def write_value(self, value: Any) -> ExchangeFile:
         """Return a new file with a picklable value."""
         return self.write("values", pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
 
-    def read_value(self, piece: Piece) -> Any:
+    def read_value(self, piece: ExchangeFile) -> Any:
         """Return a value, unpickled only after its digest has shown that it is the writer's.
 
         Raises:
@@ -122,7 +122,7 @@ class WorkFolder:
         """
         return pickle.loads(self.read(piece))  # noqa: S301 - Spark's channel vouches for the bytes
 
-    def discard(self, piece: Piece) -> None:
+    def discard(self, piece: ExchangeFile) -> None:
         """Remove one file."""
         _files(self.location).remove(piece.name)
 

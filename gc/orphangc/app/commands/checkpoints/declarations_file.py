@@ -15,9 +15,9 @@ from orphangc.app.console.text import visible
 from orphangc.errors import SettingsError
 from orphangc.flink.compatibility.declarations import (
     Declarations,
+    DeclaredOperatorState,
     KeyedState,
     OperatorDeclaration,
-    OperatorState,
     declarations_schema,
 )
 
@@ -32,7 +32,7 @@ _ONE_LINE = 2**30
 _INSIDE: Mapping[str, type[BaseModel]] = {
     "operators": OperatorDeclaration,
     "keyed_states": KeyedState,
-    "operator_states": OperatorState,
+    "operator_states": DeclaredOperatorState,
 }
 
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.app.commands.checkpoints.declarations_file import declarations_yaml
-from orphangc.app.commands.checkpoints.open_checkpoint import Checkpoint, read_checkpoint
+from orphangc.app.commands.checkpoints.open_checkpoint import OpenedCheckpoint, read_checkpoint
 from orphangc.app.config.paths import aliases_from, local, resolved
 from orphangc.app.config.validate import first_problem
 from orphangc.errors import OrphanGcError, SettingsError, UnreadableMetadataError
@@ -62,7 +62,7 @@ def _label(operator: OperatorContents) -> str:
     return f"operator {operator.uid or operator.name or operator.id}"
 
 
-def read_or_tell(uri: str, alias: Sequence[str]) -> Checkpoint:
+def read_or_tell(uri: str, alias: Sequence[str]) -> OpenedCheckpoint:
     """Return a checkpoint; the error about an unreadable one says which it is.
 
     Raises:

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
-from orphangc.app.commands.checkpoints.open_checkpoint import StateFiles, read_checkpoint
+from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, read_checkpoint
 from orphangc.app.config.paths import aliases_from, local, resolved
 from orphangc.core.model.locations import Location
 from orphangc.errors import OrphanGcError, SettingsError, UnreadableMetadataError
@@ -58,7 +58,7 @@ def extract_state(
     _check_new(out, checkpoint.folder)
     owner = find_operator(checkpoint.metadata, operator)
     found = find_partitions(owner, state, subtask=subtask)
-    source = _Source(str(checkpoint.folder), StateFiles(checkpoint.folder, aliases))
+    source = _Source(str(checkpoint.folder), CheckpointFiles(checkpoint.folder, aliases))
     partial = out.with_name(f".{out.name}-{uuid.uuid4().hex}.partial")
     partial.mkdir(parents=True)
     try:
@@ -122,7 +122,7 @@ def _written(found: FoundPartition, source: _Source, folder: Path) -> dict[str, 
 class _Source:
     """Reads what handles stand for: files, segments of merged files, bytes in ``_metadata``."""
 
-    def __init__(self, directory: str, files: StateFiles) -> None:
+    def __init__(self, directory: str, files: CheckpointFiles) -> None:
         self._directory = directory
         self._files = files
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from orphangc.app.commands.checkpoints.open_checkpoint import Checkpoint, read_checkpoint
+from orphangc.app.commands.checkpoints.open_checkpoint import OpenedCheckpoint, read_checkpoint
 from orphangc.app.commands.checkpoints.rescale import rescaled_document, rescaled_tables
 from orphangc.app.config.paths import absolute, aliases_from
 from orphangc.app.console.options import InspectOutput
@@ -21,7 +21,7 @@ from orphangc.app.render_checkpoint.checkpoint_tables import (
     checkpoint_tree,
     comparison_tables,
 )
-from orphangc.collect.checkpoints.compare import Comparison, Side, compared
+from orphangc.collect.checkpoints.compare import CheckpointComparison, Side, compared
 from orphangc.core.model.locations import Alias
 from orphangc.core.model.redaction import redacted
 from orphangc.errors import ExitCode, OrphanGcError, UnreadableMetadataError
@@ -66,8 +66,8 @@ class Inspected:
     """
 
     document: dict[str, Any]
-    checkpoint: Checkpoint | None = None
-    comparison: Comparison | None = None
+    checkpoint: OpenedCheckpoint | None = None
+    comparison: CheckpointComparison | None = None
 
 
 def inspect_checkpoints(uris: Sequence[str], questions: Questions) -> Iterator[Inspected]:
@@ -88,7 +88,7 @@ def inspect_checkpoints(uris: Sequence[str], questions: Questions) -> Iterator[I
     return (_inspected(uri, questions, aliases, against) for uri in uris)
 
 
-def _other(uri: str, aliases: tuple[Alias, ...], *, reads_state: bool) -> Checkpoint:
+def _other(uri: str, aliases: tuple[Alias, ...], *, reads_state: bool) -> OpenedCheckpoint:
     """Return the checkpoint to hold others against; an error says which it is."""
     try:
         return read_checkpoint(uri, aliases=aliases, reads_state=reads_state)
@@ -97,7 +97,7 @@ def _other(uri: str, aliases: tuple[Alias, ...], *, reads_state: bool) -> Checkp
 
 
 def _inspected(
-    uri: str, questions: Questions, aliases: tuple[Alias, ...], against: Checkpoint | None
+    uri: str, questions: Questions, aliases: tuple[Alias, ...], against: OpenedCheckpoint | None
 ) -> Inspected:
     try:
         checkpoint = read_checkpoint(uri, aliases=aliases, reads_state=questions.reads_state)
@@ -127,7 +127,7 @@ def _failed(uri: str, err: OrphanGcError) -> dict[str, Any]:
     }
 
 
-def _side(checkpoint: Checkpoint, aliases: tuple[Alias, ...]) -> Side:
+def _side(checkpoint: OpenedCheckpoint, aliases: tuple[Alias, ...]) -> Side:
     return Side(
         metadata=checkpoint.metadata,
         operators=checkpoint.contents.operators,

@@ -19,11 +19,11 @@ from orphangc.flink.state.contents import CheckpointContents
 from orphangc.flink.values.metadata_values import Metadata
 from orphangc.ports import Storage
 
-__all__ = ["Checkpoint", "StateFiles", "read_checkpoint"]
+__all__ = ["CheckpointFiles", "OpenedCheckpoint", "read_checkpoint"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
+class OpenedCheckpoint:
     """One checkpoint or savepoint.
 
     Attributes:
@@ -40,7 +40,7 @@ class Checkpoint:
 
 def read_checkpoint(
     uri: str, *, aliases: Sequence[Alias] = (), reads_state: bool = True
-) -> Checkpoint:
+) -> OpenedCheckpoint:
     """Return a checkpoint.
 
     Args:
@@ -60,12 +60,12 @@ def read_checkpoint(
     contents = contents_of(
         metadata,
         directory=str(folder),
-        read=StateFiles(folder, aliases).part if reads_state else None,
+        read=CheckpointFiles(folder, aliases).part if reads_state else None,
     )
-    return Checkpoint(folder=folder, metadata=metadata, contents=contents)
+    return OpenedCheckpoint(folder=folder, metadata=metadata, contents=contents)
 
 
-class StateFiles:
+class CheckpointFiles:
     """Reads parts of state files by the paths that ``_metadata`` gives; each folder opens once.
 
     Only where the checkpoint itself lies: in the same bucket, or on this machine. A path is

@@ -13,7 +13,7 @@ from orphangc.app.console.text import human_bytes, visible
 from orphangc.flink.rescale.assignment import (
     AssignedKeyed,
     NewSubtask,
-    Redistribution,
+    StateAssignment,
     redistribute,
 )
 from orphangc.flink.rescale.repartitioner import AssignedState
@@ -44,7 +44,7 @@ def rescaled_document(metadata: Metadata, parallelism: int) -> _Document:
     }
 
 
-def _operator(told: Redistribution) -> _Document:
+def _operator(told: StateAssignment) -> _Document:
     operator = told.operator
     return {
         "id": operator.id,

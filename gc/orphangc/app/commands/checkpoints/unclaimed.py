@@ -9,12 +9,12 @@ from pathlib import Path
 from orphangc.adapters.open import open_state_files
 from orphangc.app.commands.checkpoints.declarations_file import read_declarations
 from orphangc.app.commands.checkpoints.declare import read_or_tell
-from orphangc.app.commands.checkpoints.open_checkpoint import Checkpoint
+from orphangc.app.commands.checkpoints.open_checkpoint import OpenedCheckpoint
 from orphangc.app.config.paths import absolute, aliases_from, located, overlap
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import METADATA_NAME
 from orphangc.errors import ExitCode, SettingsError
-from orphangc.flink.compatibility.comparison import Comparison
+from orphangc.flink.compatibility.comparison import DeclarationComparison
 from orphangc.flink.compatibility.find_unclaimed import compared, stateful_operators
 from orphangc.flink.compatibility.prune import pruned_bytes
 
@@ -33,7 +33,7 @@ class Claims:
     """
 
     checkpoint: Location
-    comparison: Comparison
+    comparison: DeclarationComparison
     pruned_to: Location | None
 
     @property
@@ -89,7 +89,9 @@ def as_flink_spells(uri: str, folder: Location, alias: Sequence[str] = ()) -> st
     return f"{scheme}:{authority}{folder.path}"
 
 
-def _prune(checkpoint: Checkpoint, comparison: Comparison, place: Location, directory: str) -> None:
+def _prune(
+    checkpoint: OpenedCheckpoint, comparison: DeclarationComparison, place: Location, directory: str
+) -> None:
     """Write the pruned checkpoint: one file, whole or not at all, where nothing was."""
     if overlap(checkpoint.folder, place):
         raise SettingsError(
@@ -107,7 +109,7 @@ def _prune(checkpoint: Checkpoint, comparison: Comparison, place: Location, dire
         raise SettingsError(f"{place} was filled by somebody else meanwhile: give a new folder")
 
 
-def _objection(found: Comparison) -> str | None:
+def _objection(found: DeclarationComparison) -> str | None:
     """Return why nothing can be left out safely, None if it can."""
     for operator in found.misnamed:
         return (

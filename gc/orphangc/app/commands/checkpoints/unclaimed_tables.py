@@ -15,7 +15,7 @@ from orphangc.app.console.text import human_bytes, visible
 from orphangc.flink.compatibility.comparison import (
     AbsentOperator,
     ChangedState,
-    Comparison,
+    DeclarationComparison,
     MissingState,
     ReplacedOperator,
     Unclaimed,
@@ -77,7 +77,7 @@ def claims_tables(claims: Claims) -> list[RenderableType]:
     return shown
 
 
-def _none(found: Comparison) -> str:
+def _none(found: DeclarationComparison) -> str:
     return "no state is unclaimed" + ("" if found.is_complete else " as far as could be read")
 
 
@@ -85,7 +85,7 @@ def _head(claims: Claims) -> str:
     return f"checkpoint {claims.comparison.checkpoint_id} in {visible(str(claims.checkpoint))}"
 
 
-def _sum(found: Comparison) -> str:
+def _sum(found: DeclarationComparison) -> str:
     known = human_bytes(_known_bytes(found.unclaimed))
     more = "" if all(each.bytes is not None for each in found.unclaimed) else " or more"
     return f"{len(found.unclaimed)} unclaimed, {known}{more}"

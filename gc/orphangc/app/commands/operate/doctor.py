@@ -17,7 +17,7 @@ from orphangc.adapters.flink.kubernetes_ha import KubernetesHa
 from orphangc.adapters.flink.zookeeper_ha import ZooKeeperHa
 from orphangc.adapters.open import open_storage
 from orphangc.app.commands.operate.exporter_checks import exporter_checks
-from orphangc.app.commands.operate.health import Check, Health
+from orphangc.app.commands.operate.health import Check, CheckStatus
 from orphangc.app.commands.operate.run_checks import checks_of_all, checks_of_root
 from orphangc.app.commands.world.obstacles import Obstacle, obstacles_of
 from orphangc.app.commands.world.show import unlisted_cycle_of
@@ -55,7 +55,7 @@ class Finding:
 
     root: str
     check: str
-    health: Health
+    health: CheckStatus
     message: str
     exit_code: int = 0
 
@@ -114,11 +114,11 @@ def _collectable(settings: StorageRootSettings) -> Iterator[Finding]:
     yield Finding(settings.root, "world", health, said)
     found = obstacles_of(known.jobs, known.judged)
     for each in found.common:
-        yield Finding(settings.root, f"all {found.jobs} jobs", Health.WARNING, _never(each))
+        yield Finding(settings.root, f"all {found.jobs} jobs", CheckStatus.WARNING, _never(each))
     for job, each in found.own.items():
-        yield Finding(settings.root, f"job {job}", Health.WARNING, _never(each))
+        yield Finding(settings.root, f"job {job}", CheckStatus.WARNING, _never(each))
     if found.jobs and not (found.common or found.own):
-        yield Finding(settings.root, f"all {found.jobs} jobs", Health.GOOD, "can be collected")
+        yield Finding(settings.root, f"all {found.jobs} jobs", CheckStatus.GOOD, "can be collected")
 
 
 def _never(obstacle: Obstacle) -> str:
@@ -128,7 +128,7 @@ def _never(obstacle: Obstacle) -> str:
     )
 
 
-def _world(world: World) -> tuple[Health, str]:
+def _world(world: World) -> tuple[CheckStatus, str]:
     """Return what a closed world covers, and whether anything of it needs a person."""
     waiting = [each for each in world.changed if not each.acknowledged]
     asked = [each for each in world.places if each.kind is not PlaceKind.REPORTED]
@@ -137,7 +137,7 @@ def _world(world: World) -> tuple[Health, str]:
     parts = [statement(world)]
     parts += [f"{each.uri} lies outside" for each in world.outside[:_SHOWN]]
     parts += [f"{each.condition} {each.what}" for each in waiting[:_SHOWN]]
-    return Health.GOOD if is_fine else Health.WARNING, "; ".join(parts)
+    return CheckStatus.GOOD if is_fine else CheckStatus.WARNING, "; ".join(parts)
 
 
 def _checked(root: str, checks: Mapping[str, Check]) -> Iterator[Finding]:
@@ -151,38 +151,38 @@ def _checked(root: str, checks: Mapping[str, Check]) -> Iterator[Finding]:
 
 
 def _bad(root: str, name: str, err: OrphanGcError) -> Finding:
-    return Finding(root, name, Health.BAD, redacted(str(err)), int(err.exit_code))
+    return Finding(root, name, CheckStatus.BAD, redacted(str(err)), int(err.exit_code))
 
 
-def _listing(storage: Storage) -> tuple[Health, str]:
+def _listing(storage: Storage) -> tuple[CheckStatus, str]:
     scan = scan_roots(storage)
     message = f"{len(scan.directories)} job directories, {len(scan.metadata)} roots"
-    return (Health.GOOD if scan.directories else Health.WARNING), message
+    return (CheckStatus.GOOD if scan.directories else CheckStatus.WARNING), message
 
 
-def _reading(storage: Storage) -> tuple[Health, str]:
+def _reading(storage: Storage) -> tuple[CheckStatus, str]:
     for listed in scan_roots(storage).metadata.values():
         data = storage.read(ObjectKey(listed.key), max_bytes=MAX_METADATA_BYTES)
         if data is not None:
-            return Health.GOOD, f"read {listed.key}, {len(data)} bytes"
-    return Health.WARNING, "there is no root to read"
+            return CheckStatus.GOOD, f"read {listed.key}, {len(data)} bytes"
+    return CheckStatus.WARNING, "there is no root to read"
 
 
-def _clock(storage: Storage, settings: StorageRootSettings) -> tuple[Health, str]:
+def _clock(storage: Storage, settings: StorageRootSettings) -> tuple[CheckStatus, str]:
     time = storage.now()
     if time.skew is None:
-        return Health.WARNING, "the storage does not tell its time: nothing will be deleted"
+        return CheckStatus.WARNING, "the storage does not tell its time: nothing will be deleted"
     message = f"{time.skew.total_seconds():+.1f} s against this machine ({time.source})"
-    return (Health.GOOD if abs(time.skew) <= settings.clock_skew else Health.BAD), message
+    return (CheckStatus.GOOD if abs(time.skew) <= settings.clock_skew else CheckStatus.BAD), message
 
 
-def _undo(storage: Storage) -> tuple[Health, str]:
+def _undo(storage: Storage) -> tuple[CheckStatus, str]:
     if storage.is_versioned:
-        return Health.GOOD, "the bucket is versioned: undelete works"
-    return Health.WARNING, "no versions are kept: a deletion is final"
+        return CheckStatus.GOOD, "the bucket is versioned: undelete works"
+    return CheckStatus.WARNING, "no versions are kept: a deletion is final"
 
 
-def _state(settings: StorageRootSettings) -> tuple[Health, str]:
+def _state(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
     """Try all that the state location must do, on a throwaway name."""
     state = state_of(settings)
     name = f"{state.folder}/doctor-{uuid.uuid4().hex}"
@@ -191,28 +191,28 @@ def _state(settings: StorageRootSettings) -> tuple[Health, str]:
     content = state.files.read(name)
     state.files.remove(name)
     if not is_first or is_second or content != b"1" or state.files.read(name) is not None:
-        return Health.BAD, f"{state.files.location} cannot hold a lock"
-    return Health.GOOD, f"{state.files.location} lists, reads, writes, creates and deletes"
+        return CheckStatus.BAD, f"{state.files.location} cannot hold a lock"
+    return CheckStatus.GOOD, f"{state.files.location} lists, reads, writes, creates and deletes"
 
 
-def _registry(settings: StorageRootSettings) -> tuple[Health, str]:
+def _registry(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
     exporters = sum(len(each.jobs()) for each in open_exports(settings.registry))
     also = f", {exporters} jobs with an exporter" if exporters else ""
-    return Health.GOOD, f"{len(load_snapshots(settings.registry))} registry snapshots{also}"
+    return CheckStatus.GOOD, f"{len(load_snapshots(settings.registry))} registry snapshots{also}"
 
 
 def _rest_check(url: str, accepted: Sequence[str]) -> Check:
-    def check() -> tuple[Health, str]:
+    def check() -> tuple[CheckStatus, str]:
         cluster = FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe()
         version = cluster.flink_version
         if not is_tested_version(version) and version not in accepted:
-            return Health.WARNING, f"Flink {version} is not in the tested list"
+            return CheckStatus.WARNING, f"Flink {version} is not in the tested list"
         alive = [job for job in cluster.jobs.values() if not job.is_globally_terminal]
         problems = (gate_problem(job) for job in alive)
         problem = next((each for each in problems if each is not None), None)
         if problem is not None:
-            return Health.WARNING, problem
-        return Health.GOOD, f"Flink {version}, {len(alive)} jobs alive"
+            return CheckStatus.WARNING, problem
+        return CheckStatus.GOOD, f"Flink {version}, {len(alive)} jobs alive"
 
     return check
 
@@ -233,12 +233,12 @@ def _zookeeper_check(address: str) -> Check:
     return lambda: _ha(ZooKeeperHa(address, timeout=REST_TIMEOUT))
 
 
-def _ha(source: HaMetadata) -> tuple[Health, str]:
+def _ha(source: HaMetadata) -> tuple[CheckStatus, str]:
     facts = source.observe()
     jobs = {hold.job_id for hold in facts.holds}
     if not facts.things:
-        return Health.WARNING, f"{facts.uri} shows nothing of Flink's: mistyped?"
-    return Health.GOOD, (
+        return CheckStatus.WARNING, f"{facts.uri} shows nothing of Flink's: mistyped?"
+    return CheckStatus.GOOD, (
         f"{facts.things} things listed: {len(jobs)} jobs are not over, {len(facts.places)}"
         " checkpoints and savepoints are named"
     )
@@ -246,7 +246,7 @@ def _ha(source: HaMetadata) -> tuple[Health, str]:
 
 def exit_code(findings: list[dict[str, Any]]) -> ExitCode:
     """Return the code of the first bad finding."""
-    bad = [each for each in findings if each["health"] == Health.BAD]
+    bad = [each for each in findings if each["health"] == CheckStatus.BAD]
     return ExitCode(bad[0]["exit_code"] or ExitCode.FAILED) if bad else ExitCode.DONE
 
 

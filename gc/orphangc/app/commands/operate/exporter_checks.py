@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from orphangc.adapters.flink.exporter_folder import ExporterFolder
-from orphangc.app.commands.operate.health import Check, Health
+from orphangc.app.commands.operate.health import Check, CheckStatus
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import open_exports
 from orphangc.collect.observe.exporter_files import newest
@@ -34,18 +34,18 @@ def exporter_checks(settings: StorageRootSettings) -> dict[str, Check]:
 
 def _exporter(
     folder: ExporterFolder, job_id: JobId, settings: StorageRootSettings
-) -> tuple[Health, str]:
+) -> tuple[CheckStatus, str]:
     """Tell how old the newest snapshot is, and try whether a nonce could be written beside it."""
     if any(
         canonical(root).contains(folder.location) for root in (settings.root, *settings.extra_roots)
     ):
-        return Health.BAD, f"{folder.location} lies inside a storage root: export elsewhere"
+        return CheckStatus.BAD, f"{folder.location} lies inside a storage root: export elsewhere"
     try:
         found = newest(folder, job_id)
     except UnreadableSnapshotError as err:
-        return Health.BAD, str(err)
+        return CheckStatus.BAD, str(err)
     if found is None:
-        return Health.WARNING, "it has written no snapshot yet"
+        return CheckStatus.WARNING, "it has written no snapshot yet"
     snapshot = found[1]
     age = now() - snapshot.taken_at
     message = (
@@ -53,10 +53,10 @@ def _exporter(
         f" {age.total_seconds():.0f} s old, {len(snapshot.entries)} entries"
     )
     if settings.is_declared_ended(job_id):
-        return Health.GOOD, f"{message}; the job is declared ended"
+        return CheckStatus.GOOD, f"{message}; the job is declared ended"
     if age > REGISTRY_MAX_AGE:
-        return Health.BAD, f"{message}: the exporter has stopped"
+        return CheckStatus.BAD, f"{message}: the exporter has stopped"
     if -age > settings.clock_skew:
-        return Health.BAD, f"{message}: the JobManager's clock is ahead"
+        return CheckStatus.BAD, f"{message}: the JobManager's clock is ahead"
     folder.check_writable(job_id)
-    return Health.GOOD, f"{message}; nonces can be written"
+    return CheckStatus.GOOD, f"{message}; nonces can be written"

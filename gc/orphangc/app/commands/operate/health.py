@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 
-__all__ = ["Check", "Health"]
+__all__ = ["Check", "CheckStatus"]
 
 
-class Health(StrEnum):
+class CheckStatus(StrEnum):
     """How a check ended."""
 
     GOOD = "good"
@@ -16,4 +16,4 @@ class Health(StrEnum):
     BAD = "bad"
 
 
-Check = Callable[[], tuple[Health, str]]
+Check = Callable[[], tuple[CheckStatus, str]]

@@ -24,7 +24,7 @@ from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.aws import AWS_LIMITS, CEPH_LIMITS, MOST_CHARACTERS, aws_policy
 from orphangc.core.iam.azure import AZURE_LIMITS, azure_policy
 from orphangc.core.iam.gcp import GCS_LIMITS, gcs_policy
-from orphangc.core.iam.permissions import Need, Purpose, Right, needs_of
+from orphangc.core.iam.permissions import Purpose, Right, StorageNeed, needs_of
 from orphangc.core.model.locations import canonical
 from orphangc.errors import SettingsError
 
@@ -71,7 +71,7 @@ class Policy:
 
     """
 
-    needs: tuple[Need, ...]
+    needs: tuple[StorageNeed, ...]
     document: dict[str, Any]
     notes: tuple[str, ...]
 
@@ -121,7 +121,7 @@ def make_policy(
 
 def _wanted(
     values: Mapping[str, Any], config: Path | None, mode: RunMode | None, *, may_undelete: bool
-) -> list[tuple[Need, ...]]:
+) -> list[tuple[StorageNeed, ...]]:
     """Return the needs of each storage root."""
     if (config is None) == (values.get("root") is None):
         raise SettingsError("name one storage root with --root, or all of them with --config")
@@ -160,11 +160,13 @@ def _check_apart(roots: Sequence[ScheduledRoot]) -> None:
                     )
 
 
-def _is_of(provider: Provider, need: Need) -> bool:
+def _is_of(provider: Provider, need: StorageNeed) -> bool:
     return need.place.scheme in _SCHEMES[provider]
 
 
-def _document(provider: Provider, needs: tuple[Need, ...], partition: Partition) -> dict[str, Any]:
+def _document(
+    provider: Provider, needs: tuple[StorageNeed, ...], partition: Partition
+) -> dict[str, Any]:
     if not any(need.purpose is Purpose.LOOK for need in needs):
         raise SettingsError(
             f"no storage root is of provider {provider}: its URIs begin with"
@@ -181,7 +183,9 @@ def _document(provider: Provider, needs: tuple[Need, ...], partition: Partition)
             return azure_policy(needs)
 
 
-def _notes(provider: Provider, needs: Iterable[Need], document: dict[str, Any]) -> Iterable[str]:
+def _notes(
+    provider: Provider, needs: Iterable[StorageNeed], document: dict[str, Any]
+) -> Iterable[str]:
     yield from _OF_ALL
     yield from _LIMITS[provider]
     if any(need.right is Right.DELETE_VERSIONS for need in needs):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from orphangc.app.commands.operate.health import Check, Health
+from orphangc.app.commands.operate.health import Check, CheckStatus
 from orphangc.app.config.configuration import Configuration
 from orphangc.app.runner.locking import lock_folder
 from orphangc.app.wiring.clock import is_dead
@@ -37,18 +37,24 @@ def checks_of_all(configuration: Configuration) -> dict[str, Check]:
     return checks
 
 
-def _lock(settings: StorageRootSettings) -> tuple[Health, str]:
+def _lock(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
     state = state_of(settings)
     holder = holder_of(state.files, lock_folder(state))
     if holder is None:
-        return Health.GOOD, "nobody holds the lock"
+        return CheckStatus.GOOD, "nobody holds the lock"
     who = f"process {holder.pid} on {holder.host}"
     if is_dead(holder):
-        return Health.GOOD, f"{who} has ended without giving the lock back: the next run takes it"
-    return Health.WARNING, f"{who} holds the lock: a run goes on, or died less than 30 minutes ago"
+        return (
+            CheckStatus.GOOD,
+            f"{who} has ended without giving the lock back: the next run takes it",
+        )
+    return (
+        CheckStatus.WARNING,
+        f"{who} holds the lock: a run goes on, or died less than 30 minutes ago",
+    )
 
 
-def _plans(folder: Path) -> tuple[Health, str]:
+def _plans(folder: Path) -> tuple[CheckStatus, str]:
     """Try the folder; that it lies outside the storage roots the configuration has checked."""
     probe = folder / f"doctor-{uuid.uuid4().hex}"
     try:
@@ -57,16 +63,16 @@ def _plans(folder: Path) -> tuple[Health, str]:
         probe.unlink()
     except OSError as err:
         raise SettingsError(f"plans cannot be written to {folder}: {err.strerror}") from err
-    return Health.GOOD, f"{folder} can be written"
+    return CheckStatus.GOOD, f"{folder} can be written"
 
 
-def _pushgateway(url: str) -> tuple[Health, str]:
+def _pushgateway(url: str) -> tuple[CheckStatus, str]:
     """Ask for its page; a run goes on without it, so nothing here is bad."""
     shown = without_credentials(url)
     try:
         answer = httpx.get(f"{url.rstrip('/')}/-/ready", timeout=_TIMEOUT_SECONDS)
     except httpx.HTTPError as err:
-        return Health.WARNING, f"{shown} does not answer: {type(err).__name__}"
+        return CheckStatus.WARNING, f"{shown} does not answer: {type(err).__name__}"
     if answer.status_code != HTTPStatus.OK:
-        return Health.WARNING, f"{shown} answers {answer.status_code}"
-    return Health.GOOD, f"{shown} is ready"
+        return CheckStatus.WARNING, f"{shown} answers {answer.status_code}"
+    return CheckStatus.GOOD, f"{shown} is ready"

@@ -26,7 +26,7 @@ from orphangc.collect.observe.reported import reported_places
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.decision.evidence import Root, UnreadableRoot
+from orphangc.core.decision.evidence import Checkpoint, UnreadableRoot
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.naming import METADATA_NAME, place_of_folder
 from orphangc.core.model.owners import job_directory_of
@@ -105,7 +105,7 @@ def _observed(asked: Iterable[_Observed[_FactsT_co]]) -> list[_FactsT_co]:
     return [each.observe() for each in asked]
 
 
-def _changed_at(roots: Iterable[Root]) -> dict[str, datetime]:
+def _changed_at(roots: Iterable[Checkpoint]) -> dict[str, datetime]:
     """Return the store time of the newest checkpoint in the directories of each job id."""
     found: dict[str, datetime] = {}
     for root in roots:
@@ -118,10 +118,10 @@ def _reported(
     clusters: Iterable[ClusterFacts],
     settings: StorageRootSettings,
     reader: RootReader,
-    read: Iterable[Root],
+    read: Iterable[Checkpoint],
     *,
     ha: Iterable[HaFacts],
-) -> tuple[list[Root], list[UnreadableRoot]]:
+) -> tuple[list[Checkpoint], list[UnreadableRoot]]:
     """Return the roots that Flink reports outside all storage roots (R4), and the unreadable."""
     known = {root.folder for root in read}
     places, unusable = reported_places(clusters, (), settings, ha=ha)
@@ -133,7 +133,7 @@ def _reported(
     ]
     broken = [*unusable, *(each for each in found if isinstance(each, UnreadableRoot))]
     return (
-        [each for each in found if isinstance(each, Root)],
+        [each for each in found if isinstance(each, Checkpoint)],
         [each for each in broken if not each.is_acknowledged],
     )
 

@@ -16,7 +16,7 @@ from orphangc.core.documents.run_record import RunMode, RunRecord, RunResult
 from orphangc.core.model.codes import MEMORY_CONDITIONS, Condition, Guard
 from orphangc.core.model.types import Action, Outcome
 
-__all__ = ["Need", "Place", "Urgency", "mode_of", "needs_of", "setup_of"]
+__all__ = ["AttentionNeed", "AttentionPlace", "Urgency", "mode_of", "needs_of", "setup_of"]
 
 _PATIENCE = 2
 """How often in a row something may pass by itself before it needs somebody."""
@@ -70,7 +70,7 @@ class Urgency(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class AttentionPlace:
     """Where something is the matter; ``job`` and ``run_id`` where there is one."""
 
     root: str
@@ -80,7 +80,7 @@ class Place:
 
 
 @dataclass(slots=True, kw_only=True)
-class Need:
+class AttentionNeed:
     """One thing, wherever it is the matter.
 
     Attributes:
@@ -96,7 +96,7 @@ class Need:
     code: str
     title: str
     advice: str
-    places: list[Place] = field(default_factory=list)
+    places: list[AttentionPlace] = field(default_factory=list)
 
     @property
     def jobs(self) -> int:
@@ -111,12 +111,12 @@ def mode_of(root: RootStatus) -> RunMode:
     return RunMode.REPORT if root.newest is None else root.newest.mode
 
 
-def needs_of(status: Status) -> list[Need]:
+def needs_of(status: Status) -> list[AttentionNeed]:
     """Return what is the matter, the most urgent first; the same thing of many roots once."""
     return _gathered([*_of_daemon(status), *(n for r in status.roots for n in _of_root(r, status))])
 
 
-def setup_of(status: Status) -> list[Need]:
+def setup_of(status: Status) -> list[AttentionNeed]:
     """Return what stands between reporting and deleting where runs only report."""
     found = []
     for root in status.roots:
@@ -125,8 +125,8 @@ def setup_of(status: Status) -> list[Need]:
     return _gathered(found)
 
 
-def _gathered(needs: Iterable[Need]) -> list[Need]:
-    together: dict[tuple[Urgency, str, str], Need] = {}
+def _gathered(needs: Iterable[AttentionNeed]) -> list[AttentionNeed]:
+    together: dict[tuple[Urgency, str, str], AttentionNeed] = {}
     for need in needs:
         first = together.setdefault((need.urgency, need.code, need.title), need)
         if first is not need:
@@ -138,12 +138,12 @@ def _rank(code: str) -> int:
     return _ORDER.index(code) if code in _ORDER else len(_ORDER)
 
 
-def _of_daemon(status: Status) -> Iterator[Need]:
+def _of_daemon(status: Status) -> Iterator[AttentionNeed]:
     if status.not_ready is not None:
-        yield _trouble("not_ready", Place(root="", message=status.not_ready))
+        yield _trouble("not_ready", AttentionPlace(root="", message=status.not_ready))
 
 
-def _of_root(root: RootStatus, status: Status) -> Iterator[Need]:
+def _of_root(root: RootStatus, status: Status) -> Iterator[AttentionNeed]:
     """Yield what is the matter with one storage root, damage first."""
     plan = root.newest_plan
     all_stops = [stop for stop in _stops(root) if not (_is_setup(stop) and _reports(root))]
@@ -160,7 +160,7 @@ def _of_root(root: RootStatus, status: Status) -> Iterator[Need]:
         yield _trouble("doubt", _place(root, plan, warning))
 
 
-def _of_newest(root: RootStatus) -> Iterator[Need]:
+def _of_newest(root: RootStatus) -> Iterator[AttentionNeed]:
     """Yield what is the matter with the newest run itself."""
     run = root.newest
     if run is None:
@@ -172,14 +172,14 @@ def _of_newest(root: RootStatus) -> Iterator[Need]:
         yield _trouble("stopped", _place(root, run, run.stopped))
 
 
-def _result_need(root: RootStatus, run: RunRecord) -> Need:
+def _result_need(root: RootStatus, run: RunRecord) -> AttentionNeed:
     words = RESULT_WORDS[run.result]
     streak = len(list(takewhile(lambda each: each.result is run.result, root.records)))
     message = run.error or _failed_deletes(run)
     if streak > 1:
         message = f"{message} ({streak} times in a row)" if message else f"{streak} times in a row"
     passes = run.result in _PASSING and streak < _PATIENCE
-    return Need(
+    return AttentionNeed(
         urgency=Urgency.WAIT if passes else Urgency.ACT,
         code=run.result,
         title=f"The last run: {words.label}",
@@ -193,14 +193,14 @@ def _failed_deletes(run: RunRecord) -> str:
     return f"{counted(failed, 'object')} could not be deleted" if failed else ""
 
 
-def _trouble(code: str, place: Place) -> Need:
+def _trouble(code: str, place: AttentionPlace) -> AttentionNeed:
     title, advice = TROUBLES[code]
-    return Need(urgency=Urgency.ACT, code=code, title=title, advice=advice, places=[place])
+    return AttentionNeed(urgency=Urgency.ACT, code=code, title=title, advice=advice, places=[place])
 
 
-def _place(root: RootStatus, run: RunRecord | None, message: str) -> Place:
+def _place(root: RootStatus, run: RunRecord | None, message: str) -> AttentionPlace:
     run_id = None if run is None else run.run_id
-    return Place(root=root.settings.root, message=message, run_id=run_id)
+    return AttentionPlace(root=root.settings.root, message=message, run_id=run_id)
 
 
 def _stops(root: RootStatus) -> tuple[Stop, ...]:
@@ -216,16 +216,16 @@ def _is_setup(stop: Stop) -> bool:
     return stop.fate is Fate.BLOCKED and stop.code not in _ALARMS | _WAITING_CONDITIONS
 
 
-def _stop_need(root: RootStatus, stop: Stop) -> Need:
+def _stop_need(root: RootStatus, stop: Stop) -> AttentionNeed:
     waiting = _WAITING_GUARDS if stop.fate is Fate.REFUSED else _WAITING_CONDITIONS
     run = root.newest_plan
-    return Need(
+    return AttentionNeed(
         urgency=Urgency.WAIT if stop.code in waiting else Urgency.ACT,
         code=stop.code,
         title=STOP_TITLES.get(stop.code, stop.code),
         advice=stop.advice,
         places=[
-            Place(
+            AttentionPlace(
                 root=root.settings.root,
                 message=message,
                 job=name,

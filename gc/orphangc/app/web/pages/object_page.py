@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from orphangc.app.console.lazy import lazily
 from orphangc.app.console.text import visible
-from orphangc.app.render.reason_groups import KIND_OF, REASON_WORDS, Kind
+from orphangc.app.render.reason_groups import KIND_OF, REASON_WORDS, ReasonKind
 from orphangc.core.documents.plan import JobPart, Plan
 from orphangc.core.documents.run_record import RunRecord
 from orphangc.core.model.bounds import NEVER
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 else:  # a daemon that nobody asks for an object need not load Arrow
     verdict_lookup = lazily("orphangc.adapters.rows.verdict_lookup")
 
-__all__ = ["Example", "Explanation", "explanation"]
+__all__ = ["Example", "ObjectExplanation", "explanation"]
 
 _EXAMPLES = 4
 
@@ -87,13 +87,13 @@ class Example:
     reason: Reason
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ReasonKind:
         """Return the kind of its reason."""
         return KIND_OF[self.reason]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class ObjectExplanation:
     """What is known of a key.
 
     Attributes:
@@ -125,7 +125,7 @@ class Explanation:
         return self.job is not None and self.job.cutoff <= NEVER
 
 
-def explanation(record: RunRecord, key: str) -> Explanation:
+def explanation(record: RunRecord, key: str) -> ObjectExplanation:
     """Return why an object has its verdict.
 
     Only the folder that the record names is read, and only if it still holds the record's plan.
@@ -137,19 +137,19 @@ def explanation(record: RunRecord, key: str) -> Explanation:
     """
     relative = _relative(key.strip(), record.root)
     if record.plan_folder is None or record.plan_id is None:
-        return Explanation(key=relative, problem="This run made no plan.")
+        return ObjectExplanation(key=relative, problem="This run made no plan.")
     command = _command(relative, record.plan_folder)
     try:
         lookup = verdict_lookup.VerdictLookup(Path(record.plan_folder))
         plan = _plan(lookup, record)
         if not relative:
-            return Explanation(key="", examples=_examples(lookup, plan))
+            return ObjectExplanation(key="", examples=_examples(lookup, plan))
         row = lookup.find(plan, relative)
     except OrphanGcError as err:
-        return Explanation(key=relative, problem=_problem(err), command=command)
+        return ObjectExplanation(key=relative, problem=_problem(err), command=command)
     if row is None:
         problem = "The plan has no object of this name. Names are compared byte by byte."
-        return Explanation(key=relative, problem=problem)
+        return ObjectExplanation(key=relative, problem=problem)
     return _explained(relative, row, plan, command)
 
 
@@ -164,10 +164,12 @@ def _problem(err: OrphanGcError) -> str:
     return f"The plan is not to be had on this machine: {err}."
 
 
-def _explained(key: str, row: Mapping[str, Any], plan: Plan, command: str | None) -> Explanation:
+def _explained(
+    key: str, row: Mapping[str, Any], plan: Plan, command: str | None
+) -> ObjectExplanation:
     action, reason = Action(row["action"]), Reason(row["reason"])
     job = plan.job_of(row["job_id"], canonical(plan.root).child(key.rpartition("/")[0]))
-    return Explanation(
+    return ObjectExplanation(
         key=key,
         row=row,
         reason=reason,

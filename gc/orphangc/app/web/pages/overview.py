@@ -8,7 +8,7 @@ from typing import Any
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.console.text import human_bytes
 from orphangc.app.render.place_words import PLACE_WORDS
-from orphangc.app.render.reason_groups import Kind
+from orphangc.app.render.reason_groups import ReasonKind
 from orphangc.app.render.summary import counted
 from orphangc.app.status.status import Status
 from orphangc.app.web.jobs import known_jobs
@@ -141,7 +141,7 @@ def _found(stored: Stored, swept: int, cost: Cost) -> str:
 
 def _doubts(stored: Stored, unread: int, roots: int) -> list[str]:
     sentences = []
-    refused = stored.kinds[Kind.REFUSED].bytes
+    refused = stored.kinds[ReasonKind.REFUSED].bytes
     if refused:
         sentences.append(f"{human_bytes(refused)} cannot be judged, and are kept.")
     if unread:

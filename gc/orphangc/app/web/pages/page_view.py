@@ -9,7 +9,7 @@ from datetime import date
 
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.console.text import id_ranges
-from orphangc.app.render.reason_groups import STATE_WORDS, Kind, by_kind
+from orphangc.app.render.reason_groups import STATE_WORDS, ReasonKind, by_kind
 from orphangc.app.render.stacked_bars import Bar, stacked
 from orphangc.app.render.summary import Fate, fate_of, name_of
 from orphangc.app.status.status import RootStatus, Status
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 _GIB = 1024**3
-_ORPHANED = (Kind.ORPHAN, Kind.QUARANTINE, Kind.DUE)
+_ORPHANED = (ReasonKind.ORPHAN, ReasonKind.QUARANTINE, ReasonKind.DUE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class Stored:
     """What is stored, by kind, as the newest plans say."""
 
     bar: Bar
-    kinds: Mapping[Kind, Amount]
+    kinds: Mapping[ReasonKind, Amount]
 
     @property
     def total(self) -> Amount:
@@ -171,7 +171,7 @@ class JobRow:
     state: str
     retained: str
     bar: Bar
-    kinds: Mapping[Kind, Amount]
+    kinds: Mapping[ReasonKind, Amount]
     sustained: bool | None
     snapshots: Sustained | None
 

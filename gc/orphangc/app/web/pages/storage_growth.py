@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from orphangc.app.console.text import human_bytes
-from orphangc.app.render.reason_groups import KINDS, Kind, by_kind
+from orphangc.app.render.reason_groups import KINDS, ReasonKind, by_kind
 from orphangc.app.web.page_text import minute, span_words
 from orphangc.core.documents.plan import Tally
 from orphangc.core.model.tallies import Amount
 
-__all__ = ["HEIGHT", "WIDTH", "Area", "Growth", "Sample", "growth"]
+__all__ = ["HEIGHT", "WIDTH", "Growth", "GrowthArea", "Sample", "growth"]
 
 WIDTH = 600
 HEIGHT = 150
 _MOST = 60
 """More runs than this make no better picture; first and last are always drawn."""
-_GOING = (Kind.ORPHAN, Kind.QUARANTINE, Kind.DUE)
+_GOING = (ReasonKind.ORPHAN, ReasonKind.QUARANTINE, ReasonKind.DUE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Sample:
 
     at: datetime
     run_id: str
-    kinds: Mapping[Kind, Amount]
+    kinds: Mapping[ReasonKind, Amount]
 
     @property
     def total(self) -> int:
@@ -41,10 +41,10 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Area:
+class GrowthArea:
     """One kind over time: an SVG path in a picture of ``WIDTH`` times ``HEIGHT``."""
 
-    kind: Kind
+    kind: ReasonKind
     path: str
 
 
@@ -53,11 +53,11 @@ class Growth:
     """The picture, its scale, and what it shows in words."""
 
     samples: tuple[Sample, ...]
-    areas: tuple[Area, ...]
+    areas: tuple[GrowthArea, ...]
     most: int
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
+    def kinds(self) -> tuple[ReasonKind, ...]:
         """Return the kinds that are anywhere in it."""
         return tuple(area.kind for area in self.areas)
 
@@ -106,13 +106,13 @@ def _thinned(samples: Sequence[Sample]) -> tuple[Sample, ...]:
     return tuple(samples[round(place * step)] for place in range(_MOST))
 
 
-def _areas(samples: Sequence[Sample], most: int) -> tuple[Area, ...]:
+def _areas(samples: Sequence[Sample], most: int) -> tuple[GrowthArea, ...]:
     floor = [0] * len(samples)
     areas = []
     for kind in KINDS:
         top = [low + sample.kinds[kind].bytes for low, sample in zip(floor, samples, strict=True)]
         if top != floor:
-            areas.append(Area(kind=kind, path=_path(samples, floor, top, most)))
+            areas.append(GrowthArea(kind=kind, path=_path(samples, floor, top, most)))
         floor = top
     return tuple(areas)
 

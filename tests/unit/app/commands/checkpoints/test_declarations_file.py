@@ -18,11 +18,11 @@ from orphangc.errors import SettingsError
 from orphangc.flink.compatibility import declarations as declarations_module
 from orphangc.flink.compatibility.declarations import (
     Declarations,
+    DeclaredOperatorState,
     KeyedState,
     KeyedStateType,
     OperatorDeclaration,
-    OperatorState,
-    Redistribution,
+    RedistributionMode,
 )
 
 SCHEMA = Path(declarations_module.__file__).with_name("declarations.schema.json")
@@ -134,7 +134,7 @@ def test_the_example_says_what_it_says(tmp_path) -> None:
     path.write_text(EXAMPLE)
     ledger, source = read_declarations(path).operators
     assert ledger.keyed_states[0].type is KeyedStateType.VALUE
-    assert ledger.operator_states[0].redistribution is Redistribution.SPLIT
+    assert ledger.operator_states[0].redistribution is RedistributionMode.SPLIT
     assert (ledger.operator_id, ledger.coordinator) == ("c813a8a9e8f9c0aa40c67f3aee4d5b3c", False)
     assert (source.operator_id, source.label) == (source.id, source.id)
 
@@ -154,9 +154,9 @@ OPERATORS = st.builds(
     keyed_states=st.lists(STATES, max_size=3, unique_by=lambda each: each.id).map(tuple),
     operator_states=st.lists(
         st.builds(
-            OperatorState,
+            DeclaredOperatorState,
             id=TEXTS.filter(bool),
-            redistribution=st.sampled_from(Redistribution),
+            redistribution=st.sampled_from(RedistributionMode),
             new=st.booleans(),
         ),
         max_size=3,
