@@ -1,8 +1,7 @@
 """Prints guards.md: every guard and condition with what to do, from the program's own advice."""
 
 from orphangc.app.render.advice import CONDITION_ADVICE, GUARD_ADVICE
-from orphangc.core.decision.conditions import Condition
-from orphangc.core.decision.guards import Guard
+from orphangc.core.model.codes import Condition, Guard
 
 _HEAD = """\
 # Guards and conditions

@@ -4,21 +4,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = [
-    "ExitCode",
-    "LockHeldError",
-    "NotToldError",
-    "OrphanGcError",
-    "PlanMismatchError",
-    "RefusedError",
-    "RegistryUnavailableError",
-    "SettingsError",
-    "StorageUnreachableError",
-    "UnreadableInventoryError",
-    "UnreadableMetadataError",
-    "UnreadableSnapshotError",
-]
-
 
 class ExitCode(IntEnum):
     """The stable exit codes of the command line."""

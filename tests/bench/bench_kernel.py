@@ -29,8 +29,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc.core.columns.listing_columns import Recogniser
-from orphangc.core.columns.live_set import UuidSet
-from orphangc.core.columns.tombstones import TOMBSTONE_SCHEMA, Tombstones
+from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
+from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import hex_texts, uuid_texts
 from orphangc.core.decision.kernel import BoundsTable, kernel, microseconds, verdict_batch
 from orphangc.ports import LISTING_SCHEMA

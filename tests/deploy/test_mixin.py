@@ -12,8 +12,7 @@ import yaml
 from deploy.fixtures import MONITORING
 from deploy.program_metrics import exposition, known_series
 from deploy.promql import grouping_labels, selectors
-from orphangc.core.decision.conditions import Condition
-from orphangc.core.decision.guards import Guard
+from orphangc.core.model.codes import Condition, Guard
 from support import speed
 
 MIXIN = MONITORING / "mixin"

@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 from deploy.fixtures import MONITORING
 from deploy.program_metrics import known_series
 from orphangc.app.cli import app
-from orphangc.core.decision.conditions import Condition
-from orphangc.core.decision.guards import Guard
+from orphangc.core.model.codes import Condition, Guard
 
 RUNBOOK = (MONITORING / "runbook.md").read_text()
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", RUNBOOK, re.MULTILINE | re.DOTALL))

@@ -402,7 +402,9 @@ READERS = {
         module="collect.state.store", read=partial(_tombstone, column="since"), names="tombstones/"
     ),
     "tombstone, stored": Reader(
-        module="collect.state.store", read=partial(_tombstone, column="modified_at"), names="tombstones/"
+        module="collect.state.store",
+        read=partial(_tombstone, column="modified_at"),
+        names="tombstones/",
     ),
     **{
         f"record, {place}": Reader(module=module, read=partial(_record, place=place))
@@ -418,9 +420,7 @@ READERS = {
     "plan, since": Reader(
         module="core.world.known_world", read=partial(_plan, place="since"), names="plan.json"
     ),
-    "memory of the world": Reader(
-        module="core.memory.remembered", read=_memory, names="world/"
-    ),
+    "memory of the world": Reader(module="core.memory.remembered", read=_memory, names="world/"),
     "acknowledgement": Reader(
         module="core.memory.acknowledgement", read=_acknowledged, names="acknowledged/"
     ),
@@ -429,10 +429,14 @@ READERS = {
     "verdict of a page": Reader(
         module="adapters.rows.verdict_lookup", read=_looked_up, names="verdicts"
     ),
-    "outcome": Reader(module="adapters.rows.outcome_files", read=_outcome, names="outcomes.parquet"),
+    "outcome": Reader(
+        module="adapters.rows.outcome_files", read=_outcome, names="outcomes.parquet"
+    ),
     "kept listing": Reader(module="adapters.rows.resumable_listing", read=_kept_listing),
     "rows of a kept listing": Reader(module="adapters.rows.spool", read=_spooled),
-    "registry snapshot": Reader(module="core.exporter.registry_format", read=_snapshot, names="taken_at"),
+    "registry snapshot": Reader(
+        module="core.exporter.registry_format", read=_snapshot, names="taken_at"
+    ),
     **{
         f"REST, {place}": Reader(
             module="core.cluster.rest_json",
@@ -443,7 +447,10 @@ READERS = {
         for place in ("start-time", "trigger_timestamp")
     },
     "manifest": Reader(
-        module="core.documents.s3_inventory", read=_manifest, step_us=1000, names="creationTimestamp"
+        module="core.documents.s3_inventory",
+        read=_manifest,
+        step_us=1000,
+        names="creationTimestamp",
     ),
     "folder of a report": Reader(
         module="core.documents.s3_inventory", read=_report_folder, step_us=60 * SECOND
@@ -463,7 +470,9 @@ READERS = {
         )
         for unit in ("ms", "us")
     },
-    "S3 page": Reader(module="adapters.s3.pages.parsed_pages", read=_page, step_us=SECOND, names="page"),
+    "S3 page": Reader(
+        module="adapters.s3.pages.parsed_pages", read=_page, step_us=SECOND, names="page"
+    ),
     "S3 page by its bytes": Reader(
         module="adapters.s3.pages.page_parser", read=_page, step_us=SECOND, names="page"
     ),
@@ -482,16 +491,18 @@ READERS = {
         step_us=SECOND,
     ),
     "fsspec, text": Reader(
-        module="adapters.files.translate", read=partial(_generic, told=lambda us: {"updated": spelled(us)})
+        module="adapters.files.translate",
+        read=partial(_generic, told=lambda us: {"updated": spelled(us)}),
     ),
     "local file": Reader(module="adapters.files.local_storage", read=_local),
     "clock of a mount": Reader(module="adapters.files.mount_clock", read=_mounted_clock),
     "local state": Reader(module="adapters.files.state_files", read=_local_state),
     "fsspec state": Reader(
-        module="adapters.files.state_files", read=lambda us, _: _generic_state(us // SECOND * SECOND, _),
+        module="adapters.files.state_files",
+        read=lambda us, _: _generic_state(us // SECOND * SECOND, _),
         step_us=SECOND,
     ),
     "columns of a listing": Reader(module="core.columns.listing_columns", read=_columns),
     "rows as objects": Reader(module="core.columns.stored_objects", read=_stored),
     "hidden things, the oldest": Reader(module="collect.mark.unlisted", read=_oldest_hidden),
-}  # fmt: skip
+}

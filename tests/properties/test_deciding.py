@@ -9,7 +9,8 @@ import pytest
 from hypothesis import Phase, assume, event, find, given, settings
 from hypothesis import strategies as st
 
-from orphangc.core.columns.live_set import LiveSet, UuidSet
+from orphangc.core.columns.live_set import LiveSet
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.decide import decide
 from orphangc.core.model.bounds import NEVER, Bound, SafetyMargins, cutoff, job_bounds
 from orphangc.core.model.naming import parse_artifact_name, place_of_folder, recognise

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orphangc.collect.cycle import _bounds_of
-from orphangc.core.decision.evidence import JobEvidence, JobState
+from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.decision.judge import judge
+from orphangc.core.model.types import JobState
 from support.builders import a_cycle, a_hold, a_job, a_root, a_survey, ago, an_ended_job, some_facts
 
 holds = st.lists(

@@ -7,9 +7,10 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.core.decision.evidence import JobEvidence, JobState
-from orphangc.core.decision.guards import Guard
+from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.decision.judge import judge, judge_all
+from orphangc.core.model.codes import Guard
+from orphangc.core.model.types import JobState
 from support.builders import T0, a_cycle, a_job, a_survey, ago, ahead, an_ended_job
 
 KEYS = tuple(f"{number:032x}" for number in range(6))

@@ -13,8 +13,9 @@ from hypothesis import Phase, event, find, given, settings
 from hypothesis import strategies as st
 
 from orphangc.core.columns.listing_columns import NO_ID, NO_TIME, Columns, Recogniser
-from orphangc.core.columns.live_set import LiveSet, UuidSet
+from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import bytes_of
 from orphangc.core.decision.decide import decide
 from orphangc.core.decision.kernel import BoundsTable, kernel, microseconds, verdict_batch

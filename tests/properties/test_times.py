@@ -184,8 +184,8 @@ RAW = {"AwareDatetime", "fromisoformat", "fromordinal", "fromtimestamp", "parse_
 ARROW = {"ParquetFile", "open_csv", "open_file", "open_stream", "read_table"}
 """What reads rows that some process has written."""
 OWN_ROWS = {
-    "adapters.rows.temporary_rows": "temporary files of this process, of rows that were checked before",
-    "adapters.spark.exchange.work_folder": "the driver has their digests from the executors that wrote them",
+    "adapters.rows.temporary_rows": "temporary files of this process, of checked rows",
+    "adapters.spark.exchange.work_folder": "the driver has their digests from the executors",
 }
 BY_OTHERS = {
     "collect.decide.assemble_plan": "shows the oldest of times that are columns of a listing",

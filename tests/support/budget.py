@@ -8,7 +8,8 @@ A class is chosen by one marker:
 
 An expression after ``-m`` that names neither marker leaves both classes out.
 
-    PYTHONPATH=tests python -m support.budget CLASS SECONDS     # may all tests of a class take so long?
+    PYTHONPATH=tests python -m support.budget CLASS SECONDS     # may all tests of a class take so
+    long?
 """
 
 from __future__ import annotations

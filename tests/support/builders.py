@@ -14,7 +14,8 @@ from datetime import UTC, datetime, timedelta
 from orphangc.core.cluster.ha_facts import Hold
 from orphangc.core.cluster.job_facts import CheckpointFacts, JobFacts
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.columns.live_set import LiveSet, UuidSet
+from orphangc.core.columns.live_set import LiveSet
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import (
     Checkpoint,
     CycleEvidence,

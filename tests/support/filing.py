@@ -1,9 +1,9 @@
 """What a search with fresh seeds found: filed by ``.ci/nightly``, replayed by every check.
 
-One file below ``tests/robustness/found`` for each. The input of a fuzz target is filed by itself and stays.
-The example of a property is filed as Hypothesis' own blob, which only the locked release reads
-and a change of the property makes useless: whoever mends the fault writes it as ``@example`` of
-the property, and removes the file.
+One file below ``tests/robustness/found`` for each. The input of a fuzz target is filed by itself
+and stays. The example of a property is filed as Hypothesis' own blob, which only the locked release
+reads and a change of the property makes useless: whoever mends the fault writes it as ``@example``
+of the property, and removes the file.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from orphangc.core.columns.live_set import LiveSet, UuidSet
+from orphangc.core.columns.live_set import LiveSet
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds
 from orphangc.core.model.naming import Artifact, artifact_name
 from orphangc.core.model.types import DirectoryLayout, JobId, ObjectKey, StoredObject, Tombstone

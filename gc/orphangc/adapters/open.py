@@ -14,8 +14,6 @@ from orphangc.core.model.locations import Location, canonical
 from orphangc.errors import SettingsError
 from orphangc.ports import Extras, StateFiles, Storage
 
-__all__ = ["open_extras", "open_state_files", "open_storage"]
-
 
 def open_storage(where: str | Location, *, state: Location | None = None) -> Storage:
     """Return the storage whose root is ``where``; credentials come from the environment only.

@@ -36,7 +36,7 @@ from orphangc.collect.world.recounting import with_memory
 from orphangc.collect.world.sighted import sighting_of
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.blast_radius import share_problem
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, JobState, mode_of
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, mode_of
 from orphangc.core.decision.flink_traces import with_remembered_traces
 from orphangc.core.decision.judge import GLOBAL_GUARDS, Blocked, Judgement, judge_all
 from orphangc.core.decision.leftover_checkpoints import (
@@ -52,14 +52,12 @@ from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds, job_b
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import Mode
+from orphangc.core.model.types import JobState, Mode
 from orphangc.core.times.instants import shifted
 from orphangc.core.world import World
 from orphangc.core.world.outside_naming import Naming
 from orphangc.errors import RefusedError
 from orphangc.ports import VerdictSink
-
-__all__ = ["Cycle", "JudgedCycle", "judged_cycle", "run_cycle"]
 
 _FEW = 20
 

@@ -29,11 +29,10 @@ Submission freezes the registry and gives the manifest:
 ... # doctest: +NORMALIZE_WHITESPACE
 [('orders-seen', 'value', 'int'), ('by_day', 'map', 'str, int'),
  ('last-order', 'value', 'pickle')]
->>> orders.declare(value_state("too-late"))  # doctest: +NORMALIZE_WHITESPACE
-Traceback (most recent call last):
-orphangc.declarations.declaration_errors.RegistryFrozenError: keyed value state 'too-late' of operator
-'count-orders' is declared after the job's submission: declare it before; declared are
-'orders-seen', 'by_day', 'last-order'
+>>> orders.declare(value_state("too-late"))  # doctest: +NORMALIZE_WHITESPACE Traceback (most recent
+call last): orphangc.declarations.declaration_errors.RegistryFrozenError: keyed value state
+'too-late' of operator 'count-orders' is declared after the job's submission: declare it before;
+declared are 'orders-seen', 'by_day', 'last-order'
 
 The running job finds declared state by its id, and no other:
 

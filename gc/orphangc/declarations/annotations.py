@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-__all__ = ["bound", "is_open", "resolved", "text_of"]
-
 
 def resolved(owner: type, annotation: Any) -> Any:
     """Return an annotation of a class with its forward references resolved.

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from orphangc.errors import ExitCode, OrphanGcError
 
-__all__ = [
-    "DeclarationError",
-    "RegistryFrozenError",
-    "RestoreMismatchError",
-    "StateConflictError",
-    "UndeclaredStateError",
-    "check_text",
-]
-
 
 class DeclarationError(OrphanGcError):
     """A declaration that cannot be made.

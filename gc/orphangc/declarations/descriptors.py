@@ -14,20 +14,6 @@ from orphangc.flink.compatibility.declarations import (
     is_timer,
 )
 
-__all__ = [
-    "KeyedStateDescriptor",
-    "OperatorStateDescriptor",
-    "StateDescriptor",
-    "aggregating_state",
-    "broadcast_state",
-    "list_state",
-    "map_state",
-    "operator_list_state",
-    "reducing_state",
-    "union_list_state",
-    "value_state",
-]
-
 
 def _check_id(state_id: str, *, is_keyed: bool) -> None:
     check_text("a state's id", state_id, operator="")

@@ -17,8 +17,6 @@ from orphangc.declarations.descriptors import (
 from orphangc.declarations.states import KEYED, OPERATOR, kind_of
 from orphangc.flink.compatibility.declarations import RedistributionMode
 
-__all__ = ["DeclaredField", "declared_fields", "keyed_state", "operator_state"]
-
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Marker:

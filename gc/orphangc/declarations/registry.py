@@ -21,8 +21,6 @@ from orphangc.declarations.descriptors import (
 from orphangc.declarations.fields import declared_fields
 from orphangc.flink.compatibility.declarations import Declarations, OperatorDeclaration
 
-__all__ = ["OperatorStates", "StateRegistry"]
-
 _D = TypeVar("_D", KeyedStateDescriptor, OperatorStateDescriptor)
 
 

@@ -8,8 +8,6 @@ from orphangc.declarations.declaration_errors import RestoreMismatchError
 from orphangc.flink.compatibility.declarations import Declarations, RedistributionMode
 from orphangc.flink.state.contents import CheckpointContents
 
-__all__ = ["RestoredState", "check_restore"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoredState:

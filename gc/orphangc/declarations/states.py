@@ -6,18 +6,6 @@ from typing import Generic, TypeVar
 
 from orphangc.flink.compatibility.declarations import KeyedStateType, RedistributionMode
 
-__all__ = [
-    "KEYED",
-    "OPERATOR",
-    "AggregatingState",
-    "BroadcastState",
-    "ListState",
-    "MapState",
-    "ReducingState",
-    "ValueState",
-    "kind_of",
-]
-
 _T = TypeVar("_T")
 _K = TypeVar("_K")
 _V = TypeVar("_V")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import struct
 
-__all__ = ["operator_id"]
-
 _MASK = (1 << 64) - 1
 _C1, _C2 = 0x87C37B91114253D5, 0x4CF5AD432745937F
 _BLOCK = 16

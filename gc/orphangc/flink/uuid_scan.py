@@ -11,8 +11,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["raw_uuids"]
-
 _LENGTH: Final = 36
 _HYPHENS: Final = (8, 13, 18, 23)
 _DIGITS: Final = np.array([at for at in range(_LENGTH) if at not in _HYPHENS])

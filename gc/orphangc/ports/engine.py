@@ -17,8 +17,6 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.types import StoredObject
 from orphangc.ports import Progress, Storage
 
-__all__ = ["Engine", "EngineName", "Listed", "ListingHints", "ListingPass"]
-
 _T = TypeVar("_T")
 
 EngineName = Literal["local", "spark"]

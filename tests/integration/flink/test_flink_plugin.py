@@ -36,7 +36,7 @@ from orphangc.core.decision.contradictions import contradiction
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.owner_markers import living_rival
-from orphangc.core.exporter.registry_format import (
+from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     RegistrySnapshot,
     oldest_retained,

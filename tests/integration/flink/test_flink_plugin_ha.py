@@ -13,7 +13,7 @@ from integration.harness.flinkbed.snapshots import echo, snapshots
 from integration.harness.flinkbed.truth import retained
 from integration.harness.flinkbed.waiting import wait_until
 from integration.harness.flinkbed.zookeeper import ZooKeeper
-from orphangc.core.exporter.registry_format import oldest_retained
+from orphangc.core.exporter.registry_snapshot import oldest_retained
 
 pytestmark = [pytest.mark.flink, pytest.mark.nightly]
 

@@ -14,7 +14,7 @@ from integration.harness.flinkbed.snapshots import snapshots
 from integration.harness.flinkbed.truth import older_than_retained, retained
 from integration.harness.flinkbed.waiting import wait_until
 from integration.harness.orphan_workload import seen
-from orphangc.core.exporter.registry_format import oldest_retained, resolve
+from orphangc.core.exporter.registry_snapshot import oldest_retained, resolve
 
 pytestmark = [pytest.mark.flink, pytest.mark.nightly]
 

@@ -2,8 +2,8 @@
 
 atheris has wheels for Linux on x86-64 only, so it is no part of the development tools::
 
-    pip install --target /tmp/atheris atheris
-    PYTHONPATH=/tmp/atheris:tests python tests/robustness/fuzz/atheris_metadata.py -max_total_time=180 CORPUS
+    pip install --target /tmp/atheris atheris PYTHONPATH=/tmp/atheris:tests python
+    tests/robustness/fuzz/atheris_metadata.py -max_total_time=180 CORPUS
 
 CORPUS is a folder that keeps what was found; without one, nothing is kept. It begins with the
 golden files. The oracle is that of ``robustness.fuzz.targets``.

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orphangc.core.columns.tombstones import TOMBSTONE_SCHEMA
+from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.ports import OUTCOME_SCHEMA
 from robustness.fuzz import own_files
 from robustness.fuzz.answers import check_page

@@ -37,10 +37,11 @@ from orphangc.core.cluster.placement import Home
 from orphangc.core.columns import listing_columns as columns
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision import judge, kernel
-from orphangc.core.decision.conditions import CONDITIONS, Condition
-from orphangc.core.decision.guards import GUARDS, Guard
+from orphangc.core.decision.conditions import CONDITIONS
+from orphangc.core.decision.guards import GUARDS
 from orphangc.core.model import bounds, settings
 from orphangc.core.model import locations as uris
+from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.naming import Artifact, uuid_of
 from orphangc.core.model.types import DirectoryLayout
 from orphangc.core.times.instants import LATEST

@@ -1,4 +1,6 @@
-"""How a collector judges and acts; mirrors ``collect.sweep.sweep``, ``minding``, ``recheck``, ``lock``."""
+"""How a collector judges and acts; mirrors ``collect.sweep.sweep``, ``minding``, ``recheck``,
+``lock``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a collector reads, each operation in one instant; mirrors ``collect.observe.observation``."""
+"""What a collector reads, each read in one instant; mirrors ``collect.observe.observation``."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from orphangc.collect.mark.mark import mark
 from orphangc.collect.observe.checkpoints import RootScan, RootsRead, _ids
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.job_facts import ClusterFacts
-from orphangc.core.columns.live_set import UuidSet
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.ports import StoreTime
@@ -151,7 +151,9 @@ def sample(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Se
 def test_the_evidence_is_what_the_real_mark_makes_of_the_same_observation(
     scenario, monkeypatch
 ) -> None:
-    """``collect.mark.mark.mark`` and ``collect.mark.job_dependencies.with_feeds``, for every observation there is."""
+    """``collect.mark.mark.mark`` and ``collect.mark.job_dependencies.with_feeds``, for every
+    observation there is.
+    """
     seen_by_all = sample(scenario, monkeypatch)
     assert len(seen_by_all) > 5
     for seen, rules in seen_by_all[:: max(1, len(seen_by_all) // 60)]:

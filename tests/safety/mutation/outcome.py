@@ -24,7 +24,8 @@ class Change:
     """What a mutant changes.
 
     Attributes:
-        function: Where, such as ``orphangc.core.decision.judge._doubt_about``; a method with its class.
+        function: Where, such as ``orphangc.core.decision.judge._doubt_about``; a method with its
+        class.
         before: The lines that it takes away, without what indents them.
         after: The lines that it puts there instead.
 

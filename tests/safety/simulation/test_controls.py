@@ -29,7 +29,8 @@ from orphangc.collect.delete.registry_watch import RegistryWatch
 from orphangc.collect.mark import mark
 from orphangc.collect.observe.observation import Observation, Outside
 from orphangc.collect.state.lock import Lock
-from orphangc.core.columns.live_set import LiveSet, UuidSet
+from orphangc.core.columns.live_set import LiveSet
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.model import bounds

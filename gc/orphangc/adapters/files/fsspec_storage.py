@@ -25,8 +25,6 @@ from orphangc.core.times.instants import from_microseconds, known_microseconds
 from orphangc.errors import SettingsError, StorageUnreachableError
 from orphangc.ports import DeletionResult, DeletionStatus, Folder, StoreTime
 
-__all__ = ["FsspecStorage", "open_file_system"]
-
 _TESTED = {"file", "memory"}
 _TIME_KEYS = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
 _ETAG_KEYS = ("ETag", "etag", "e_tag", "md5Hash", "checksum")

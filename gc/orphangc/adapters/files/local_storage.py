@@ -25,8 +25,6 @@ from orphangc.core.times.instants import from_microseconds
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import DeletionResult, DeletionStatus, Folder, StoreTime
 
-__all__ = ["LocalStorage"]
-
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 

@@ -18,8 +18,6 @@ from orphangc.core.model.locations import Location
 from orphangc.core.times.instants import from_microseconds
 from orphangc.errors import SettingsError
 
-__all__ = ["PROBE", "TEMPORARY", "FsspecStateFiles", "LocalStateFiles", "cannot_lock"]
-
 TEMPORARY = ".orphangc-tmp-"
 """Start of the name of a file that is being written; no listing shows it."""
 

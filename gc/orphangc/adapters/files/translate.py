@@ -19,16 +19,6 @@ from orphangc.core.times.instants import (
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
 
-__all__ = [
-    "BatchBuilder",
-    "checked_parts",
-    "escaped",
-    "host_now",
-    "one_line",
-    "to_microseconds",
-    "unreachable",
-]
-
 _LONGEST_LINE = 300
 
 

@@ -18,8 +18,6 @@ from orphangc.core.model.locations import Location
 from orphangc.core.model.types import JobId, ObjectKey, is_job_id
 from orphangc.ports import StateFiles, Storage
 
-__all__ = ["ExporterFolder", "is_job_folder"]
-
 _SNAPSHOT = re.compile(r"snapshot-[0-9]{13}-.+\.jsonl(?:\.gz)?", re.ASCII)
 _NONCE = "nonce"
 _MOST_NONCE_BYTES = 1 << 10

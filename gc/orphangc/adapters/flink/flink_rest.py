@@ -32,8 +32,6 @@ from orphangc.core.cluster.rest_json import (
 from orphangc.core.model.types import JobId
 from orphangc.errors import RegistryUnavailableError, SettingsError
 
-__all__ = ["FlinkRest"]
-
 _ATTEMPTS = 4
 _MAX_ANSWER_BYTES = 64 << 20
 _MAX_REASON_CHARS = 200

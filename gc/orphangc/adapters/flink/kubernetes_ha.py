@@ -15,8 +15,6 @@ from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.kubernetes_json import HA_SELECTOR, KINDS, kubernetes_facts
 from orphangc.errors import RegistryUnavailableError
 
-__all__ = ["KubernetesHa"]
-
 _GROUP, _VERSION = "flink.apache.org", "v1beta1"
 _PAGE = 200
 """A HA ConfigMap or a resource with its history has some 10 kB."""

@@ -13,8 +13,6 @@ from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.zookeeper_paths import is_leaf, zookeeper_facts
 from orphangc.errors import RegistryUnavailableError, SettingsError
 
-__all__ = ["ZooKeeperHa"]
-
 _DEFAULT_PATH = "/flink"
 """Source: Flink 1.11-2.3, ``high-availability.zookeeper.path.root``."""
 _MAX_NODES = 200_000

@@ -14,8 +14,6 @@ import stamina
 
 from orphangc.errors import RegistryUnavailableError, SettingsError
 
-__all__ = ["KubernetesApi", "KubernetesProblem", "own_namespace"]
-
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _ATTEMPTS = 4
 _MAX_REASON_CHARS = 200

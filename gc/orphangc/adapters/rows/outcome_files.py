@@ -16,8 +16,6 @@ from orphangc.core.times.instant_columns import check_rows
 from orphangc.errors import SettingsError
 from orphangc.ports import OUTCOME_SCHEMA
 
-__all__ = ["OutcomeFiles", "outcome_rows", "read_outcome"]
-
 _REPEATED = ["job_id", "scope", "action", "reason", "outcome", "error"]
 _ROWS_A_GROUP = 50_000
 _RUN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}", re.ASCII)

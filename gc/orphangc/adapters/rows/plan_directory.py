@@ -18,12 +18,6 @@ from orphangc.core.documents.plan import Plan
 from orphangc.core.times.instant_columns import check_rows
 from orphangc.errors import PlanMismatchError, SettingsError
 
-__all__ = [
-    "PlanDirectory",
-    "check_writable",
-    "write_atomically",
-]
-
 _LEFT = re.compile(rf"{re.escape(LISTING_FOLDER)}|verdicts|\.plan\.json-[0-9a-f]+\.partial")
 
 

@@ -24,8 +24,6 @@ from orphangc.core.ranges.key_ranges import KeyRange, gaps
 from orphangc.core.times.instants import Instant
 from orphangc.errors import SettingsError
 
-__all__ = ["LISTING_FOLDER", "FinishedPart", "KeptListing", "ListingIdentity"]
-
 log = structlog.get_logger()
 
 LISTING_FOLDER = ".listing"

@@ -28,8 +28,6 @@ from orphangc.core.times.instant_columns import with_known_times
 from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
 
-__all__ = ["ArrowSpool"]
-
 log = structlog.get_logger()
 
 _ROWS_PER_BLOCK = 4096

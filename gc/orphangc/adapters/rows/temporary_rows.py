@@ -12,8 +12,6 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import ipc
 
-__all__ = ["ArrowPile", "ArrowScratch", "scratch"]
-
 
 @dataclass(slots=True)
 class _Writing:

@@ -12,8 +12,6 @@ import pyarrow.parquet as pq
 
 from orphangc.ports import VERDICT_SCHEMA
 
-__all__ = ["VerdictFiles"]
-
 _ROWS_PER_FILE = 5_000_000
 _REPEATED = ["job_id", "scope", "action", "reason"]
 """Columns of few values; a dictionary of keys or ETags would be thrown away page after page."""

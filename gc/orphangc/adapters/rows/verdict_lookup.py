@@ -16,8 +16,6 @@ from orphangc.core.documents.plan import Plan
 from orphangc.core.times.instant_columns import check_rows
 from orphangc.errors import OrphanGcError, PlanMismatchError
 
-__all__ = ["MAX_PLAN_BYTES", "TooLargeError", "VerdictLookup"]
-
 MAX_PLAN_BYTES = 64 * 1024**2
 """A ``plan.json`` that is larger is not read while somebody waits for a page."""
 

@@ -20,8 +20,6 @@ from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import StorageUnreachableError
 
-__all__ = ["S3Looks"]
-
 _FEWEST = 32
 """Fewer objects are looked at one by one, all at once."""
 _KEYS_A_PAGE = 12

@@ -30,8 +30,6 @@ from orphangc.adapters.s3.requests.s3_client import (
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.ports import DeletionResult, DeletionStatus
 
-__all__ = ["S3Deleting"]
-
 _SLOW_DOWN = {
     "SlowDown",
     "Throttling",

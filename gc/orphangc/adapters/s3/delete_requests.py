@@ -26,8 +26,6 @@ from urllib3.exceptions import HTTPError
 from orphangc.adapters.s3.requests.request_template import Signer, Signing, signing_of
 from orphangc.adapters.s3.requests.s3_client import Answer, S3Client
 
-__all__ = ["DeleteRequests"]
-
 _BEFORE_SIGNING = "before-sign.s3.DeleteObjects"
 _OF_ONE_REQUEST = ("amz-sdk-", "content-length", "content-md5", "x-amz-checksum", "x-amz-sdk-")
 """Beginnings of headers that are about one body, or about botocore's own attempts."""

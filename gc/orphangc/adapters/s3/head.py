@@ -16,8 +16,6 @@ from orphangc.core.times.instants import from_http, known
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import StoreTime
 
-__all__ = ["S3Facts"]
-
 _ABSENT = {"404", "NoSuchKey", "NotFound"}
 _FORBIDDEN = {"403", "AccessDenied", "Forbidden"}
 _BEHIND_THE_END = "InvalidRange"

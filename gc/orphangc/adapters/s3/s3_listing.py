@@ -25,8 +25,6 @@ from orphangc.adapters.s3.requests.s3_client import S3Client
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import StorageUnreachableError
 
-__all__ = ["S3Pages"]
-
 _WORTH_A_THREAD = 0.01
 """Seconds: a page that comes sooner is not worth asking for in another thread."""
 

@@ -14,8 +14,6 @@ from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import SettingsError
 
-__all__ = ["S3StateFiles"]
-
 _MOST_BYTES = 1 << 30
 _EXISTS = {"PreconditionFailed", "412"}
 _UNSUPPORTED = {"NotImplemented", "InvalidArgument", "InvalidRequest"}

@@ -18,8 +18,6 @@ from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import SettingsError
 from orphangc.ports import DeletionResult, Folder, StoreTime
 
-__all__ = ["S3Storage"]
-
 _PAGES_A_BATCH = 20
 _DIRECTORY_BUCKETS = ("--x-s3", "--xa-s3")  # and their access points: no order, no StartAfter
 _NOT_TOLD = {"AccessDenied", "MethodNotAllowed", "NotImplemented"}

@@ -21,8 +21,6 @@ from orphangc.core.times.instants import known
 from orphangc.errors import NotToldError, StorageUnreachableError
 from orphangc.ports import HIDDEN_SCHEMA, HiddenKind
 
-__all__ = ["MAX_PARTS_REQUESTS", "S3Extras"]
-
 MAX_PARTS_REQUESTS = 1000
 """Requests for the parts of uploads, at most: a leak of millions must not hold up a plan."""
 

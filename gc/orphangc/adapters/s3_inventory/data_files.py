@@ -16,8 +16,6 @@ from orphangc.core.times.instant_columns import known_times
 from orphangc.errors import UnreadableInventoryError
 from orphangc.ports import LISTING_SCHEMA
 
-__all__ = ["current_objects"]
-
 _ROWS = 65_536
 _CSV_BLOCK = 1 << 20
 _BUFFER = 1 << 20

@@ -32,8 +32,6 @@ from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import RefusedError, SettingsError, UnreadableInventoryError
 from orphangc.ports import LISTING_SCHEMA, DeletionResult, Folder, Storage, StoreTime
 
-__all__ = ["InventoryStorage", "open_inventory"]
-
 _MANIFEST, _CHECKSUM = "manifest.json", "manifest.checksum"
 _MAX_MANIFEST_BYTES = 64 << 20
 _CHUNK = 1 << 20

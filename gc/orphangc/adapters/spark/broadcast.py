@@ -16,13 +16,12 @@ from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolde
 from orphangc.adapters.spark.tasks import Cluster
 from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.live_set import LiveSet
-from orphangc.core.columns.tombstones import TOMBSTONE_SCHEMA, Tombstones
+from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
+from orphangc.core.columns.tombstones import Tombstones
 from orphangc.ports import LISTING_SCHEMA
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-__all__ = ["REMEMBERED", "Evidence", "remembered", "write_evidence"]
 
 _LIVE = pa.schema([("live_hi", pa.int64()), ("live_lo", pa.int64()), ("flags", pa.int8())])
 _LIVE_DDL = "live_hi long, live_lo long, flags byte"

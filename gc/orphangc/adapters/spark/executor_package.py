@@ -10,8 +10,6 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-__all__ = ["digest_of_endpoints", "digest_of_package", "write_package"]
-
 _ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "FSSPEC_S3_ENDPOINT_URL")
 """Variables that make one URI mean another storage."""
 

@@ -10,8 +10,6 @@ import pyarrow as pa
 from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 
-__all__ = ["SentVerdicts"]
-
 
 class SentVerdicts:
     """A sink whose files lie in the work folder when it is closed; picklable then.

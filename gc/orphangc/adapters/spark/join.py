@@ -15,8 +15,6 @@ from orphangc.core.columns.listing_columns import Columns
 from orphangc.core.columns.tombstones import Remembered, Tombstones
 from orphangc.errors import StorageUnreachableError
 
-__all__ = ["JOINED", "PART_BITS", "Joined", "Marks", "row_ids"]
-
 JOINED = ("id", "flags")
 """Columns of a joined row; ``REMEMBERED`` follows if there are tombstones at all."""
 

@@ -18,8 +18,6 @@ from orphangc.core.columns.listing_columns import Columns, Recogniser
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.ports.engine import ListingPass
 
-__all__ = ["UUID_ROWS", "ExecutorResult", "PassPart", "PassWork", "UuidWork"]
-
 UUID_ROWS = "id long, hi long, lo long"
 _INLINE_BYTES = 1 << 20
 

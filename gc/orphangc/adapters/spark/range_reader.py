@@ -14,8 +14,6 @@ from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.core.ranges.split_points import Scale, scale_of
 from orphangc.ports import Lister
 
-__all__ = ["Rest", "Streams"]
-
 _PATIENCE_SECONDS = 0.5
 
 

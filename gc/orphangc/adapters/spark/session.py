@@ -22,8 +22,6 @@ from orphangc.errors import OrphanGcError, SettingsError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["check_java", "is_on_this_machine", "opened_session", "translated"]
-
 _NEEDS_JAVA = "engine spark needs Java 17 or newer: set JAVA_HOME"
 _JAVA = 17
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}

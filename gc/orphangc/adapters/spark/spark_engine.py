@@ -29,8 +29,6 @@ from orphangc.ports.engine import EngineName, Listed, ListingHints, ListingPass
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-__all__ = ["SparkEngine"]
-
 _T = TypeVar("_T")
 
 _KNOWN_PER_RANGE = 32

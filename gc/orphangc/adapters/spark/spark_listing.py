@@ -21,8 +21,6 @@ from orphangc.core.ranges.split_points import midpoint
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA, Progress, Storage
 
-__all__ = ["ListedParts", "ListingWork", "list_ranges"]
-
 _RANGE = pa.schema([("after", pa.binary()), ("until", pa.binary())])
 _MOST_ROUNDS = 64
 _WORTH_A_RANGE = 4000

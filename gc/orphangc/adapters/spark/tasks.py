@@ -23,8 +23,6 @@ from orphangc.errors import SettingsError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["RESULT", "Cluster", "Work", "packed", "unpacked"]
-
 Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """What an executor does with the rows of one task."""
 
@@ -115,7 +113,7 @@ class Cluster:
         def told(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for _ in batches:
                 try:
-                    from orphangc.adapters.spark import executor_package as package
+                    from orphangc.adapters.spark import executor_package as package  # noqa: PLC0415 - see above
 
                     is_same = package.digest_of_package() == digest
                 except (ImportError, AttributeError):

@@ -11,8 +11,6 @@ from typer.core import TyperGroup
 from orphangc import __version__
 from orphangc.app.telemetry.logs import configure_logs
 
-__all__ = ["app", "config_commands", "registry_commands", "world_commands"]
-
 app = typer.Typer(
     name="orphangc",
     help="Finds and removes orphaned Apache Flink checkpoint files; every doubt keeps the file.",

@@ -28,8 +28,6 @@ else:  # each command loads what it needs alone
     inspecting = lazily("orphangc.app.commands.checkpoints.inspect_checkpoint")
     claims = lazily("orphangc.app.commands.checkpoints.unclaimed_tables")
 
-__all__ = ["declare", "extract", "inspect", "unclaimed"]
-
 
 @app.command(
     epilog="Example: orphangc inspect s3://bucket/checkpoints/JOB/chk-8"

@@ -16,6 +16,7 @@ from orphangc.errors import ExitCode
 if TYPE_CHECKING:
     from orphangc.app.commands.operate import explain as explaining
     from orphangc.app.commands.operate import undelete as undeleting
+    from orphangc.app.config import validate as validation
     from orphangc.app.render import plan_tables as tables
     from orphangc.app.runner import make_plan as planning
     from orphangc.app.runner import sweep_plan as sweeping
@@ -24,9 +25,8 @@ else:  # each command loads what it needs alone
     planning = lazily("orphangc.app.runner.make_plan")
     sweeping = lazily("orphangc.app.runner.sweep_plan")
     undeleting = lazily("orphangc.app.commands.operate.undelete")
+    validation = lazily("orphangc.app.config.validate")
     tables = lazily("orphangc.app.render.plan_tables")
-
-__all__ = ["explain", "plan", "sweep", "undelete"]
 
 
 @app.command(
@@ -81,7 +81,7 @@ def plan(  # noqa: PLR0913 - one parameter an option
         del values[name]
     del spark_threshold  # nobody knows the number of objects before they are listed
     choice = o.engine_choice(engine, work)
-    settings = o.settings_from(values)
+    settings = validation.settings_from(values)
     made, breakdown = planning.make_plan(
         settings, out=out, report=report, summary=summary, engine=choice
     )

@@ -21,8 +21,6 @@ else:  # each command loads what it needs alone
     self_sustaining = lazily("orphangc.app.commands.operate.self_sustained")
     using = lazily("orphangc.app.commands.operate.users_of")
 
-__all__ = ["registry_export", "registry_show", "self_sustained", "users_of"]
-
 
 @registry_commands.command(
     "export", epilog="Example: orphangc registry export ROOT --job ID --out FILE"

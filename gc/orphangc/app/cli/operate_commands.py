@@ -23,8 +23,6 @@ else:  # each command loads what it needs alone
     diagnosing = lazily("orphangc.app.commands.operate.doctor")
     policing = lazily("orphangc.app.commands.operate.policy")
 
-__all__ = ["demo", "doctor", "policy"]
-
 
 @app.command(epilog="Example: orphangc doctor --config orphangc.yaml")
 def doctor(

@@ -14,8 +14,6 @@ from orphangc.app.console import options as o
 from orphangc.app.console.exit import complain
 from orphangc.errors import ExitCode
 
-__all__ = ["end", "is_json", "print_json", "print_tables", "show"]
-
 
 def print_json(data: Any) -> None:
     """Print a document."""

@@ -14,17 +14,15 @@ from orphangc.app.console.lazy import lazily
 from orphangc.errors import ExitCode
 
 if TYPE_CHECKING:
-    from orphangc.app.commands.checkpoints import declarations_file
     from orphangc.app.config import load as loading
     from orphangc.app.daemon import service as serving
     from orphangc.app.runner import run_all as commanding
+    from orphangc.flink.compatibility import declarations
 else:  # each command loads what it needs alone
     commanding = lazily("orphangc.app.runner.run_all")
-    declarations_file = lazily("orphangc.app.commands.checkpoints.declarations_file")
+    declarations = lazily("orphangc.flink.compatibility.declarations")
     loading = lazily("orphangc.app.config.load")
     serving = lazily("orphangc.app.daemon.service")
-
-__all__ = ["config_schema", "config_show", "records", "run", "serve"]
 
 
 @app.command(epilog="Example: orphangc run --config orphangc.yaml --only s3://bucket/checkpoints")
@@ -76,7 +74,7 @@ def config_schema(
 ) -> None:
     """Print the JSON schema of the configuration file, or of the declarations file."""
     if of is o.SchemaOf.DECLARATIONS:
-        print_json(declarations_file.declarations_schema())
+        print_json(declarations.declarations_schema())
     else:
         print_json(loading.configuration_schema())
 

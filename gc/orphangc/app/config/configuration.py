@@ -18,14 +18,6 @@ from orphangc.app.config.schedule import check_schedule, check_timezone
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.model.settings import Place, StorageRootSettings, without_credentials
 
-__all__ = [
-    "Configuration",
-    "HttpSettings",
-    "LogSettings",
-    "MetricsSettings",
-    "ScheduledRoot",
-]
-
 Schedule = Annotated[str, AfterValidator(check_schedule)]
 
 

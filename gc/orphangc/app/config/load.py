@@ -26,8 +26,6 @@ from orphangc.app.config.yaml_text import read_yaml
 from orphangc.core.model.locations import canonical
 from orphangc.errors import SettingsError
 
-__all__ = ["chosen_roots", "configuration_schema", "load_configuration", "nearest", "overriding"]
-
 _SECTIONS: Mapping[str, type[BaseModel]] = {
     "http": HttpSettings,
     "metrics": MetricsSettings,

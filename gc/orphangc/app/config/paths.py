@@ -10,17 +10,6 @@ from platformdirs import user_state_path
 from orphangc.core.model.locations import Alias, Location, canonical, parse_alias
 from orphangc.errors import SettingsError
 
-__all__ = [
-    "absolute",
-    "aliases_from",
-    "check_outside",
-    "default_plans",
-    "local",
-    "located",
-    "overlap",
-    "resolved",
-]
-
 
 def absolute(uri: str) -> str:
     """Return a local path as an absolute one; leave a URI as it is, and an empty text too."""

@@ -13,8 +13,6 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 from orphangc.core.model.settings import parse_duration
 
-__all__ = ["check_schedule", "check_timezone", "longest_gap", "trigger_of"]
-
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
 """By cron's numbers; APScheduler's own begin with Monday, so none is ever handed to it."""
 

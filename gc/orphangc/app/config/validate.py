@@ -11,8 +11,6 @@ from orphangc.app.config.paths import absolute
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import SettingsError
 
-__all__ = ["first_problem", "settings_from", "validated"]
-
 _Settings = TypeVar("_Settings", bound=StorageRootSettings)
 
 _PLACES = ("root", "state", "registry", "extra_roots", "empty_roots", "pin", "inventory", "work")

@@ -13,8 +13,6 @@ import yaml
 
 from orphangc.errors import SettingsError
 
-__all__ = ["read_yaml"]
-
 _MOST_BYTES = 1 << 20
 _MOST_VALUES = 100_000
 

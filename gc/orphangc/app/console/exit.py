@@ -16,8 +16,6 @@ from orphangc.app.console.text import visible
 from orphangc.core.model.redaction import redacted
 from orphangc.errors import ExitCode, OrphanGcError
 
-__all__ = ["Signals", "complain", "run_to_exit", "shielded"]
-
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 

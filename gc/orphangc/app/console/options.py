@@ -10,12 +10,9 @@ from typing import Annotated
 import typer
 
 from orphangc.app.config.paths import located
-from orphangc.app.config.validate import settings_from
 from orphangc.app.wiring.engine_choice import EngineChoice
 from orphangc.core.documents.run_record import RunMode
 from orphangc.errors import SettingsError
-
-__all__ = ["Output", "is_json", "settings_from"]
 
 _SAFETY, _EVIDENCE, _LIMITS = "Safety margins", "Evidence", "Limits"
 _LISTING = "Listing"

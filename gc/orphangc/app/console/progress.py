@@ -24,8 +24,6 @@ from rich.progress import (
 
 from orphangc.ports import Progress as ProgressPort
 
-__all__ = ["LoggedProgress", "shown_progress"]
-
 log = structlog.get_logger()
 
 _SECONDS_PER_LINE = 30.0

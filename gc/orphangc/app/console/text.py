@@ -8,16 +8,6 @@ from datetime import UTC, datetime, timedelta
 
 from rich import filesize
 
-__all__ = [
-    "NO_JOB",
-    "duration",
-    "human_bytes",
-    "id_ranges",
-    "instant",
-    "share",
-    "visible",
-]
-
 NO_JOB = "(no job)"
 """Stands for the owner of what lies in no known job's directory."""
 

@@ -20,8 +20,6 @@ from orphangc.app.web.problem_documents import PROBLEM_TYPE, install_problems
 from orphangc.app.web.rest import rest_of
 from orphangc.app.web.security import Guarded
 
-__all__ = ["create_app"]
-
 _NO_TELEMETRY: TelemetryConfig = {
     "auto_configure": False,
     "tracing": False,

@@ -28,8 +28,6 @@ from orphangc.app.wiring.clock import now
 from orphangc.core.documents.run_record import Phase, PhaseRecord, RunMode, RunRecord, RunResult
 from orphangc.errors import ExitCode
 
-__all__ = ["Daemon", "unrecorded"]
-
 log = structlog.get_logger()
 
 _TICKS_EVERY_SECONDS = 10

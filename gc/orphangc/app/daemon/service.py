@@ -28,8 +28,6 @@ from orphangc.app.telemetry.logs import configure_logs
 from orphangc.app.telemetry.metrics import Metrics
 from orphangc.errors import OrphanGcError, SettingsError
 
-__all__ = ["serve"]
-
 log = structlog.get_logger()
 
 _GOODBYE_SECONDS = 3

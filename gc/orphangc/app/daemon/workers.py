@@ -21,8 +21,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from orphangc.core.documents.run_record import RunRecord
 
-__all__ = ["Children", "Ended", "Known"]
-
 log = structlog.get_logger()
 
 _RECORDS = TypeAdapter(list[RunRecord])

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from orphangc.core.model.codes import Condition, Guard
 
-__all__ = ["CONDITION_ADVICE", "GUARD_ADVICE", "condition_advice", "guard_advice"]
-
 GUARD_ADVICE: Mapping[str, str] = {
     Guard.UNREADABLE_ROOT: (
         "Repair or remove the broken checkpoint; if it must stay, name its exact bytes with"

@@ -22,8 +22,6 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.tallies import Amount, Cell, summed
 from orphangc.core.model.types import Action, Reason, Scope
 
-__all__ = ["JobPageView", "Row", "job_views", "rows_by_age", "rows_by_job", "settings_rows"]
-
 _GOING = frozenset({Reason.ORPHAN, Reason.IN_QUARANTINE, Reason.QUARANTINE_OVER})
 
 VerdictKey = tuple[Scope, Action, Reason]

@@ -20,8 +20,6 @@ from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.tallies import Amount, Cell
 
-__all__ = ["JOBS_IN_PICTURE", "render_html"]
-
 JOBS_IN_PICTURE = 50
 """More bars than fit on a few screens say nothing; the table has all of them."""
 

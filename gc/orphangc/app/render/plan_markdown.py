@@ -14,8 +14,6 @@ from orphangc.app.render.world_tables import statement
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import Plan
 
-__all__ = ["code", "render_markdown"]
-
 _JOBS = 10
 _MESSAGES = 3
 _PLAIN = re.compile(r"[^`|\\<>&\n]+", re.ASCII)

@@ -40,8 +40,6 @@ from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import ExtrasPart, JobPart, Plan
 from orphangc.core.model.types import Mode
 
-__all__ = ["outcome_tables", "plan_tables"]
-
 _JOBS = 50
 _NAMED = 2
 _STYLES: Mapping[ReasonKind, str] = {

@@ -11,20 +11,6 @@ from orphangc.core.model.bounds import BoundName
 from orphangc.core.model.tallies import AgeBucket, Amount
 from orphangc.core.model.types import Action, JobState, Reason
 
-__all__ = [
-    "ACTION_WORDS",
-    "AGE_LABELS",
-    "BOUND_WORDS",
-    "KINDS",
-    "KIND_OF",
-    "REASON_WORDS",
-    "STATE_WORDS",
-    "KindWords",
-    "ReasonKind",
-    "by_kind",
-    "kind_order",
-]
-
 
 class ReasonKind(StrEnum):
     """A share of the listing; the value names its colour and its pattern."""

@@ -9,8 +9,6 @@ from orphangc.app.console.text import human_bytes
 from orphangc.app.render.reason_groups import KINDS, ReasonKind
 from orphangc.core.model.tallies import Amount
 
-__all__ = ["Bar", "Segment", "stacked"]
-
 _DIGITS = 4
 
 

@@ -19,20 +19,6 @@ from orphangc.core.model.types import Action
 if TYPE_CHECKING:  # the status page words a plan without loading Arrow
     from orphangc.collect.decide.breakdown import Breakdown
 
-__all__ = [
-    "Fate",
-    "Judged",
-    "Stop",
-    "Summary",
-    "counted",
-    "fate_of",
-    "headline",
-    "name_of",
-    "stops",
-    "summarise",
-]
-
-
 Judged = JobPart | JobRecord
 """A job, as a plan or as the record of a run tells of it."""
 

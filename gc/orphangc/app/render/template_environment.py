@@ -11,8 +11,6 @@ from orphangc.app.console.text import NO_JOB, duration, human_bytes, instant, sh
 from orphangc.app.render.reason_groups import ACTION_WORDS, KIND_OF, KINDS, REASON_WORDS
 from orphangc.app.render.summary import counted
 
-__all__ = ["page_environment"]
-
 _OPTION = re.compile(r"(?<![\w-])(--[a-z]+(?:-[a-z]+)*)", re.ASCII)
 """An option in a sentence; every second part of a split is one."""
 

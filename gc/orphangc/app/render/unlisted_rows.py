@@ -8,15 +8,6 @@ from orphangc.app.console.text import human_bytes, instant
 from orphangc.app.render.summary import counted
 from orphangc.core.documents.plan import ExtrasPart, ExtraStatus, Plan
 
-__all__ = [
-    "EXTRAS_ADVICE",
-    "STATUS_WORDS",
-    "ExtraRow",
-    "extra_rows",
-    "inventory_sentence",
-    "is_worth_a_look",
-]
-
 STATUS_WORDS = {
     ExtraStatus.COUNTED: "",
     ExtraStatus.NOT_ASKED: "not asked for: --noncurrent-versions takes a second listing",

@@ -20,8 +20,6 @@ from orphangc.app.render_checkpoint.checkpoint_view import (
 from orphangc.collect.checkpoints.compare import CheckpointComparison
 from orphangc.flink.state.contents import CheckpointContents
 
-__all__ = ["CheckpointPage", "render_checkpoints"]
-
 _LIMITS = {
     "limit_operators": 50,
     "limit_states": 2000,

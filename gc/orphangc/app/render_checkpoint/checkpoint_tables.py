@@ -19,8 +19,6 @@ from orphangc.app.render_checkpoint.checkpoint_view import OperatorView, StateRo
 from orphangc.collect.checkpoints.compare import Amounts, CheckpointComparison, FileAmount
 from orphangc.flink.state.contents import CheckpointContents, OperatorStateContents
 
-__all__ = ["checkpoint_tables", "checkpoint_tree", "comparison_tables"]
-
 _MANY = 40
 
 

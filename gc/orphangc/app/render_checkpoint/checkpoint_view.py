@@ -16,16 +16,6 @@ from orphangc.flink.state.contents import (
 )
 from orphangc.flink.values.handles import StateMode
 
-__all__ = [
-    "PARTS",
-    "OperatorView",
-    "PagePart",
-    "Slice",
-    "StateRow",
-    "label_of",
-    "operator_views",
-]
-
 
 class PagePart(StrEnum):
     """What kind of state; the value names its colour and its pattern."""

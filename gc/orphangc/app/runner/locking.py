@@ -9,8 +9,6 @@ from orphangc.app.wiring.clock import is_dead, this_process
 from orphangc.collect.state.lock import Holder, Lock, acquire
 from orphangc.collect.state.store import RootState
 
-__all__ = ["held_lock", "lock_folder"]
-
 
 def lock_folder(state: RootState) -> str:
     """Return where the lock of a storage root lies in its state location."""

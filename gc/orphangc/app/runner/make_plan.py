@@ -35,8 +35,6 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world.known_states import KnownState
 from orphangc.ports import Progress, VerdictSink
 
-__all__ = ["cycle_of", "make_plan"]
-
 
 @dataclass(slots=True)
 class _PlanSink:

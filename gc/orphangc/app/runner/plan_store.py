@@ -15,8 +15,6 @@ from orphangc.adapters.rows.resumable_listing import LISTING_FOLDER
 from orphangc.core.times.instants import from_iso
 from orphangc.core.world.known_states import KnownState, known_state
 
-__all__ = ["KeptPlans"]
-
 log = structlog.get_logger()
 
 _RUN_ID = re.compile(r"\d{8}T\d{12}Z-[0-9a-f]{8}")

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from orphangc import __version__
 from orphangc.app.config.configuration import ScheduledRoot
-from orphangc.app.telemetry.logs import redacted
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.collect.sweep.result import SweepResult
 from orphangc.core.columns.tombstones import Tombstones
@@ -30,12 +29,11 @@ from orphangc.core.documents.run_record import (
 )
 from orphangc.core.documents.self_sustained_record import RememberedLook, answer_of, remembered
 from orphangc.core.model.codes import Condition
+from orphangc.core.model.redaction import redacted
 from orphangc.core.model.tallies import Cell, summed
 from orphangc.core.model.types import Action, EvidenceSource, JobState, Outcome
 from orphangc.core.times.instants import EPOCH, shifted
 from orphangc.errors import ExitCode, OrphanGcError, RefusedError
-
-__all__ = ["Draft", "is_signal", "phase_record", "result_of", "tombstones_part"]
 
 _RESULTS: Mapping[int, RunResult] = {
     ExitCode.DONE: RunResult.DONE,

@@ -30,8 +30,6 @@ from orphangc.core.documents.run_record import RunRecord
 from orphangc.core.model.types import Action, Outcome
 from orphangc.errors import OrphanGcError
 
-__all__ = ["keep_records", "known_records", "record_tables", "run_configured"]
-
 log = structlog.get_logger()
 
 _SHOWN = 50

@@ -18,7 +18,7 @@ from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.record import Draft, is_signal, phase_record, tombstones_part
 from orphangc.app.runner.sweep_plan import HeldSweep, Holding
 from orphangc.app.telemetry.audit_log import log_refusal, log_run
-from orphangc.app.telemetry.logs import redacted, run_named
+from orphangc.app.telemetry.logs import run_named
 from orphangc.app.wiring.clock import now, this_process
 from orphangc.app.wiring.compose import state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
@@ -34,9 +34,8 @@ from orphangc.core.documents.run_record import (
     Totals,
     totals_after,
 )
+from orphangc.core.model.redaction import redacted
 from orphangc.errors import ExitCode, LockHeldError, OrphanGcError, RefusedError
-
-__all__ = ["exit_code_of_all", "run_root"]
 
 log = structlog.get_logger()
 

@@ -31,8 +31,6 @@ from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import SettingsError
 
-__all__ = ["HeldSweep", "Holding", "sweep_plan"]
-
 
 def sweep_plan(
     path: Path,

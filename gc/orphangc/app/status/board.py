@@ -14,8 +14,6 @@ from orphangc.app.telemetry.metrics import Metrics
 from orphangc.app.wiring.clock import now
 from orphangc.core.documents.run_record import RunRecord, RunResult
 
-__all__ = ["StatusStore"]
-
 _KEPT = 50
 
 

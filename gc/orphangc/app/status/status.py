@@ -10,8 +10,6 @@ from typing import Protocol
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.core.documents.run_record import JobRecord, RunRecord
 
-__all__ = ["RootStatus", "Status", "StatusSource"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootStatus:

@@ -18,8 +18,6 @@ from orphangc.core.model.types import Action, Outcome
 from orphangc.errors import RefusedError
 from orphangc.ports import OutcomeSink
 
-__all__ = ["Audited", "log_plan", "log_refusal", "log_run", "log_unmet"]
-
 log = structlog.get_logger()
 
 _CONDITIONS = frozenset(Condition)

@@ -16,8 +16,6 @@ from orphangc.app.config.configuration import LogSettings
 from orphangc.app.console.text import visible
 from orphangc.core.model.redaction import redacted
 
-__all__ = ["always_shown", "configure_logs", "redacted", "run_named"]
-
 _MAY_HIDE = re.compile("(?i:@|=|%3d|a[ks]ia|token|secret|pass|pwd|bearer|key)")
 """What a text without secrets mostly lacks: most lines are looked at once."""
 _EXACT = ("key", "etag")

@@ -30,8 +30,6 @@ from orphangc.core.documents.run_record import (
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.types import Action, Outcome, Reason, Scope
 
-__all__ = ["Metrics"]
-
 _SWEPT = (Action.TOMBSTONE, Action.REVIVE, Action.DELETE)
 _RULES = tuple(sorted({*map(str, Guard), *map(str, Condition)}))
 

@@ -12,17 +12,6 @@ from orphangc.core.documents.run_record import JobRecord, RunRecord
 from orphangc.core.documents.self_sustained_record import RememberedLook
 from orphangc.core.model.types import ForeignKind, is_job_id
 
-__all__ = [
-    "UNKNOWN_JOB",
-    "ForeignPlace",
-    "KnownJob",
-    "Sustained",
-    "is_outdated",
-    "known_jobs",
-    "self_sustained",
-    "sightings",
-]
-
 _GRAVITY = {True: 0, None: 1, False: 2}
 
 UNKNOWN_JOB = "No plan of a configured storage root knows this job."

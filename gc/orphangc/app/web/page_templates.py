@@ -22,8 +22,6 @@ from orphangc.app.web.page_text import (
     span_words,
 )
 
-__all__ = ["icon", "page", "style", "style_name"]
-
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="8"'
     ' fill="#2563b8"/><circle cx="8" cy="8" r="4" fill="none" stroke="#fff" stroke-width="2"'

@@ -10,19 +10,6 @@ from enum import StrEnum
 from orphangc.app.render.summary import Fate
 from orphangc.core.documents.run_record import RunMode, RunResult
 
-__all__ = [
-    "FATE_WORDS",
-    "MODE_WORDS",
-    "RESULT_WORDS",
-    "SUSTAINED_WORDS",
-    "ModeWords",
-    "ResultWords",
-    "Tone",
-    "in_words",
-    "minute",
-    "span_words",
-]
-
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
 
 

@@ -15,8 +15,6 @@ from pydantic import BaseModel, Field
 from orphangc.app.status.status import StatusSource
 from orphangc.app.web.problem_documents import problem, responses
 
-__all__ = ["probes_of"]
-
 _VERSIONS = frozenset(f"version={each}" for each in ("0.0.1", "0.0.4", "1.0.0", "2.0.0"))
 
 

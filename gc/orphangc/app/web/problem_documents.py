@@ -15,8 +15,6 @@ from starlette.responses import JSONResponse, Response
 from orphangc.app.web.page_templates import page
 from orphangc.app.web.response_headers import NOT_KEPT, SAFE_HEADERS
 
-__all__ = ["Problem", "install_problems", "problem", "problem_response", "responses"]
-
 PROBLEM_TYPE = "application/problem+json"
 
 

@@ -24,8 +24,6 @@ from orphangc.core.documents.run_record import JobRecord, RunMode, RunRecord, Ru
 from orphangc.core.documents.self_sustained_record import NamedPart
 from orphangc.core.model.types import ForeignKind
 
-__all__ = ["rest_of"]
-
 _JobId = Annotated[str, Path(description="Flink's job id: 32 lower-case hexadecimal digits.")]
 _RunId = Annotated[str, Path(description="As a run, its logs and its record name it.")]
 

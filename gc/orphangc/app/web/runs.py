@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from orphangc.app.status.status import RootStatus, Status
 from orphangc.core.documents.run_record import RunRecord
 
-__all__ = ["UNKNOWN_RUN", "FoundRun", "all_runs", "find_run"]
-
 UNKNOWN_RUN = "No record that is kept is of this run."
 
 

@@ -12,8 +12,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from orphangc.app.web.problem_documents import problem_response
 from orphangc.app.web.response_headers import NOT_KEPT, SAFE_HEADERS
 
-__all__ = ["Guarded"]
-
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]@/]+)(?::[0-9]+)?", re.ASCII)
 _READING = frozenset({"GET", "HEAD"})
 _PROBED = frozenset({"/healthz", "/readyz", "/metrics"})

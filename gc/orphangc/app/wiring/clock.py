@@ -10,8 +10,6 @@ from pathlib import Path
 
 from orphangc.collect.state.lock import Holder
 
-__all__ = ["is_dead", "now", "this_process"]
-
 
 def now() -> datetime:
     """Return this machine's time, aware UTC."""

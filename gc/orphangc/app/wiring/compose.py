@@ -54,19 +54,6 @@ from orphangc.errors import (
 from orphangc.ports import HaMetadata, Progress, Storage
 from orphangc.ports.engine import Engine
 
-__all__ = [
-    "REST_TIMEOUT",
-    "WiredRoot",
-    "ha_metadata",
-    "load_snapshots",
-    "open_exports",
-    "opened",
-    "outside_elsewhere",
-    "roots_now",
-    "state_of",
-    "state_place",
-]
-
 REST_TIMEOUT = timedelta(seconds=30)
 _STREAMS = 32
 _ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_PROFILE", "FSSPEC_S3_ENDPOINT_URL")

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from orphangc.core.model.locations import Location
 
-__all__ = ["LOCAL", "EngineChoice"]
-
 
 @dataclass(frozen=True, slots=True)
 class EngineChoice:

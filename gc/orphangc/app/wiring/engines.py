@@ -17,9 +17,6 @@ from orphangc.core.model.locations import Location, canonical
 from orphangc.errors import SettingsError
 from orphangc.ports.engine import Engine
 
-__all__ = ["opened_spark_engine"]
-
-
 _NEEDS_WORK = (
     "engine spark on a cluster needs --work URI: a folder that all executors see,"
     " below which it keeps its files while it runs"

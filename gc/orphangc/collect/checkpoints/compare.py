@@ -11,15 +11,6 @@ from orphangc.flink.state.extents import Extent, Inline, size_of
 from orphangc.flink.state.file_use import all_pieces, roles_of
 from orphangc.flink.values.metadata_values import Metadata, Operator
 
-__all__ = [
-    "Amounts",
-    "CheckpointComparison",
-    "FileAmount",
-    "OperatorComparison",
-    "Side",
-    "compared",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:

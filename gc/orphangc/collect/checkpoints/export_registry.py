@@ -24,8 +24,6 @@ from orphangc.core.model.locations import Location
 from orphangc.core.model.types import JobId, Mode
 from orphangc.errors import RefusedError
 
-__all__ = ["derive_snapshot"]
-
 
 @dataclass(slots=True)
 class _Used:

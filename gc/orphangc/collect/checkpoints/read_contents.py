@@ -13,8 +13,6 @@ from orphangc.flink.state.extents import Inline
 from orphangc.flink.state.header_ranges import LARGEST_HEADER, Header
 from orphangc.flink.values.metadata_values import Metadata
 
-__all__ = ["PartReader", "contents_of"]
-
 _READS_AT_ONCE = 16
 _NOT_READ = "state files were not read"
 

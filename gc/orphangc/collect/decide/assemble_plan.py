@@ -34,8 +34,6 @@ from orphangc.core.times.instants import from_microseconds, shifted
 from orphangc.core.world import World
 from orphangc.ports import Storage
 
-__all__ = ["Found", "Looked", "missing_by_job", "plan_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Looked:

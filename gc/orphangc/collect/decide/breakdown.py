@@ -11,9 +11,6 @@ from orphangc.core.model.tallies import AgeBucket, Amount, Cell
 from orphangc.core.model.types import Action, Reason, Scope
 from orphangc.core.times.instants import microseconds_of
 
-__all__ = ["Breakdown"]
-
-
 _EDGES = (
     timedelta(hours=1),
     timedelta(days=1),

@@ -17,8 +17,6 @@ from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import place_of_folder, recognise, uuid_of
 from orphangc.core.model.types import Tombstone
 
-__all__ = ["OneVerdict", "explain"]
-
 
 @dataclass(slots=True)
 class OneVerdict:

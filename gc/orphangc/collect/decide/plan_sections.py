@@ -20,8 +20,6 @@ from orphangc.core.documents.self_sustained_record import LookPart
 from orphangc.core.model.bounds import Bound
 from orphangc.core.model.types import EvidenceSource
 
-__all__ = ["evidence_of", "job_part", "root_part"]
-
 
 def root_part(root: Checkpoint) -> RootPart:
     """Return a root as the plan shows it."""

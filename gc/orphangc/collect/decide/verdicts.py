@@ -29,8 +29,6 @@ from orphangc.core.model.owners import Owners
 from orphangc.core.model.types import Action, DirectoryLayout, Reason, Scope
 from orphangc.ports import VerdictSink
 
-__all__ = ["Counts", "DecidePass", "Decided", "HeldBack", "JobView", "Reported"]
-
 _FEW = 20
 _ACTIONS, _REASONS, _SCOPES = tuple(Action), tuple(Reason), tuple(Scope)
 _Mask = npt.NDArray[np.bool_]

@@ -28,8 +28,6 @@ from orphangc.ports import (
     Storage,
 )
 
-__all__ = ["BatchDone", "BatchWork", "settled"]
-
 _TRIES = 12
 """So often an object is asked for that the store refuses for now, or does not answer for."""
 _TOO_MANY = 0.1

@@ -26,8 +26,6 @@ from orphangc.core.model.types import Outcome
 from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import Progress, Storage
 
-__all__ = ["Deletion"]
-
 _FAILURES = 5
 """So many batches in a row of which every key failed end the deletion."""
 _REFUSALS = 20

@@ -36,8 +36,6 @@ from orphangc.core.model.types import Outcome
 from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import OUTCOME_SCHEMA, VERDICT_SCHEMA, Pile, Scratch, Storage
 
-__all__ = ["Crew", "Elsewhere", "FarDeletion", "ShareDone", "ShareWork"]
-
 _LOST = "the process that was to delete it was lost"
 _LOOKS_EVERY_SECONDS = 2.0
 _PARTING_LOOKS = 2

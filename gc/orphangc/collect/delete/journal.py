@@ -18,8 +18,6 @@ import structlog
 from orphangc.collect.state.store import RootState
 from orphangc.core.model.types import Outcome
 
-__all__ = ["MARKER_SCHEMA", "Journal", "json_lines", "markers_of"]
-
 MARKER_SCHEMA = pa.schema(
     [
         pa.field("key", pa.string(), nullable=False),

@@ -9,8 +9,6 @@ from time import monotonic
 
 from orphangc.core.model.rate import DeletionRate
 
-__all__ = ["Pacer", "RateLimiterStoppedError"]
-
 _LOOKS_EVERY = 1.0
 """Seconds after which somebody who waits asks again how long."""
 

@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from orphangc.collect.observe.exporter_files import parsed_at
-from orphangc.core.decision.guards import Guard
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
+from orphangc.core.model.codes import Guard
 from orphangc.core.model.types import JobId
 from orphangc.errors import RefusedError, UnreadableSnapshotError
 from orphangc.ports import ExportFolder, Exports
-
-__all__ = ["RegistryWatch"]
 
 
 @dataclass(slots=True)

@@ -13,8 +13,6 @@ import pyarrow.compute as pc
 from orphangc.core.model.types import Outcome
 from orphangc.ports import OUTCOME_SCHEMA, VERDICT_SCHEMA
 
-__all__ = ["DUE_SCHEMA", "Due", "first_tries", "tries_again", "with_outcomes"]
-
 DUE_SCHEMA = (
     VERDICT_SCHEMA.append(pa.field("tries", pa.int32(), nullable=False))
     .append(pa.field("is_doubtful", pa.bool_(), nullable=False))

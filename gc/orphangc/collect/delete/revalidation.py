@@ -32,17 +32,15 @@ from orphangc.core.cluster.job_facts import (
     layout_problem,
 )
 from orphangc.core.columns.listing_columns import Recogniser
-from orphangc.core.columns.live_set import UuidSet
-from orphangc.core.decision.evidence import Checkpoint, JobEvidence, JobState, UnreadableRoot
+from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableRoot
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import JobId
+from orphangc.core.model.types import JobId, JobState
 from orphangc.errors import OrphanGcError, RefusedError, RegistryUnavailableError
 from orphangc.ports import LISTING_SCHEMA
-
-__all__ = ["Now", "Recheck", "Watched", "watched"]
 
 _PATIENCE_SECONDS = 0.5
 """The look after a batch waits so long for the one before another batch, which serves both."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Generic, TypeVar
 
-__all__ = ["Shared"]
-
 _T = TypeVar("_T")
 
 

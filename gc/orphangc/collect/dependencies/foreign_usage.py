@@ -23,8 +23,6 @@ from orphangc.core.model.types import ForeignKind
 from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage
 
-__all__ = ["Surroundings", "Sustaining", "sustaining_in"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:

@@ -13,8 +13,6 @@ from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage
 
-__all__ = ["Weighing"]
-
 _AT_ONCE = 1000
 _MOST = 10_000
 """Files that are asked for at most: one request each."""

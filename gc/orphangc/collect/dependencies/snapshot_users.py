@@ -25,8 +25,6 @@ from orphangc.core.model.locations import Alias, Location, place_of
 from orphangc.core.model.naming import METADATA_NAME, place_of_folder
 from orphangc.core.model.types import ForeignKind, Scope
 
-__all__ = ["Snapshot", "User", "users_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:

@@ -21,8 +21,6 @@ from orphangc.errors import StorageUnreachableError
 from orphangc.ports import Lister, Progress, Spool
 from orphangc.ports.engine import Listed, ListingHints
 
-__all__ = ["STREAMS", "list_all", "listing_ranges"]
-
 STREAMS = 32
 """Hide a latency of 50 ms behind the work of one core; more only take memory."""
 

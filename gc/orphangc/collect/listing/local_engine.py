@@ -18,8 +18,6 @@ from orphangc.core.model.types import StoredObject
 from orphangc.ports import Progress, Spool, Storage
 from orphangc.ports.engine import EngineName, Listed, ListingHints, ListingPass
 
-__all__ = ["LocalEngine", "marked_rows"]
-
 _T = TypeVar("_T")
 
 

@@ -17,8 +17,6 @@ from orphangc.core.ranges.key_ranges import KeyRange, Landmarks
 from orphangc.core.ranges.split_points import Scale, midpoint, scale_of
 from orphangc.errors import StorageUnreachableError
 
-__all__ = ["ListingStoppedError", "RangeScheduler", "Stream"]
-
 _WORTH_CUTTING = 4000
 """Objects that a stream must have before it, by all that is known: two pages for each half."""
 

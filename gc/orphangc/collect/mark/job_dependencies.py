@@ -9,14 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from orphangc.collect.mark.mark import Mark, owner_of
-from orphangc.core.columns.live_set import UuidSet
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
 from orphangc.core.model.locations import Location, place_of
 from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.settings import StorageRootSettings
-
-__all__ = ["with_feeds"]
 
 _Words = npt.NDArray[np.uint64]
 

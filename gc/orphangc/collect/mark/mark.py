@@ -26,8 +26,6 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, Mode, Scope
 from orphangc.errors import RefusedError
 
-__all__ = ["Mark", "cycle_evidence", "mark", "owner_of", "with_surveys"]
-
 
 @dataclass(frozen=True, slots=True)
 class Mark:

@@ -10,8 +10,8 @@ import numpy as np
 from orphangc.collect.mark.survey import Surveyed, rows_by_kind
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.fingerprint import NOTHING, Fingerprint
-from orphangc.core.columns.live_set import UuidSet
 from orphangc.core.columns.marked_listing import MarkedRows
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.model.locations import Location
@@ -20,17 +20,6 @@ from orphangc.core.model.types import ObjectKey
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import Progress, Storage
 from orphangc.ports.engine import Engine
-
-__all__ = [
-    "Expected",
-    "Missing",
-    "Wanted",
-    "expected_of",
-    "missing_of",
-    "missing_outside",
-    "not_listed",
-    "wanted_of",
-]
 
 _FEW_NAMES = 100
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orphangc.collect.mark.missing import Missing
-from orphangc.core.columns.live_set import UuidSet
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableRoot
 from orphangc.core.documents.s3_inventory import Inventory
@@ -23,14 +23,6 @@ from orphangc.core.model.naming import METADATA_NAME, place_of_folder
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import RefusedError
 from orphangc.ports import Inventoried, Storage
-
-__all__ = [
-    "ReadsCheckpoint",
-    "confirmed",
-    "inventory_of",
-    "lacked_by_newest",
-    "missing_of_lasting",
-]
 
 ReadsCheckpoint = Callable[[str, StoredObject], Checkpoint | UnreadableRoot | None]
 """Reads the ``_metadata`` that was listed in a folder; ``None`` if it has gone."""

@@ -12,8 +12,8 @@ import pyarrow as pa
 from orphangc.collect.mark.unlisted import HiddenSums, markers_in
 from orphangc.core.columns.fingerprint import NOTHING, Fingerprint
 from orphangc.core.columns.listing_columns import NO_TIME, Columns
-from orphangc.core.columns.live_set import UuidSet
 from orphangc.core.columns.marked_listing import MarkedRows
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Survey
 from orphangc.core.model.naming import (
     FilePlace,
@@ -24,8 +24,6 @@ from orphangc.core.model.naming import (
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import from_microseconds
-
-__all__ = ["PinnedPass", "SurveyPass", "Surveyed", "rows_by_kind"]
 
 _FEW = 20
 _ANY_UUID = artifact_name(None, bytes(16))

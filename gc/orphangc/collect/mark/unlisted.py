@@ -18,8 +18,6 @@ from orphangc.core.times.instants import from_microseconds
 from orphangc.errors import NotToldError, StorageUnreachableError
 from orphangc.ports import HIDDEN_SCHEMA, Extras, HiddenKind
 
-__all__ = ["HiddenSums", "extras_part", "markers_in"]
-
 _FOLDER_MARKS = ("/", "_$folder$")
 """What tools end the name of a folder with: consoles and s3a, and Hadoop's older s3n."""
 

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Protocol
 
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.columns.live_set import UuidSet
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint, UnreadableRoot
 from orphangc.core.model.locations import Alias, Location, canonical
@@ -22,8 +22,6 @@ from orphangc.flink.metadata.references import References, read_references
 from orphangc.flink.uuid_scan import raw_uuids
 from orphangc.flink.values.metadata_values import HandleKind
 from orphangc.ports import Lister, Reader
-
-__all__ = ["MAX_METADATA_BYTES", "RootReader", "RootScan", "RootsRead", "scan_roots"]
 
 MAX_METADATA_BYTES = 2**30
 """A larger ``_metadata`` is refused: over-size is unreadable, and unreadable voids (R6)."""

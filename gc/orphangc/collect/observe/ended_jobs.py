@@ -13,8 +13,6 @@ from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.model.locations import Alias, Location, place_of
 from orphangc.core.model.types import JobId
 
-__all__ = ["Lives", "has_nothing_since", "unread_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lives:

@@ -8,8 +8,6 @@ from orphangc.core.model.types import JobId, Mode
 from orphangc.errors import UnreadableSnapshotError
 from orphangc.ports import Exports
 
-__all__ = ["newest", "parsed_at"]
-
 _TRIES = 3
 """An exporter removes its oldest snapshots; the newest is gone only if it is very fast."""
 

@@ -14,7 +14,6 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 from orphangc.collect.observe.exporter_files import newest, parsed_at
-from orphangc.core.decision.guards import Guard
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported
 from orphangc.core.exporter.owner_markers import living_rival
 from orphangc.core.exporter.registry_snapshot import (
@@ -25,12 +24,11 @@ from orphangc.core.exporter.registry_snapshot import (
     resolve,
     rival_among,
 )
+from orphangc.core.model.codes import Guard
 from orphangc.core.model.locations import Alias, Location, place_of
 from orphangc.core.model.types import JobId
 from orphangc.errors import OrphanGcError, RefusedError, UnreadableSnapshotError
 from orphangc.ports import ExportFolder, StoreTime, Waiter
-
-__all__ = ["Asking", "first_look"]
 
 _POLL_SECONDS = 2.0
 _PATIENCE_SECONDS = 30.0

@@ -10,8 +10,6 @@ from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.model.locations import Location, place_of
 from orphangc.core.model.settings import StorageRootSettings
 
-__all__ = ["holds_by_job", "reported_ids"]
-
 
 def holds_by_job(asked: Iterable[HaFacts]) -> dict[str, tuple[Hold, ...]]:
     """Return what holds each job; two paths of one ZooKeeper may show the same node."""

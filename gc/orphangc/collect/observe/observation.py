@@ -44,8 +44,6 @@ from orphangc.ports import (
 )
 from orphangc.ports.engine import Engine, Listed, ListingHints
 
-__all__ = ["Observation", "Outside", "observe", "read_root_at", "search_of"]
-
 _SAMPLE = 4096
 _WORTH_A_HINT = 16
 """Names that a root refers to in one folder; fewer say nothing of a key space."""

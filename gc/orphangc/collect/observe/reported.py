@@ -12,8 +12,6 @@ from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.naming import METADATA_NAME
 from orphangc.core.model.settings import StorageRootSettings
 
-__all__ = ["reported_places"]
-
 
 def reported_places(
     clusters: Iterable[ClusterFacts],

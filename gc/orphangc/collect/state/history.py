@@ -18,14 +18,6 @@ from orphangc.core.documents.run_record import (
 )
 from orphangc.core.documents.self_sustained_record import RememberedLook
 
-__all__ = [
-    "has_planned",
-    "kept_record",
-    "looks_before",
-    "newest_records",
-    "totals_so_far",
-]
-
 log = structlog.get_logger()
 
 _KEPT = 200

@@ -24,8 +24,6 @@ from orphangc.errors import LockHeldError, OrphanGcError, StorageUnreachableErro
 if TYPE_CHECKING:  # the ports know Arrow, which who only tells processes apart need not load
     from orphangc.ports import StateFiles
 
-__all__ = ["TIME_TO_LIVE", "Holder", "Lock", "Renewal", "acquire", "holder_of"]
-
 log = structlog.get_logger()
 
 TIME_TO_LIVE = timedelta(minutes=30)

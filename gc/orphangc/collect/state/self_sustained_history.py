@@ -12,8 +12,6 @@ from orphangc.collect.state.store import RootState
 from orphangc.core.documents.self_sustained_record import RememberedLook, merged
 from orphangc.core.model.types import JobId
 
-__all__ = ["keep_looks", "looks_at_job"]
-
 log = structlog.get_logger()
 
 _LOOKS = TypeAdapter(tuple[RememberedLook, ...])

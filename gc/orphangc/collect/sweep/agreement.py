@@ -21,8 +21,6 @@ from orphangc.core.model.types import Action, Reason, Scope
 from orphangc.errors import PlanMismatchError
 from orphangc.ports import VERDICT_SCHEMA, Reader, Scratch
 
-__all__ = ["Agreement", "Fresh", "FreshSink", "agreements", "asked_of", "check_plan", "mask_of"]
-
 _MINIMAL_PLAN_LIFE = timedelta(hours=1)
 _LOOKED_AT_ONCE = 1000
 _SEEN = ["key", "size", "modified_at", "etag", "action", "reason"]

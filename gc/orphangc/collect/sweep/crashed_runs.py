@@ -13,8 +13,6 @@ from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.shards import Cuts, Shards, shard_of
 from orphangc.ports import Scratch
 
-__all__ = ["Recovered"]
-
 
 @dataclass(slots=True)
 class Recovered:

@@ -11,8 +11,6 @@ from orphangc.core.model.types import Action, ObjectKey, Outcome
 from orphangc.errors import RefusedError
 from orphangc.ports import DeletionResult, DeletionStatus, Undeleter
 
-__all__ = ["undelete"]
-
 _BATCH = 1000
 
 

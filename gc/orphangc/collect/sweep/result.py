@@ -12,8 +12,6 @@ from orphangc.collect.decide.verdicts import JobView
 from orphangc.core.model.types import Action, Outcome
 from orphangc.errors import ExitCode, OrphanGcError, RefusedError
 
-__all__ = ["SweepResult", "code_of", "exit_code_of"]
-
 
 @dataclass(slots=True)
 class SweepResult:

@@ -11,8 +11,6 @@ import pyarrow.compute as pc
 
 from orphangc.ports import Pile, Scratch
 
-__all__ = ["Cuts", "Shards", "shelved"]
-
 ROWS_A_SHARD = 250_000
 """Rows of one kind that are held in memory at a time: some 60 MB."""
 

@@ -33,7 +33,8 @@ from orphangc.collect.sweep.result import SweepResult, code_of, exit_code_of
 from orphangc.collect.sweep.shards import Shards
 from orphangc.collect.sweep.tombstoning import Minding
 from orphangc.collect.world.recalling import Recalled, not_kept, recalled
-from orphangc.core.columns.tombstones import TOMBSTONE_SCHEMA, Tombstones
+from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
+from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.codes import WORLD_CONDITIONS
@@ -43,8 +44,6 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Action, Outcome
 from orphangc.core.world.known_states import known_state
 from orphangc.ports import OUTCOME_SCHEMA, OutcomeSink, Pile, Progress, Scratch
-
-__all__ = ["Sweep"]
 
 _ENDED = pa.array([Outcome.DONE, Outcome.GONE], pa.string())
 

@@ -13,11 +13,10 @@ import pyarrow.compute as pc
 
 from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.sweep.agreement import Agreement, Fresh, mask_of
-from orphangc.core.columns.tombstones import TOMBSTONE_SCHEMA, Tombstones
+from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
+from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.types import Action, Outcome
 from orphangc.ports import Pile
-
-__all__ = ["Minding"]
 
 _COPIED = ["key", "size", "modified_at", "etag", "job_id"]
 

@@ -12,7 +12,7 @@ from orphangc.collect.world.gathered import searched_places
 from orphangc.collect.world.sighted_registries import job_folder, registries_in
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
-from orphangc.core.decision.evidence import Checkpoint, JobEvidence, JobState
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.memory.lost_facts import REPORTED
 from orphangc.core.memory.remembered import (
     RememberedCheckpoint,
@@ -31,6 +31,7 @@ from orphangc.core.memory.unlocated_jobs import UNREAD
 from orphangc.core.model.locations import Alias, Location, place_of
 from orphangc.core.model.naming import METADATA_NAME
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import JobState
 from orphangc.core.world import SearchedPlace
 
 _CHECKPOINT_FOLDER = "chk-"

@@ -2,7 +2,8 @@
 
 A job without pods whose high-availability metadata is still there is suspended, not dead: it goes
 on from exactly the checkpoints that its metadata names. Names and keys say all of it; no value is
-ever decoded. ``core.cluster.kubernetes_json`` and ``core.cluster.zookeeper_paths`` read them (decision 14).
+ever decoded. ``core.cluster.kubernetes_json`` and ``core.cluster.zookeeper_paths`` read them
+(decision 14).
 """
 
 from __future__ import annotations
@@ -12,17 +13,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from orphangc.core.model.types import EvidenceSource, JobId
-
-__all__ = [
-    "CHECKPOINT_NODE",
-    "FolderNamed",
-    "HaFacts",
-    "Hold",
-    "PlaceNamed",
-    "checkpoint_id_of",
-    "holders_of",
-    "retained_throughout",
-]
 
 CHECKPOINT_NODE = re.compile(r"[0-9]{19}", re.ASCII)
 """A checkpoint id as HA stores spell it.

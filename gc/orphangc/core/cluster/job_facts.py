@@ -1,7 +1,7 @@
 """What Flink's REST API says of a cluster's jobs, and what follows from it (R12, R13, R27).
 
-Nothing here asks Flink; ``core.cluster.rest_json`` reads the answers, ``adapters.flink.flink_rest`` fetches
-them. A fact that Flink did not state is ``None``, and ``None`` never counts as evidence.
+Nothing here asks Flink; ``core.cluster.rest_json`` reads the answers, ``adapters.flink.flink_rest``
+fetches them. A fact that Flink did not state is ``None``, and ``None`` never counts as evidence.
 """
 
 from __future__ import annotations
@@ -12,21 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orphangc.core.model.types import JobId
-
-__all__ = [
-    "GLOBALLY_TERMINAL",
-    "CheckpointFacts",
-    "ClusterFacts",
-    "JobFacts",
-    "RestoredFacts",
-    "external_paths",
-    "gate_problem",
-    "is_not_subsumed",
-    "is_same_incarnation",
-    "latest_known_id",
-    "layout_problem",
-    "restarting_problem",
-]
 
 GLOBALLY_TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED"})
 """States that no JobManager takes a job out of again; SUSPENDED is not one of them.

@@ -27,13 +27,6 @@ from orphangc.core.cluster.ha_facts import (
 from orphangc.core.model.types import EvidenceSource, JobId, is_job_id
 from orphangc.errors import RegistryUnavailableError
 
-__all__ = [
-    "HA_SELECTOR",
-    "KINDS",
-    "config_map_holds",
-    "kubernetes_facts",
-]
-
 HA_SELECTOR = "configmap-type=high-availability"
 """The label that Flink gives to every ConfigMap of its HA services (1.12-2.3)."""
 

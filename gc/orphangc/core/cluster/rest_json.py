@@ -29,21 +29,6 @@ from orphangc.core.model.types import JobId
 from orphangc.core.times.instants import EPOCH, LATEST_US, shifted
 from orphangc.errors import RegistryUnavailableError
 
-__all__ = [
-    "CONFIG_PATH",
-    "JOBS_PATH",
-    "OPTIONS_PATH",
-    "ClusterSettings",
-    "JobAnswers",
-    "checkpoint_config_path",
-    "checkpoints_path",
-    "cluster_settings",
-    "is_checkpointing_off",
-    "job_facts",
-    "job_path",
-    "listed_jobs",
-]
-
 CONFIG_PATH = "/config"
 OPTIONS_PATH = "/jobmanager/config"
 JOBS_PATH = "/jobs"

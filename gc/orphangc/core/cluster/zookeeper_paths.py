@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from orphangc.core.cluster.ha_facts import CHECKPOINT_NODE, HaFacts, Hold, checkpoint_id_of
 from orphangc.core.model.types import EvidenceSource, JobId
 
-__all__ = ["is_leaf", "zookeeper_facts"]
-
 _JOB = r"(?P<job>[0-9a-f]{32})"
 _PLACES = (
     re.compile(rf"(?P<cluster>.*)/jobs/{_JOB}(?:/(?P<rest>.*))?", re.ASCII | re.DOTALL),

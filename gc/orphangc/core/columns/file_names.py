@@ -13,8 +13,6 @@ import pyarrow.compute as pc
 from orphangc.core.columns.uuid_words import UUID_LENGTH, bytes_of, uuid_tails, words_of
 from orphangc.core.model.naming import artifact_name, parse_artifact_name, uuid_of
 
-__all__ = ["FileNames"]
-
 _Words = npt.NDArray[np.uint64]
 _Ids = npt.NDArray[np.int64]
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NOTHING", "Fingerprint"]
-
 _Words = npt.NDArray[np.uint64]
 _WORD = 2**64 - 1
 _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)

@@ -27,8 +27,6 @@ from orphangc.core.model.naming import (
 from orphangc.core.model.types import DirectoryLayout
 from orphangc.core.times.instant_columns import known_times
 
-__all__ = ["NO_ID", "NO_TIME", "Columns", "Recogniser", "RowKind"]
-
 NO_TIME: Final[int] = -(2**63)
 """A store time that nobody knows, in columns of microseconds since 1970."""
 NO_ID: Final[int] = -1

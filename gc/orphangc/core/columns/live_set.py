@@ -8,12 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.sorted_uuids import distinct
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import bytes_of
-
-__all__ = ["FileNames", "LiveSet", "UuidSet"]
 
 _Words = npt.NDArray[np.uint64]
 _Mask = npt.NDArray[np.bool_]

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from orphangc.core.columns.listing_columns import Columns
 from orphangc.core.columns.tombstones import Remembered
 
-__all__ = ["MarkedRows"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedRows:

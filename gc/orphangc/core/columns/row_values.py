@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-__all__ = ["folder_rows"]
-
 
 def folder_rows(batch: pa.RecordBatch) -> list[str]:
     """Return the keys of a batch's folders, without their trailing slash."""

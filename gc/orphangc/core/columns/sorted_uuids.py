@@ -7,8 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SortedUuids", "distinct", "in_order"]
-
 _Words = npt.NDArray[np.uint64]
 _Mask = npt.NDArray[np.bool_]
 _Rows = npt.NDArray[np.int64]

@@ -7,8 +7,6 @@ import pyarrow as pa
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.times.instants import from_microseconds
 
-__all__ = ["stored_objects"]
-
 
 def stored_objects(rows: pa.RecordBatch) -> list[StoredObject]:
     """Return the object of each row; the columns are those of a listing, and maybe more.

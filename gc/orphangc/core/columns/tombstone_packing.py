@@ -25,18 +25,6 @@ from orphangc.core.columns.uuid_words import (
 )
 from orphangc.core.model.types import JobId, ObjectKey, StoredObject, Tombstone
 
-__all__ = [
-    "TOMBSTONE_SCHEMA",
-    "as_row",
-    "as_tombstone",
-    "compacted",
-    "etags_of",
-    "expanded",
-    "heads_of",
-    "ordered",
-    "words_of_keys",
-]
-
 _TIME = pa.timestamp("us", tz="UTC")
 TOMBSTONE_SCHEMA: Final = pa.schema(
     [

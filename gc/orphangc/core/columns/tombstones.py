@@ -27,8 +27,6 @@ from orphangc.core.columns.tombstone_packing import (
 from orphangc.core.columns.uuid_words import Sixteen, uuid_tails
 from orphangc.core.model.types import Tombstone
 
-__all__ = ["TOMBSTONE_SCHEMA", "Remembered", "Tombstones"]
-
 _BLOCK = 1 << 16
 _Mask = npt.NDArray[np.bool_]
 _Rows = npt.NDArray[np.int64]

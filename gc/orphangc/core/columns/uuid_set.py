@@ -12,8 +12,6 @@ import numpy.typing as npt
 from orphangc.core.columns.sorted_uuids import SortedUuids, distinct
 from orphangc.core.columns.uuid_words import bytes_of, words_of
 
-__all__ = ["UuidSet"]
-
 _Words = npt.NDArray[np.uint64]
 _Mask = npt.NDArray[np.bool_]
 

@@ -15,19 +15,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = [
-    "HEX_LENGTH",
-    "UUID_LENGTH",
-    "Sixteen",
-    "bytes_of",
-    "hex_heads",
-    "hex_texts",
-    "texts_of",
-    "uuid_tails",
-    "uuid_texts",
-    "words_of",
-]
-
 UUID_LENGTH = 36
 HEX_LENGTH = 32
 

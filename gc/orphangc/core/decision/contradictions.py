@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.columns.live_set import UuidSet
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
 from orphangc.core.decision.evidence import Checkpoint, some
 from orphangc.core.exporter.exporter_answer import Exported

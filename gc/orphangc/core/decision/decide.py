@@ -16,8 +16,6 @@ from orphangc.core.model.types import (
     Verdict,
 )
 
-__all__ = ["Live", "decide"]
-
 
 class Live(Protocol):
     """Whatever answers whether a UUID is in use."""

@@ -11,7 +11,7 @@ from orphangc.core.cluster.job_facts import JobFacts
 from orphangc.core.cluster.job_status import JobStatus
 from orphangc.core.cluster.known_checkpoints import retained_by
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.columns.live_set import UuidSet
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.memory.lost_facts import LostFact
@@ -19,19 +19,6 @@ from orphangc.core.model.bounds import SafetyMargins
 from orphangc.core.model.locations import Location
 from orphangc.core.model.types import JobId, JobState, Mode
 from orphangc.core.world import OutsidePath
-
-__all__ = [
-    "Check",
-    "Checkpoint",
-    "CycleEvidence",
-    "JobEvidence",
-    "JobState",
-    "Survey",
-    "UnreadableRoot",
-    "has_ended",
-    "mode_of",
-    "some",
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,16 +28,13 @@ from orphangc.core.decision.evidence import (
     Checkpoint,
     CycleEvidence,
     JobEvidence,
-    JobState,
     mode_of,
     some,
 )
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported, exported_problem
 from orphangc.core.exporter.registry_snapshot import EntryKind, check_successor
 from orphangc.core.model.codes import Guard
-from orphangc.core.model.types import Mode
-
-__all__ = ["GUARDS", "REGISTRY_MAX_AGE", "Guard"]
+from orphangc.core.model.types import JobState, Mode
 
 BOTH = 2
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 from orphangc.core.cluster.job_status import is_quiet
 from orphangc.core.cluster.known_checkpoints import completed_by
-from orphangc.core.decision.conditions import CONDITIONS, Condition
+from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence, has_ended
-from orphangc.core.decision.guards import GUARDS, Guard
+from orphangc.core.decision.guards import GUARDS
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, exported_problem
-
-__all__ = ["GLOBAL_GUARDS", "Blocked", "Judgement", "Refusal", "judge", "judge_all"]
+from orphangc.core.model.codes import Condition, Guard
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,19 +15,6 @@ from orphangc.core.columns.listing_columns import NO_ID, NO_TIME, Columns
 from orphangc.core.model.bounds import NEVER, JobBounds
 from orphangc.core.model.types import Action, DirectoryLayout, Reason
 
-__all__ = [
-    "VERDICT_SCHEMA",
-    "BoundsTable",
-    "Verdicts",
-    "action_code",
-    "action_words",
-    "kernel",
-    "microseconds",
-    "reason_code",
-    "reason_words",
-    "verdict_batch",
-]
-
 VERDICT_SCHEMA: Final = pa.schema(
     [
         pa.field("job_id", pa.string(), nullable=False),

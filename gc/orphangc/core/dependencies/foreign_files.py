@@ -16,19 +16,6 @@ from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.types import ForeignKind
 
-__all__ = [
-    "Foreign",
-    "Named",
-    "Namer",
-    "Standing",
-    "Stray",
-    "files_of",
-    "meant",
-    "standing_of",
-    "strays_of",
-    "unaccounted",
-]
-
 _FEW = 5
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.model.locations import Location
 
-__all__ = ["is_way_back"]
-
 
 def is_way_back(place: Location, checkpoint_id: int | None, roots: Iterable[Checkpoint]) -> bool:
     """Return whether a job that is not over may need the checkpoint at ``place`` itself.

@@ -23,9 +23,6 @@ from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
 from orphangc.core.model.locations import Alias, Location, place_of
 from orphangc.core.model.naming import METADATA_NAME
 
-__all__ = ["Stand", "Weigh", "looks_of", "stand_of"]
-
-
 Weigh = Callable[[Sequence[Stray], Location], int | None]
 
 

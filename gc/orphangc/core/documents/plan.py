@@ -19,25 +19,6 @@ from orphangc.core.model.types import Action, EvidenceSource, JobState, Mode, Re
 from orphangc.core.times.instants import Instant
 from orphangc.core.world import World
 
-__all__ = [
-    "BlockedPart",
-    "BoundPart",
-    "BoundsPart",
-    "EvidencePart",
-    "ExtraStatus",
-    "ExtrasPart",
-    "HeldBackPart",
-    "HiddenPart",
-    "InventoryPart",
-    "JobPart",
-    "Plan",
-    "RefusedPart",
-    "ReportedPart",
-    "RootPart",
-    "Tally",
-    "tallies_of",
-]
-
 
 class BoundsPart(FrozenPart):
     """The margins in seconds, and the bound that holds for every job: now less the grace period."""

@@ -19,22 +19,6 @@ from orphangc.core.model.types import Action, JobState, Mode, Outcome
 from orphangc.core.times.instants import Instant, shifted
 from orphangc.core.world.known_world import World
 
-__all__ = [
-    "DURATION_BUCKETS_SECONDS",
-    "DuePart",
-    "JobRecord",
-    "Phase",
-    "PhaseRecord",
-    "RunMode",
-    "RunRecord",
-    "RunResult",
-    "SweptPart",
-    "TombstonesPart",
-    "Totals",
-    "totals_after",
-    "totals_merged",
-]
-
 _Number = TypeVar("_Number", int, float)
 _Ordered = TypeVar("_Ordered", int, float, datetime)
 

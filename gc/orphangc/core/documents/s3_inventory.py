@@ -18,17 +18,6 @@ from typing import Any
 from orphangc.core.times.instants import from_milliseconds, from_pattern
 from orphangc.errors import SettingsError, UnreadableInventoryError
 
-__all__ = [
-    "Column",
-    "DataFile",
-    "FileFormat",
-    "Inventory",
-    "Manifest",
-    "is_checksum_of",
-    "read_manifest",
-    "report_time",
-]
-
 _VERSION = "2016-11-30"
 _MD5 = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _MILLISECONDS = re.compile(r"[0-9]{1,14}", re.ASCII)

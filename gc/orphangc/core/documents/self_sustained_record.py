@@ -14,8 +14,6 @@ from pydantic import BaseModel, ConfigDict
 from orphangc.core.model.types import ForeignKind
 from orphangc.core.times.instants import Instant
 
-__all__ = ["LookPart", "NamedPart", "RememberedLook", "answer_of", "merged", "remembered"]
-
 _REMEMBERED = 20
 """So many snapshots of a job that nobody mentions any more; a job may be restored every day."""
 

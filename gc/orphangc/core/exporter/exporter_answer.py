@@ -19,8 +19,6 @@ from orphangc.core.exporter.registry_snapshot import (
 from orphangc.core.model.locations import Location
 from orphangc.core.model.types import JobId
 
-__all__ = ["REGISTRY_MAX_AGE", "Exported", "exported_problem", "order_unproven"]
-
 REGISTRY_MAX_AGE = timedelta(hours=1)
 """A snapshot of a running job that is older was written by an exporter that has stopped (R15)."""
 

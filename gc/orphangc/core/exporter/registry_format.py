@@ -39,33 +39,12 @@ from orphangc.core.exporter.registry_snapshot import (
     RegistrySnapshot,
     RestoredCheckpoint,
     RetainedCheckpoint,
-    check_successor,
-    cycle_problem,
-    newest_for_job,
-    oldest_retained,
     resolve,
 )
 from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import JobId, Mode, is_job_id
 from orphangc.core.times.instants import Instant, from_iso
 from orphangc.errors import UnreadableSnapshotError
-
-__all__ = [
-    "MAX_SNAPSHOT_BYTES",
-    "EntryKind",
-    "IssuedCheckpoint",
-    "RegistryEntry",
-    "RegistrySnapshot",
-    "RestoredCheckpoint",
-    "RetainedCheckpoint",
-    "check_successor",
-    "cycle_problem",
-    "newest_for_job",
-    "oldest_retained",
-    "read_snapshot",
-    "resolve",
-    "write_snapshot",
-]
 
 MAX_SNAPSHOT_BYTES = 1 << 30
 """Unpacked; some seven million entries."""

@@ -1,7 +1,7 @@
 """A registry snapshot as a value, and what two of them must be to each other (R14, R15).
 
-A snapshot is the set of files that Flink still uses, exported for one job. ``core.exporter.registry_format``
-reads and writes it.
+A snapshot is the set of files that Flink still uses, exported for one job.
+``core.exporter.registry_format`` reads and writes it.
 """
 
 from __future__ import annotations
@@ -16,24 +16,6 @@ from typing import NamedTuple
 
 from orphangc.core.model.types import JobId, Mode
 from orphangc.errors import RegistryUnavailableError
-
-__all__ = [
-    "EntryKind",
-    "IssuedCheckpoint",
-    "RegistryEntry",
-    "RegistrySnapshot",
-    "RestoredCheckpoint",
-    "RetainedCheckpoint",
-    "check_successor",
-    "cycle_problem",
-    "epoch_in",
-    "identity_problem",
-    "newest_for_job",
-    "oldest_retained",
-    "order_problem",
-    "resolve",
-    "rival_among",
-]
 
 _NAME = re.compile(r"snapshot-[0-9]{13}-(.+)-[0-9]+\.jsonl(?:\.gz)?", re.ASCII)
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
@@ -138,7 +120,8 @@ def oldest_retained(snapshot: RegistrySnapshot) -> int | None:
 
 
 def resolve(path: str, checkpoint_dir: str) -> str:
-    """Return the absolute spelling of an entry's path; ``core.model.locations.canonical`` makes it a place.
+    """Return the absolute spelling of an entry's path; ``core.model.locations.canonical`` makes it
+    a place.
 
     A path with a scheme and a slash, or one that starts with a slash, is absolute already.
     """

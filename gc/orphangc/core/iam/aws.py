@@ -14,8 +14,6 @@ from typing import Any
 from orphangc.core.iam.permissions import JOB_ID_LENGTH, Purpose, Right, StorageArea, StorageNeed
 from orphangc.core.model.locations import Location
 
-__all__ = ["AWS_LIMITS", "CEPH_LIMITS", "MOST_CHARACTERS", "PARTITIONS", "aws_policy"]
-
 PARTITIONS = ("aws", "aws-cn", "aws-us-gov")
 
 MOST_CHARACTERS = 6144

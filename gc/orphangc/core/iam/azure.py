@@ -11,8 +11,6 @@ from typing import Any
 
 from orphangc.core.iam.permissions import JOB_ID_LENGTH, Right, StorageArea, StorageNeed
 
-__all__ = ["AZURE_LIMITS", "azure_policy"]
-
 AZURE_LIMITS = (
     (
         "one action reads a blob's content and its properties alike: what is looked at before it is"

@@ -14,8 +14,6 @@ from typing import Any
 from orphangc.core.iam.permissions import Right, StorageArea, StorageNeed
 from orphangc.core.model.locations import Location
 
-__all__ = ["GCS_LIMITS", "gcs_policy"]
-
 GCS_LIMITS = (
     (
         "listing is a permission on the bucket: no condition on object names narrows it, and"

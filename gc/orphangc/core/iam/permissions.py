@@ -16,8 +16,6 @@ from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import is_job_id
 
-__all__ = ["JOB_ID_LENGTH", "Purpose", "Right", "StorageArea", "StorageNeed", "needs_of"]
-
 JOB_ID_LENGTH = 32
 _MANIFEST = "manifest.json"
 

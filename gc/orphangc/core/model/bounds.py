@@ -9,8 +9,6 @@ from enum import StrEnum
 
 from orphangc.core.times.instants import shifted
 
-__all__ = ["NEVER", "Bound", "BoundName", "JobBounds", "SafetyMargins", "cutoff", "job_bounds"]
-
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 """The cutoff of whoever knows nothing: no object is stored before it, so nothing is removed."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["MEMORY_CONDITIONS", "WORLD_CONDITIONS", "Condition", "Guard"]
-
 
 class Guard(StrEnum):
     """Who voided a job's work."""

@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Alias", "Location", "canonical", "parse_alias", "place_of"]
-
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(.*)", re.DOTALL)
 _FAMILY = {"s3a": "s3", "s3n": "s3", "s3p": "s3", "local": "file", "abfss": "abfs", "gcs": "gs"}
 

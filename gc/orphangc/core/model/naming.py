@@ -15,18 +15,6 @@ from dataclasses import dataclass
 
 from orphangc.core.model.types import DirectoryLayout, JobId, Scope, is_job_id
 
-__all__ = [
-    "METADATA_NAME",
-    "Artifact",
-    "FilePlace",
-    "artifact_name",
-    "checkpoint_id_of",
-    "parse_artifact_name",
-    "place_of_folder",
-    "recognise",
-    "uuid_of",
-]
-
 METADATA_NAME = "_metadata"
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import FilePlace, place_of_folder
 
-__all__ = ["Owners", "job_directory_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Owners:

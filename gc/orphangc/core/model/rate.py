@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["DeletionRate"]
-
 _GENTLE, _HARSH = 0.9, 0.5
 """What a refusal leaves of the rate: the first one, and one that no success came before."""
 _STEP = 1 / 40

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["redacted"]
-
 _HAVE_CONTAINERS = ("abfs:", "abfss:", "wasb:", "wasbs:")
 """Azure's file systems: what stands before their ``@`` is the container."""
 

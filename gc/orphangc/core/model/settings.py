@@ -26,14 +26,6 @@ from orphangc.core.model.flink_versions import is_build_of_tested_line
 from orphangc.core.model.locations import Alias, Location, canonical, parse_alias
 from orphangc.core.model.types import Scope, is_job_id
 
-__all__ = [
-    "SAFE_MINIMUMS",
-    "Duration",
-    "StorageRootSettings",
-    "parse_duration",
-    "without_credentials",
-]
-
 SAFE_MINIMUMS: Mapping[str, tuple[timedelta, str]] = MappingProxyType(
     {
         "grace_period": (

@@ -9,8 +9,6 @@ from typing import TypeVar
 
 from orphangc.core.model.types import Action, Reason, Scope
 
-__all__ = ["AgeBucket", "Amount", "Cell", "summed"]
-
 _Key = TypeVar("_Key", bound=Hashable)
 
 

@@ -8,24 +8,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NewType
 
-__all__ = [
-    "Action",
-    "DirectoryLayout",
-    "EvidenceSource",
-    "ForeignKind",
-    "JobId",
-    "JobState",
-    "Mode",
-    "ObjectKey",
-    "Outcome",
-    "Reason",
-    "Scope",
-    "StoredObject",
-    "Tombstone",
-    "Verdict",
-    "is_job_id",
-]
-
 ObjectKey = NewType("ObjectKey", str)
 """Place of an object relative to its storage root: no leading slash, "/" between parts."""
 

@@ -14,8 +14,6 @@ from itertools import accumulate, pairwise
 
 from orphangc.core.model.naming import parse_artifact_name
 
-__all__ = ["EVERYTHING", "KeyRange", "Landmarks", "cut", "gaps", "landmarks"]
-
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:

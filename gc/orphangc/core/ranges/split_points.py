@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from orphangc.core.ranges.key_ranges import KeyRange
 
-__all__ = ["Scale", "midpoint", "scale_of"]
-
 _DECIMAL = "0123456789"
 _HEX = "0123456789abcdef"
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))

@@ -1,10 +1,10 @@
 """Instants that a file, a listing or an answer shows: checked before Python computes with them.
 
-A store may show any number. Python ends at the years 1 and 9999, and a margin taken off an
-instant near either end is an error in the middle of a run. So an instant is *known* only between
+A store may show any number. Python ends at the years 1 and 9999, and a margin taken off an instant
+near either end is an error in the middle of a run. So an instant is *known* only between
 ``EARLIEST`` and ``LATEST``, a thousand years from both ends; every margin is shorter
-(``core/model/settings.py`` allows 10,000 days). Any other instant is unknown, which keeps the file, or
-makes the document that shows it unreadable.
+(``core/model/settings.py`` allows 10,000 days). Any other instant is unknown, which keeps the file,
+or makes the document that shows it unreadable.
 """
 
 from __future__ import annotations

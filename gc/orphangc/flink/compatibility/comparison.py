@@ -5,18 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = [
-    "AbsentOperator",
-    "ChangedState",
-    "DeclarationComparison",
-    "FindingKind",
-    "MissingState",
-    "OperatorRef",
-    "ReplacedOperator",
-    "Unclaimed",
-    "Uncompared",
-]
-
 
 class FindingKind(StrEnum):
     """What is unclaimed."""

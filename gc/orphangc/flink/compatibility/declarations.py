@@ -11,17 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from orphangc.flink.operator_ids import operator_id
 from orphangc.flink.values.handles import StateMode
 
-__all__ = [
-    "Declarations",
-    "DeclaredOperatorState",
-    "KeyedState",
-    "KeyedStateType",
-    "OperatorDeclaration",
-    "RedistributionMode",
-    "declarations_schema",
-    "is_timer",
-]
-
 _TIMERS = "_timer_state/"
 
 

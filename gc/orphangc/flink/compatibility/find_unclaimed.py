@@ -32,8 +32,6 @@ from orphangc.flink.state.contents import (
 )
 from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
 
-__all__ = ["compared", "stateful_operators"]
-
 
 def stateful_operators(metadata: Metadata) -> frozenset[str]:
     """Return the ids of the operators that Flink does not restore a job without.

@@ -19,8 +19,6 @@ from orphangc.flink.state.contents import (
     OperatorContents,
 )
 
-__all__ = ["implied_by", "is_flinks_own", "undeclarable"]
-
 _VALUES = "value"
 _DECLARABLE = frozenset(KeyedStateType)
 

@@ -25,8 +25,6 @@ from orphangc.flink.values.handles import (
 )
 from orphangc.flink.values.metadata_values import Metadata, Operator
 
-__all__ = ["pruned", "pruned_bytes"]
-
 
 def pruned_bytes(metadata: Metadata, comparison: DeclarationComparison, *, directory: str) -> bytes:
     """Return the ``_metadata`` of the pruned checkpoint, read again and checked.

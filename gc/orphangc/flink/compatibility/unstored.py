@@ -19,8 +19,6 @@ from orphangc.flink.compatibility.declarations import (
 )
 from orphangc.flink.state.contents import OperatorContents
 
-__all__ = ["absent_operator", "missing_states"]
-
 
 def absent_operator(declared: OperatorDeclaration, known: Sequence[str]) -> AbsentOperator:
     """Return a declared operator that is not stored, with the stored one most like it.

@@ -15,8 +15,6 @@ from orphangc.flink.state.file_use import all_pieces, files_of_operator
 from orphangc.flink.values.handles import StateMode
 from orphangc.flink.values.metadata_values import Metadata, Operator
 
-__all__ = ["MODE_WORDS", "describe_contents", "total_bytes"]
-
 _Document = dict[str, Any]
 
 MODE_WORDS = {

@@ -11,8 +11,6 @@ from orphangc.flink.state.referenced_files import absolute_path, directories_of,
 from orphangc.flink.values import handles
 from orphangc.flink.values import metadata_values as model
 
-__all__ = ["describe"]
-
 _Document = dict[str, Any]
 _KEY_GROUPS_SAVEPOINT = 7
 _INPUT_CODES = (1, 3)

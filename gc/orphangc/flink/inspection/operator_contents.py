@@ -32,8 +32,6 @@ from orphangc.flink.values.handles import (
 )
 from orphangc.flink.values.metadata_values import HandleKind, Operator, Subtask
 
-__all__ = ["HeaderBytes", "OperatorSurvey", "operator_contents", "survey_operator"]
-
 HeaderBytes = Mapping[Header, bytes | str]
 """What was read of each header, or why it could not be read."""
 

@@ -26,18 +26,6 @@ from orphangc.flink.layouts.record_layouts import RecordLayout, RecordPart, layo
 from orphangc.flink.values import metadata_values as model
 from orphangc.flink.values.metadata_values import LayoutVariant
 
-__all__ = [
-    "ALL_LAYOUTS",
-    "MAGIC",
-    "MASTER_MAGIC",
-    "MASTER_STATE",
-    "NO_PROPERTIES",
-    "VARIANTS_IN",
-    "VERSIONS",
-    "Tables",
-    "tables_of",
-]
-
 MAGIC = 0x4960672D
 MASTER_MAGIC = 0xC96B1696
 VERSIONS = range(2, 8)

@@ -13,21 +13,6 @@ from orphangc.flink.layouts.record_layouts import RecordLayout, RecordPart, code
 from orphangc.flink.values import handles
 from orphangc.flink.values.metadata_values import HandleKind
 
-__all__ = [
-    "BYTES_CODE",
-    "INCREMENT_CODES",
-    "INPUTS",
-    "INPUTS_1_11",
-    "KEYED",
-    "KEYED_1_14",
-    "OPERATOR_HANDLES",
-    "OUTPUTS",
-    "OUTPUTS_1_11",
-    "RECORD_LISTS",
-    "SEGMENT_CODES",
-    "STREAMS",
-]
-
 _ID = {"state_handle_id": RecordPart.UTF}
 _GROUPS = {"groups": RecordPart.KEY_GROUP_OFFSETS, "delegate": RecordPart.STREAM}
 _SNAPSHOT = {

@@ -11,8 +11,6 @@ from typing import Any
 
 from orphangc.flink.values.metadata_values import HandleKind
 
-__all__ = ["RecordLayout", "RecordPart", "coded_layout", "layout_of"]
-
 
 class RecordPart(Enum):
     """How a field lies in the file; the number is the bytes of its shortest form."""

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from orphangc.flink.layouts.format_versions import Tables
 from orphangc.flink.layouts.record_layouts import RecordPart
 
-__all__ = ["Shape", "reference_runs", "shape_at"]
-
 _FIRST_WINDOW = 16
 _LARGEST_WINDOW = 1024  # entries: at 150 bytes each they stay in a core's second cache
 _FREE, _FIXED, _TEXT = "free", "fixed", "text"

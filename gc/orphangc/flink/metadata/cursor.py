@@ -8,8 +8,6 @@ from typing import Any
 
 from orphangc.errors import UnreadableMetadataError
 
-__all__ = ["LONGEST_UTF_BYTES", "Cursor", "decode_utf", "encode_utf"]
-
 LONGEST_UTF_BYTES = 0xFFFF
 """Bytes that Java's ``writeUTF`` can frame; it throws beyond."""
 

@@ -11,8 +11,6 @@ from orphangc.flink.metadata.parser import Reader, Walk, is_plain_name
 from orphangc.flink.values.handles import KeyGroupOffsets, KeyGroupRange, SegmentScope, StateMode
 from orphangc.flink.values.metadata_values import Subtask
 
-__all__ = ["READERS", "list_of", "read_channels", "read_named", "read_range"]
-
 _KEY_GROUPS_LIMIT = 32768
 _MODES = tuple(StateMode)
 _SCOPES = tuple(SegmentScope)

@@ -9,8 +9,6 @@ from typing import Any, NoReturn
 from orphangc.flink.metadata.cursor import Cursor, decode_utf
 from orphangc.flink.values.metadata_values import CheckpointProperties
 
-__all__ = ["read_properties"]
-
 _PACKAGE = "org.apache.flink.runtime.checkpoint."
 _PROPERTIES = f"{_PACKAGE}CheckpointProperties"
 _PROPERTIES_UID = 2

@@ -27,16 +27,6 @@ from orphangc.flink.metadata.cursor import Cursor
 from orphangc.flink.metadata.java_properties import read_properties
 from orphangc.flink.values.metadata_values import CheckpointProperties, LayoutVariant
 
-__all__ = [
-    "DEEPEST_NESTING",
-    "Frame",
-    "MetadataPass",
-    "Reader",
-    "Walk",
-    "is_plain_name",
-    "read_frame",
-]
-
 DEEPEST_NESTING = 16
 """Handles inside handles; Flink writes three levels at most."""
 

@@ -10,8 +10,6 @@ from orphangc.flink.metadata.field_readers import READERS
 from orphangc.flink.metadata.parser import MetadataPass, Walk, read_frame
 from orphangc.flink.values.metadata_values import Metadata
 
-__all__ = ["read_metadata"]
-
 
 def read_metadata(data: bytes) -> Metadata:
     """Return everything that a ``_metadata`` file says.

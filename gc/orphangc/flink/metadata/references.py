@@ -15,8 +15,6 @@ from orphangc.flink.metadata.field_readers import READERS, read_range
 from orphangc.flink.metadata.parser import MetadataPass, Reader, Walk, is_plain_name, read_frame
 from orphangc.flink.values.metadata_values import HandleKind
 
-__all__ = ["References", "read_references"]
-
 _NAMED = RECORD_LISTS[RecordPart.NAMED_STREAMS]
 _SHORTEST_RUN = 8
 _LONGEST_PAUSE = 64

@@ -27,8 +27,6 @@ from orphangc.flink.values.metadata_values import (
     Subtask,
 )
 
-__all__ = ["channel_table_bytes", "write_metadata"]
-
 _MERGED_CHANNELS_SINCE = 6
 _PLAIN_CODES = (1, 2)
 

@@ -12,8 +12,6 @@ from orphangc.flink.state.key_groups import groups_of, intersection, keyed_bytes
 from orphangc.flink.values.handles import KeyedHandle, KeyGroupRange
 from orphangc.flink.values.metadata_values import Operator, Subtask
 
-__all__ = ["AssignedKeyed", "NewSubtask", "StateAssignment", "redistribute"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignedKeyed:

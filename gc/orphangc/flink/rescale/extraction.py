@@ -11,8 +11,6 @@ from orphangc.flink.state.partitions import partition_sizes, states_of, stream_s
 from orphangc.flink.values.handles import OperatorStateHandle, StateMode, StreamHandle
 from orphangc.flink.values.metadata_values import Metadata, Operator
 
-__all__ = ["FoundPartition", "find_operator", "find_partitions"]
-
 _KINDS = ("managed", "raw")
 
 

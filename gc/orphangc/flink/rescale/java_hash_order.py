@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["order_of_computed", "order_of_put"]
-
 _SMALLEST_TABLE = 16
 _TREE_TABLE = 64
 _LONGEST_PUT = 8

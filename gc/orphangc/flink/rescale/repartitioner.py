@@ -18,8 +18,6 @@ from orphangc.flink.values.handles import (
     StreamHandle,
 )
 
-__all__ = ["AssignedState", "repartition"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignedState:

@@ -8,17 +8,6 @@ from enum import StrEnum
 from orphangc.flink.values.handles import KeyGroupRange, StateMode
 from orphangc.flink.values.metadata_values import HandleKind
 
-__all__ = [
-    "CheckpointContents",
-    "KeyedStateContents",
-    "KeyedStateKind",
-    "OperatorContents",
-    "OperatorStateContents",
-    "Serializer",
-    "StatePartitions",
-    "SubtaskKeyGroups",
-]
-
 
 class KeyedStateKind(StrEnum):
     """What a keyed state is to the job.

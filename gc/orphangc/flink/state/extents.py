@@ -24,9 +24,6 @@ from orphangc.flink.values.handles import (
     StreamHandle,
 )
 
-__all__ = ["Extent", "Inline", "pieces_of", "place_of", "size_of"]
-
-
 _Outer = (
     KeyGroupsHandle
     | IncrementalHandle

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from orphangc.flink.state.extents import Extent, Inline, pieces_of, size_of
 from orphangc.flink.values.metadata_values import Metadata, Operator
 
-__all__ = ["FileUse", "all_pieces", "files_of_operator", "roles_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileUse:

@@ -14,8 +14,6 @@ from orphangc.flink.values.handles import (
     StreamHandle,
 )
 
-__all__ = ["LARGEST_HEADER", "Header", "KeyedHeaders", "keyed_headers", "operator_header"]
-
 LARGEST_HEADER = 4 * 1024 * 1024
 """Bytes of a header that is read; a state's record takes a few hundred."""
 

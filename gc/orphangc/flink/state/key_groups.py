@@ -15,8 +15,6 @@ from orphangc.flink.values.handles import (
     KeyGroupsHandle,
 )
 
-__all__ = ["groups_of", "intersection", "keyed_bytes", "subtask_groups"]
-
 
 def subtask_groups(max_parallelism: int, parallelism: int, index: int) -> KeyGroupRange:
     """Return the key groups of one subtask; the parallelism is at most the maximum.

@@ -14,8 +14,6 @@ from orphangc.flink.metadata.cursor import Cursor
 from orphangc.flink.state.contents import KeyedStateContents, KeyedStateKind
 from orphangc.flink.state.state_meta_info import RecordReader, StateRecord, StateRecordKind
 
-__all__ = ["KeyedHeader", "keyed_contents", "read_keyed_header"]
-
 _VERSION = 6
 _KINDS = (
     StateRecordKind.KEY_VALUE,

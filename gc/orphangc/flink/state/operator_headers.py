@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from orphangc.flink.metadata.cursor import Cursor
 from orphangc.flink.state.state_meta_info import RecordReader, StateRecord, StateRecordKind
 
-__all__ = ["OperatorHeader", "read_operator_header"]
-
 _VERSIONS = (5, 6)
 _TELLS_COMPRESSION = 6
 

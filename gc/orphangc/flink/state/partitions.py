@@ -13,8 +13,6 @@ from orphangc.flink.values.handles import (
     StreamHandle,
 )
 
-__all__ = ["partition_sizes", "states_of", "stream_size"]
-
 
 def stream_size(handle: StreamHandle) -> int | None:
     """Return the bytes that a handle stands for, None if it does not tell."""

@@ -15,8 +15,6 @@ from orphangc.flink.values.handles import (
 )
 from orphangc.flink.values.metadata_values import HandleKind, Metadata
 
-__all__ = ["PhysicalFile", "absolute_path", "directories_of", "files_of", "handles_of"]
-
 _HANDLES = get_args(Handle)
 
 

@@ -16,14 +16,6 @@ from typing import NoReturn
 from orphangc.errors import UnreadableMetadataError
 from orphangc.flink.metadata.cursor import Cursor
 
-__all__ = [
-    "DEEPEST_SERIALIZERS",
-    "LONGEST_WORDS",
-    "UnknownSerializerError",
-    "outermost_class",
-    "read_serializer",
-]
-
 DEEPEST_SERIALIZERS = 64
 """Serializers inside serializers; types of people are a handful of levels deep."""
 

@@ -22,8 +22,6 @@ from orphangc.flink.state.serializer_snapshots import (
     read_serializer,
 )
 
-__all__ = ["RecordReader", "StateRecord", "StateRecordKind"]
-
 _SMALLEST_RECORD = 14
 _SMALLEST_OPTION = 4
 _SMALLEST_SERIALIZER = 12

@@ -5,37 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-__all__ = [
-    "BytesHandle",
-    "ChangelogBytesHandle",
-    "ChangelogChange",
-    "ChangelogFile",
-    "ChangelogFilesHandle",
-    "ChangelogHandle",
-    "Channel",
-    "ChannelHandle",
-    "ChannelStateHandle",
-    "EmptySegmentHandle",
-    "FileHandle",
-    "Handle",
-    "IncrementalHandle",
-    "KeyGroupOffsets",
-    "KeyGroupRange",
-    "KeyGroupsHandle",
-    "KeyedHandle",
-    "MergedChannelHandle",
-    "MergedOperatorHandle",
-    "NamedHandle",
-    "OperatorHandle",
-    "OperatorState",
-    "OperatorStateHandle",
-    "RelativeHandle",
-    "SegmentHandle",
-    "SegmentScope",
-    "StateMode",
-    "StreamHandle",
-]
-
 
 class StateMode(IntEnum):
     """How an operator state is spread over subtasks when the parallelism changes.

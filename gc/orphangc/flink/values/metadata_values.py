@@ -12,16 +12,6 @@ from orphangc.flink.values.handles import (
     OperatorStateHandle,
 )
 
-__all__ = [
-    "CheckpointProperties",
-    "HandleKind",
-    "LayoutVariant",
-    "MasterState",
-    "Metadata",
-    "Operator",
-    "Subtask",
-]
-
 
 class HandleKind(StrEnum):
     """The kinds of things that a handle can be, however many codes Flink gave to each."""

@@ -4,7 +4,8 @@ import uuid
 from pathlib import Path
 
 from integration.harness.flinkbed.waiting import wait_until
-from orphangc.core.exporter.registry_format import RegistrySnapshot, read_snapshot
+from orphangc.core.exporter.registry_format import read_snapshot
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 
 
 def snapshots(registry: Path, job: str) -> list[RegistrySnapshot]:

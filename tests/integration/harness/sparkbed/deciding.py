@@ -25,8 +25,9 @@ from orphangc.adapters.spark.passes import PassPart
 from orphangc.app.wiring.engines import opened_spark_engine
 from orphangc.collect.decide.verdicts import DecidePass
 from orphangc.core.columns.listing_columns import Recogniser
-from orphangc.core.columns.live_set import LiveSet, UuidSet
+from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.decide import decide
 from orphangc.core.decision.kernel import BoundsTable, kernel, verdict_batch
 from orphangc.core.model.bounds import JobBounds

@@ -31,7 +31,7 @@ def carry_out(arguments: list[str]) -> dict[str, object]:
 
 def decide(folder: str, option: str = "", work: str = "") -> None:
     """Decide what was generated; see ``deciding``, which takes seconds to import."""
-    from integration.harness.sparkbed.deciding import on_spark
+    from integration.harness.sparkbed.deciding import on_spark  # noqa: PLC0415
 
     assert option in {"", "--work"}
     on_spark(Path(folder), canonical(work) if work else None)

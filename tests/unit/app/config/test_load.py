@@ -154,7 +154,9 @@ def test_roots_are_chosen_by_any_spelling(load) -> None:
 
 
 def test_the_shipped_schema_is_that_of_the_program() -> None:
-    """Written anew by ``orphangc config schema > gc/orphangc/app/config/configuration.schema.json``."""
+    """Written anew by ``orphangc config schema >
+    gc/orphangc/app/config/configuration.schema.json``.
+    """
     assert json.loads(SCHEMA.read_text()) == configuration_schema()
 
 

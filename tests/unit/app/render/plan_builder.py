@@ -7,7 +7,6 @@ from random import Random
 import pyarrow as pa
 
 from orphangc.collect.decide.breakdown import Breakdown
-from orphangc.core.decision.evidence import JobState
 from orphangc.core.documents.plan import (
     BlockedPart,
     BoundPart,
@@ -25,7 +24,7 @@ from orphangc.core.documents.plan import (
     tallies_of,
 )
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import Action, EvidenceSource, Mode, Reason, Scope
+from orphangc.core.model.types import Action, EvidenceSource, JobState, Mode, Reason, Scope
 from orphangc.ports import VERDICT_SCHEMA
 
 NOW = datetime(2026, 11, 21, 14, 44, 12, tzinfo=UTC)

@@ -21,9 +21,8 @@ from orphangc.app.render.plan_markdown import code, render_markdown
 from orphangc.app.render.plan_tables import outcome_tables, plan_tables
 from orphangc.app.render.summary import Fate, headline, stops, summarise
 from orphangc.collect.decide.breakdown import Breakdown
-from orphangc.core.decision.conditions import Condition
-from orphangc.core.decision.guards import Guard
 from orphangc.core.documents.plan import BlockedPart, Tally
+from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.settings import parse_duration
 from orphangc.core.model.types import Action, Reason, Scope
 from unit.app.render.plan_builder import (

@@ -10,7 +10,8 @@ import pytest
 import structlog
 
 from orphangc.app.config.configuration import LogSettings
-from orphangc.app.telemetry.logs import always_shown, configure_logs, redacted, run_named
+from orphangc.app.telemetry.logs import always_shown, configure_logs, run_named
+from orphangc.core.model.redaction import redacted
 
 SECRET = "hunter2"
 

@@ -6,9 +6,6 @@ from random import Random
 
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.status.status import RootStatus, Status
-from orphangc.core.decision.conditions import Condition
-from orphangc.core.decision.evidence import JobState
-from orphangc.core.decision.guards import Guard
 from orphangc.core.documents.plan import BlockedPart, RefusedPart, Tally
 from orphangc.core.documents.run_record import (
     DuePart,
@@ -22,7 +19,8 @@ from orphangc.core.documents.run_record import (
     TombstonesPart,
     totals_after,
 )
-from orphangc.core.model.types import Action, Mode, Outcome, Reason, Scope
+from orphangc.core.model.codes import Condition, Guard
+from orphangc.core.model.types import Action, JobState, Mode, Outcome, Reason, Scope
 from orphangc.core.world import (
     ClosedWorld,
     KnownCluster,

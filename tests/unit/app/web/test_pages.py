@@ -10,10 +10,10 @@ from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.web.page_templates import style
 from orphangc.app.web.page_text import MODE_WORDS, RESULT_WORDS
 from orphangc.app.web.pages.attention_text import STOP_TITLES
-from orphangc.core.decision.conditions import CONDITIONS, Condition
-from orphangc.core.decision.guards import Guard
+from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.documents.plan import BlockedPart, RefusedPart
 from orphangc.core.documents.run_record import RunMode, RunResult
+from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.world import KnownCluster, PlaceKind, SearchedPlace, WorldChange
 from unit.app.render.html_pages import parse
 from unit.app.render.test_plan_html import HOSTILE, contrast

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from orphangc.core.decision.guards import Guard
 from orphangc.core.documents.plan import RefusedPart
 from orphangc.core.documents.run_record import RunRecord
+from orphangc.core.model.codes import Guard
 from unit.app.web.client import Client
 from unit.app.web.statuses import (
     NOW,

@@ -21,8 +21,9 @@ from orphangc.collect.mark.missing import (
 from orphangc.collect.mark.survey import PinnedPass, Surveyed, SurveyPass
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.listing_columns import Recogniser
-from orphangc.core.columns.live_set import LiveSet, UuidSet
+from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.owners import Owners
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA

@@ -15,7 +15,7 @@ from orphangc.collect.mark.missing_check import (
     lacked_by_newest,
     missing_of_lasting,
 )
-from orphangc.core.columns.live_set import UuidSet
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.s3_inventory import Inventory
 from orphangc.core.model.locations import Location

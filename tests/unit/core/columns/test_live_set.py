@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orphangc.core.columns import sorted_uuids, uuid_set
-from orphangc.core.columns.live_set import FileNames, LiveSet, UuidSet
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.sorted_uuids import SortedUuids, in_order
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import bytes_of, texts_of, words_of
 from orphangc.core.model.naming import uuid_of
 from support.builders import NAME, NAME_WITH_ID, OTHER_UUID, UUID

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from orphangc.core.columns.listing_columns import NO_TIME, Columns, Recogniser
-from orphangc.core.columns.tombstones import TOMBSTONE_SCHEMA, Tombstones
+from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
+from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_words import uuid_texts
 from orphangc.core.decision.kernel import microseconds
 from orphangc.core.model.bounds import NEVER

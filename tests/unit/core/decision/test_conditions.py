@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from orphangc.core.decision.conditions import CONDITIONS, Condition
-from orphangc.core.decision.evidence import JobState, Survey
+from orphangc.core.decision.conditions import CONDITIONS
+from orphangc.core.decision.evidence import Survey
 from orphangc.core.decision.judge import Judgement, judge, judge_all
 from orphangc.core.memory.lost_facts import LostFact
-from orphangc.core.model.types import Mode
+from orphangc.core.model.codes import Condition
+from orphangc.core.model.types import JobState, Mode
 from orphangc.core.world import OutsidePath
 from support.builders import (
     JOB,

@@ -5,14 +5,15 @@ from dataclasses import replace
 import pytest
 
 from orphangc.core.cluster.job_facts import RestoredFacts
-from orphangc.core.decision.evidence import JobState, Survey, mode_of
-from orphangc.core.decision.guards import GUARDS, REGISTRY_MAX_AGE, Guard
+from orphangc.core.decision.evidence import Survey, mode_of
+from orphangc.core.decision.guards import GUARDS
 from orphangc.core.decision.judge import Judgement, judge, judge_all
-from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported
 from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry, RetainedCheckpoint
 from orphangc.core.model.bounds import SafetyMargins
+from orphangc.core.model.codes import Guard
 from orphangc.core.model.locations import canonical
-from orphangc.core.model.types import Mode
+from orphangc.core.model.types import JobState, Mode
 from support.builders import (
     JOB,
     NAME,

@@ -6,10 +6,10 @@ import pytest
 
 from orphangc.core.cluster.ha_facts import Hold
 from orphangc.core.cluster.job_facts import RestoredFacts
-from orphangc.core.decision.conditions import Condition
-from orphangc.core.decision.guards import GUARDS, Guard
+from orphangc.core.decision.guards import GUARDS
 from orphangc.core.decision.judge import GLOBAL_GUARDS, Judgement, Refusal, judge, judge_all
 from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.types import EvidenceSource
 from support.builders import (
     JOB,

@@ -6,7 +6,6 @@ import pytest
 
 from orphangc.core.cluster.job_facts import RestoredFacts
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.decision.guards import Guard
 from orphangc.core.decision.judge import Judgement, Refusal
 from orphangc.core.dependencies.foreign_files import (
     Foreign,
@@ -22,6 +21,7 @@ from orphangc.core.exporter.registry_snapshot import (
     RestoredCheckpoint,
     RetainedCheckpoint,
 )
+from orphangc.core.model.codes import Guard
 from orphangc.core.model.locations import Alias, canonical
 from orphangc.core.model.naming import artifact_name
 from orphangc.core.model.types import ForeignKind

@@ -9,9 +9,6 @@ import pytest
 from pydantic import ValidationError
 
 from orphangc.collect.decide.plan_sections import evidence_of, job_part, root_part
-from orphangc.core.decision.conditions import Condition
-from orphangc.core.decision.evidence import JobState
-from orphangc.core.decision.guards import Guard
 from orphangc.core.decision.judge import Blocked, Judgement, Refusal
 from orphangc.core.documents.plan import (
     MOST_MISSING,
@@ -27,8 +24,17 @@ from orphangc.core.documents.plan import (
 )
 from orphangc.core.documents.self_sustained_record import LookPart, NamedPart
 from orphangc.core.model.bounds import Bound, BoundName
+from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import Action, EvidenceSource, ForeignKind, Mode, Reason, Scope
+from orphangc.core.model.types import (
+    Action,
+    EvidenceSource,
+    ForeignKind,
+    JobState,
+    Mode,
+    Reason,
+    Scope,
+)
 from orphangc.core.world import (
     ClosedWorld,
     KnownCluster,

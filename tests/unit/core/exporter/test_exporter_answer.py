@@ -7,12 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from orphangc.core.decision.conditions import Condition
 from orphangc.core.decision.evidence import JobEvidence, mode_of
-from orphangc.core.decision.guards import Guard
 from orphangc.core.decision.judge import judge, judge_all
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported, order_unproven
 from orphangc.core.exporter.registry_snapshot import RetainedCheckpoint
+from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.types import Mode
 from support.builders import (
     JOB,

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.core.exporter.registry_format import (
+from orphangc.core.exporter.registry_format import read_snapshot, write_snapshot
+from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     IssuedCheckpoint,
     RegistryEntry,
@@ -24,9 +25,7 @@ from orphangc.core.exporter.registry_format import (
     cycle_problem,
     newest_for_job,
     oldest_retained,
-    read_snapshot,
     resolve,
-    write_snapshot,
 )
 from orphangc.core.model.types import JobId, Mode
 from orphangc.errors import RegistryUnavailableError, UnreadableSnapshotError

@@ -32,8 +32,6 @@ from orphangc.adapters.s3.requests.request_template import Signer, Signing, sign
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client
 from orphangc.errors import StorageUnreachableError
 
-__all__ = ["ListRequests", "Query", "RequestPace", "UnreadablePageError"]
-
 Query = Mapping[str, str]
 """A list request, by botocore's names: ``Prefix``, ``ContinuationToken``, ..."""
 

@@ -24,8 +24,6 @@ from orphangc.adapters.s3.pages.page_rows import CLOSE, HEAP, OPEN, OddError, Ro
 from orphangc.core.times.instants import LATEST_US
 from orphangc.ports import LISTING_SCHEMA
 
-__all__ = ["Page", "read_page"]
-
 _TEXT = rb"[^<>&\x00-\x1f]*"
 _LEAF = rb"<[A-Za-z]+>%b(?:&(?:amp|lt|gt|quot|apos);%b)*</[A-Za-z]+>|<[A-Za-z]+/>" % (_TEXT, _TEXT)
 _DECLARATION = rb"""<\?xml version=(?:"1\.0"|'1\.0') encoding=(?:"(?i:utf-8)"|'(?i:utf-8)') ?\?>"""

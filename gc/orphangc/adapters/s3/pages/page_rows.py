@@ -16,8 +16,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["CLOSE", "HEAP", "OPEN", "OddError", "Positions", "Rows", "require"]
-
 Positions = npt.NDArray[np.int64]
 
 OPEN, CLOSE = b"<Contents>", b"</Contents>"

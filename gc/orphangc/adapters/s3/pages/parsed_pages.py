@@ -16,8 +16,6 @@ from orphangc.adapters.s3.pages.page_parser import Page
 from orphangc.core.times.instants import from_iso
 from orphangc.ports import LISTING_SCHEMA
 
-__all__ = ["parse_page"]
-
 _FLAG = re.compile(rb"<IsTruncated\s*(?:/>|>([^<]*))")
 _UNREADABLE = (ResponseParserError, pa.ArrowException, ValueError, KeyError, TypeError,
                AttributeError)  # fmt: skip

@@ -18,8 +18,6 @@ from botocore.awsrequest import AWSRequest
 
 from orphangc.adapters.s3.requests.s3_client import S3Client
 
-__all__ = ["Signer", "Signing", "signing_of"]
-
 _SIGNATURES = {"s3v4", "v4", botocore.UNSIGNED}
 _SPECIAL = {"request_credentials", "identity_cache"}
 _OF_ONE_REQUEST = {"signing", "checksum"}

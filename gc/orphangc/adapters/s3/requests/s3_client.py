@@ -33,8 +33,6 @@ from orphangc.core.times.instants import (
 )
 from orphangc.errors import StorageUnreachableError
 
-__all__ = ["CALL_ERRORS", "S3Client", "error_code", "error_text"]
-
 CALL_ERRORS: tuple[type[Exception], ...] = (
     boto.BotoCoreError,
     boto.ClientError,

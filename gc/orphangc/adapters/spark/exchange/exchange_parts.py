@@ -10,8 +10,6 @@ import pyarrow as pa
 
 from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 
-__all__ = ["kept_value", "pieces_in", "read_pieces", "tables_of"]
-
 _PIECE = pa.schema([("name", pa.string()), ("sha256", pa.string()), ("rows", pa.int64())])
 
 

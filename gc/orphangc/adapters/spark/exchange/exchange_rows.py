@@ -9,8 +9,6 @@ import pyarrow as pa
 
 from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 
-__all__ = ["WorkPile", "WorkScratch"]
-
 _ROWS = 100_000
 
 

@@ -25,8 +25,6 @@ from orphangc.core.model.locations import Location
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import StateFiles
 
-__all__ = ["ExchangeFile", "WorkFolder"]
-
 _KINDS = ("listed", "live", "marks", "piles", "tombstones", "values", "verdicts")
 _OPTIONS = ipc.IpcWriteOptions(compression="lz4")
 _THREADS = 16

@@ -18,10 +18,7 @@ from orphangc.flink.compatibility.declarations import (
     DeclaredOperatorState,
     KeyedState,
     OperatorDeclaration,
-    declarations_schema,
 )
-
-__all__ = ["declarations_schema", "declarations_yaml", "read_declarations"]
 
 _MAX_BYTES = 4_000_000
 """No job declares as much: a file that is larger is another file."""

@@ -17,8 +17,6 @@ from orphangc.flink.compatibility.declarations import Declarations
 from orphangc.flink.compatibility.infer import implied_by, undeclarable
 from orphangc.flink.state.contents import CheckpointContents, OperatorContents
 
-__all__ = ["declare_checkpoint", "read_or_tell"]
-
 
 def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str]:
     """Write the declarations file of a checkpoint; return what it could not say, a line each.

@@ -20,8 +20,6 @@ from orphangc.flink.rescale.extraction import FoundPartition, find_operator, fin
 from orphangc.flink.state.extents import Inline, place_of
 from orphangc.flink.values.handles import StreamHandle
 
-__all__ = ["INDEX", "extract_state", "extracted_tables"]
-
 INDEX = "index.json"
 _CHUNK_BYTES = 8 << 20
 _PREFIX_BYTES = 5

@@ -28,13 +28,6 @@ from orphangc.errors import ExitCode, OrphanGcError, UnreadableMetadataError
 from orphangc.flink.inspection.contents_json import describe_contents
 from orphangc.flink.inspection.metadata_json import describe
 
-__all__ = [
-    "Inspected",
-    "Questions",
-    "inspect_checkpoints",
-    "show_checkpoints",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:

@@ -19,8 +19,6 @@ from orphangc.flink.state.contents import CheckpointContents
 from orphangc.flink.values.metadata_values import Metadata
 from orphangc.ports import Storage
 
-__all__ = ["CheckpointFiles", "OpenedCheckpoint", "read_checkpoint"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedCheckpoint:

@@ -20,8 +20,6 @@ from orphangc.flink.rescale.repartitioner import AssignedState
 from orphangc.flink.values.handles import KeyGroupRange, StateMode
 from orphangc.flink.values.metadata_values import Metadata
 
-__all__ = ["rescaled_document", "rescaled_tables"]
-
 _Document = dict[str, Any]
 _WORDS = {mode.name: mode.name.split("_")[0].lower() for mode in StateMode}
 _NONE_MOVED = "in-flight data moves as the job partitions its streams, which no checkpoint tells"

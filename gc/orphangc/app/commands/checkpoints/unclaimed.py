@@ -18,8 +18,6 @@ from orphangc.flink.compatibility.comparison import DeclarationComparison
 from orphangc.flink.compatibility.find_unclaimed import compared, stateful_operators
 from orphangc.flink.compatibility.prune import pruned_bytes
 
-__all__ = ["Claims", "as_flink_spells", "find_unclaimed"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:

@@ -22,8 +22,6 @@ from orphangc.flink.compatibility.comparison import (
     Uncompared,
 )
 
-__all__ = ["claims_document", "claims_tables", "claims_warnings"]
-
 
 def claims_document(claims: Claims) -> dict[str, Any]:
     """Return everything that was found; ``complete`` is false where names could not be read."""

@@ -32,8 +32,6 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError
 from orphangc.flink.metadata.references import read_references
 
-__all__ = ["demonstrate"]
-
 _WRITTEN_BELOW = {
     "81a6da3390c95fcf6d86e8e27aa0d2b9": "file:/tmp/flink-checkpoints/2.3.0/tm-kill/checkpoints",
     "453bd8d5d815d6bea9265350b25a5ff7": (

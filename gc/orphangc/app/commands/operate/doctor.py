@@ -42,8 +42,6 @@ from orphangc.core.world import PlaceKind, World
 from orphangc.errors import ExitCode, OrphanGcError
 from orphangc.ports import HaMetadata, Storage
 
-__all__ = ["diagnose", "exit_code", "finding_tables"]
-
 ALL_ROOTS = "all storage roots"
 
 _SHOWN = 5

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.app.config.paths import located
-from orphangc.app.console.options import settings_from
+from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.console.text import visible
 from orphangc.app.runner.make_plan import cycle_of
@@ -25,8 +25,6 @@ from orphangc.core.model.owners import job_directory_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import SettingsError
-
-__all__ = ["explain_key", "explanation_tables"]
 
 
 def explain_key(

@@ -15,8 +15,6 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId
 from orphangc.errors import UnreadableSnapshotError
 
-__all__ = ["exporter_checks"]
-
 
 def exporter_checks(settings: StorageRootSettings) -> dict[str, Check]:
     """Return a check for each job that has a folder for its exporter.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 
-__all__ = ["Check", "CheckStatus"]
-
 
 class CheckStatus(StrEnum):
     """How a check ended."""

@@ -28,9 +28,6 @@ from orphangc.core.iam.permissions import Purpose, Right, StorageNeed, needs_of
 from orphangc.core.model.locations import canonical
 from orphangc.errors import SettingsError
 
-__all__ = ["Policy", "make_policy", "policy_tables"]
-
-
 _SCHEMES: Mapping[Provider, frozenset[str]] = {
     Provider.AWS: frozenset({"s3"}),
     Provider.CEPH: frozenset({"s3"}),

@@ -14,7 +14,7 @@ from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.rows.plan_directory import check_writable, write_atomically
 from orphangc.app.config.paths import check_outside, located
-from orphangc.app.console.options import settings_from
+from orphangc.app.config.validate import settings_from
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT
 from orphangc.collect.checkpoints.export_registry import derive_snapshot
@@ -31,8 +31,6 @@ from orphangc.errors import (
     UnreadableSnapshotError,
 )
 from orphangc.ports import Storage
-
-__all__ = ["export_snapshot", "show_snapshot", "snapshot_tables"]
 
 
 def export_snapshot(

@@ -18,8 +18,6 @@ from orphangc.collect.state.lock import holder_of
 from orphangc.core.model.settings import StorageRootSettings, without_credentials
 from orphangc.errors import SettingsError
 
-__all__ = ["checks_of_all", "checks_of_root"]
-
 _TIMEOUT_SECONDS = 10.0
 
 

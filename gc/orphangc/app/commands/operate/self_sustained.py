@@ -14,7 +14,7 @@ from rich.text import Text
 
 from orphangc.adapters.open import open_storage
 from orphangc.app.config.paths import absolute
-from orphangc.app.console.options import settings_from
+from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.console.text import human_bytes, visible
 from orphangc.app.runner.make_plan import cycle_of
@@ -27,8 +27,6 @@ from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings, parse_duration
 from orphangc.core.model.types import JobId, is_job_id
 from orphangc.errors import ExitCode, RefusedError, SettingsError
-
-__all__ = ["exit_code", "look_tables", "self_sustained"]
 
 _WORDS = {True: "yes", False: "no", None: "cannot be known"}
 

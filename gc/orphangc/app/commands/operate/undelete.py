@@ -14,8 +14,6 @@ from orphangc.collect.sweep.restore_deleted import undelete
 from orphangc.errors import RefusedError
 from orphangc.ports import DeletionStatus, Undeleter
 
-__all__ = ["undelete_run"]
-
 
 def undelete_run(path: Path) -> dict[str, Any]:
     """Bring back what the sweep of a plan deleted; return how many came back.

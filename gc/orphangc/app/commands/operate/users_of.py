@@ -13,7 +13,7 @@ from rich.text import Text
 from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.open import open_storage
 from orphangc.app.config.paths import absolute
-from orphangc.app.console.options import settings_from
+from orphangc.app.config.validate import settings_from
 from orphangc.app.console.text import human_bytes, visible
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT, ha_metadata
@@ -33,8 +33,6 @@ from orphangc.core.model.owners import job_directory_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import ExitCode, RefusedError, SettingsError
-
-__all__ = ["exit_code", "find_users", "user_tables"]
 
 _FactsT_co = TypeVar("_FactsT_co", covariant=True)
 

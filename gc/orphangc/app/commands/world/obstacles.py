@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from orphangc.app.render.advice import condition_advice, guard_advice
-from orphangc.core.decision.evidence import JobEvidence, JobState
+from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.model.codes import Condition, Guard
+from orphangc.core.model.types import JobState
 
 PASSING: frozenset[str] = frozenset(
     {

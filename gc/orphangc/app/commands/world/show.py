@@ -17,10 +17,10 @@ from orphangc.app.wiring.compose import opened, state_of
 from orphangc.collect.observe.checkpoints import RootReader
 from orphangc.collect.unlisted_cycle import UnlistedCycle, unlisted_cycle
 from orphangc.collect.world.recalling import recalled
-from orphangc.core.memory.unasked import without_unasked
 from orphangc.core.model.locations import canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world import World, WorldChange
+from orphangc.core.world.unasked import without_unasked
 from orphangc.core.world.united import united_world
 
 _LONGEST_WAIT = timedelta(seconds=30)

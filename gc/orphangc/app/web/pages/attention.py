@@ -16,8 +16,6 @@ from orphangc.core.documents.run_record import RunMode, RunRecord, RunResult
 from orphangc.core.model.codes import MEMORY_CONDITIONS, Condition, Guard
 from orphangc.core.model.types import Action, Outcome
 
-__all__ = ["AttentionNeed", "AttentionPlace", "Urgency", "mode_of", "needs_of", "setup_of"]
-
 _PATIENCE = 2
 """How often in a row something may pass by itself before it needs somebody."""
 

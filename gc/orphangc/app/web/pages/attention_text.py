@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from orphangc.core.model.codes import Condition, Guard
 
-__all__ = ["STOP_TITLES", "TROUBLES"]
-
 STOP_TITLES: Mapping[str, str] = {
     Guard.UNREADABLE_ROOT: "A checkpoint cannot be read",
     Guard.ACKNOWLEDGED_ROOT: "Kept because of a checkpoint known to be broken",

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 else:  # a daemon that nobody asks for an object need not load Arrow
     verdict_lookup = lazily("orphangc.adapters.rows.verdict_lookup")
 
-__all__ = ["Example", "ObjectExplanation", "explanation"]
-
 _EXAMPLES = 4
 
 REASON_MEANINGS: Mapping[Reason, str] = {

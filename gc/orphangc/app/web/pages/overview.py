@@ -32,8 +32,6 @@ from orphangc.app.web.world_view import world_view
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.model.types import Action, Outcome
 
-__all__ = ["status_context"]
-
 _RUNS_SHOWN = 12
 
 

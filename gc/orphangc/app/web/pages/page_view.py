@@ -21,22 +21,6 @@ from orphangc.core.documents.run_record import JobRecord, RunMode, RunRecord, To
 from orphangc.core.model.tallies import Amount
 from orphangc.core.model.types import Action, Outcome, is_job_id
 
-__all__ = [
-    "Cost",
-    "DueDay",
-    "JobRow",
-    "RootView",
-    "Stored",
-    "cost_of",
-    "due_days",
-    "history_of",
-    "job_rows",
-    "record_rows",
-    "root_view",
-    "stored_in",
-    "sustained_counts",
-]
-
 _GIB = 1024**3
 _ORPHANED = (ReasonKind.ORPHAN, ReasonKind.QUARANTINE, ReasonKind.DUE)
 

@@ -28,8 +28,6 @@ from orphangc.app.web.pages.page_view import (
 from orphangc.app.web.problem_documents import problem
 from orphangc.app.web.runs import UNKNOWN_RUN, all_runs, find_run
 
-__all__ = ["pages_of"]
-
 _ASSET_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable"}
 _RUNS_ON_STATUS = 12
 _RUNS_ON_PAGE = 500

@@ -12,8 +12,6 @@ from orphangc.app.web.page_text import minute, span_words
 from orphangc.core.documents.plan import Tally
 from orphangc.core.model.tallies import Amount
 
-__all__ = ["HEIGHT", "WIDTH", "Growth", "GrowthArea", "Sample", "growth"]
-
 WIDTH = 600
 HEIGHT = 150
 _MOST = 60

@@ -9,11 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.app.commands.checkpoints.declarations_file import (
-    declarations_schema,
-    declarations_yaml,
-    read_declarations,
-)
+from orphangc.app.commands.checkpoints.declarations_file import declarations_yaml, read_declarations
 from orphangc.errors import SettingsError
 from orphangc.flink.compatibility import declarations as declarations_module
 from orphangc.flink.compatibility.declarations import (
@@ -23,6 +19,7 @@ from orphangc.flink.compatibility.declarations import (
     KeyedStateType,
     OperatorDeclaration,
     RedistributionMode,
+    declarations_schema,
 )
 
 SCHEMA = Path(declarations_module.__file__).with_name("declarations.schema.json")
