@@ -166,7 +166,7 @@ def _cycle(places: Places, mode: str) -> dict[str, Any]:
     try:
         with (
             opened(settings, lambda *_: None, is_planning=True) as root,
-            mock.patch("orphangc.collect.cycle.judge_all", judged),
+            mock.patch("orphangc.collect.decide.judged_cycle.judge_all", judged),
         ):
             cycle = run_cycle(
                 replace(root.outside, wait=lambda _: time.sleep(_POLL_SECONDS)),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.collect.cycle import _bounds_of
+from orphangc.core.decision.bounds_of_job import bounds_of_job
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.decision.judge import judge
 from orphangc.core.model.types import JobState
@@ -72,8 +72,8 @@ def test_holding_a_job_makes_no_bound_later(job, before, after) -> None:
     """Neither the cutoff nor the oldest retained id rises; an unknown one stays unknown."""
     held = replace(job, held_before=before, held_after=after)
     cycle = a_cycle()
-    one = _bounds_of(job, judge(job, cycle), cycle, None)
-    other = _bounds_of(held, judge(held, cycle), cycle, None)
+    one = bounds_of_job(job, judge(job, cycle), cycle, None)
+    other = bounds_of_job(held, judge(held, cycle), cycle, None)
     if not one.is_ended:
         assert other.cutoff == one.cutoff
     if one.oldest_retained_checkpoint_id is None:

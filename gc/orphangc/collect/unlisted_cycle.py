@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from orphangc.collect.cycle import judged_cycle
+from orphangc.collect.decide.judged_cycle import judged_cycle
 from orphangc.collect.mark.mark import mark
 from orphangc.collect.observe.checkpoints import RootReader
 from orphangc.collect.observe.observation import Outside, observe
@@ -95,7 +95,7 @@ def unlisted_cycle(
         unlisted,
         settings,
         marked=marked,
-        surveyed=None,
+        survey=None,
         namings=namings_of(marked, seen, settings, bases),
         halted=halted,
         before=before,

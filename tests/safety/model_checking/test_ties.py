@@ -8,9 +8,12 @@ from datetime import timedelta
 
 import pytest
 
-from orphangc.collect.mark.job_dependencies import with_feeds
+from orphangc.collect.mark.gather_evidence import gather_evidence
 from orphangc.collect.mark.mark import cycle_evidence as real_cycle_evidence
 from orphangc.collect.mark.mark import mark
+from orphangc.collect.mark.missing import Missing
+from orphangc.collect.mark.survey import Surveyed
+from orphangc.collect.mark.survey_listing import ListingSurvey
 from orphangc.collect.observe.checkpoints import RootScan, RootsRead, _ids
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.job_facts import ClusterFacts
@@ -151,9 +154,7 @@ def sample(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Se
 def test_the_evidence_is_what_the_real_mark_makes_of_the_same_observation(
     scenario, monkeypatch
 ) -> None:
-    """``collect.mark.mark.mark`` and ``collect.mark.job_dependencies.with_feeds``, for every
-    observation there is.
-    """
+    """``collect.mark.mark.mark`` and ``gather_evidence``, for every observation there is."""
     seen_by_all = sample(scenario, monkeypatch)
     assert len(seen_by_all) > 5
     for seen, rules in seen_by_all[:: max(1, len(seen_by_all) // 60)]:
@@ -165,7 +166,8 @@ def test_the_evidence_is_what_the_real_mark_makes_of_the_same_observation(
             )
             for index in range(len(seen.jobs))
         }
-        real = with_feeds(marked, SETTINGS, held)
+        shown = ListingSurvey(surveyed=Surveyed(held=held), missing=Missing(), missing_of_latest={})
+        real = gather_evidence(marked, SETTINGS, shown)
         for mine in evidence(seen, rules):
             theirs = real[mine.key]
             for name in COMPARED:

@@ -1,10 +1,10 @@
 """From what a cycle saw to the verdicts of the real rule.
 
 ``verdicts`` makes the values that the real functions take, and asks them:
-``core.decision.judge.judge_all`` with the real guards and conditions, ``collect.cycle._bounds_of``,
-``core.decision.decide.decide``. What stands between an observation and those values in the real
-code (``collect.mark.mark``, ``collect.mark.job_dependencies``) is restated here, small;
-``test_ties.py`` holds it against the real functions.
+``core.decision.judge.judge_all`` with the real guards and conditions,
+``core.decision.bounds_of_job``, ``core.decision.decide.decide``. What stands between an observation
+and those values in the real code (``collect.mark.mark``, ``collect.mark.job_dependencies``) is
+restated here, small; ``test_ties.py`` holds it against the real functions.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from functools import cache
 from hashlib import md5
 from typing import NamedTuple
 
-from orphangc.collect.cycle import _bounds_of
 from orphangc.core.cluster.job_facts import JobFacts, RestoredFacts
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.decision.bounds_of_job import bounds_of_job
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.decide import Live, decide
 from orphangc.core.decision.evidence import Checkpoint as RealRoot
@@ -303,7 +303,7 @@ def _exported(index: int, seen: JobSeen, *, has_id: bool) -> Exported | None:
 
 def feeds(index: int, seen: Seen) -> frozenset[int]:
     """Return the jobs whose files a job needs; mirrors
-    ``collect.mark.job_dependencies.with_feeds``.
+    ``collect.mark.gather_evidence``.
     """
     job = seen.jobs[index]
     restored = {r.restored for r in (job.before, job.after) if r is not None and r.restored}
@@ -449,7 +449,7 @@ def verdicts(
     for file, instant in seen.listing:
         key = job_id(file[0])
         judgement = judged[key]
-        bounds = _bounds_of(by_key[key], judgement, cycle, None)
+        bounds = bounds_of_job(by_key[key], judgement, cycle, None)
         listed = stored(file, instant, has_id=rules.has_names_with_ids)
         verdict = decide(
             listed,

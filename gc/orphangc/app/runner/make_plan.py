@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -120,9 +120,7 @@ def cycle_of(
             open_sink=open_sink,
             before=before,
         )
-    if is_remembered:
-        cycle.plan = _remembered(cycle, state, before)
-    return cycle
+    return replace(cycle, plan=_remembered(cycle, state, before)) if is_remembered else cycle
 
 
 def _remembered(cycle: Cycle, state: RootState, before: Recalled) -> Plan:

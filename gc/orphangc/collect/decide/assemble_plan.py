@@ -35,20 +35,12 @@ from orphangc.core.world import World
 from orphangc.ports import Storage
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """What the listing shows, and what it does not."""
-
-    surveyed: Surveyed
-    missing: Missing
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """Everything that one cycle found, phase by phase."""
 
     seen: Observation
-    looked: Looked
+    surveyed: Surveyed
     marked: Mark
     views: Mapping[str, JobView]
     evidence: CycleEvidence
@@ -60,7 +52,7 @@ class Found:
 
 def plan_of(found: Found, settings: StorageRootSettings, outside: Outside) -> Plan:
     """Return the unsigned plan."""
-    seen, surveyed, counts = found.seen, found.looked.surveyed, found.counts
+    seen, surveyed, counts = found.seen, found.surveyed, found.counts
     storage = outside.storage
     return Plan(
         tool_version=__version__,
@@ -121,12 +113,12 @@ def _held_back_part(view: JobView, found: Found) -> HeldBackPart | None:
 
 
 def missing_by_job(
-    jobs: Iterable[JobEvidence], looked: Looked, seen: Observation, storage: Storage
+    jobs: Iterable[JobEvidence], lacking: Missing, seen: Observation, storage: Storage
 ) -> dict[str, list[str]]:
     """Return the keys that each job's lasting checkpoints refer to and nothing shows."""
     passing = _passing(seen)
     return {
-        job.key: missing_of_lasting(looked.missing, job.own_roots, storage, passing=passing)
+        job.key: missing_of_lasting(lacking, job.own_roots, storage, passing=passing)
         for job in jobs
     }
 
@@ -175,7 +167,7 @@ def _warnings(found: Found) -> tuple[str, ...]:
     warnings = []
     collected = [each.evidence for each in found.views.values() if each.evidence.is_collected]
     if any(job.own_roots for job in collected) and not any(
-        shown.live_objects for shown in found.looked.surveyed.jobs.values()
+        shown.live_objects for shown in found.surveyed.jobs.values()
     ):
         warnings.append(
             "roots were read, but nothing in the listing is referred to: an alias missing?"

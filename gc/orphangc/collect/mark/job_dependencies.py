@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,24 @@ from orphangc.core.model.settings import StorageRootSettings
 _Words = npt.NDArray[np.uint64]
 
 
-def with_feeds(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDependencies:
+    """Where the state of one job lies.
+
+    Attributes:
+        jobs: Keys of the other jobs in whose directories it lies.
+        is_origin_unread: Whether the job was restored from something that is no checkpoint here.
+
+    """
+
+    jobs: frozenset[str]
+    is_origin_unread: bool
+
+
+def dependencies_of(
     marked: Mark, settings: StorageRootSettings, held: Mapping[str, UuidSet]
-) -> dict[str, JobEvidence]:
-    """Return the jobs, each with the keys of the jobs in whose directories its state lies (R12).
+) -> dict[str, JobDependencies]:
+    """Return by job key in which jobs' directories the state of each job lies (R12).
 
     By path, and by the UUIDs that the listing shows: a link, an alias that nobody stated, or a
     copied checkpoint spell the same file otherwise. What a job was restored from counts as its
@@ -39,9 +53,8 @@ def with_feeds(
     by_folder = {root.folder: root for root in marked.roots}
     states = {key: _State.of(job, settings, by_folder) for key, job in marked.jobs.items()}
     return {
-        key: replace(
-            job,
-            feeds=_feeds(job, marked, held, states[key]),
+        key: JobDependencies(
+            jobs=_feeds(job, marked, held, states[key]),
             is_origin_unread=states[key].is_origin_unread,
         )
         for key, job in marked.jobs.items()

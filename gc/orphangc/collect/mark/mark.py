@@ -13,8 +13,9 @@ from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.job_facts import JobFacts
 from orphangc.core.cluster.placement import configured_directories, job_answers
 from orphangc.core.columns.live_set import LiveSet
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.contradictions import contradiction
-from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence, Survey
+from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence
 from orphangc.core.decision.flink_traces import has_trace_of_flink
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import EntryKind, RegistrySnapshot, resolve
@@ -32,8 +33,7 @@ class Mark:
     """What is live, and who needs it.
 
     Attributes:
-        live: UUIDs in use.
-        pinned: Places below which everything is in use.
+        live: UUIDs in use, those at or below pinned places among them.
         roots: Every root.
         jobs: By job key; surveys are still empty.
         owners: Whose each job directory is.
@@ -41,7 +41,6 @@ class Mark:
     """
 
     live: LiveSet
-    pinned: tuple[Location, ...]
     roots: tuple[Checkpoint, ...]
     jobs: dict[str, JobEvidence]
     owners: Owners
@@ -52,6 +51,8 @@ def mark(
     settings: StorageRootSettings,
     bases: Sequence[Location],
     siblings: Sequence[Location] = (),
+    *,
+    pinned: UuidSet | None = None,
 ) -> Mark:
     """Return what the observation shows to be live, job by job.
 
@@ -61,18 +62,38 @@ def mark(
         bases: Every place that was searched.
         siblings: Those of them that are other storage roots: ``--ended-job all`` means no job
             that lies in these alone.
+        pinned: UUIDs of what the listing shows at or below pinned places (R4).
 
     """
-    pins = [canonical(pin, settings.aliases) for pin in settings.pin]
-    entries = [entry for each in observation.snapshots for entry in _entry_places(each, settings)]
+    named = [*_pins(settings), *(place for _, place in _entries(observation, settings))]
     known = _directories(observation, settings, bases)
     return Mark(
-        live=_live_set(observation, [*pins, *(place for _, place in entries)]),
-        pinned=(*pins, *(place for kind, place in entries if kind is EntryKind.DIRECTORY)),
+        live=_live_set(observation, named, UuidSet() if pinned is None else pinned),
         roots=observation.roots,
         jobs=_jobs(observation, settings, bases, known, siblings=siblings),
         owners=Owners(bases[0], known.keys),
     )
+
+
+def pinned_places(observation: Observation, settings: StorageRootSettings) -> list[Location]:
+    """Return the places below which everything is in use (R4).
+
+    Raises:
+        RefusedError: The path of a registry entry is no place.
+
+    """
+    entries = _entries(observation, settings)
+    return [*_pins(settings), *(place for kind, place in entries if kind is EntryKind.DIRECTORY)]
+
+
+def _pins(settings: StorageRootSettings) -> list[Location]:
+    return [canonical(pin, settings.aliases) for pin in settings.pin]
+
+
+def _entries(
+    observation: Observation, settings: StorageRootSettings
+) -> list[tuple[EntryKind, Location]]:
+    return [entry for each in observation.snapshots for entry in _entry_places(each, settings)]
 
 
 def _entry_places(
@@ -94,9 +115,10 @@ def _entry_places(
             ) from err
 
 
-def _live_set(observation: Observation, named: Iterable[Location]) -> LiveSet:
+def _live_set(observation: Observation, named: Iterable[Location], pinned: UuidSet) -> LiveSet:
     """Return the union of both oracles over all roots, registry entries and pins (R5, R7)."""
     live = LiveSet()
+    live.parsed.extend(*pinned.columns())
     for root in observation.roots:
         for names in root.files.values():
             live.parsed.extend(*names.uuids)
@@ -395,26 +417,6 @@ def _strangers(
 def owner_of(folder: Location, owners: Mapping[Location, str]) -> str | None:
     """Return the job key of the directory that a folder lies in, the innermost one."""
     return next((owners[place] for place in folder.upwards() if place in owners), None)
-
-
-def with_surveys(
-    jobs: Mapping[str, JobEvidence], surveys: Mapping[str, Survey]
-) -> dict[str, JobEvidence]:
-    """Return the evidence with what the listing shows of each job.
-
-    A job directory that only the listing shows has no evidence: it has no roots and no state.
-    """
-    known = {key: replace(job, survey=surveys.get(key, job.survey)) for key, job in jobs.items()}
-    for key, survey in surveys.items():
-        if key not in known:
-            known[key] = JobEvidence(
-                key=key,
-                job_id=JobId(key if "/" not in key else ""),
-                is_collected=True,
-                is_declared_ended=False,
-                survey=survey,
-            )
-    return known
 
 
 def cycle_evidence(

@@ -195,6 +195,11 @@ def _covering(folder: Location, storages: Iterable[Storage]) -> Storage | None:
     return next((each for each in storages if each.location.contains(folder)), None)
 
 
+def is_listed(names: FileNames, surveyed: Surveyed) -> bool:
+    """Return whether the listing shows a trace of every name."""
+    return next(not_listed(names, surveyed), None) is None
+
+
 def not_listed(names: FileNames, surveyed: Surveyed) -> Iterator[str]:
     """Yield the names of which the listing shows no trace."""
     for name in sorted(names.others):

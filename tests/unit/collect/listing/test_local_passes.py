@@ -18,7 +18,8 @@ from orphangc.collect.mark.missing import (
     missing_outside,
     wanted_of,
 )
-from orphangc.collect.mark.survey import PinnedPass, Surveyed, SurveyPass
+from orphangc.collect.mark.pins import PinnedPass
+from orphangc.collect.mark.survey import Surveyed, SurveyPass
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.live_set import LiveSet

@@ -1,0 +1,131 @@
+"""Phase 4 as one call: bounds of every job, verdict for every object, limits of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from orphangc.collect.decide.judged_cycle import JudgedCycle
+from orphangc.collect.decide.verdicts import Counts, DecidePass, JobView
+from orphangc.collect.mark.mark import Mark
+from orphangc.collect.mark.missing_check import inventory_of
+from orphangc.collect.observe.observation import Outside
+from orphangc.core.decision.blast_radius import share_problem
+from orphangc.core.decision.bounds_of_job import bounds_of_job, bounds_outside_jobs
+from orphangc.core.decision.evidence import CycleEvidence
+from orphangc.core.decision.judge import Blocked
+from orphangc.core.decision.leftover_checkpoints import (
+    LeftBehind,
+    named_by_it_alone,
+    oldest_left_behind,
+)
+from orphangc.core.model.codes import Condition
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.ports import VerdictSink
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidedListing:
+    """Every listed object decided on.
+
+    Attributes:
+        views: Collected jobs by job key, each with the conditions that only verdicts can show.
+        counts: Totals of the verdicts.
+        sinks: Sinks that took the verdicts, closed: one for each worker.
+
+    """
+
+    views: Mapping[str, JobView]
+    counts: Counts
+    sinks: Sequence[VerdictSink]
+
+
+def decide_listing(
+    outside: Outside,
+    settings: StorageRootSettings,
+    marked: Mark,
+    known: JudgedCycle,
+    *,
+    open_sink: Callable[[], VerdictSink],
+) -> DecidedListing:
+    """Return what was decided; every object's verdict goes to a sink.
+
+    Args:
+        outside: Engine that passes over the listing, and the storage.
+        settings: Settings of the storage root.
+        marked: Owners and checkpoints.
+        known: Evidence and judgement of every job.
+        open_sink: Returns the sink of one worker.
+
+    """
+    inventory = inventory_of(outside.storage)
+    listed_at = None if inventory is None else inventory.created_at
+    views = _views(known, listed_at)
+    deciding = DecidePass(
+        owners=marked.owners,
+        jobs={key: (view.evidence.job_id, view.bounds) for key, view in views.items()},
+        outside_jobs=bounds_outside_jobs(known.judged.values(), known.evidence),
+        scopes=settings.scopes,
+        open_sink=open_sink,
+        left_behind={
+            key: left
+            for key, view in views.items()
+            if (left := _left_behind(view, marked, known.evidence, listed_at)) is not None
+        },
+    )
+    decided = outside.engine.run(deciding, outside.progress)
+    return DecidedListing(
+        views={key: _with_limits(view, decided.counts, settings) for key, view in views.items()},
+        counts=decided.counts,
+        sinks=decided.sinks,
+    )
+
+
+def _views(known: JudgedCycle, listed_at: datetime | None) -> dict[str, JobView]:
+    """Return the collected jobs with their bounds."""
+    return {
+        key: JobView(
+            job, known.judged[key], bounds_of_job(job, known.judged[key], known.evidence, listed_at)
+        )
+        for key, job in known.jobs.items()
+        if job.is_collected
+    }
+
+
+def _left_behind(
+    view: JobView, marked: Mark, cycle: CycleEvidence, listed_at: datetime | None
+) -> LeftBehind | None:
+    """Return the checkpoint of a job that was left behind, and what holds without it."""
+    job, judgement = view.evidence, view.judgement
+    old = oldest_left_behind(job, before=cycle.now - cycle.margins.grace_period)
+    if old is None or judgement.refused is not None:
+        return None
+    rest = replace(job, own_roots=tuple(r for r in job.own_roots if r.folder != old.folder))
+    return LeftBehind(
+        checkpoint_id=old.checkpoint_id,
+        cutoff=bounds_of_job(rest, judgement, cycle, listed_at).cutoff,
+        names=named_by_it_alone(old, job, marked.roots),
+    )
+
+
+def _with_limits(view: JobView, counts: Counts, settings: StorageRootSettings) -> JobView:
+    """Return the view with the conditions that only the verdicts can show (R17, R20)."""
+    unmet = []
+    removals = counts.removals[view.evidence.key]
+    message = share_problem(
+        view.evidence.job_id,
+        removals=removals,
+        artifacts=view.evidence.survey.flat_artifacts,
+        share=settings.delete_share_of(view.evidence.job_id),
+    )
+    if message is not None:
+        unmet.append(Blocked(Condition.MAX_DELETE_SHARE, message))
+    if settings.max_deletes is not None and counts.deletions > settings.max_deletes:
+        message = f"{counts.deletions} deletions are due, more than {settings.max_deletes}"
+        unmet.append(Blocked(Condition.MAX_DELETES, message))
+    if counts.revived:
+        message = f"{counts.revived[0]} had a tombstone and is referred to again: a proof failed"
+        unmet.append(Blocked(Condition.REVIVED, message))
+    judgement = replace(view.judgement, blocked=(*view.judgement.blocked, *unmet))
+    return replace(view, judgement=judgement)

@@ -1,0 +1,96 @@
+"""Every job with its evidence and with what stops it, before any object is decided on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from orphangc.collect.mark.gather_evidence import gather_evidence
+from orphangc.collect.mark.mark import Mark, cycle_evidence
+from orphangc.collect.mark.missing import is_listed
+from orphangc.collect.mark.survey_listing import ListingSurvey
+from orphangc.collect.observe.observation import Observation, Outside
+from orphangc.collect.world.gathered import empty_places, unreached_places, world_of
+from orphangc.collect.world.outside_names import named_outside, with_outside_paths
+from orphangc.collect.world.recalling import Recalled
+from orphangc.collect.world.sighted import sighting_of
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
+from orphangc.core.decision.flink_traces import with_remembered_traces
+from orphangc.core.decision.judge import Judgement, judge_all
+from orphangc.core.memory.compare_cycles import CycleComparison, compared
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.world import World
+from orphangc.core.world.outside_naming import Naming
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedCycle:
+    """What is known before any object is decided on.
+
+    Attributes:
+        jobs: Every job's evidence, by job key.
+        judged: What stops each of them.
+        evidence: What concerns all jobs.
+        world: Everything that is searched, named, asked.
+        comparison: The cycle held against the memory of earlier ones.
+
+    """
+
+    jobs: Mapping[str, JobEvidence]
+    judged: Mapping[str, Judgement]
+    evidence: CycleEvidence
+    world: World
+    comparison: CycleComparison
+
+
+def judged_cycle(
+    seen: Observation,
+    outside: Outside,
+    settings: StorageRootSettings,
+    *,
+    marked: Mark,
+    survey: ListingSurvey | None,
+    namings: Sequence[Naming],
+    halted: str | None,
+    before: Recalled,
+) -> JudgedCycle:
+    """Return the evidence of every job, and what stops it.
+
+    Args:
+        seen: What the cycle saw.
+        outside: What it asked.
+        settings: Settings of the storage root.
+        marked: What is live.
+        survey: What the listing shows; ``None`` for a cycle that lists no objects.
+        namings: What names files, and where.
+        halted: Reason for which an earlier run stopped all collection, or ``None``.
+        before: What earlier cycles left to this one.
+
+    """
+    paths = named_outside(
+        namings,
+        marked,
+        seen,
+        settings,
+        searched=[base.location for base in outside.bases],
+        is_listed=lambda names: survey is None or is_listed(names, survey.surveyed),
+    )
+    jobs = gather_evidence(marked, settings, survey)
+    jobs = with_remembered_traces(with_outside_paths(jobs, paths), before.memory)
+    sighting = sighting_of(seen, marked, settings, jobs=jobs, outside=outside, before=before.memory)
+    comparison = compared(before.memory, sighting, before.given)
+    evidence = replace(
+        cycle_evidence(seen, settings, is_tested_storage=outside.storage.is_tested, halted=halted),
+        empty_places=empty_places(seen, outside, settings),
+        unreached_places=unreached_places(seen, settings),
+        lost=comparison.facts,
+        memory_problem=before.memory_problem,
+        state_problem=before.state_problem,
+    )
+    return JudgedCycle(
+        jobs=jobs,
+        judged=judge_all(list(jobs.values()), evidence),
+        evidence=evidence,
+        world=world_of(seen, outside, settings, paths),
+        comparison=comparison,
+    )

@@ -1,0 +1,77 @@
+"""What lies at or below pinned places: it is in use, whatever else refers to it (R4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from orphangc.collect.observe.observation import Outside
+from orphangc.core.columns.marked_listing import MarkedRows
+from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.model.locations import Location
+
+_Mask = npt.NDArray[np.bool_]
+
+
+def pinned_uuids(outside: Outside, places: Sequence[Location]) -> UuidSet:
+    """Return the UUIDs of the listed objects at or below some places.
+
+    Args:
+        outside: Engine that has listed the storage root.
+        places: Pinned places, in the storage root or anywhere else.
+
+    """
+    base = outside.storage.location
+    keys = tuple(key for each in places if (key := _pinned_key(each, base)) is not None)
+    return outside.engine.run(PinnedPass(keys), outside.progress) if keys else UuidSet()
+
+
+def _pinned_key(pin: Location, base: Location) -> str | None:
+    """Return the key that a pin protects: "" is the whole storage root, ``None`` nothing of it."""
+    return "" if pin.contains(base) else base.key_of(pin)
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedPass:
+    """Finds the UUIDs of what lies at or below pinned places: they are in use (R4).
+
+    Attributes:
+        places: Keys; "" pins the whole storage root.
+
+    """
+
+    places: tuple[str, ...]
+    phase: str = "pins"
+
+    def begin(self) -> UuidSet:
+        """See ``Pass``."""
+        return UuidSet()
+
+    def add(self, found: UuidSet, rows: MarkedRows) -> None:
+        """See ``Pass``."""
+        columns = rows.columns
+        keys = columns.batch.column("key")
+        is_pinned = np.zeros(len(keys), np.bool_)
+        for place in self.places:
+            below = pa.compute.starts_with(keys, f"{place}/" if place else "")
+            is_pinned |= _numpy(pa.compute.or_(below, pa.compute.equal(keys, place)))
+        chosen = is_pinned & columns.has_uuid
+        found.extend(columns.hi[chosen], columns.lo[chosen])
+
+    def end(self, found: UuidSet) -> None:
+        """See ``Pass``: nothing was opened."""
+
+    def together(self, found: Iterable[UuidSet]) -> UuidSet:
+        """See ``Pass``."""
+        total = UuidSet()
+        for each in found:
+            total.extend(*each.columns())
+        return total
+
+
+def _numpy(mask: pa.Array) -> _Mask:
+    return np.asarray(mask.to_numpy(zero_copy_only=False), np.bool_)

@@ -1,0 +1,116 @@
+"""Phase 3 as one call: what the listing shows, job by job, and what of the live set it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from orphangc.collect.mark.mark import Mark
+from orphangc.collect.mark.missing import (
+    Missing,
+    Wanted,
+    expected_of,
+    missing_of,
+    missing_outside,
+)
+from orphangc.collect.mark.missing_check import ReadsCheckpoint, confirmed, lacked_by_newest
+from orphangc.collect.mark.survey import Surveyed, SurveyPass
+from orphangc.collect.observe.observation import Outside
+from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.decision.evidence import JobEvidence, Survey
+from orphangc.core.model.locations import Location
+
+_FEW = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListingSurvey:
+    """What the listing shows, and what it lacks.
+
+    Attributes:
+        surveyed: Counts of the whole listing and of each job.
+        missing: What checkpoints refer to and nothing shows.
+        missing_of_latest: By job key, a few files that the latest checkpoint refers to and
+            nothing shows (R8).
+
+    """
+
+    surveyed: Surveyed
+    missing: Missing
+    missing_of_latest: Mapping[str, Sequence[str]]
+
+    def of_job(self, key: str) -> Survey:
+        """Return what is shown of one job."""
+        lacking = list(self.missing_of_latest.get(key, ()))
+        return replace(self.surveyed.jobs.get(key, Survey()), missing_of_latest=lacking)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurveyQuestions:
+    """What a survey has to answer beside its counts.
+
+    Attributes:
+        wanted: Names that may be listed though their paths lead elsewhere.
+        is_resumed: Whether a part of the listing is older than this cycle.
+        read: Reads a checkpoint of the storage root as it is now.
+        began: Time before which everything stored must be listed.
+        unreached: Places that could not be searched.
+
+    """
+
+    wanted: Wanted
+    is_resumed: bool
+    read: ReadsCheckpoint
+    began: datetime
+    unreached: Sequence[Location]
+
+
+def survey_listing(
+    outside: Outside, marked: Mark, tombstones: Tombstones, questions: SurveyQuestions
+) -> ListingSurvey:
+    """Return what the listing shows; the engine knows live set and tombstones from here on.
+
+    Args:
+        outside: Engine and storages.
+        marked: What is live.
+        tombstones: Those of earlier runs.
+        questions: What the survey has to answer.
+
+    Raises:
+        StorageUnreachableError: A name was listed twice, so the listing cannot be trusted.
+
+    """
+    base, engine, progress = outside.storage.location, outside.engine, outside.progress
+    engine.mark(marked.live, tombstones)
+    expected = expected_of(marked.roots, base)
+    work = SurveyPass(
+        owners=marked.owners,
+        expected=expected.heads,
+        expected_others=expected.others,
+        wanted=questions.wanted.uuids,
+        wanted_names=questions.wanted.names,
+        is_holding=len(marked.jobs) > 1,
+    )
+    surveyed = engine.run(work, progress)
+    missing = missing_of(expected, surveyed, engine, progress)
+    missing = confirmed(missing, outside.storage, is_resumed=questions.is_resumed)
+    lacking = _lacking(outside, surveyed, missing, questions)
+    latest = {key: lacking(job) for key, job in marked.jobs.items() if job.latest is not None}
+    return ListingSurvey(surveyed=surveyed, missing=missing, missing_of_latest=latest)
+
+
+def _lacking(
+    outside: Outside, surveyed: Surveyed, missing: Missing, questions: SurveyQuestions
+) -> Callable[[JobEvidence], list[str]]:
+    """Return the function that gives a few files that a job's latest checkpoint lacks."""
+    storage = outside.storage
+
+    def of_latest(job: JobEvidence) -> list[str]:
+        found = [] if job.latest is None else missing.of([job.latest], storage.location)
+        if found and not job.has_standing_latest:
+            found = lacked_by_newest(found, job, storage, questions.read, began=questions.began)
+        found += missing_outside(job, surveyed, outside.bases, questions.unreached)
+        return found[:_FEW]
+
+    return of_latest

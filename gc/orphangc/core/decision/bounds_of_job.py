@@ -1,0 +1,78 @@
+"""What the objects of a job are compared with: its bounds, from its evidence and judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, mode_of
+from orphangc.core.decision.judge import GLOBAL_GUARDS, Judgement
+from orphangc.core.exporter.registry_snapshot import oldest_retained
+from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds, job_bounds
+from orphangc.core.model.types import JobState, Mode
+from orphangc.core.times.instants import shifted
+
+
+def bounds_of_job(
+    job: JobEvidence, judgement: Judgement, cycle: CycleEvidence, listed_at: datetime | None
+) -> JobBounds:
+    """Return what the objects of one job are compared with."""
+    is_ended = job.state is JobState.ENDED
+    newest = [root.modified_at or NEVER for root in job.own_roots]
+    return JobBounds(
+        is_void=judgement.refused is not None,
+        is_ended=is_ended,
+        bounds=job_bounds(
+            cycle.now,
+            cycle.margins,
+            is_ended=is_ended,
+            own_root_times=[root.modified_at for root in job.bounding_roots],
+            registry_times=_registry_times(job),
+            listed_at=listed_at,
+        ),
+        oldest_retained_checkpoint_id=_oldest_retained(job),
+        checkpoint_id_margin=cycle.margins.checkpoint_id_margin,
+        quarantine_start=shifted(cycle.now, -cycle.margins.quarantine_period),
+        newest_completed_at=None if is_ended else max(newest, default=NEVER),
+    )
+
+
+def bounds_outside_jobs(judged: Iterable[Judgement], cycle: CycleEvidence) -> JobBounds:
+    """Return the bounds of what lies in no job directory: void if all work is."""
+    refusals = [each.refused for each in judged]
+    is_void = bool(refusals) and all(r is not None and r.guard in GLOBAL_GUARDS for r in refusals)
+    return JobBounds(
+        is_void=is_void,
+        is_ended=False,
+        bounds=(),
+        oldest_retained_checkpoint_id=None,
+        checkpoint_id_margin=0,
+        quarantine_start=cycle.now,
+        newest_completed_at=NEVER,
+    )
+
+
+def _oldest_retained(job: JobEvidence) -> int | None:
+    """Return the least id that any root or snapshot of the job, or HA metadata, retains.
+
+    Without roots and snapshots it is unknown, whatever HA metadata says: unknown keeps more.
+    """
+    ids = [*job.retained_ids[:1]]
+    ids += [o for each in job.snapshots if (o := oldest_retained(each)) is not None]
+    held = [each for hold in job.holds for each in hold.retained_ids]
+    return min([*ids, *held]) if ids else None
+
+
+def _registry_times(job: JobEvidence) -> list[Bound]:
+    """Return R16's bounds: the first snapshot, and ids that were issued and not yet retained."""
+    if mode_of(job) is Mode.DERIVED:
+        return []
+    exported = [each for each in job.snapshots if each.source is Mode.REGISTRY]
+    if not exported:
+        return [Bound(BoundName.FIRST_SNAPSHOT, None)]
+    bounds = [Bound(BoundName.FIRST_SNAPSHOT, exported[0].taken_at)]
+    oldest = oldest_retained(exported[0])
+    issued = [i.at for each in exported for i in each.issued if oldest is None or i.id > oldest]
+    if issued:
+        bounds.append(Bound(BoundName.OLDEST_ISSUED, min(issued)))
+    return bounds
