@@ -18,11 +18,10 @@ from orphangc.core.cluster.zookeeper_paths import zookeeper_facts
 from orphangc.errors import RegistryUnavailableError
 from robustness.fuzz.mutating import mutated, mutated_json, mutated_values
 from robustness.fuzz.target import Target
+from support import kubernetes_server
 from support.builders import JOB
 from support.rest_server import SAVED
 from unit.adapters.s3.pages.test_page_parser import PAGES, SHAPE
-
-HERE = Path(__file__).parents[2]
 
 
 def _json(path: Path) -> Any:
@@ -73,13 +72,13 @@ def check_one_answer(data: bytes, _: Path) -> None:
 
 RESOURCES = [
     json.dumps({kind: [_json(path)]}).encode()
-    for path in sorted((HERE / "fixtures_kubernetes").glob("flink*.json"))
+    for path in sorted(kubernetes_server.SAVED.glob("flink*.json"))
     for kind, name in KINDS.items()
     if path.name.startswith(name.lower())
 ]
 CONFIG_MAPS = [
     json.dumps([content["metadata"]["name"], list(content["data"])]).encode()
-    for path in sorted((HERE / "fixtures_kubernetes").glob("ha-*.json"))
+    for path in sorted(kubernetes_server.SAVED.glob("ha-*.json"))
     if "data" in (content := _json(path))
 ]
 

@@ -50,7 +50,7 @@ def test_a_session_that_leaves_a_secret_fails(pytester, processes: str) -> None:
     """Although every test of it passed; in one process, and where the last word is another's."""
     pytester.makeconftest(
         f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
-        "from leaks import Leaks\n"
+        "from support.leaks import Leaks\n"
         "def pytest_configure(config): config.pluginmanager.register(Leaks(config), 'leaks')\n"
     )
     written = "'orphangc-tests-secret' '-access-key'"

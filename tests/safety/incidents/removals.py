@@ -24,6 +24,7 @@ from orphangc.app.runner import make_plan as planning
 from orphangc.app.runner import sweep_plan as sweeping
 from orphangc.app.wiring import compose
 from orphangc.collect import cycle
+from orphangc.collect.decide import decide_listing
 from orphangc.collect.delete import revalidation as recheck
 from orphangc.collect.mark import job_reports, mark
 from orphangc.collect.observe import checkpoints as roots
@@ -74,7 +75,7 @@ def _roots_are_filtered(patch: _Patch, keep: Callable[..., bool]) -> None:
 
     def decoded(self, data, base, folder, listed):  # noqa: PLR0917 - as what it stands for
         root = decode(self, data, base, folder, listed)
-        if not isinstance(root, roots.Root):
+        if not isinstance(root, roots.Checkpoint):
             return root
         spelled = {path.rpartition("/")[0] for path in read_references(data).paths}
         files = {f: names for f, names in root.files.items() if keep(root, f, base, spelled)}
@@ -107,7 +108,7 @@ def _every_root(patch: _Patch) -> None:
 def _pins_and_snapshots(patch: _Patch) -> None:
     """Let only roots count (R4, R14)."""
     live_set = mark._live_set
-    patch.setattr(mark, "_live_set", lambda observation, _: live_set(observation, ()))
+    patch.setattr(mark, "_live_set", lambda observation, *_: live_set(observation, (), UuidSet()))
 
 
 def _siblings(patch: _Patch) -> None:
@@ -123,7 +124,7 @@ def _reported_roots(patch: _Patch) -> None:
 
 def _reading_anew(patch: _Patch) -> None:
     """Cache the listing of roots, for good (R18)."""
-    first: dict[uris.Location, roots.RootScan] = {}
+    first: dict[uris.Location, roots.CheckpointScan] = {}
     scan = roots.scan_roots
 
     def cached(storage):
@@ -202,7 +203,7 @@ def _identity(patch: _Patch) -> None:
 
 def _limits(patch: _Patch) -> None:
     """Let any share of a job go (R20)."""
-    patch.setattr(cycle, "_with_limits", lambda view, *_: view)
+    patch.setattr(decide_listing, "_with_limits", lambda view, *_: view)
 
 
 def _traces_of_flink(patch: _Patch) -> None:
@@ -213,7 +214,9 @@ def _traces_of_flink(patch: _Patch) -> None:
 def _share_of_artifacts(patch: _Patch) -> None:
     """Count what never goes among what may (R20)."""
     problem = cycle.share_problem
-    patch.setattr(cycle, "share_problem", lambda job, **of: problem(job, **{**of, "artifacts": 99}))
+    patch.setattr(
+        decide_listing, "share_problem", lambda job, **of: problem(job, **{**of, "artifacts": 99})
+    )
 
 
 def _dependents(patch: _Patch) -> None:

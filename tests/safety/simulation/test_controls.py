@@ -21,7 +21,6 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from orphangc.collect import cycle
 from orphangc.collect.decide import verdicts
 from orphangc.collect.delete import revalidation as recheck
 from orphangc.collect.delete.journal import Journal
@@ -31,6 +30,7 @@ from orphangc.collect.observe.observation import Observation, Outside
 from orphangc.collect.state.lock import Lock
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.decision import bounds_of_job
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.model import bounds
@@ -325,14 +325,14 @@ def only_paths_count(patch: pytest.MonkeyPatch) -> None:
     original = mark._live_set
     base = canonical("s3://b/ck")
 
-    def without_others(observation: Observation, named: object) -> LiveSet:
+    def without_others(observation: Observation, named: object, pinned: UuidSet) -> LiveSet:
         seen = replace(
             observation,
             first=tuple(map(without, observation.first)),
             second=tuple(map(without, observation.second)),
             elsewhere=(),
         )
-        return original(seen, named)
+        return original(seen, named, pinned)
 
     def without(read):
         roots = [
@@ -392,13 +392,13 @@ def no_gate(patch: pytest.MonkeyPatch) -> None:
 def entries_protect_nothing(patch: pytest.MonkeyPatch) -> None:
     """R14: what a registry snapshot names is no root."""
     live_set = mark._live_set
-    patch.setattr(mark, "_live_set", lambda observation, _: live_set(observation, ()))
+    patch.setattr(mark, "_live_set", lambda observation, *_: live_set(observation, (), UuidSet()))
     patch.setattr(RegistryWatch, "new_paths", lambda _: [])
 
 
 def registry_times_do_not_count(patch: pytest.MonkeyPatch) -> None:
     """R16: metadata times are enough."""
-    patch.setattr(cycle, "_registry_times", lambda _: [])
+    patch.setattr(bounds_of_job, "_registry_times", lambda _: [])
 
 
 def held_jobs_may_be_declared_ended(patch: pytest.MonkeyPatch) -> None:
