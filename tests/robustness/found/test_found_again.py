@@ -79,7 +79,8 @@ def test_a_search_that_fails_is_filed_from_its_report(pytester: pytest.Pytester)
 
 
 FILING = """
-import pathlib, filing
+import pathlib
+from support import filing
 def pytest_configure(config):
     config.pluginmanager.register(filing.Filing(pathlib.Path("filed")))
 """

@@ -213,7 +213,7 @@ def _traces_of_flink(patch: _Patch) -> None:
 
 def _share_of_artifacts(patch: _Patch) -> None:
     """Count what never goes among what may (R20)."""
-    problem = cycle.share_problem
+    problem = decide_listing.share_problem
     patch.setattr(
         decide_listing, "share_problem", lambda job, **of: problem(job, **{**of, "artifacts": 99})
     )
