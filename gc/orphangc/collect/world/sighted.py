@@ -14,12 +14,7 @@ from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.memory.lost_facts import REPORTED
-from orphangc.core.memory.remembered import (
-    RememberedCheckpoint,
-    RememberedDirectory,
-    WorldMemory,
-    is_within,
-)
+from orphangc.core.memory.remembered import RememberedCheckpoint, RememberedDirectory, WorldMemory
 from orphangc.core.memory.sighting import (
     SeenJob,
     SeenPlace,
@@ -28,7 +23,7 @@ from orphangc.core.memory.sighting import (
     StoppingSavepoint,
 )
 from orphangc.core.memory.unlocated_jobs import UNREAD
-from orphangc.core.model.locations import Alias, Location, place_of
+from orphangc.core.model.locations import Alias, Location, is_within, place_of
 from orphangc.core.model.naming import METADATA_NAME
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobState

@@ -20,9 +20,9 @@ from orphangc.core.memory.remembered import (
     RememberedDirectory,
     RememberedJob,
     WorldMemory,
-    is_within,
 )
 from orphangc.core.memory.sighting import Sighting
+from orphangc.core.model.locations import is_within
 from orphangc.core.model.naming import checkpoint_id_of
 
 SUBSUMED = "SUBSUMED"

@@ -25,7 +25,6 @@ from orphangc.core.memory.remembered import (
     RememberedPlace,
     RememberedReport,
     WorldMemory,
-    is_within,
 )
 from orphangc.core.memory.sighting import SeenPlace, Sighting
 from orphangc.core.memory.unlocated_jobs import (
@@ -35,6 +34,7 @@ from orphangc.core.memory.unlocated_jobs import (
     unlocated_jobs,
 )
 from orphangc.core.model.codes import Condition
+from orphangc.core.model.locations import is_within
 
 REPORTED = "reported"
 """Kind of a place that is searched because something named a checkpoint in it."""

@@ -306,11 +306,6 @@ _Record = TypeVar(
 )
 
 
-def is_within(uri: str, places: Iterable[str]) -> bool:
-    """Return whether a location is one of some places, or lies below one."""
-    return any(uri == each or uri.startswith(each.rstrip("/") + "/") for each in places)
-
-
 def merged_memory(memories: Sequence[WorldMemory]) -> WorldMemory:
     """Return the union of what several writers remember; their order does not matter."""
     times = [each.written_at for each in memories if each.written_at is not None]

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.job_lives import FINISHED, is_flink_rest, is_over
-from orphangc.core.memory.remembered import RememberedJob, WorldMemory, is_within
+from orphangc.core.memory.remembered import RememberedJob, WorldMemory
 from orphangc.core.memory.sighting import Sighting
+from orphangc.core.model.locations import is_within
 
 UNREAD = ""
 """Stands among the directories that a job needs: what it was restored from could not be read."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(.*)", re.DOTALL)
@@ -145,3 +145,8 @@ def parse_alias(text: str) -> Alias:
         return Alias(canonical(source), canonical(target))
     except ValueError as err:
         raise ValueError(f"a side of alias {text!r} is neither an absolute path nor a URI") from err
+
+
+def is_within(uri: str, places: Iterable[str]) -> bool:
+    """Return whether a location is one of some places, or lies below one."""
+    return any(uri == each or uri.startswith(each.rstrip("/") + "/") for each in places)
