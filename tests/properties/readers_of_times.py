@@ -168,6 +168,14 @@ def _memory(us: int, _: Path) -> datetime | None:
     return read_memory(state).memory.clusters[0].answered_at
 
 
+def _marker(us: int, _: Path) -> datetime | None:
+    state = RootState(SteppedFiles(), BASE)
+    word = {"root": str(state.root), "state": "s", "since": spelled(us)}
+    state.files.write(f"{state.folder}/remembers.json", json.dumps(word).encode())
+    marker = read_memory(state).marker
+    return None if marker is None else marker.since
+
+
 def _acknowledged(us: int, _: Path) -> datetime | None:
     word = {"condition": "place_lost", "what": "x", "since": spelled(us), "at": spelled(0)}
     state = RootState(SteppedFiles(), BASE)
@@ -421,6 +429,9 @@ READERS = {
         module="core.world.known_world", read=partial(_plan, place="since"), names="plan.json"
     ),
     "memory of the world": Reader(module="core.memory.remembered", read=_memory, names="world/"),
+    "marker of a memory": Reader(
+        module="core.world.known_states", read=_marker, names="remembers.json"
+    ),
     "acknowledgement": Reader(
         module="core.memory.acknowledgement", read=_acknowledged, names="acknowledged/"
     ),
