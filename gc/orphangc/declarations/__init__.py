@@ -1,11 +1,11 @@
 """State declared before a job runs, in Python: the idea of Flink's FLIP-22 for PyFlink-like jobs.
 
-Flink learns of a state when the running job first asks for it. Declared before submission, it
-is known beforehand what a job keeps, of which types, under which queryable names, and how it is
-redistributed, also to whom has no part in the job: the manifest is the declarations file that
-``orphangc unclaimed`` compares with a checkpoint.
+Flink learns of a state when the running job first asks for it. A declaration states before
+submission which states a job keeps, of which types, under which queryable names, and how each is
+redistributed. The manifest of a job is the declarations file that ``orphangc unclaimed`` compares
+with a checkpoint.
 
-A class says what it keeps on its fields. The annotations may be these, or PyFlink's classes of
+A class declares its states on its fields. The annotations may be these, or PyFlink's classes of
 the same names:
 
 >>> from orphangc.declarations import ListState, MapState, StateRegistry, ValueState
@@ -29,10 +29,11 @@ Submission freezes the registry and gives the manifest:
 ... # doctest: +NORMALIZE_WHITESPACE
 [('orders-seen', 'value', 'int'), ('by_day', 'map', 'str, int'),
  ('last-order', 'value', 'pickle')]
->>> orders.declare(value_state("too-late"))  # doctest: +NORMALIZE_WHITESPACE Traceback (most recent
-call last): orphangc.declarations.declaration_errors.RegistryFrozenError: keyed value state
-'too-late' of operator 'count-orders' is declared after the job's submission: declare it before;
-declared are 'orders-seen', 'by_day', 'last-order'
+>>> orders.declare(value_state("too-late"))  # doctest: +NORMALIZE_WHITESPACE
+Traceback (most recent call last):
+orphangc.declarations.declaration_errors.RegistryFrozenError: keyed value state 'too-late' of
+operator 'count-orders' is declared after the job's submission: declare it before; declared are
+'orders-seen', 'by_day', 'last-order'
 
 The running job finds declared state by its id, and no other:
 
