@@ -1,0 +1,69 @@
+"""The package speaks the field's words and plain English; what is left of others only becomes less.
+
+``PYTHONPATH=tests python -m support.words`` lists what is left.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from support.house import PACKAGE, folders
+from support.words import CONTRACT, Found, counted, lowered, maxima, words_in, words_of
+
+FOLDERS = [each.relative_to(PACKAGE).as_posix() for each in folders()]
+MOST = maxima()
+
+
+@pytest.fixture(scope="module")
+def left() -> list[Found]:
+    return words_of()
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_holds_no_more_such_words_than_before(folder: str, left: list[Found]) -> None:
+    """A new word is not taken in; once a folder is clean, it stays so."""
+    found = [each for each in left if each.folder == folder]
+    shown = "\n".join(f"{each.file}:{each.line}: {each.word}: {each.text}" for each in found)
+    assert len(found) <= MOST.get(folder, 0), (
+        f"{folder} may hold {MOST.get(folder, 0)} such words (tests/support/words.py says which,"
+        f" house words and plain English):\n{shown}"
+    )
+
+
+def test_every_maximum_is_of_a_folder() -> None:
+    """A folder that moved takes its maximum along."""
+    assert set(MOST) - set(FOLDERS) == set()
+
+
+def test_a_maximum_only_falls(left: list[Found]) -> None:
+    """``--lower`` never raises one, and names no new folder."""
+    counts = counted(left)
+    assert lowered(dict.fromkeys(MOST, 0), counts) == lowered(dict.fromkeys(MOST, 0), counted([]))
+
+
+def test_every_exception_has_its_reason() -> None:
+    assert all(reason.endswith(".") for reason in CONTRACT.values())
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ('"""Nobody asks."""', ["nobody"]),
+        ("x = 1  # whoever reads it", ["whoever"]),
+        ('class A:\n    x: int\n    """What it tells."""', ["tells"]),
+        ("class Asking:\n    told: int", ["asking", "told"]),
+        ("def look_again():\n    pass", ["look"]),
+        ("from a import b as claiming", ["claiming"]),
+        ('option(help="As told.")', ["told"]),
+        ('option(help="As" " told.")', ["told"]),
+        ('log.info("told somebody")', []),  # a value, which may be contract
+        ("teller = tolder = 1", []),
+        ('"""Lays a tombstone where files lie."""', []),
+    ],
+)
+def test_a_word_is_found_where_people_read_it(source: str, words: list[str]) -> None:
+    assert [each.word for each in words_in(source, "app/x.py")] == words
+
+
+def test_the_name_of_a_module_counts() -> None:
+    assert [each.word for each in words_in("", "app/given.py")] == ["given"]
