@@ -54,7 +54,7 @@ class UnreadableInventoryError(OrphanGcError):
     """A report of S3 Inventory that is partial, damaged, or of an unknown form."""
 
 
-class NotToldError(OrphanGcError):
+class NotReportedError(OrphanGcError):
     """The store does not tell: it may not, or it has no such request. Unknown is never zero.
 
     Attributes:

@@ -16,7 +16,7 @@ from typing import Any
 from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.metadata.references import read_references
 from orphangc.flink.metadata.writer import write_metadata
-from orphangc.flink.uuid_scan import raw_uuids
+from orphangc.flink.uuid_scan import scan_uuids
 from orphangc.flink.values.handles import (
     BytesHandle,
     FileHandle,
@@ -145,7 +145,7 @@ def peak_mb(read: Callable[[bytes], Any], data: bytes) -> float:
 def report(title: str, data: bytes, *, with_memory: bool) -> None:
     handles = read_references(data).handles
     print(f"{title}: {len(data) / 1e6:.1f} MB, {handles} handles")
-    for read in (read_references, read_metadata, raw_uuids):
+    for read in (read_references, read_metadata, scan_uuids):
         seconds = best_seconds(read, data)
         print(
             f"  {read.__name__:<16} {seconds:7.3f} CPU s"

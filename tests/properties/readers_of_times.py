@@ -31,7 +31,7 @@ from orphangc.adapters.files.state_files import FsspecStateFiles, LocalStateFile
 from orphangc.adapters.files.translate import BatchBuilder
 from orphangc.adapters.rows.outcome_files import outcome_rows
 from orphangc.adapters.rows.plan_directory import PlanDirectory
-from orphangc.adapters.rows.resumable_listing import KeptListing, _sealed
+from orphangc.adapters.rows.resumable_listing import ResumableListing, _sealed
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.adapters.rows.verdict_lookup import VerdictLookup
 from orphangc.adapters.s3 import head as s3_facts
@@ -246,7 +246,7 @@ def _kept_listing(us: int, folder: Path) -> datetime | None:
     lines = [json.dumps({"format": 1, **header, "root": IDENTITY.root}), json.dumps(part)]
     (folder / "parts.jsonl").write_bytes(b"\n".join(_sealed(line.encode()) for line in lines))
     at = from_microseconds(us)
-    listing = KeptListing(folder, IDENTITY, clock=lambda: at or _NOW)
+    listing = ResumableListing(folder, IDENTITY, clock=lambda: at or _NOW)
     try:
         return at if listing.take_over() else None
     finally:
@@ -255,7 +255,7 @@ def _kept_listing(us: int, folder: Path) -> datetime | None:
 
 def _spooled(us: int, folder: Path) -> datetime | None:
     """Return the time of a row that an interrupted run has listed."""
-    with ArrowSpool(KeptListing(folder / "kept", IDENTITY, clock=lambda: _NOW)) as spool:
+    with ArrowSpool(ResumableListing(folder / "kept", IDENTITY, clock=lambda: _NOW)) as spool:
         part = spool.part()
         part.append(_listing(us))
         part.finish(EVERYTHING)
@@ -336,8 +336,8 @@ def _s3_date(us: int, _: Path) -> datetime | None:
     year = int(spelled(us).removeprefix("-").split("-", 1)[0])
     text = f"{at:%a, %d %b %Y %H:%M:%S GMT}" if at else f"Fri, 31 Dec {year} 23:59:59 +99999999999"
     answer = {"ResponseMetadata": {"HTTPHeaders": {"date": text}}}
-    with patch.object(s3_facts.S3Facts, "check_bucket", lambda _: answer):
-        return s3_facts.S3Facts(None).now().now
+    with patch.object(s3_facts.S3Reader, "check_bucket", lambda _: answer):
+        return s3_facts.S3Reader(None).now().now
 
 
 def _hidden(us: int, _: Path) -> datetime | None:

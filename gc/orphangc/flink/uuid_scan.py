@@ -22,7 +22,7 @@ _VALUES: Final = np.full(256, _NO_DIGIT, np.uint8)
 _VALUES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 
 
-def raw_uuids(data: bytes) -> bytes:
+def scan_uuids(data: bytes) -> bytes:
     """Return every lower-case textual UUID in the bytes, 16 bytes each, in order.
 
     At whatever place its pattern fits, also where two share digits. Digits glued to it do not

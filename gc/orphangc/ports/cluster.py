@@ -12,7 +12,7 @@ from orphangc.core.model.locations import Location
 from orphangc.core.model.types import JobId
 
 
-class JobRegistry(Protocol):
+class ClusterClient(Protocol):
     """Tells what a cluster says of its jobs (Flink's REST API).
 
     Attributes:
@@ -32,7 +32,7 @@ class JobRegistry(Protocol):
         ...
 
 
-class Exports(Protocol):
+class ExporterReader(Protocol):
     """A folder that exporters inside JobManagers write registry snapshots into.
 
     Attributes:
@@ -68,7 +68,7 @@ class Exports(Protocol):
         ...
 
 
-class Nonces(Protocol):
+class NonceWriter(Protocol):
     """Asks the exporters for a new snapshot: the only thing that is ever written beside theirs."""
 
     def write(self, job_id: JobId, nonce: str) -> None:
@@ -81,7 +81,7 @@ class Nonces(Protocol):
         ...
 
 
-class ExportFolder(Exports, Nonces, Protocol):
+class ExporterChannel(ExporterReader, NonceWriter, Protocol):
     """Both sides of one folder."""
 
 

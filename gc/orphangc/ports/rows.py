@@ -18,7 +18,7 @@ OUTCOME_SCHEMA = (
 """One row for each verdict of a plan that asked for something: what became of it."""
 
 
-class Pile(Protocol):
+class TemporaryRows(Protocol):
     """Rows put aside on disk; picklable once it is closed."""
 
     def append(self, batch: pa.RecordBatch) -> None:
@@ -34,10 +34,10 @@ class Pile(Protocol):
         ...
 
 
-class Scratch(Protocol):
+class TemporarySpace(Protocol):
     """Gives room for what is too much for memory, as long as a run lasts; picklable."""
 
-    def pile(self, schema: pa.Schema) -> Pile:
+    def rows(self, schema: pa.Schema) -> TemporaryRows:
         """Return an empty pile for rows of a schema."""
         ...
 

@@ -59,7 +59,7 @@ class Extras(Protocol):
         """Yield the unfinished uploads below the storage root, as ``HIDDEN_SCHEMA``.
 
         Raises:
-            NotToldError: The store does not tell.
+            NotReportedError: The store does not tell.
             StorageUnreachableError: Anything else; what was yielded before is a part.
 
         """

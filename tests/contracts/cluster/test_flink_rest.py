@@ -1,4 +1,4 @@
-"""Flink's REST API as a ``JobRegistry``: real answers are read, and no failure means "no jobs"."""
+"""Flink's REST API as ``ClusterClient``: real answers are read; no failure means "no jobs"."""
 
 import base64
 import socket
@@ -28,7 +28,7 @@ from orphangc.core.cluster.job_facts import (
 from orphangc.core.model.flink_versions import is_tested_version
 from orphangc.core.model.types import JobId
 from orphangc.errors import RegistryUnavailableError, SettingsError
-from orphangc.ports import JobRegistry
+from orphangc.ports import ClusterClient
 from support import speed
 from support.rest_server import SCENARIOS, RestServer, as_json, saved, saved_routes, send
 
@@ -55,7 +55,7 @@ def _no_waiting() -> Iterator[None]:
         yield
 
 
-def registry(url: str, *, seconds: float | None = None) -> JobRegistry:
+def registry(url: str, *, seconds: float | None = None) -> ClusterClient:
     timeout = timedelta(seconds=speed.answer() if seconds is None else seconds)
     return FlinkRest(url, timeout=timeout, now=lambda: NOW)
 

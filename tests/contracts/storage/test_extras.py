@@ -13,7 +13,7 @@ from orphangc.adapters.open import open_extras
 from orphangc.adapters.s3 import s3_unlisted as s3_extras
 from orphangc.adapters.s3.s3_unlisted import S3Extras
 from orphangc.core.model.locations import canonical
-from orphangc.errors import NotToldError, StorageUnreachableError
+from orphangc.errors import NotReportedError, StorageUnreachableError
 from orphangc.ports import HIDDEN_SCHEMA, HiddenKind
 
 PART = 5 << 20
@@ -192,7 +192,7 @@ def test_a_refusal_is_told_apart_from_nothing(stub, verb, code, status) -> None:
     stub.versioning = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
     stub.answer = lambda _: error(code, status)
     extras = S3Extras(canonical(f"s3://{BUCKET}/cp"))
-    with pytest.raises(NotToldError) as refused:
+    with pytest.raises(NotReportedError) as refused:
         told(getattr(extras, verb)())
     assert refused.value.is_forbidden is (status == 403)
 

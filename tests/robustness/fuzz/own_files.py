@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 from orphangc.adapters.rows.outcome_files import outcome_rows, read_outcome
 from orphangc.adapters.rows.resumable_listing import (
     FinishedPart,
-    KeptListing,
     ListingIdentity,
+    ResumableListing,
     _sealed,
 )
 from orphangc.collect.delete.journal import markers_of
@@ -262,7 +262,7 @@ def check_forged_listing(data: bytes, folder: Path) -> None:
 def _taken_over(data: bytes, folder: Path) -> list[FinishedPart]:
     (folder / "0.arrow").write_bytes(ROWS)
     (folder / "parts.jsonl").write_bytes(data)
-    listing = KeptListing(folder, IDENTITY, clock=lambda: AT)
+    listing = ResumableListing(folder, IDENTITY, clock=lambda: AT)
     try:
         return listing.take_over()
     finally:

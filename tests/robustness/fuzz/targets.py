@@ -30,7 +30,7 @@ from orphangc.errors import (
 )
 from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.metadata.references import read_references
-from orphangc.flink.uuid_scan import raw_uuids
+from orphangc.flink.uuid_scan import scan_uuids
 from orphangc.flink.values.handles import FileHandle, RelativeHandle, SegmentHandle
 from robustness.fuzz.mutating import mutated, mutated_json, mutated_values
 from robustness.fuzz.target import Target
@@ -48,7 +48,7 @@ def uuids_in(*texts: str | bytes) -> Counter[bytes]:
     """Return how often each UUID stands in some texts."""
     found: Counter[bytes] = Counter()
     for text in texts:
-        raw = raw_uuids(text.encode(errors="replace") if isinstance(text, str) else text)
+        raw = scan_uuids(text.encode(errors="replace") if isinstance(text, str) else text)
         found.update(raw[at : at + 16] for at in range(0, len(raw), 16))
     return found
 

@@ -219,7 +219,7 @@ class Rows:
 class Memory:
     """Room in memory."""
 
-    def pile(self, schema: pa.Schema) -> Rows:
+    def rows(self, schema: pa.Schema) -> Rows:
         del schema
         return Rows()
 
@@ -316,13 +316,13 @@ class Collector:
         return Outside(
             storage=self._storage(root),
             extra=[self._storage(canonical(uri)) for uri in settings.extra_roots],
-            registries=[Cluster(self.process, self.site.flinks, self.site.cached)],
+            clusters=[Cluster(self.process, self.site.flinks, self.site.cached)],
             snapshots=tuple,
             open_storage=self._storage,
             engine=LocalEngine(Spool(), root.name, streams=1),
             wait=wait,
             progress=lambda *_: None,
-            exports=self._exports,
+            exporters=self._exports,
             ha=[Metadata(self.process, self.site.flinks)] if self.site.has_ha else (),
         )
 

@@ -36,35 +36,37 @@ class ExporterFolder:
         self._storage: Storage = open_storage(location)
 
     def jobs(self) -> list[JobId]:
-        """Return the jobs that have a folder; see ``Exports``."""
+        """Return the jobs that have a folder; see ``ExporterReader``."""
         return sorted(
             JobId(name) for name in self._storage.folder("").folders if is_job_folder(name)
         )
 
     def names(self, job_id: JobId) -> list[str]:
-        """Return the names of finished snapshots: they begin with their time; see ``Exports``."""
+        """Return the names of finished snapshots: they begin with their time; see
+        ``ExporterReader``.
+        """
         listed = self._storage.folder(f"{job_id}/snapshots").objects
         names = (each.key.rpartition("/")[2] for each in listed)
         return sorted(name for name in names if _SNAPSHOT.fullmatch(name))
 
     def read(self, job_id: JobId, name: str) -> bytes | None:
-        """Return one snapshot's bytes; see ``Exports``."""
+        """Return one snapshot's bytes; see ``ExporterReader``."""
         key = ObjectKey(f"{job_id}/snapshots/{name}")
         return self._storage.read(key, max_bytes=MAX_SNAPSHOT_BYTES)
 
     def owners(self, job_id: JobId) -> dict[str, datetime | None]:
-        """Return the store times of the JobManagers' markers; see ``Exports``."""
+        """Return the store times of the JobManagers' markers; see ``ExporterReader``."""
         listed = self._storage.folder(f"{job_id}/owners").objects
         return {each.key.rpartition("/")[2]: each.modified_at for each in listed}
 
     def nonce(self, job_id: JobId) -> str | None:
-        """Return the nonce that stands there; see ``Exports``."""
+        """Return the nonce that stands there; see ``ExporterReader``."""
         key = ObjectKey(f"{job_id}/{_NONCE}")
         data = self._storage.read(key, max_bytes=_MOST_NONCE_BYTES)
         return None if data is None else data.decode("utf-8", "replace").strip()
 
     def write(self, job_id: JobId, nonce: str) -> None:
-        """Replace the nonce, whole; see ``Nonces``."""
+        """Replace the nonce, whole; see ``NonceWriter``."""
         self._files.write(f"{job_id}/{_NONCE}", nonce.encode())
 
     def check_writable(self, job_id: JobId) -> None:

@@ -1,4 +1,4 @@
-"""Asks a Flink cluster's REST API about its jobs: the ``JobRegistry`` of unmodified Flink.
+"""Asks a Flink cluster's REST API about its jobs: the ``ClusterClient`` of unmodified Flink.
 
 Source: Flink 1.14-2.3, ``runtime.rest.messages`` (``/config``, ``/jobmanager/config``, ``/jobs``,
 ``/jobs/:jobid``, ``/jobs/:jobid/checkpoints``, ``/jobs/:jobid/checkpoints/config``).

@@ -84,7 +84,7 @@ class FinishedPart(_Line):
         return self.after is not None, self.after or ""
 
 
-class KeptListing:
+class ResumableListing:
     """The folder of one listing, held by one process at a time.
 
     Attributes:

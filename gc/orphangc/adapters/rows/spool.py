@@ -22,7 +22,7 @@ import pyarrow as pa
 import structlog
 from pyarrow import ipc
 
-from orphangc.adapters.rows.resumable_listing import FinishedPart, KeptListing
+from orphangc.adapters.rows.resumable_listing import FinishedPart, ResumableListing
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.core.times.instant_columns import with_known_times
 from orphangc.errors import OrphanGcError, StorageUnreachableError
@@ -48,7 +48,7 @@ class ArrowSpool:
     Arrow's allocator keeps some ten MB for each thread that ever compressed a block.
     """
 
-    def __init__(self, kept: KeptListing | None = None) -> None:
+    def __init__(self, kept: ResumableListing | None = None) -> None:
         """Hold it in a temporary folder, or in one that a later run finds."""
         self._kept = kept
         self._temporary: tempfile.TemporaryDirectory[str] | None = None

@@ -22,7 +22,7 @@ class _Writing:
 
 
 @dataclass(slots=True)
-class ArrowPile:
+class ArrowTemporaryRows:
     """Rows in one Arrow file; a pile that nothing was put on has none."""
 
     path: Path
@@ -31,7 +31,7 @@ class ArrowPile:
     _is_closed: bool = False
 
     def append(self, batch: pa.RecordBatch) -> None:
-        """Add a batch; see ``Pile``."""
+        """Add a batch; see ``TemporaryRows``."""
         if self._is_closed:
             raise ValueError(f"{self.path} is closed")
         if self._writing is None:
@@ -40,7 +40,7 @@ class ArrowPile:
         self._writing.stream.write_batch(batch)
 
     def close(self) -> None:
-        """Complete the file; see ``Pile``."""
+        """Complete the file; see ``TemporaryRows``."""
         self._is_closed = True
         if self._writing is not None:
             self._writing.stream.close()
@@ -48,7 +48,7 @@ class ArrowPile:
             self._writing = None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield all rows; see ``Pile``.
+        """Yield all rows; see ``TemporaryRows``.
 
         Read and not mapped: the pages of a mapped file count as memory for as long as it is open.
         """
@@ -60,18 +60,18 @@ class ArrowPile:
 
 
 @dataclass(frozen=True, slots=True)
-class ArrowScratch:
+class ArrowTemporarySpace:
     """A folder for piles."""
 
     folder: Path
 
-    def pile(self, schema: pa.Schema) -> ArrowPile:
-        """Return an empty pile; see ``Scratch``."""
-        return ArrowPile(self.folder / f"{uuid.uuid4().hex}.arrow", schema)
+    def rows(self, schema: pa.Schema) -> ArrowTemporaryRows:
+        """Return empty temporary rows; see ``TemporarySpace``."""
+        return ArrowTemporaryRows(self.folder / f"{uuid.uuid4().hex}.arrow", schema)
 
 
 @contextmanager
-def scratch() -> Iterator[ArrowScratch]:
+def temporary_space() -> Iterator[ArrowTemporarySpace]:
     """Yield a folder of this machine that goes with everything in it."""
     with tempfile.TemporaryDirectory(prefix="orphangc-") as folder:
-        yield ArrowScratch(Path(folder))
+        yield ArrowTemporarySpace(Path(folder))

@@ -17,7 +17,7 @@ _REPEATED = ["job_id", "scope", "action", "reason"]
 """Columns of few values; a dictionary of keys or ETags would be thrown away page after page."""
 
 
-class _Digested:
+class _DigestingFile:
     """A file that is only appended to, with the digest of what it has been given."""
 
     def __init__(self, path: Path) -> None:
@@ -56,7 +56,7 @@ class VerdictFiles:
         self._token = uuid.uuid4().hex
         self._name = ""
         self._rows = 0
-        self._file: _Digested | None = None
+        self._file: _DigestingFile | None = None
         self._writer: pq.ParquetWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -80,7 +80,7 @@ class VerdictFiles:
     def _start(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._name = f"part-{len(self.digests):05d}-{self._token}.parquet"
-        self._file = _Digested(self._folder / self._name)
+        self._file = _DigestingFile(self._folder / self._name)
         self._writer = pq.ParquetWriter(
             self._file,
             VERDICT_SCHEMA,

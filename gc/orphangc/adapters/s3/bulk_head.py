@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
 
-from orphangc.adapters.s3.head import S3Facts
+from orphangc.adapters.s3.head import S3Reader
 from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import KeyRange
@@ -27,29 +27,29 @@ _KEYS_A_PAGE = 12
 _ODD = re.compile(r"[^ -\[\]-~]")
 """A listing spells what is no UTF-8 with a backslash, so such a key may be another one's."""
 
-Look = StoredObject | Exception | None
+HeadResult = StoredObject | Exception | None
 
 _log = structlog.get_logger()
 
 
-class S3Looks:
+class S3BulkHead:
     """Fresh facts of objects of one root; may be used by several threads at once."""
 
     def __init__(
-        self, facts: S3Facts, pages: Callable[[KeyRange], Iterator[pa.RecordBatch]] | None
+        self, facts: S3Reader, pages: Callable[[KeyRange], Iterator[pa.RecordBatch]] | None
     ) -> None:
         """Take what asks for single objects, and what lists a key range if the store can."""
         self._facts = facts
         self._pages = pages
 
-    def look(self, keys: Sequence[ObjectKey]) -> list[Look]:
+    def look(self, keys: Sequence[ObjectKey]) -> list[HeadResult]:
         """Return facts, ``None`` where absent, or the error, for each key.
 
         Raises:
             StorageUnreachableError: The bucket is absent or cannot be listed.
 
         """
-        found: dict[ObjectKey, Look] = {}
+        found: dict[ObjectKey, HeadResult] = {}
         plain = [key for key in keys if key and not _ODD.search(key)]
         if self._pages is not None and len(plain) >= _FEWEST:
             found.update(self._listed(sorted(plain)))

@@ -17,9 +17,9 @@ import structlog
 from botocore import exceptions as boto
 
 from orphangc.adapters.files.translate import one_line
-from orphangc.adapters.s3.bulk_head import S3Looks
+from orphangc.adapters.s3.bulk_head import S3BulkHead
 from orphangc.adapters.s3.delete_requests import DeleteRequests
-from orphangc.adapters.s3.head import S3Facts
+from orphangc.adapters.s3.head import S3Reader
 from orphangc.adapters.s3.requests.s3_client import (
     CALL_ERRORS,
     Answer,
@@ -56,10 +56,10 @@ that broke while the answer was on its way as one that could not be made."""
 _log = structlog.get_logger()
 
 
-class S3Deleting:
+class S3Deleter:
     """Deletes and undeletes keys of one root."""
 
-    def __init__(self, client: S3Client, facts: S3Facts, looks: S3Looks) -> None:
+    def __init__(self, client: S3Client, facts: S3Reader, looks: S3BulkHead) -> None:
         """Take a client that sends a request once, and what looks at objects."""
         self._client = client
         self._facts = facts

@@ -24,7 +24,7 @@ _UNNAMEABLE = re.compile("[\x00-\x1f\x7f\ufffe\uffff].*", re.DOTALL)
 """What XML cannot hold, and some stores repeat in their answer as it is."""
 
 
-class S3Facts:
+class S3Reader:
     """Reads of one root."""
 
     def __init__(self, client: S3Client) -> None:

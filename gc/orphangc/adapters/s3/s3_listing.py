@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from orphangc.adapters.s3.pages.list_requests import ListRequests, Query, RequestPace
+from orphangc.adapters.s3.pages.list_requests import AdaptivePageSize, ListRequests, Query
 from orphangc.adapters.s3.pages.page_parser import Page, read_page
 from orphangc.adapters.s3.pages.parsed_pages import parse_page
 from orphangc.adapters.s3.requests.s3_client import S3Client
@@ -82,7 +82,7 @@ class S3Pages:
         if after is not None and root + after:
             query["StartAfter"] = root + after
         read = partial(self._read, prefix=root, root=root)
-        cut = _Cut(KeyRange(after), within)
+        cut = _RangeFilter(KeyRange(after), within)
         return self._stream(query, read, cut=cut, is_ahead=within == EVERYTHING)
 
     def _stream(
@@ -95,7 +95,7 @@ class S3Pages:
     ) -> Iterator[Page]:
         """Yield pages until the last one, or until ``cut`` says that one is."""
         seen: set[str] = set()
-        pace = RequestPace()
+        pace = AdaptivePageSize()
         fetch = partial(self._requests.fetch, read=read, pace=pace)
         following: Callable[[], Page] = partial(fetch, query)
         while True:
@@ -107,7 +107,7 @@ class S3Pages:
                 return
             following = partial(fetch, {**query, "ContinuationToken": token})
             if is_ahead and pace.seconds > _WORTH_A_THREAD:
-                following = _begun(following)
+                following = _started(following)
             yield page
 
     def _read(self, body: bytes, *, prefix: str, root: str) -> Page:
@@ -133,7 +133,7 @@ def next_token(page: Page, seen: set[str]) -> str | None:
     return page.token
 
 
-def _begun(fetch: Callable[[], Page]) -> Callable[[], Page]:
+def _started(fetch: Callable[[], Page]) -> Callable[[], Page]:
     """Start fetching in a thread that no exit waits for; return what waits for the page."""
     future: Future[Page] = Future()
 
@@ -147,7 +147,7 @@ def _begun(fetch: Callable[[], Page]) -> Callable[[], Page]:
     return future.result
 
 
-class _Cut:
+class _RangeFilter:
     """Cuts the pages of one stream to a range, and checks their order."""
 
     def __init__(self, asked: KeyRange, within: KeyRange) -> None:

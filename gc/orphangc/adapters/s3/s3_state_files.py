@@ -7,7 +7,7 @@ from datetime import datetime
 
 from orphangc.adapters.files.state_files import PROBE, cannot_lock
 from orphangc.adapters.files.translate import checked_parts
-from orphangc.adapters.s3.head import S3Facts
+from orphangc.adapters.s3.head import S3Reader
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
 from orphangc.adapters.s3.s3_listing import S3Pages
 from orphangc.core.model.locations import Location
@@ -28,7 +28,7 @@ class S3StateFiles:
             raise SettingsError(f"{location} names no bucket")
         self.location = location
         self._client = S3Client(location)
-        self._facts = S3Facts(self._client)
+        self._facts = S3Reader(self._client)
         self._pages = S3Pages(self._client)
         self._can_create = False
 

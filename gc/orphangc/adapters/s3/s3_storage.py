@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from orphangc.adapters.s3.bulk_head import S3Looks
-from orphangc.adapters.s3.delete import S3Deleting
-from orphangc.adapters.s3.head import S3Facts
+from orphangc.adapters.s3.bulk_head import S3BulkHead
+from orphangc.adapters.s3.delete import S3Deleter
+from orphangc.adapters.s3.head import S3Reader
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
 from orphangc.adapters.s3.s3_listing import S3Pages
 from orphangc.core.model.locations import Location
@@ -42,9 +42,9 @@ class S3Storage:
         self._counting = threading.Lock()
         self._client = S3Client(location)
         self._pages = S3Pages(self._client, on_request=self._count)
-        self._facts = S3Facts(self._client)
-        self._looks = S3Looks(self._facts, self._range if self.is_ordered else None)
-        self._deleting = S3Deleting(S3Client(location, attempts=1), self._facts, self._looks)
+        self._facts = S3Reader(self._client)
+        self._looks = S3BulkHead(self._facts, self._range if self.is_ordered else None)
+        self._deleting = S3Deleter(S3Client(location, attempts=1), self._facts, self._looks)
         self.is_versioned = self._has_versions()
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:

@@ -18,7 +18,7 @@ from orphangc.adapters.s3.requests.s3_client import (
 )
 from orphangc.core.model.locations import Location
 from orphangc.core.times.instants import known
-from orphangc.errors import NotToldError, StorageUnreachableError
+from orphangc.errors import NotReportedError, StorageUnreachableError
 from orphangc.ports import HIDDEN_SCHEMA, HiddenKind
 
 MAX_PARTS_REQUESTS = 1000
@@ -105,7 +105,7 @@ class S3Extras:
         """Yield all pages of an operation that goes on from two markers.
 
         Raises:
-            NotToldError: The store refuses, or has no such request.
+            NotReportedError: The store refuses, or has no such request.
             StorageUnreachableError: Any other error, or pages that do not add up.
 
         """
@@ -137,7 +137,7 @@ class S3Extras:
         except CALL_ERRORS as err:
             code = error_code(err)
             if code in _FORBIDDEN | _NO_SUCH_REQUEST:
-                raise NotToldError(error_text(err), is_forbidden=code in _FORBIDDEN) from err
+                raise NotReportedError(error_text(err), is_forbidden=code in _FORBIDDEN) from err
             raise self._client.explained("list", err) from err
 
     async def _sizes(self, uploads: Sequence[Answer], page: Answer) -> list[int | _Gone | None]:

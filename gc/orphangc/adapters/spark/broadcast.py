@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from orphangc.adapters.spark.exchange.exchange_parts import read_pieces, tables_of
+from orphangc.adapters.spark.exchange.exchange_parts import read_exchanged, tables_of
 from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 from orphangc.adapters.spark.tasks import Cluster
 from orphangc.core.columns.listing_columns import Recogniser
@@ -67,12 +67,12 @@ class Evidence:
     def live_frame(self, cluster: Cluster) -> DataFrame:
         """Return the live set as ``live_hi, live_lo, flags``."""
         frame = cluster.rows(tables_of(self.live))
-        return cluster.map(frame, partial(read_pieces, cluster.folder), _LIVE_DDL)
+        return cluster.map(frame, partial(read_exchanged, cluster.folder), _LIVE_DDL)
 
     def tombstone_frame(self, cluster: Cluster) -> DataFrame:
         """Return the tombstones as ``tombstone_hi, tombstone_lo`` and ``REMEMBERED``."""
         frame = cluster.rows(tables_of(self.tombstones))
-        return cluster.map(frame, partial(read_pieces, cluster.folder), _REMEMBERED_DDL)
+        return cluster.map(frame, partial(read_exchanged, cluster.folder), _REMEMBERED_DDL)
 
 
 def write_evidence(

@@ -75,7 +75,7 @@ def row_ids(number: int, columns: Columns) -> tuple[npt.NDArray[np.int64], npt.N
 
 
 @dataclass(slots=True)
-class _Share:
+class _PartRows:
     """The joined rows of one part; of each the id's lower half."""
 
     rows: list[npt.NDArray[np.int64]] = field(default_factory=list)
@@ -87,7 +87,7 @@ class Joined:
     """The joined rows of some parts; Spark gives them in any order."""
 
     def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
-        self._shares: dict[int, _Share] = {}
+        self._shares: dict[int, _PartRows] = {}
         for batch in batches:
             if batch.num_rows:
                 self._add(batch)
@@ -101,7 +101,7 @@ class Joined:
         ids, flags = (batch.column(name).to_numpy() for name in JOINED)
         parts = ids >> PART_BITS
         for number in np.unique(parts).tolist():
-            share = self._shares.setdefault(number, _Share())
+            share = self._shares.setdefault(number, _PartRows())
             here = parts == number
             share.rows.append(ids[here] & (1 << PART_BITS) - 1)
             share.flags.append(flags[here])

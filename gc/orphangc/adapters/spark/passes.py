@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from orphangc.adapters.spark.exchange.exchange_parts import kept_value
+from orphangc.adapters.spark.exchange.exchange_parts import cached_value
 from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 from orphangc.adapters.spark.join import Joined, Marks, row_ids
 from orphangc.adapters.spark.tasks import packed
@@ -74,7 +74,7 @@ class UuidWork:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield a row for each name that ends in a UUID, and one for each part."""
         recogniser = Recogniser(self.root_name)
-        parts: Sequence[PassPart] = kept_value(self.folder, self.parts)
+        parts: Sequence[PassPart] = cached_value(self.folder, self.parts)
         for number in _numbers(batches):
             columns = recogniser.columns(self.folder.read_rows(parts[number].listed))
             yield _uuid_rows(number, columns)
@@ -125,8 +125,8 @@ class PassWork:
         numbers = tuple(_numbers(batches)) if joined is None else joined.parts
         if not numbers:
             return
-        work: ListingPass[Any] = kept_value(self.folder, self.work)
-        parts: Sequence[PassPart] = kept_value(self.folder, self.parts)
+        work: ListingPass[Any] = cached_value(self.folder, self.work)
+        parts: Sequence[PassPart] = cached_value(self.folder, self.parts)
         recogniser = Recogniser(self.root_name)
         written: dict[int, ExchangeFile | None] = {}
         found = work.begin()

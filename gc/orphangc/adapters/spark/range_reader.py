@@ -18,7 +18,7 @@ _PATIENCE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class RemainingRange:
     """What a heavy range has left when its share of pages is used up.
 
     Attributes:
@@ -34,7 +34,7 @@ class Rest:
 
 
 @dataclass(slots=True)
-class Streams:
+class RangeReaders:
     """The pages of several ranges, in no order.
 
     Attributes:
@@ -46,7 +46,7 @@ class Streams:
 
     lister: Lister
     most_pages: int | None
-    rests: list[Rest] = field(default_factory=list)
+    rests: list[RemainingRange] = field(default_factory=list)
     _is_given_up: Event = field(default_factory=Event)
 
     def pages(self, ranges: Sequence[KeyRange], streams: int) -> Iterator[pa.RecordBatch]:
@@ -120,4 +120,4 @@ class Streams:
         done = scale.at(within.after) - scale.at(first)
         left = scale.at(within.until) - scale.at(within.after)
         objects = seen * left / done if done > 0 else seen
-        self.rests.append(Rest(within, scale, objects))
+        self.rests.append(RemainingRange(within, scale, objects))

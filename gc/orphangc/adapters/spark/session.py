@@ -82,7 +82,7 @@ def _started(*, is_verbose: bool) -> SparkSession:
             with _redirected(2):
                 return builder.getOrCreate()
         java = f"-Dlog4j2.configurationFile={path.absolute().as_uri()}"
-        with tempfile.TemporaryFile() as said, _told(said), _redirected(said.fileno()):
+        with tempfile.TemporaryFile() as said, _explained(said), _redirected(said.fileno()):
             return builder.config("spark.driver.extraJavaOptions", java).getOrCreate()
 
 
@@ -138,7 +138,7 @@ def _redirected(target: int) -> Iterator[None]:
 
 
 @contextmanager
-def _told(said: IO[bytes]) -> Iterator[None]:
+def _explained(said: IO[bytes]) -> Iterator[None]:
     """Show what Java said if it does not come up."""
     try:
         yield

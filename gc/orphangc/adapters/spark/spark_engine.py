@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from orphangc.adapters.spark.broadcast import REMEMBERED, Evidence, write_evidence
-from orphangc.adapters.spark.exchange.exchange_rows import WorkScratch
+from orphangc.adapters.spark.exchange.exchange_rows import ExchangeSpace
 from orphangc.adapters.spark.exchange.work_folder import WorkFolder
 from orphangc.adapters.spark.join import PART_BITS
 from orphangc.adapters.spark.passes import UUID_ROWS, ExecutorResult, PassPart, PassWork, UuidWork
@@ -77,9 +77,9 @@ class SparkEngine:
         return self._cluster.slots
 
     @property
-    def scratch(self) -> WorkScratch:
+    def scratch(self) -> ExchangeSpace:
         """Return room that executors see."""
-        return WorkScratch(self._folder)
+        return ExchangeSpace(self._folder)
 
     def share_out(self, work: Callable[[int, Any], Any], piles: Sequence[Any]) -> list[Any]:
         """Return what work on each pile returns, ``None`` left out; at most a task a slot.

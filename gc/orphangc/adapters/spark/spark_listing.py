@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
-from orphangc.adapters.spark.range_reader import Rest, Streams
+from orphangc.adapters.spark.range_reader import RangeReaders, RemainingRange
 from orphangc.adapters.spark.tasks import Cluster, packed
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import METADATA_NAME
@@ -46,7 +46,7 @@ class ListedParts:
     requests: int = 0
     ranges: int = 0
     roots: list[StoredObject] = field(default_factory=list)
-    rests: list[Rest] = field(default_factory=list)
+    rests: list[RemainingRange] = field(default_factory=list)
 
     def add(self, other: ListedParts) -> None:
         """Take over what another task has listed; its rests are the next round's."""
@@ -87,7 +87,7 @@ class ListingWork:
         ranges = [each for batch in batches for each in _ranges_of(batch)]
         storage = _opened(self.root)
         before = storage.list_requests
-        streams = Streams(storage, self.most_pages)
+        streams = RangeReaders(storage, self.most_pages)
         found = ListedParts(ranges=len(ranges))
         held: list[pa.RecordBatch] = []
         count = 0
@@ -163,7 +163,7 @@ def list_ranges(
         rests = [rest for each in found for rest in each.rests]
         if not rests:
             return total
-        left = _cut_all(rests, wanted)
+        left = _split_all(rests, wanted)
         most_pages = None if most_pages is None else 2 * most_pages
     raise StorageUnreachableError(f"{work.root} grows faster than it is listed")
 
@@ -187,13 +187,13 @@ def _round(
     return found
 
 
-def _cut_all(rests: Sequence[Rest], wanted: int) -> list[KeyRange]:
+def _split_all(rests: Sequence[RemainingRange], wanted: int) -> list[KeyRange]:
     """Return what is left in about so many pieces of like size, none of them too small."""
     size = max(sum(rest.objects for rest in rests) / wanted, _WORTH_A_RANGE)
-    return [piece for rest in rests for piece in _cut(rest, int(rest.objects / size))]
+    return [piece for rest in rests for piece in _split(rest, int(rest.objects / size))]
 
 
-def _cut(rest: Rest, pieces: int) -> list[KeyRange]:
+def _split(rest: RemainingRange, pieces: int) -> list[KeyRange]:
     """Return what is left of a range in at most so many pieces of like size."""
     found = [rest.within]
     while len(found) < pieces:
@@ -204,7 +204,7 @@ def _cut(rest: Rest, pieces: int) -> list[KeyRange]:
     return found
 
 
-def _halves(within: KeyRange, rest: Rest) -> list[KeyRange]:
+def _halves(within: KeyRange, rest: RemainingRange) -> list[KeyRange]:
     middle = midpoint(within.after or "", within, rest.scale)
     if middle is None:
         return [within]

@@ -11,7 +11,7 @@ from typing import Any
 
 from orphangc.adapters.rows.outcome_files import OutcomeFiles
 from orphangc.adapters.rows.plan_directory import PlanDirectory
-from orphangc.adapters.rows.temporary_rows import scratch
+from orphangc.adapters.rows.temporary_rows import temporary_space
 from orphangc.adapters.spark.spark_engine import SparkEngine
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
@@ -120,7 +120,7 @@ class HeldSweep:
         with (
             shown_progress() as progress,
             opened(settings, progress, engine=self.engine) as root,
-            scratch() as room,
+            temporary_space() as room,
         ):
             elsewhere = _elsewhere(root, state) if self.engine.is_spark else None
             outcomes = OutcomeFiles(self.path)

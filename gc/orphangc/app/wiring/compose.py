@@ -22,7 +22,7 @@ from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.flink.kubernetes_ha import KubernetesHa
 from orphangc.adapters.flink.zookeeper_ha import ZooKeeperHa
 from orphangc.adapters.open import open_extras, open_state_files, open_storage
-from orphangc.adapters.rows.resumable_listing import KeptListing, ListingIdentity
+from orphangc.adapters.rows.resumable_listing import ListingIdentity, ResumableListing
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.adapters.s3_inventory.inventory import open_inventory
 from orphangc.app.config.paths import overlap, resolved
@@ -198,11 +198,9 @@ def opened(
             siblings=siblings,
             remembered=remembered,
             device_of=device_of,
-            registries=[
-                FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest
-            ],
+            clusters=[FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest],
             snapshots=lambda: load_snapshots(settings.registry),
-            exports=lambda: open_exports(settings.registry),
+            exporters=lambda: open_exports(settings.registry),
             open_storage=open_storage,
             engine=chosen,
             wait=time.sleep,
@@ -236,9 +234,9 @@ def outside_elsewhere(settings: StorageRootSettings) -> Outside:
         extra=[open_storage(uri) for uri in settings.extra_roots],
         siblings=siblings,
         remembered=remembered,
-        registries=[FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest],
+        clusters=[FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest],
         snapshots=lambda: load_snapshots(settings.registry),
-        exports=lambda: open_exports(settings.registry),
+        exporters=lambda: open_exports(settings.registry),
         open_storage=open_storage,
         engine=cast("Engine", None),
         wait=time.sleep,
@@ -330,7 +328,7 @@ def _opened_engine(
         yield LocalEngine(spool, storage.location.name, streams=_STREAMS)
 
 
-def _kept_in(folder: Path, storage: Storage) -> KeptListing:
+def _kept_in(folder: Path, storage: Storage) -> ResumableListing:
     """Return the folder that keeps a listing of a storage, as it is reached from here."""
     asked = "\n".join(f"{name}={os.environ.get(name, '')}" for name in _ENDPOINTS)
     identity = ListingIdentity(
@@ -338,7 +336,7 @@ def _kept_in(folder: Path, storage: Storage) -> KeptListing:
         tool_version=__version__,
         fingerprint=hashlib.sha256(asked.encode()).hexdigest(),
     )
-    return KeptListing(folder, identity, clock=lambda: storage.now().now)
+    return ResumableListing(folder, identity, clock=lambda: storage.now().now)
 
 
 def roots_now(settings: StorageRootSettings, named: Iterable[Location] = ()) -> list[Checkpoint]:

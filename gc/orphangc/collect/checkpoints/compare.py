@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from orphangc.core.model.locations import Alias, place_of
 from orphangc.flink.state.contents import OperatorContents
 from orphangc.flink.state.extents import Extent, Inline, size_of
-from orphangc.flink.state.file_use import all_pieces, roles_of
+from orphangc.flink.state.file_use import all_extents, roles_of
 from orphangc.flink.values.metadata_values import Metadata, Operator
 
 
@@ -114,8 +114,8 @@ def compared(this: Side, other: Side) -> CheckpointComparison:
         checkpoint_id=other.metadata.checkpoint_id,
         directory=other.directory,
         amounts=_amounts(
-            all_pieces(this.metadata, directory=this.directory),
-            all_pieces(other.metadata, directory=other.directory),
+            all_extents(this.metadata, directory=this.directory),
+            all_extents(other.metadata, directory=other.directory),
             this,
             other,
         ),

@@ -34,7 +34,7 @@ from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Outcome
 from orphangc.errors import OrphanGcError, StorageUnreachableError
-from orphangc.ports import OUTCOME_SCHEMA, VERDICT_SCHEMA, Pile, Scratch, Storage
+from orphangc.ports import OUTCOME_SCHEMA, VERDICT_SCHEMA, Storage, TemporaryRows, TemporarySpace
 
 _LOST = "the process that was to delete it was lost"
 _LOOKS_EVERY_SECONDS = 2.0
@@ -56,11 +56,11 @@ class Crew(Protocol):
         ...
 
     @property
-    def scratch(self) -> Scratch:
+    def scratch(self) -> TemporarySpace:
         """Return room that all of them see."""
         ...
 
-    def share_out(self, work: ShareWork, piles: Sequence[Pile]) -> list[ShareDone]:
+    def share_out(self, work: ShareWork, piles: Sequence[TemporaryRows]) -> list[ShareDone]:
         """Return how each share went, in any order; those that nobody can tell of are left out.
 
         Raises:
@@ -82,7 +82,7 @@ class ShareDone:
     """
 
     number: int
-    told: Pile
+    told: TemporaryRows
     stopped_by: OrphanGcError | None
 
 
@@ -111,14 +111,14 @@ class ShareWork:
     run_id: str
     at: datetime
     rate: float
-    scratch: Scratch
+    scratch: TemporarySpace
 
-    def __call__(self, number: int, due: Pile) -> ShareDone | None:
+    def __call__(self, number: int, due: TemporaryRows) -> ShareDone | None:
         """Return how a share went; ``None`` if it was another's already."""
         outside, state = self.open_outside(), self.open_state()
         if not state.files.create(claim_of(state, self.run_id, number), uuid4().hex.encode()):
             return None
-        told = self.scratch.pile(OUTCOME_SCHEMA)
+        told = self.scratch.rows(OUTCOME_SCHEMA)
         pacer = Pacer(DeletionRate.of(self.rate, outside.storage.batch_size))
         deletion = Deletion(
             storage=outside.storage,
@@ -226,10 +226,10 @@ class FarDeletion:
             raise outcome.signalled
         return stopped_by or outcome.failure
 
-    def _shares(self, due: Iterator[pa.RecordBatch], total: int) -> list[Pile]:
+    def _shares(self, due: Iterator[pa.RecordBatch], total: int) -> list[TemporaryRows]:
         """Return what is due in as many shares as work at once, each a range of keys."""
         size = max(1, -(-total // self.crew.slots))
-        piles = [self.crew.scratch.pile(VERDICT_SCHEMA) for _ in range(-(-total // size))]
+        piles = [self.crew.scratch.rows(VERDICT_SCHEMA) for _ in range(-(-total // size))]
         position = 0
         for batch in due:
             start = 0
@@ -242,7 +242,7 @@ class FarDeletion:
             pile.close()
         return piles
 
-    def _share_out(self, piles: Sequence[Pile]) -> _Outcome:
+    def _share_out(self, piles: Sequence[TemporaryRows]) -> _Outcome:
         """Return how it went, in a thread: signals reach this one, and break nothing there."""
         outcome = _Outcome()
         crashes: list[BaseException] = []
@@ -279,7 +279,7 @@ class FarDeletion:
             log.warning("sweep.no_stop_sign", reason=str(err))
 
     def _tell_all(
-        self, piles: Sequence[Pile], done: Mapping[int, ShareDone], tell: Tell
+        self, piles: Sequence[TemporaryRows], done: Mapping[int, ShareDone], tell: Tell
     ) -> OrphanGcError | None:
         """Tell what became of every share; return what ended one early."""
         stopped_by: OrphanGcError | None = None
@@ -295,7 +295,7 @@ class FarDeletion:
             stopped_by = stopped_by or share.stopped_by
         return stopped_by
 
-    def _tell_lost(self, pile: Pile, tell: Tell) -> OrphanGcError:
+    def _tell_lost(self, pile: TemporaryRows, tell: Tell) -> OrphanGcError:
         """Tell what became of a share that nobody can tell of, as storage and journal show it."""
         threading.Event().wait(_PARTING_LOOKS * _LOOKS_EVERY_SECONDS)
         halted: OrphanGcError | None = None

@@ -10,7 +10,7 @@ from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.types import JobId
 from orphangc.errors import RefusedError, UnreadableSnapshotError
-from orphangc.ports import ExportFolder, Exports
+from orphangc.ports import ExporterChannel, ExporterReader
 
 
 @dataclass(slots=True)
@@ -26,11 +26,11 @@ class RegistryWatch:
 
     """
 
-    open_exports: Callable[[], Sequence[ExportFolder]]
+    open_exports: Callable[[], Sequence[ExporterChannel]]
     epochs: Mapping[JobId, str]
     seen: dict[JobId, set[str]]
     snapshots: list[RegistrySnapshot] = field(default_factory=list)
-    _folders: list[tuple[Exports, JobId]] | None = None
+    _folders: list[tuple[ExporterReader, JobId]] | None = None
     _newest: dict[JobId, tuple[str, RegistrySnapshot]] = field(default_factory=dict)
     _untold: list[RegistrySnapshot] = field(default_factory=list)
 
@@ -53,7 +53,7 @@ class RegistryWatch:
         untold, self._untold = self._untold, []
         return [entry.path for snapshot in untold for entry in snapshot.entries]
 
-    def _places(self) -> list[tuple[Exports, JobId]]:
+    def _places(self) -> list[tuple[ExporterReader, JobId]]:
         if self._folders is None:
             folders = list(self.open_exports())
             self._folders = [
@@ -67,7 +67,7 @@ class RegistryWatch:
                 raise _stopped(f"the registry snapshots of job {min(gone)} have gone")
         return self._folders
 
-    def _look_at(self, exports: Exports, job_id: JobId) -> None:
+    def _look_at(self, exports: ExporterReader, job_id: JobId) -> None:
         names = exports.names(job_id)
         if not names:
             raise _stopped(f"the registry snapshots of job {job_id} have gone")
@@ -90,7 +90,7 @@ class RegistryWatch:
             raise _stopped(f"the registry snapshots of job {job_id} vanish before they are read")
 
     @staticmethod
-    def _read(exports: Exports, job_id: JobId, name: str) -> RegistrySnapshot | None:
+    def _read(exports: ExporterReader, job_id: JobId, name: str) -> RegistrySnapshot | None:
         """Return a snapshot, ``None`` if the exporter has removed it meanwhile."""
         data = exports.read(job_id, name)
         try:

@@ -180,7 +180,7 @@ class Recheck:
         """Let those who ask at the same time share a look."""
         exporting = {job.job_id: job for job in self.jobs if job.epoch is not None}
         self._registries = RegistryWatch(
-            self.outside.exports,
+            self.outside.exporters,
             epochs={job_id: job.epoch or "" for job_id, job in exporting.items()},
             seen={job_id: set(job.snapshot_names) for job_id, job in exporting.items()},
         )
@@ -189,7 +189,7 @@ class Recheck:
     def look(self) -> Now:
         """Return what roots name now, after making sure that everything else is as it was.
 
-        Lock, halt, gate and registries are asked while the roots are listed; none waits.
+        Lock, halt, gate and registry snapshots are asked while the roots are listed; none waits.
 
         Raises:
             RefusedError: A job was started again, its settings changed, or Flink does not
@@ -311,7 +311,7 @@ class Recheck:
     def _check_gate(self) -> None:
         """Take down what Flink says, and make sure that every job is what the cycle saw."""
         try:
-            self._clusters = [registry.observe() for registry in self.outside.registries]
+            self._clusters = [cluster.observe() for cluster in self.outside.clusters]
             self._ha = [each.observe() for each in self.outside.ha]
         except RegistryUnavailableError as err:
             raise RefusedError(f"{err}; stopped", guard=Condition.GATE_NOT_SEEN) from err

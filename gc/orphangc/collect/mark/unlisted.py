@@ -15,7 +15,7 @@ from orphangc.core.documents.plan import ExtrasPart, ExtraStatus, HiddenPart
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import from_microseconds
-from orphangc.errors import NotToldError, StorageUnreachableError
+from orphangc.errors import NotReportedError, StorageUnreachableError
 from orphangc.ports import HIDDEN_SCHEMA, Extras, HiddenKind
 
 _FOLDER_MARKS = ("/", "_$folder$")
@@ -180,7 +180,7 @@ def _counted(
     try:
         for batch in verb():
             sums.add(batch)
-    except NotToldError as err:
+    except NotReportedError as err:
         status = ExtraStatus.FORBIDDEN if err.is_forbidden else ExtraStatus.NOT_TOLD
     except StorageUnreachableError as err:
         status = ExtraStatus.FAILED

@@ -19,7 +19,7 @@ from orphangc.core.model.naming import METADATA_NAME, FilePlace, place_of_folder
 from orphangc.core.model.types import Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
 from orphangc.flink.metadata.references import References, read_references
-from orphangc.flink.uuid_scan import raw_uuids
+from orphangc.flink.uuid_scan import scan_uuids
 from orphangc.flink.values.metadata_values import HandleKind
 from orphangc.ports import Lister, Reader
 
@@ -221,7 +221,7 @@ class RootReader:
         is_own = place.checkpoint_id is not None and not place.inner
         sha256 = hashlib.sha256(data).hexdigest()
         raw = UuidSet()
-        raw.extend(*words_of(raw_uuids(data)))
+        raw.extend(*words_of(scan_uuids(data)))
         try:
             references = read_references(data)
             files = files_by_folder(references, location, self.aliases)

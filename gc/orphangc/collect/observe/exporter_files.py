@@ -6,7 +6,7 @@ from orphangc.core.exporter.registry_format import read_snapshot
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, epoch_in
 from orphangc.core.model.types import JobId, Mode
 from orphangc.errors import UnreadableSnapshotError
-from orphangc.ports import Exports
+from orphangc.ports import ExporterReader
 
 _TRIES = 3
 """An exporter removes its oldest snapshots; the newest is gone only if it is very fast."""
@@ -42,7 +42,7 @@ def _named(name: str, snapshot: RegistrySnapshot) -> RegistrySnapshot:
     return snapshot
 
 
-def newest(exports: Exports, job_id: JobId) -> tuple[str, RegistrySnapshot] | None:
+def newest(exports: ExporterReader, job_id: JobId) -> tuple[str, RegistrySnapshot] | None:
     """Return name and content of a job's newest snapshot, ``None`` if there is none.
 
     Raises:
@@ -60,7 +60,7 @@ def newest(exports: Exports, job_id: JobId) -> tuple[str, RegistrySnapshot] | No
     raise UnreadableSnapshotError(f"{_place(exports, job_id)}: each newest one vanishes")
 
 
-def parsed_at(exports: Exports, job_id: JobId, name: str, data: bytes) -> RegistrySnapshot:
+def parsed_at(exports: ExporterReader, job_id: JobId, name: str, data: bytes) -> RegistrySnapshot:
     """Return the snapshot of a name.
 
     Raises:
@@ -73,5 +73,5 @@ def parsed_at(exports: Exports, job_id: JobId, name: str, data: bytes) -> Regist
         raise UnreadableSnapshotError(f"{_place(exports, job_id)}/{name}: {err}") from err
 
 
-def _place(exports: Exports, job_id: JobId) -> str:
+def _place(exports: ExporterReader, job_id: JobId) -> str:
     return f"{exports.location}/{job_id}/snapshots"

@@ -28,7 +28,7 @@ from orphangc.core.model.codes import Guard
 from orphangc.core.model.locations import Alias, Location, place_of
 from orphangc.core.model.types import JobId
 from orphangc.errors import OrphanGcError, RefusedError, UnreadableSnapshotError
-from orphangc.ports import ExportFolder, StoreTime, Waiter
+from orphangc.ports import ExporterChannel, StoreTime, Waiter
 
 _POLL_SECONDS = 2.0
 _PATIENCE_SECONDS = 30.0
@@ -57,7 +57,7 @@ class _ExportedJob:
 
     """
 
-    folder: ExportFolder
+    folder: ExporterChannel
     job_id: JobId
     first: RegistrySnapshot | None = None
     second: RegistrySnapshot | None = None
@@ -309,7 +309,7 @@ class Asking:
 
 
 def first_look(
-    folders: Sequence[ExportFolder],
+    folders: Sequence[ExporterChannel],
     *,
     bases: Sequence[Location],
     aliases: Sequence[Alias],

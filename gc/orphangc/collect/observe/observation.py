@@ -33,10 +33,10 @@ from orphangc.errors import (
     RegistryUnavailableError,
 )
 from orphangc.ports import (
-    ExportFolder,
+    ClusterClient,
+    ExporterChannel,
     Extras,
     HaMetadata,
-    JobRegistry,
     Progress,
     Storage,
     StoreTime,
@@ -69,9 +69,9 @@ class Outside:
         siblings: Other storage roots, searched like ``extra``; one of them may be out of reach.
         remembered: Job directories outside all of these that an earlier cycle found checkpoints
             in; each of them may be gone.
-        registries: Flink clusters.
+        clusters: Flink clusters.
         snapshots: Reads the registry snapshots that lie anywhere as they are now.
-        exports: Opens the folders that exporters write into.
+        exporters: Opens the folders that exporters write into.
         open_storage: Opens any other place that somebody reports a root at.
         engine: Lists the storage root, and passes over what it listed.
         wait: Waits.
@@ -83,13 +83,13 @@ class Outside:
 
     storage: Storage
     extra: Sequence[Storage]
-    registries: Sequence[JobRegistry]
+    clusters: Sequence[ClusterClient]
     snapshots: Callable[[], Sequence[RegistrySnapshot]]
     open_storage: Callable[[Location], Storage]
     engine: Engine
     wait: Waiter
     progress: Progress
-    exports: Callable[[], Sequence[ExportFolder]] = tuple
+    exporters: Callable[[], Sequence[ExporterChannel]] = tuple
     extras: Extras | None = None
     ha: Sequence[HaMetadata] = ()
     siblings: Sequence[Storage] = ()
@@ -170,13 +170,13 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
     time = outside.storage.now()
     snapshots = list(outside.snapshots())
     asking = first_look(
-        outside.exports(),
+        outside.exporters(),
         bases=[base.location for base in outside.bases],
         aliases=settings.aliases,
         wait=outside.wait,
         clock=outside.storage.now,
     )
-    before, errors_before = _ask(outside.registries)
+    before, errors_before = _ask(outside.clusters)
     ha_before, ha_errors_before = _ask(outside.ha)
     search = search_of(outside)
     at_start = search.ask(scan_roots, NO_SCAN)
@@ -188,7 +188,7 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
     snapshots += [each for answer in exported.values() for each in answer.snapshots]
     second = search.ask(reader.collect, NOTHING_READ)
     _let_the_cache_expire(outside, before)
-    after, errors_after = _ask(outside.registries)
+    after, errors_after = _ask(outside.clusters)
     ha_after, ha_errors_after = _ask(outside.ha)
     errors = (*errors_before, *ha_errors_before, *errors_after, *ha_errors_after)
     places, unusable = reported_places(
@@ -283,12 +283,12 @@ class _Asked(Protocol[_FactsT_co]):
     def observe(self) -> _FactsT_co: ...
 
 
-def _ask(registries: Sequence[_Asked[_FactsT_co]]) -> tuple[tuple[_FactsT_co, ...], list[str]]:
+def _ask(clusters: Sequence[_Asked[_FactsT_co]]) -> tuple[tuple[_FactsT_co, ...], list[str]]:
     """Return everybody's facts, and why some gave none: all jobs stay blocked."""
     facts, errors = [], []
-    for registry in registries:
+    for cluster in clusters:
         try:
-            facts.append(registry.observe())
+            facts.append(cluster.observe())
         except RegistryUnavailableError as err:
             errors.append(str(err))
     return tuple(facts), errors

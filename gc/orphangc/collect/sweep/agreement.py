@@ -19,7 +19,7 @@ from orphangc.core.model.locations import canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Action, Reason, Scope
 from orphangc.errors import PlanMismatchError
-from orphangc.ports import VERDICT_SCHEMA, Reader, Scratch
+from orphangc.ports import VERDICT_SCHEMA, Reader, TemporarySpace
 
 _MINIMAL_PLAN_LIFE = timedelta(hours=1)
 _LOOKED_AT_ONCE = 1000
@@ -45,7 +45,7 @@ def check_plan(plan: Plan, settings: StorageRootSettings, now: datetime) -> None
         raise PlanMismatchError(f"the plan was made {age} ago, longer than {life}: make a new one")
 
 
-def asked_of(batches: Iterable[pa.RecordBatch], scratch: Scratch) -> Shards:
+def asked_of(batches: Iterable[pa.RecordBatch], scratch: TemporarySpace) -> Shards:
     """Return the verdicts of a plan that ask for something, put aside by key."""
     return shelved(
         (batch.filter(pc.not_equal(batch["action"], Action.KEEP)) for batch in batches),
@@ -72,7 +72,7 @@ class FreshSink:
     is_revived: _Mask
 
     @classmethod
-    def opened(cls, known: Tombstones, cuts: Cuts, scratch: Scratch) -> FreshSink:
+    def opened(cls, known: Tombstones, cuts: Cuts, scratch: TemporarySpace) -> FreshSink:
         """Return an empty sink."""
         shards = Shards(scratch, _SEEN_SCHEMA, cuts)
         return cls(known, shards, *(np.zeros(len(known), np.bool_) for _ in range(2)))

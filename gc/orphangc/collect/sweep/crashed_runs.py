@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from orphangc.collect.delete.journal import MARKER_SCHEMA, markers_of
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.shards import Cuts, Shards, shard_of
-from orphangc.ports import Scratch
+from orphangc.ports import TemporarySpace
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Recovered:
 
     @classmethod
     def of(
-        cls, state: RootState, run_ids: Iterable[str], cuts: Cuts, scratch: Scratch
+        cls, state: RootState, run_ids: Iterable[str], cuts: Cuts, scratch: TemporarySpace
     ) -> Recovered:
         """Return the markers that the journals of these runs tell of."""
         markers = Shards(scratch, MARKER_SCHEMA, cuts)

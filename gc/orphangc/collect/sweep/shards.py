@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from orphangc.ports import Pile, Scratch
+from orphangc.ports import TemporaryRows, TemporarySpace
 
 ROWS_A_SHARD = 250_000
 """Rows of one kind that are held in memory at a time: some 60 MB."""
@@ -67,10 +67,10 @@ def by_key(batch: pa.RecordBatch) -> pa.RecordBatch:
 class Shards:
     """Rows of one schema in piles, one a shard; picklable once it is closed."""
 
-    scratch: Scratch
+    scratch: TemporarySpace
     schema: pa.Schema
     cuts: Cuts
-    piles: dict[int, Pile] = field(default_factory=dict)
+    piles: dict[int, TemporaryRows] = field(default_factory=dict)
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Put rows aside."""
@@ -78,7 +78,7 @@ class Shards:
             return
         for shard, rows in self.cuts.parts(batch):
             if shard not in self.piles:
-                self.piles[shard] = self.scratch.pile(self.schema)
+                self.piles[shard] = self.scratch.rows(self.schema)
             self.piles[shard].append(rows)
 
     def close(self) -> None:
@@ -114,11 +114,13 @@ def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([], schema=schema)
 
 
-def shelved(batches: Iterable[pa.RecordBatch], schema: pa.Schema, scratch: Scratch) -> Shards:
+def shelved(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, scratch: TemporarySpace
+) -> Shards:
     """Return rows that came in any order, put aside in shards of about equal size."""
     sample: list[str] = []
     rows = 0
-    pile = scratch.pile(schema)
+    pile = scratch.rows(schema)
     for batch in batches:
         if batch.num_rows:
             pile.append(batch)

@@ -43,7 +43,7 @@ from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Action, Outcome
 from orphangc.core.world.known_states import known_state
-from orphangc.ports import OUTCOME_SCHEMA, OutcomeSink, Pile, Progress, Scratch
+from orphangc.ports import OUTCOME_SCHEMA, OutcomeSink, Progress, TemporaryRows, TemporarySpace
 
 _ENDED = pa.array([Outcome.DONE, Outcome.GONE], pa.string())
 
@@ -74,7 +74,7 @@ class Sweep:
     lock: Lock
     run_id: str
     is_deleting: bool
-    scratch: Scratch
+    scratch: TemporarySpace
     outcomes: OutcomeSink
     elsewhere: Elsewhere | None = None
     result: SweepResult = field(default_factory=SweepResult)
@@ -155,9 +155,9 @@ class Sweep:
     def _act(self, plan: Plan, planned: Shards, cycle: Cycle, fresh: Fresh) -> None:
         """Mind the tombstones of all shards, and only then delete."""
         since = cycle.evidence.looked_until or cycle.evidence.now
-        laid = self.scratch.pile(TOMBSTONE_SCHEMA)
+        laid = self.scratch.rows(TOMBSTONE_SCHEMA)
         minding = Minding(fresh, plan.plan_id, since, laid, _deferred(cycle))
-        judged = self.scratch.pile(OUTCOME_SCHEMA)
+        judged = self.scratch.rows(OUTCOME_SCHEMA)
         dead = self._dead_runs(planned)
         for part in agreements(planned, fresh, self.outside.storage):
             for rows in minding.take(part):
@@ -187,9 +187,9 @@ class Sweep:
         self._tombstones = minding.fresh.known if generation is None else generation
         self._has_gone = np.zeros(len(self._tombstones), np.bool_)
 
-    def _due(self, judged: Pile, cycle: Cycle) -> tuple[Pile, int]:
+    def _due(self, judged: TemporaryRows, cycle: Cycle) -> tuple[TemporaryRows, int]:
         """Return what both plans hold to be due, of the jobs that nothing stops, and how much."""
-        due, total = self.scratch.pile(OUTCOME_SCHEMA), 0
+        due, total = self.scratch.rows(OUTCOME_SCHEMA), 0
         is_halted = self.state.halted() is not None
         free = frozenset(
             key for key in cycle.views if key not in self.result.refused and not is_halted
@@ -206,7 +206,7 @@ class Sweep:
                 self._tell(rows.filter(is_due))
         return due, total
 
-    def _delete_due(self, due: tuple[Pile, int], cycle: Cycle) -> None:
+    def _delete_due(self, due: tuple[TemporaryRows, int], cycle: Cycle) -> None:
         storage = self.outside.storage
         pile, total = due
         if self.elsewhere is not None:
@@ -331,7 +331,7 @@ def _judged(part: Agreement, dead: Recovered) -> pa.RecordBatch:
     return with_outcomes(part.rows, outcomes.tolist(), versions=of_gone)
 
 
-def _verdicts(pile: Pile) -> Iterator[pa.RecordBatch]:
+def _verdicts(pile: TemporaryRows) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a pile without their outcomes."""
     for rows in pile.batches():
         yield rows.select(OUTCOME_SCHEMA.names[:-3])

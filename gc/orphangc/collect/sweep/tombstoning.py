@@ -16,7 +16,7 @@ from orphangc.collect.sweep.agreement import Agreement, Fresh, mask_of
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.types import Action, Outcome
-from orphangc.ports import Pile
+from orphangc.ports import TemporaryRows
 
 _COPIED = ["key", "size", "modified_at", "etag", "job_id"]
 
@@ -38,7 +38,7 @@ class Minding:
     fresh: Fresh
     plan_id: str
     since: datetime
-    laid: Pile
+    laid: TemporaryRows
     deferred: frozenset[str] = frozenset()
     has_laid: bool = field(default=False, init=False)
     is_revived: npt.NDArray[np.bool_] = field(init=False)

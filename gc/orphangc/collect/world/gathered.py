@@ -114,7 +114,7 @@ def _clusters(seen: Observation, outside: Outside) -> tuple[KnownCluster, ...]:
         | {facts.uri: {hold.job_id for hold in facts.holds} for facts in held}
         for clusters, held in ((seen.before, seen.ha_before), (seen.after, seen.ha_after))
     )
-    asked = [*(each.uri for each in outside.registries), *(each.uri for each in outside.ha)]
+    asked = [*(each.uri for each in outside.clusters), *(each.uri for each in outside.ha)]
     return tuple(
         KnownCluster(
             uri=uri,

@@ -199,7 +199,7 @@ def _clusters(seen: Observation, outside: Outside) -> dict[str, bool]:
     A namespace or ZooKeeper without a single thing of Flink may be the wrong one, or one whose
     things this account may not see: it says nothing of the jobs that it held.
     """
-    asked = [*(each.uri for each in outside.registries), *(each.uri for each in outside.ha)]
+    asked = [*(each.uri for each in outside.clusters), *(each.uri for each in outside.ha)]
     before = {*(each.uri for each in seen.before), *_showing(seen.ha_before)}
     after = {*(each.uri for each in seen.after), *_showing(seen.ha_after)}
     return {uri: uri in before and uri in after for uri in (*asked, *before, *after)}

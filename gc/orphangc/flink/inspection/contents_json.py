@@ -11,7 +11,7 @@ from orphangc.flink.state.contents import (
     OperatorStateContents,
 )
 from orphangc.flink.state.extents import Inline, size_of
-from orphangc.flink.state.file_use import all_pieces, files_of_operator
+from orphangc.flink.state.file_use import all_extents, files_of_operator
 from orphangc.flink.values.handles import StateMode
 from orphangc.flink.values.metadata_values import Metadata, Operator
 
@@ -39,9 +39,9 @@ def describe_contents(
         directory: The directory of the metadata file, as the reader addresses it.
 
     """
-    pieces = all_pieces(metadata, directory=directory)
-    inline = size_of(each for each in pieces if isinstance(each, Inline))
-    stored = size_of(pieces) - inline
+    extents = all_extents(metadata, directory=directory)
+    inline = size_of(each for each in extents if isinstance(each, Inline))
+    stored = size_of(extents) - inline
     return {
         "bytes": {"total": stored + inline, "stored": stored, "inline": inline},
         "operators": [

@@ -108,10 +108,10 @@ def operator_contents(survey: OperatorSurvey, found: HeaderBytes) -> OperatorCon
     operator = survey.operator
     subtasks = operator.subtasks or ()
     kept: dict[str, set[Extent | Inline]] = {}
-    for role, piece in roles_of(operator, survey.directory):
-        kept.setdefault(role, set()).add(piece)
-    size = {role: size_of(pieces) for role, pieces in kept.items()}
-    inline = [each for pieces in kept.values() for each in pieces if isinstance(each, Inline)]
+    for role, extent in roles_of(operator, survey.directory):
+        kept.setdefault(role, set()).add(extent)
+    size = {role: size_of(extents) for role, extents in kept.items()}
+    inline = [each for extents in kept.values() for each in extents if isinstance(each, Inline)]
     keyed = [(each.index, each.managed_keyed) for each in subtasks if each.managed_keyed]
     coordinator = operator.coordinator
     coordinator_bytes = None if coordinator is None else len(coordinator.data)

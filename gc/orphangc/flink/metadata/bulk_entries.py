@@ -30,7 +30,7 @@ _REFERENCES = (RecordPart.PATH, RecordPart.RELATIVE_NAME)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class EntryShape:
     """Where the parts of an entry lie, for all entries of one size.
 
     Attributes:
@@ -49,7 +49,7 @@ class Shape:
     part: RecordPart
 
 
-def shape_at(data: bytes, start: int, tables: Tables) -> Shape | None:
+def shape_at(data: bytes, start: int, tables: Tables) -> EntryShape | None:
     """Return the shape of the entry at ``start``, or None if its kind comes in no runs.
 
     Args:
@@ -76,7 +76,7 @@ def shape_at(data: bytes, start: int, tables: Tables) -> Shape | None:
             length = int.from_bytes(data[at - size : at], "big")
             texts.setdefault(part, []).append((at - start, length))
             at += length
-    return Shape(
+    return EntryShape(
         size=at - start,
         fixed=tuple((place - start, data[place : place + 1]) for place in fixed),
         texts=tuple(texts[RecordPart.UTF]),
@@ -85,7 +85,7 @@ def shape_at(data: bytes, start: int, tables: Tables) -> Shape | None:
     )
 
 
-def reference_runs(data: bytes, start: int, shape: Shape, limit: int) -> Iterator[list[str]]:
+def reference_runs(data: bytes, start: int, shape: EntryShape, limit: int) -> Iterator[list[str]]:
     """Yield the references of the entries from ``start`` on, for as long as they fit the shape.
 
     Windows grow, so that a run that ends soon has cost little.
@@ -112,7 +112,7 @@ def reference_runs(data: bytes, start: int, shape: Shape, limit: int) -> Iterato
         window = min(4 * window, _LARGEST_WINDOW)
 
 
-def _fitting(data: bytes, start: int, shape: Shape, count: int) -> int:
+def _fitting(data: bytes, start: int, shape: EntryShape, count: int) -> int:
     """Return how many of ``count`` entries have the first entry's lengths and codes."""
     for offset, value in shape.fixed:
         column = data[start + offset : start + count * shape.size : shape.size]
@@ -121,7 +121,7 @@ def _fitting(data: bytes, start: int, shape: Shape, count: int) -> int:
     return count
 
 
-def _references(data: bytes, start: int, shape: Shape, count: int) -> list[str]:
+def _references(data: bytes, start: int, shape: EntryShape, count: int) -> list[str]:
     """Return the references of ``count`` entries, or nothing if some text is not plain ASCII."""
     stop = start + count * shape.size
     columns = [

@@ -1,4 +1,4 @@
-"""The one walk through a ``_metadata`` file, for whoever wants to build or to collect.
+"""The one parser through a ``_metadata`` file, for whoever wants to build or to collect.
 
 Two passes read the same file: one builds the model, one only collects references. Whatever
 decides whether a file is accepted stands here and in ``parts``, once; a pass brings its own
@@ -57,15 +57,15 @@ class MetadataPass:
     """
 
     steps: dict[RecordLayout, tuple[Any, ...]]
-    record: Callable[[Walk, RecordLayout], Any]
+    record: Callable[[Parser, RecordLayout], Any]
 
 
 @dataclass(slots=True, kw_only=True)
-class Walk:
-    """The state of one walk, with what a collecting pass finds on its way.
+class Parser:
+    """The state of one parser, with what a collecting pass finds on its way.
 
     Attributes:
-        cursor: Where the walk is.
+        cursor: Where the parser is.
         tables: The layouts that are legal in this file.
         steps: As in ``MetadataPass``.
         record: As in ``MetadataPass``.
@@ -85,7 +85,7 @@ class Walk:
     cursor: Cursor
     tables: Tables
     steps: dict[RecordLayout, tuple[Any, ...]]
-    record: Callable[[Walk, RecordLayout], Any]
+    record: Callable[[Parser, RecordLayout], Any]
     depth: int = 0
     has_coordinator: bool = False
     handles: int = 0
@@ -117,22 +117,22 @@ class Walk:
         return self.handle(layout)
 
 
-Reader = Callable[[Walk], Any]
+Reader = Callable[[Parser], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
-    """What a walk through a whole file gave; the records are what the pass made of them."""
+class ParsedMetadata:
+    """What a parser through a whole file gave; the records are what the pass made of them."""
 
-    walk: Walk
+    parser: Parser
     checkpoint_id: int
     master_states: list[Any]
     operators: list[Any]
     properties: CheckpointProperties | None
 
 
-def read_frame(data: bytes, reading: MetadataPass) -> Frame:
-    """Return what a strict walk over every byte of the file gives.
+def parse_metadata(data: bytes, reading: MetadataPass) -> ParsedMetadata:
+    """Return what a strict parser over every byte of the file gives.
 
     Two layouts changed under version 3 without a sign in the file. The final ones are tried
     first; an old one counts only if it is the only one that fits to the last byte.
@@ -152,9 +152,11 @@ def read_frame(data: bytes, reading: MetadataPass) -> Frame:
         return _only_old_reading(data, reading, error)
 
 
-def _only_old_reading(data: bytes, reading: MetadataPass, error: UnreadableMetadataError) -> Frame:
+def _only_old_reading(
+    data: bytes, reading: MetadataPass, error: UnreadableMetadataError
+) -> ParsedMetadata:
     """Return the one old reading that fits, or raise what the final layout ran into."""
-    readings: list[Frame] = []
+    readings: list[ParsedMetadata] = []
     for variant in _OLD_VARIANTS:
         try:
             readings.append(_read_as(data, reading, VARIANTS_IN, variant))
@@ -179,19 +181,21 @@ def _version(data: bytes) -> int:
     return version
 
 
-def _read_as(data: bytes, reading: MetadataPass, version: int, variant: LayoutVariant) -> Frame:
-    """Return the walk under one variant of the layouts."""
+def _read_as(
+    data: bytes, reading: MetadataPass, version: int, variant: LayoutVariant
+) -> ParsedMetadata:
+    """Return the parser under one variant of the layouts."""
     cursor = Cursor(data, 8)
     tables = tables_of(version, variant)
-    walk = Walk(cursor=cursor, tables=tables, steps=reading.steps, record=reading.record)
+    parser = Parser(cursor=cursor, tables=tables, steps=reading.steps, record=reading.record)
     checkpoint_id = cursor.i8()
     if checkpoint_id < 0:
         raise cursor.error(f"negative checkpoint id {checkpoint_id}", at=8)
-    frame = Frame(
-        walk=walk,
+    frame = ParsedMetadata(
+        parser=parser,
         checkpoint_id=checkpoint_id,
-        master_states=[_master(walk) for _ in range(cursor.count(_SMALLEST_MASTER))],
-        operators=_operators(walk),
+        master_states=[_master(parser) for _ in range(cursor.count(_SMALLEST_MASTER))],
+        operators=_operators(parser),
         properties=read_properties(cursor) if tables.has_properties else None,
     )
     if not cursor.at_end():
@@ -199,15 +203,15 @@ def _read_as(data: bytes, reading: MetadataPass, version: int, variant: LayoutVa
     return frame
 
 
-def _master(walk: Walk) -> Any:
+def _master(parser: Parser) -> Any:
     """Return one master state; its length must be used up exactly."""
-    cursor = walk.cursor
+    cursor = parser.cursor
     at = cursor.position
     if int.from_bytes(cursor.take(4), "big") != MASTER_MAGIC:
         raise cursor.error("no master state magic number", at=at)
     length = cursor.count(1)
     start = cursor.position
-    state = walk.record(walk, MASTER_STATE)
+    state = parser.record(parser, MASTER_STATE)
     if cursor.position - start != length:
         raise cursor.error(
             f"master state of {cursor.position - start} bytes, its length says {length}", at=at
@@ -215,6 +219,6 @@ def _master(walk: Walk) -> Any:
     return state
 
 
-def _operators(walk: Walk) -> list[Any]:
-    layout = walk.tables.operator
-    return [walk.record(walk, layout) for _ in range(walk.cursor.count(layout.smallest))]
+def _operators(parser: Parser) -> list[Any]:
+    layout = parser.tables.operator
+    return [parser.record(parser, layout) for _ in range(parser.cursor.count(layout.smallest))]

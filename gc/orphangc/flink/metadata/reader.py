@@ -7,7 +7,7 @@ from typing import Any
 from orphangc.flink.layouts.format_versions import ALL_LAYOUTS
 from orphangc.flink.layouts.record_layouts import RecordLayout
 from orphangc.flink.metadata.field_readers import READERS
-from orphangc.flink.metadata.parser import MetadataPass, Walk, read_frame
+from orphangc.flink.metadata.parser import MetadataPass, Parser, parse_metadata
 from orphangc.flink.values.metadata_values import Metadata
 
 
@@ -27,8 +27,8 @@ def read_metadata(data: bytes) -> Metadata:
     Source: Flink 1.8-2.3, ``Checkpoints.loadCheckpointMetadata``.
 
     """
-    frame = read_frame(data, _FULL)
-    tables = frame.walk.tables
+    frame = parse_metadata(data, _FULL)
+    tables = frame.parser.tables
     return Metadata(
         format_version=tables.version,
         checkpoint_id=frame.checkpoint_id,
@@ -39,8 +39,8 @@ def read_metadata(data: bytes) -> Metadata:
     )
 
 
-def _build(walk: Walk, layout: RecordLayout) -> Any:
-    return layout.make(**{name: read(walk) for name, read in walk.steps[layout]})
+def _build(parser: Parser, layout: RecordLayout) -> Any:
+    return layout.make(**{name: read(parser) for name, read in parser.steps[layout]})
 
 
 _FULL = MetadataPass(

@@ -10,9 +10,15 @@ from typing import Any
 from orphangc.flink.layouts.format_versions import ALL_LAYOUTS
 from orphangc.flink.layouts.handle_layouts import RECORD_LISTS
 from orphangc.flink.layouts.record_layouts import RecordLayout, RecordPart
-from orphangc.flink.metadata.bulk_entries import Shape, reference_runs, shape_at
+from orphangc.flink.metadata.bulk_entries import EntryShape, reference_runs, shape_at
 from orphangc.flink.metadata.field_readers import READERS, read_range
-from orphangc.flink.metadata.parser import MetadataPass, Reader, Walk, is_plain_name, read_frame
+from orphangc.flink.metadata.parser import (
+    MetadataPass,
+    Parser,
+    Reader,
+    is_plain_name,
+    parse_metadata,
+)
 from orphangc.flink.values.metadata_values import HandleKind
 
 _NAMED = RECORD_LISTS[RecordPart.NAMED_STREAMS]
@@ -60,7 +66,7 @@ class References:
 def read_references(data: bytes) -> References:
     """Return what a ``_metadata`` file refers to.
 
-    Refuses exactly the files that ``read_metadata`` refuses: it is the same walk, with
+    Refuses exactly the files that ``read_metadata`` refuses: it is the same parser, with
     cheaper hands.
 
     Args:
@@ -73,30 +79,30 @@ def read_references(data: bytes) -> References:
     Source: Flink 1.8-2.3, ``Checkpoints.loadCheckpointMetadata``.
 
     """
-    frame = read_frame(data, _COLLECTING)
-    walk = frame.walk
+    frame = parse_metadata(data, _COLLECTING)
+    parser = frame.parser
     return References(
         checkpoint_id=frame.checkpoint_id,
-        format_version=walk.tables.version,
+        format_version=parser.tables.version,
         is_savepoint=None if frame.properties is None else frame.properties.is_savepoint,
-        handles=walk.handles,
-        paths=tuple(walk.paths),
-        relative_names=tuple(walk.relative_names),
-        unregistered_paths=_unregistered(walk),
-        directories=tuple(walk.directories),
-        kinds=_kinds(walk),
-        ref_checkpoint_ids=tuple(walk.ref_checkpoint_ids),
+        handles=parser.handles,
+        paths=tuple(parser.paths),
+        relative_names=tuple(parser.relative_names),
+        unregistered_paths=_unregistered(parser),
+        directories=tuple(parser.directories),
+        kinds=_kinds(parser),
+        ref_checkpoint_ids=tuple(parser.ref_checkpoint_ids),
         deleted_on=None if frame.properties is None else frame.properties.deleted_on,
         is_of_a_stop=frame.properties is not None and frame.properties.is_of_a_stop,
     )
 
 
-def _kinds(walk: Walk) -> frozenset[HandleKind]:
-    kinds = {layout.kind for layout in walk.met if layout.kind is not None}
-    return frozenset(kinds | ({HandleKind.DIRECTORY} if walk.directories else set()))
+def _kinds(parser: Parser) -> frozenset[HandleKind]:
+    kinds = {layout.kind for layout in parser.met if layout.kind is not None}
+    return frozenset(kinds | ({HandleKind.DIRECTORY} if parser.directories else set()))
 
 
-def _unregistered(walk: Walk) -> frozenset[str]:
+def _unregistered(parser: Parser) -> frozenset[str]:
     """Return the paths outside all lists of shared state; the lists are in file order.
 
     Source: Flink 1.15-2.3, ``IncrementalRemoteKeyedStateHandle.registerSharedStates``: of all
@@ -105,73 +111,73 @@ def _unregistered(walk: Walk) -> frozenset[str]:
     """
     found: set[str] = set()
     end = 0
-    for first, behind in walk.shared:
-        found.update(walk.paths[end:first])
+    for first, behind in parser.shared:
+        found.update(parser.paths[end:first])
         end = behind
-    found.update(walk.paths[end:])
+    found.update(parser.paths[end:])
     return frozenset(found)
 
 
-def _pass_over(walk: Walk, layout: RecordLayout) -> None:
-    for read in walk.steps[layout]:
-        read(walk)
+def _pass_over(parser: Parser, layout: RecordLayout) -> None:
+    for read in parser.steps[layout]:
+        read(parser)
 
 
-def _keeping(part: RecordPart, into: Callable[[Walk], list[Any]]) -> Reader:
+def _keeping(part: RecordPart, into: Callable[[Parser], list[Any]]) -> Reader:
     """Return a reader that keeps what the full pass would have read, unless that is None."""
     read = READERS[part]
 
-    def collect(walk: Walk) -> None:
-        found = read(walk)
+    def collect(parser: Parser) -> None:
+        found = read(parser)
         if found is not None:
-            into(walk).append(found)
+            into(parser).append(found)
 
     return collect
 
 
-def _blob(walk: Walk) -> None:
-    walk.cursor.skip(walk.cursor.count(1))
+def _blob(parser: Parser) -> None:
+    parser.cursor.skip(parser.cursor.count(1))
 
 
-def _longs(walk: Walk) -> None:
-    walk.cursor.skip(8 * walk.cursor.count(8))
+def _longs(parser: Parser) -> None:
+    parser.cursor.skip(8 * parser.cursor.count(8))
 
 
-def _key_group_offsets(walk: Walk) -> None:
-    _, count = read_range(walk)
-    walk.cursor.skip(8 * count)
+def _key_group_offsets(parser: Parser) -> None:
+    _, count = read_range(parser)
+    parser.cursor.skip(8 * count)
 
 
-def _named_streams(walk: Walk) -> None:
+def _named_streams(parser: Parser) -> None:
     """Pass over a named list, in runs where entries have one shape.
 
     The shape of the entry just read is tried on those behind it. A list without runs must
     not pay for the attempts: each one that gains nothing makes the next one wait longer.
     """
-    cursor = walk.cursor
+    cursor = parser.cursor
     left = cursor.count(_NAMED.smallest)
-    shape: Shape | None = None
+    shape: EntryShape | None = None
     pause, patience = 0, 1
     while left:
         start = cursor.position
-        walk.record(walk, _NAMED)
+        parser.record(parser, _NAMED)
         left -= 1
         if pause or left < _SHORTEST_RUN:
             pause = max(0, pause - 1)
             continue
         if shape is None or cursor.position - start != shape.size:
-            shape = shape_at(cursor.data, start, walk.tables) or shape
-        taken = 0 if shape is None else _take_run(walk, shape, left)
+            shape = shape_at(cursor.data, start, parser.tables) or shape
+        taken = 0 if shape is None else _take_run(parser, shape, left)
         left -= taken
         patience = 1 if taken else min(2 * patience, _LONGEST_PAUSE)
         pause = patience - 1
 
 
-def _shared_streams(walk: Walk) -> None:
+def _shared_streams(parser: Parser) -> None:
     """Pass over the list of shared state, and note which paths stand in it."""
-    first = len(walk.paths)
-    _named_streams(walk)
-    walk.shared.append((first, len(walk.paths)))
+    first = len(parser.paths)
+    _named_streams(parser)
+    parser.shared.append((first, len(parser.paths)))
 
 
 def _step(name: str, part: RecordPart) -> Reader:
@@ -181,33 +187,33 @@ def _step(name: str, part: RecordPart) -> Reader:
     return _REPLACED.get(part) or READERS[part]
 
 
-def _take_run(walk: Walk, shape: Shape, left: int) -> int:
+def _take_run(parser: Parser, shape: EntryShape, left: int) -> int:
     """Return how many entries at the position were taken as a run."""
-    cursor = walk.cursor
+    cursor = parser.cursor
     start = cursor.position
     limit = min(left, (cursor.end - start) // shape.size)
     for references in reference_runs(cursor.data, start, shape, limit):
-        if not _keep(walk, shape, references):
+        if not _keep(parser, shape, references):
             break
         cursor.position += len(references) * shape.size
     taken = (cursor.position - start) // shape.size
-    walk.handles += taken
+    parser.handles += taken
     return taken
 
 
-def _keep(walk: Walk, shape: Shape, references: list[str]) -> bool:
+def _keep(parser: Parser, shape: EntryShape, references: list[str]) -> bool:
     """Note the references of a run; return False if some name is for the slow way to judge."""
     if shape.part is RecordPart.PATH:
-        walk.paths.extend(references)
+        parser.paths.extend(references)
         return True
     if all(map(is_plain_name, references)):
-        walk.relative_names.extend(references)
+        parser.relative_names.extend(references)
         return True
     return False
 
 
 _REPLACED: dict[RecordPart, Reader] = {
-    RecordPart.I8: lambda walk: walk.cursor.skip(8),
+    RecordPart.I8: lambda parser: parser.cursor.skip(8),
     RecordPart.PATH: _keeping(RecordPart.PATH, attrgetter("paths")),
     RecordPart.DIRECTORY: _keeping(RecordPart.DIRECTORY, attrgetter("directories")),
     RecordPart.RELATIVE_NAME: _keeping(RecordPart.RELATIVE_NAME, attrgetter("relative_names")),

@@ -35,11 +35,11 @@ _Outer = (
 
 
 class Extent(NamedTuple):
-    """Bytes in storage; equal pieces are the same bytes.
+    """Bytes in storage; equal extents are the same bytes.
 
     Attributes:
         path: Of the file, absolute.
-        start: First byte, None if the piece is the whole file.
+        start: First byte, None if the extent is the whole file.
         size: In bytes, None if the handle does not tell.
 
     """
@@ -85,7 +85,7 @@ def place_of(handle: StreamHandle, directory: str) -> Extent | Inline:
             return place_of(handle.delegate, directory)
 
 
-def pieces_of(handle: Handle | None, directory: str) -> Iterator[Extent | Inline]:
+def extents_of(handle: Handle | None, directory: str) -> Iterator[Extent | Inline]:
     """Yield what a handle keeps, in file order, as often as it is named; nothing of None.
 
     Args:
@@ -102,7 +102,7 @@ def pieces_of(handle: Handle | None, directory: str) -> Iterator[Extent | Inline
             yield from (Inline(data=each.change) for each in handle.changes)
         case _:
             for each in _inner(handle):
-                yield from pieces_of(each, directory)
+                yield from extents_of(each, directory)
 
 
 def _inner(handle: _Outer) -> tuple[Handle | None, ...]:
@@ -118,9 +118,9 @@ def _inner(handle: _Outer) -> tuple[Handle | None, ...]:
             return (handle.delegate,)
 
 
-def size_of(pieces: Iterable[Extent | Inline]) -> int:
-    """Return the bytes of distinct pieces; those of unknown size count nothing."""
-    return sum(piece.size or 0 for piece in set(pieces))
+def size_of(extents: Iterable[Extent | Inline]) -> int:
+    """Return the bytes of distinct extents; those of unknown size count nothing."""
+    return sum(extent.size or 0 for extent in set(extents))
 
 
 def _known(size: int) -> int | None:

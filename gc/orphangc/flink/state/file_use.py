@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from orphangc.flink.state.extents import Extent, Inline, pieces_of, size_of
+from orphangc.flink.state.extents import Extent, Inline, extents_of, size_of
 from orphangc.flink.values.metadata_values import Metadata, Operator
 
 
@@ -15,7 +15,7 @@ class FileUse:
 
     Attributes:
         path: Of the file, absolute.
-        bytes: Of the operator's distinct pieces of it, None where a size is unknown.
+        bytes: Of the operator's distinct extents of it, None where a size is unknown.
         roles: What they are: ``operator``, ``raw_operator``, ``keyed``, ``raw_keyed``,
             ``channel``.
 
@@ -37,8 +37,8 @@ def roles_of(operator: Operator, directory: str) -> Iterator[tuple[str, Extent |
             *(("channel", each) for each in subtask.input_channels),
             *(("channel", each) for each in subtask.output_channels),
         ):
-            for piece in pieces_of(handle, directory):
-                yield role, piece
+            for extent in extents_of(handle, directory):
+                yield role, extent
 
 
 def files_of_operator(operator: Operator, *, directory: str) -> tuple[FileUse, ...]:
@@ -49,26 +49,26 @@ def files_of_operator(operator: Operator, *, directory: str) -> tuple[FileUse, .
         directory: The directory of the metadata file, as the reader addresses it.
 
     """
-    pieces: dict[str, dict[Extent, None]] = {}
+    extents: dict[str, dict[Extent, None]] = {}
     roles: dict[str, dict[str, None]] = {}
-    for role, piece in roles_of(operator, directory):
-        if isinstance(piece, Extent):
-            pieces.setdefault(piece.path, {})[piece] = None
-            roles.setdefault(piece.path, {})[role] = None
+    for role, extent in roles_of(operator, directory):
+        if isinstance(extent, Extent):
+            extents.setdefault(extent.path, {})[extent] = None
+            roles.setdefault(extent.path, {})[role] = None
     return tuple(
         FileUse(
             path=path,
-            bytes=None if any(piece.size is None for piece in parts) else size_of(parts),
+            bytes=None if any(extent.size is None for extent in parts) else size_of(parts),
             roles=tuple(roles[path]),
         )
-        for path, parts in pieces.items()
+        for path, parts in extents.items()
     )
 
 
-def all_pieces(metadata: Metadata, *, directory: str) -> list[Extent | Inline]:
-    """Return all that the checkpoint keeps, each distinct piece once."""
+def all_extents(metadata: Metadata, *, directory: str) -> list[Extent | Inline]:
+    """Return all that the checkpoint keeps, each distinct extent once."""
     found: dict[Extent | Inline, None] = {}
     for operator in metadata.operators:
-        found.update(dict.fromkeys(pieces_of(operator.coordinator, directory)))
-        found.update((piece, None) for _, piece in roles_of(operator, directory))
+        found.update(dict.fromkeys(extents_of(operator.coordinator, directory)))
+        found.update((extent, None) for _, extent in roles_of(operator, directory))
     return list(found)

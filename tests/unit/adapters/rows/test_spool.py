@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from structlog.testing import capture_logs
 
-from orphangc.adapters.rows.resumable_listing import KeptListing, ListingIdentity
+from orphangc.adapters.rows.resumable_listing import ListingIdentity, ResumableListing
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, cut, gaps
 from orphangc.errors import OrphanGcError, RefusedError, SettingsError, StorageUnreachableError
@@ -27,8 +27,8 @@ PARTS = cut(EVERYTHING, ["b", "d", "f"])
 KEYS = {"a": PARTS[0], "b": PARTS[0], "c": PARTS[1], "e": PARTS[2], "g": PARTS[3]}
 
 
-def kept(folder: Path, *, identity=THIS, now: datetime | None = NOW) -> KeptListing:
-    return KeptListing(folder, identity, clock=lambda: now)
+def kept(folder: Path, *, identity=THIS, now: datetime | None = NOW) -> ResumableListing:
+    return ResumableListing(folder, identity, clock=lambda: now)
 
 
 def fill(spool: ArrowSpool, parts: list[KeyRange]) -> None:

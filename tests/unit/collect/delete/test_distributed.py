@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from orphangc.adapters.rows.temporary_rows import ArrowScratch
+from orphangc.adapters.rows.temporary_rows import ArrowTemporarySpace
 from orphangc.collect.delete import distributed as far
 from orphangc.collect.delete.distributed import FarDeletion, ShareDone, ShareWork
 from orphangc.collect.state.lock import Holder
@@ -40,7 +40,7 @@ class ThreadCrew:
 
     """
 
-    scratch: ArrowScratch
+    scratch: ArrowTemporarySpace
     slots: int = 3
     times: dict[int, int] = field(default_factory=dict)
     lost: frozenset[int] = frozenset()
@@ -104,7 +104,7 @@ class Scene:
 
 @pytest.fixture
 def crew(tmp_path) -> ThreadCrew:
-    return ThreadCrew(ArrowScratch(tmp_path))
+    return ThreadCrew(ArrowTemporarySpace(tmp_path))
 
 
 def test_all_shares_together_are_what_was_due(crew) -> None:

@@ -111,7 +111,7 @@ class Scene:
         outside = Outside(
             storage=open_storage(str(self.root)),
             extra=(),
-            registries=(self.cluster,),
+            clusters=(self.cluster,),
             snapshots=list,
             open_storage=open_storage,
             engine=None,

@@ -17,7 +17,7 @@ from orphangc.collect.mark.unlisted import HiddenSums, extras_part, markers_in
 from orphangc.core.documents.plan import ExtrasPart, ExtraStatus, HiddenPart
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.types import Scope
-from orphangc.errors import NotToldError, StorageUnreachableError
+from orphangc.errors import NotReportedError, StorageUnreachableError
 from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, HiddenKind
 from support.builders import JOB, NAME, OTHER_JOB, T0
 
@@ -116,8 +116,8 @@ def test_versions_are_asked_for_only_if_the_operator_wants_a_second_listing() ->
 
 
 FAILURES = {
-    ExtraStatus.FORBIDDEN: NotToldError("AccessDenied", is_forbidden=True),
-    ExtraStatus.NOT_TOLD: NotToldError("NotImplemented", is_forbidden=False),
+    ExtraStatus.FORBIDDEN: NotReportedError("AccessDenied", is_forbidden=True),
+    ExtraStatus.NOT_TOLD: NotReportedError("NotImplemented", is_forbidden=False),
     ExtraStatus.FAILED: StorageUnreachableError("cannot list s3://b: timed out"),
 }
 

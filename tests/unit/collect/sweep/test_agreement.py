@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orphangc.adapters.rows.temporary_rows import ArrowScratch
+from orphangc.adapters.rows.temporary_rows import ArrowTemporarySpace
 from orphangc.collect.sweep import shards
 from orphangc.collect.sweep.agreement import Fresh, FreshSink, agreements, asked_of
 from orphangc.collect.sweep.tombstoning import Minding
@@ -106,7 +106,7 @@ class Stored:
 
 def compared(planned: list[Row], listed: list[Row], known: set[str], folder: Path):
     """Return the agreements and what becomes of the tombstones, shard by shard."""
-    room = ArrowScratch(folder)
+    room = ArrowTemporarySpace(folder)
     tombstones = Tombstones.of(map(a_tombstone, sorted(known)))
     put = asked_of([batch_of(planned[:5]), batch_of(planned[5:])], room)
     sink = FreshSink.opened(tombstones, put.cuts, room)
@@ -116,8 +116,8 @@ def compared(planned: list[Row], listed: list[Row], known: set[str], folder: Pat
     sink = pickle.loads(pickle.dumps(sink))
     fresh = Fresh.of(tombstones, [sink])
     storage = Stored({row.key for row in listed})
-    minding = Minding(fresh, "new", AT + timedelta(days=1), room.pile(None))
-    minding.laid = room.pile(tombstones.to_table().schema)
+    minding = Minding(fresh, "new", AT + timedelta(days=1), room.rows(None))
+    minding.laid = room.rows(tombstones.to_table().schema)
     parts = list(agreements(put, fresh, storage))
     told = [row for part in parts for each in minding.take(part) for row in each.to_pylist()]
     return parts, told, minding, storage

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.adapters.rows.temporary_rows import ArrowScratch, scratch
+from orphangc.adapters.rows.temporary_rows import ArrowTemporarySpace, temporary_space
 from orphangc.collect.sweep import shards
 from orphangc.collect.sweep.shards import Cuts, Shards, by_key, shard_of, shelved
 
@@ -39,7 +39,7 @@ def test_all_rows_come_back_once_and_in_order(keys, size) -> None:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(shards, "ROWS_A_SHARD", 7)
         patch.setattr(shards, "_SAMPLED", 2)
-        put = shelved(batches_of(keys, size), SCHEMA, ArrowScratch(Path(folder)))
+        put = shelved(batches_of(keys, size), SCHEMA, ArrowTemporarySpace(Path(folder)))
         parts = [shard_of([put], n, SCHEMA) for n in range(len(put.cuts.keys) + 1)]
     found = [row for part in parts for row in part.to_pylist()]
     assert [row["key"] for row in found] == sorted(keys, key=str.encode)
@@ -60,7 +60,7 @@ def test_a_key_lies_in_the_shard_that_its_cuts_tell(keys, cuts) -> None:
 def test_shards_are_of_about_equal_size() -> None:
     """Memory is bounded by the largest one."""
     keys = [f"{number * 7919 % 10_007:05}" for number in range(1_000)]
-    with scratch() as room:
+    with temporary_space() as room:
         put = shelved(batches_of(keys, 100), SCHEMA, room)
         sizes = [shard_of([put], n, SCHEMA).num_rows for n in range(len(put.cuts.keys) + 1)]
     assert sum(sizes) == 1_000
@@ -69,7 +69,7 @@ def test_shards_are_of_about_equal_size() -> None:
 
 def test_few_rows_are_one_shard() -> None:
     """The usual plan is never cut."""
-    with scratch() as room:
+    with temporary_space() as room:
         put = shelved(batches_of(["b", "a"], 1), SCHEMA, room)
         assert put.cuts.keys == ()
         assert shard_of([put], 0, SCHEMA)["key"].to_pylist() == ["a", "b"]
@@ -77,7 +77,7 @@ def test_few_rows_are_one_shard() -> None:
 
 def test_shards_of_several_workers_are_read_together() -> None:
     """Each sink has piles of its own, and may come from another process."""
-    with scratch() as room:
+    with temporary_space() as room:
         parts = []
         for keys in (["d", "a"], ["c", "b"]):
             part = Shards(room, SCHEMA, Cuts(("c",)))
@@ -93,15 +93,15 @@ def test_shards_of_several_workers_are_read_together() -> None:
 
 def test_nothing_put_aside_is_nothing_read() -> None:
     """An empty plan."""
-    with scratch() as room:
+    with temporary_space() as room:
         put = shelved([], SCHEMA, room)
         assert shard_of([put], 0, SCHEMA).num_rows == 0
 
 
 def test_the_folder_goes_with_all_piles() -> None:
     """A million rows of somebody's keys are not left lying about."""
-    with scratch() as room:
-        pile = room.pile(SCHEMA)
+    with temporary_space() as room:
+        pile = room.rows(SCHEMA)
         pile.append(batches_of(["a"], 1)[0])
         assert len(list(pile.batches())) == len(list(pile.batches())) == 1
         with pytest.raises(ValueError, match="closed"):

@@ -13,7 +13,7 @@ from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.metadata.references import References, read_references
 from orphangc.flink.metadata.writer import write_metadata
 from orphangc.flink.state.referenced_files import directories_of, handles_of
-from orphangc.flink.uuid_scan import raw_uuids
+from orphangc.flink.uuid_scan import scan_uuids
 from orphangc.flink.values.handles import (
     FileHandle,
     IncrementalHandle,
@@ -98,7 +98,7 @@ def unregistered_in(handles: list[Any], paths: list[str]) -> frozenset[str]:
 
 def raw_uuid_set(data: bytes) -> set[bytes]:
     """Return the UUIDs in the raw bytes as a set."""
-    found = raw_uuids(data)
+    found = scan_uuids(data)
     assert len(found) % 16 == 0
     return {found[at : at + 16] for at in range(0, len(found), 16)}
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from orphangc.flink.inspection.metadata_json import describe
-from orphangc.flink.metadata import parser as walk
+from orphangc.flink.metadata import parser
 from orphangc.flink.metadata.cursor import Cursor
 from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.metadata.references import read_references
@@ -142,7 +142,7 @@ def boundaries(data: bytes, monkeypatch: pytest.MonkeyPatch) -> list[int]:
             return text
 
     with monkeypatch.context() as patch:
-        patch.setattr(walk, "Cursor", Recording)
+        patch.setattr(parser, "Cursor", Recording)
         read_metadata(data)
     return sorted(seen - {len(data)})
 

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from orphangc.flink.layouts.format_versions import Tables, tables_of
-from orphangc.flink.metadata import parser as walk
+from orphangc.flink.metadata import parser
 from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.metadata.references import read_references
 from orphangc.flink.values.metadata_values import HandleKind, LayoutVariant
@@ -337,5 +337,5 @@ def test_a_file_that_fits_both_old_layouts_is_refused(monkeypatch: pytest.Monkey
         is_old = variant is LayoutVariant.FLINK_1_14
         return tables_of(version, LayoutVariant.FLINK_1_11 if is_old else variant)
 
-    monkeypatch.setattr(walk, "tables_of", confused)
+    monkeypatch.setattr(parser, "tables_of", confused)
     assert "two old layouts" in refuse(data).reason

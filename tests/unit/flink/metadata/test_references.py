@@ -131,9 +131,9 @@ def test_runs_are_taken_as_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     record = references_module._pass_over
 
-    def counting(walk, layout):
+    def counting(parser, layout):
         seen.append(layout)
-        return record(walk, layout)
+        return record(parser, layout)
 
     reading = dataclasses.replace(references_module._COLLECTING, record=counting)
     monkeypatch.setattr(references_module, "_COLLECTING", reading)

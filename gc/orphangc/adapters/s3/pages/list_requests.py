@@ -85,7 +85,7 @@ class _NotNowError(boto.ClientError):  # type: ignore[misc]
     """The store is throttling or in trouble."""
 
 
-class RequestPace:
+class AdaptivePageSize:
     """How one stream fares: it asks for fewer keys after a timeout, and for more again later.
 
     Attributes:
@@ -179,7 +179,7 @@ class ListRequests:
             client.on(_BEFORE_ALL_OTHERS, _take_body)
             client.on(_BEFORE_SIGNING, self._learn)
 
-    def fetch(self, query: Query, read: Callable[[bytes], _Page], pace: RequestPace) -> _Page:
+    def fetch(self, query: Query, read: Callable[[bytes], _Page], pace: AdaptivePageSize) -> _Page:
         """Return what ``read`` makes of a page; tries again what may pass.
 
         Raises:
@@ -200,7 +200,7 @@ class ListRequests:
             raise self._client.explained("list", err) from err
         raise AssertionError("an attempt returns or raises")
 
-    def _fetch(self, query: Query, read: Callable[[bytes], _Page], pace: RequestPace) -> _Page:
+    def _fetch(self, query: Query, read: Callable[[bytes], _Page], pace: AdaptivePageSize) -> _Page:
         if pace.keys < _MOST_KEYS:
             query = {**query, "MaxKeys": str(pace.keys)}
         begun = time.monotonic()

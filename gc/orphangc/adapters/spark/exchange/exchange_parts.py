@@ -23,20 +23,22 @@ def tables_of(pieces: Sequence[ExchangeFile]) -> list[pa.Table]:
     ]
 
 
-def pieces_in(batches: Iterator[pa.RecordBatch]) -> Iterator[ExchangeFile]:
+def files_in(batches: Iterator[pa.RecordBatch]) -> Iterator[ExchangeFile]:
     """Yield the pieces that the rows of a task name."""
     for batch in batches:
         for row in batch.select(_PIECE.names).to_pylist():
             yield ExchangeFile(row["name"], row["sha256"], row["rows"])
 
 
-def read_pieces(folder: WorkFolder, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def read_exchanged(
+    folder: WorkFolder, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Yield what the pieces of a task hold."""
-    for piece in pieces_in(batches):
+    for piece in files_in(batches):
         yield folder.read_rows(piece)
 
 
 @lru_cache(maxsize=2)
-def kept_value(folder: WorkFolder, piece: ExchangeFile) -> Any:
+def cached_value(folder: WorkFolder, piece: ExchangeFile) -> Any:
     """Return a value of the work folder, read once a process: tasks come one after another."""
     return folder.read_value(piece)

@@ -13,8 +13,8 @@ _ROWS = 100_000
 
 
 @dataclass(slots=True)
-class WorkPile:
-    """Rows in files of the work folder; see ``Pile``."""
+class ExchangedRows:
+    """Rows in files of the work folder; see ``TemporaryRows``."""
 
     folder: WorkFolder
     schema: pa.Schema
@@ -23,21 +23,21 @@ class WorkPile:
     _is_closed: bool = False
 
     def append(self, batch: pa.RecordBatch) -> None:
-        """Add a batch; see ``Pile``."""
+        """Add a batch; see ``TemporaryRows``."""
         if self._is_closed:
-            raise ValueError("the pile is closed")
+            raise ValueError("the rows are closed")
         if batch.num_rows:
             self._held.append(batch)
         if sum(each.num_rows for each in self._held) >= _ROWS:
             self._flush()
 
     def close(self) -> None:
-        """Write what is held; see ``Pile``."""
+        """Write what is held; see ``TemporaryRows``."""
         self._is_closed = True
         self._flush()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield all rows, a file at a time; see ``Pile``."""
+        """Yield all rows, a file at a time; see ``TemporaryRows``."""
         self.close()
         for piece in self.pieces:
             yield self.folder.read_rows(piece)
@@ -49,11 +49,11 @@ class WorkPile:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkScratch:
-    """Room in the work folder; see ``Scratch``."""
+class ExchangeSpace:
+    """Room in the work folder; see ``TemporarySpace``."""
 
     folder: WorkFolder
 
-    def pile(self, schema: pa.Schema) -> WorkPile:
-        """Return an empty pile."""
-        return WorkPile(self.folder, schema)
+    def rows(self, schema: pa.Schema) -> ExchangedRows:
+        """Return empty temporary rows."""
+        return ExchangedRows(self.folder, schema)

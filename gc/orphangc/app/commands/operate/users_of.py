@@ -59,11 +59,11 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     reader = RootReader(settings.aliases, settings.acknowledged)
     own = _read_snapshot(place, reader)
     bases = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
-    registries = [FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest]
+    clusters = [FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest]
     holders = ha_metadata(settings)
-    before, held_before = _observed(registries), _observed(holders)
+    before, held_before = _observed(clusters), _observed(holders)
     read = [reader.collect(base) for base in bases]
-    after, held_after = _observed(registries), _observed(holders)
+    after, held_after = _observed(clusters), _observed(holders)
     roots_read = {(root.folder, root.sha256): root for each in read for root in each.roots}
     elsewhere, unreadable = _reported(
         (*before, *after),
