@@ -16,7 +16,7 @@ from orphangc.ports.cluster import (
     HaMetadata,
     NonceWriter,
 )
-from orphangc.ports.rows import (
+from orphangc.ports.row_files import (
     OUTCOME_SCHEMA,
     OutcomeSink,
     Spool,
