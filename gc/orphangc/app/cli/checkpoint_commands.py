@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,21 +12,7 @@ from orphangc.app.cli.application import app
 from orphangc.app.cli.output import is_json, print_json, print_tables, show
 from orphangc.app.console import options as o
 from orphangc.app.console.exit import complain
-from orphangc.app.console.lazy import lazily
 from orphangc.errors import ExitCode
-
-if TYPE_CHECKING:
-    from orphangc.app.commands.checkpoints import declare as declaring
-    from orphangc.app.commands.checkpoints import extract as extracting
-    from orphangc.app.commands.checkpoints import inspect_checkpoint as inspecting
-    from orphangc.app.commands.checkpoints import unclaimed as claiming
-    from orphangc.app.commands.checkpoints import unclaimed_tables as claims
-else:  # each command loads what it needs alone
-    claiming = lazily("orphangc.app.commands.checkpoints.unclaimed")
-    declaring = lazily("orphangc.app.commands.checkpoints.declare")
-    extracting = lazily("orphangc.app.commands.checkpoints.extract")
-    inspecting = lazily("orphangc.app.commands.checkpoints.inspect_checkpoint")
-    claims = lazily("orphangc.app.commands.checkpoints.unclaimed_tables")
 
 
 @app.command(
@@ -50,16 +36,22 @@ def inspect(
     alias: o.AliasOption = None,
 ) -> None:
     """Show what checkpoints and savepoints hold: operators, states, files."""
+    from orphangc.app.commands.checkpoints.inspect_checkpoint import (
+        Questions,
+        inspect_checkpoints,
+        show_checkpoints,
+    )
+
     chosen = o.InspectOutput.TREE if tree else output
     chosen = chosen or (o.InspectOutput.TABLE if sys.stdout.isatty() else o.InspectOutput.JSON)
-    questions = inspecting.Questions(
+    questions = Questions(
         aliases=alias or (),
         reads_state=not metadata_only,
         against=against,
         rescale_to=rescale_to,
     )
-    failed = inspecting.show_checkpoints(
-        inspecting.inspect_checkpoints(checkpoints, questions),
+    failed = show_checkpoints(
+        inspect_checkpoints(checkpoints, questions),
         chosen,
         html=html,
         show=print_tables,
@@ -85,10 +77,12 @@ def extract(
     output: o.OutputOption = None,
 ) -> None:
     """Write the raw bytes of one operator state, a file each partition, and an index of them."""
-    index = extracting.extract_state(
+    from orphangc.app.commands.checkpoints.extract import extract_state, extracted_tables
+
+    index = extract_state(
         checkpoint, operator=operator, state=state, subtask=subtask, out=out, alias=alias or ()
     )
-    show(output, index, lambda: extracting.extracted_tables(index))
+    show(output, index, lambda: extracted_tables(index))
 
 
 @app.command(
@@ -101,7 +95,9 @@ def declare(
     alias: o.AliasOption = None,
 ) -> None:
     """Write the state declarations that a checkpoint implies; say what it does not tell."""
-    for remark in declaring.declare_checkpoint(checkpoint, out=out, alias=alias or ()):
+    from orphangc.app.commands.checkpoints.declare import declare_checkpoint
+
+    for remark in declare_checkpoint(checkpoint, out=out, alias=alias or ()):
         complain(f"not declared: {remark}")
 
 
@@ -128,14 +124,21 @@ def unclaimed(
 
     Exit 5 if there is any, 4 if that cannot be known because names could not be read.
     """
-    found = claiming.find_unclaimed(
+    from orphangc.app.commands.checkpoints.unclaimed import find_unclaimed
+    from orphangc.app.commands.checkpoints.unclaimed_tables import (
+        claims_document,
+        claims_tables,
+        claims_warnings,
+    )
+
+    found = find_unclaimed(
         checkpoint, declarations=declarations, prune_to=prune_to, alias=alias or ()
     )
     if is_json(output):
-        print_json(claims.claims_document(found))
+        print_json(claims_document(found))
     else:
-        print_tables(claims.claims_tables(found))
-    for warning in claims.claims_warnings(found):
+        print_tables(claims_tables(found))
+    for warning in claims_warnings(found):
         complain(warning)
     if found.exit_code is not ExitCode.DONE and not ignore_unclaimed_state:
         raise typer.Exit(found.exit_code)

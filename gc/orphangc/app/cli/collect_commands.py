@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from orphangc.app.cli.application import app
 from orphangc.app.cli.output import is_json, print_json, print_tables, show
 from orphangc.app.console import options as o
-from orphangc.app.console.lazy import lazily
 from orphangc.errors import ExitCode
-
-if TYPE_CHECKING:
-    from orphangc.app.commands.operate import explain as explaining
-    from orphangc.app.commands.operate import undelete as undeleting
-    from orphangc.app.config import validate as validation
-    from orphangc.app.render import plan_tables as tables
-    from orphangc.app.runner import make_plan as planning
-    from orphangc.app.runner import sweep_plan as sweeping
-else:  # each command loads what it needs alone
-    explaining = lazily("orphangc.app.commands.operate.explain")
-    planning = lazily("orphangc.app.runner.make_plan")
-    sweeping = lazily("orphangc.app.runner.sweep_plan")
-    undeleting = lazily("orphangc.app.commands.operate.undelete")
-    validation = lazily("orphangc.app.config.validate")
-    tables = lazily("orphangc.app.render.plan_tables")
 
 
 @app.command(
@@ -42,16 +26,16 @@ def plan(  # noqa: PLR0913 - one parameter an option
     report: Annotated[Path | None, typer.Option(help="Write an HTML report.")] = None,
     summary: Annotated[Path | None, typer.Option(help="Write a Markdown summary.")] = None,
     output: o.OutputOption = None,
-    grace_period: o.GracePeriod = "72h",
-    quarantine_period: o.QuarantinePeriod = "24h",
-    checkpoint_id_margin: o.CheckpointIdMargin = 1,
-    clock_skew: o.ClockSkew = "15m",
-    quiet_period: o.QuietPeriod = "7d",
+    grace_period: o.GracePeriod = o.default_of("grace_period"),
+    quarantine_period: o.QuarantinePeriod = o.default_of("quarantine_period"),
+    checkpoint_id_margin: o.CheckpointIdMargin = o.default_of("checkpoint_id_margin"),
+    clock_skew: o.ClockSkew = o.default_of("clock_skew"),
+    quiet_period: o.QuietPeriod = o.default_of("quiet_period"),
     allow_short_margins: o.AllowShortMargins = False,
     allow_short_grace_period: o.AllowShortGracePeriod = False,
     scope: o.ScopeOption = None,
     registry: o.Registry = None,
-    registry_wait: o.RegistryWait = "5m",
+    registry_wait: o.RegistryWait = o.default_of("registry_wait"),
     extra_roots: o.ExtraRoots = None,
     empty_roots: o.EmptyRoots = None,
     closed_world: o.ClosedWorld = False,
@@ -69,26 +53,28 @@ def plan(  # noqa: PLR0913 - one parameter an option
     state: o.State = None,
     max_delete_share: o.MaxDeleteShare = None,
     max_deletes: o.MaxDeletes = None,
-    delete_rate: o.DeleteRate = 3200,
+    delete_rate: o.DeleteRate = o.default_of("delete_rate"),
     inventory: o.Inventory = None,
-    inventory_max_age: o.InventoryMaxAge = "72h",
+    inventory_max_age: o.InventoryMaxAge = o.default_of("inventory_max_age"),
     noncurrent_versions: o.NoncurrentVersions = False,
     unsafe_acknowledge_root: o.AcknowledgeRoot = None,
 ) -> None:
     """List, mark and decide: one dry pass that deletes nothing and writes nothing under ROOT."""
     values = dict(locals())
+    from orphangc.app.config.validate import settings_from
+    from orphangc.app.render.plan_tables import plan_tables
+    from orphangc.app.runner.make_plan import make_plan
+
     for name in ("out", "report", "summary", "output", "engine", "spark_threshold", "work"):
         del values[name]
     del spark_threshold  # nobody knows the number of objects before they are listed
     choice = o.engine_choice(engine, work)
-    settings = validation.settings_from(values)
-    made, breakdown = planning.make_plan(
-        settings, out=out, report=report, summary=summary, engine=choice
-    )
+    settings = settings_from(values)
+    made, breakdown = make_plan(settings, out=out, report=report, summary=summary, engine=choice)
     if is_json(output):
         print_json(made.model_dump(mode="json"))
     else:
-        print_tables(tables.plan_tables(made, breakdown))
+        print_tables(plan_tables(made, breakdown))
     if made.are_all_refused:
         raise typer.Exit(ExitCode.REFUSED)
 
@@ -116,7 +102,10 @@ def sweep(
     output: o.OutputOption = None,
 ) -> None:
     """Carry out a saved plan: mark again, then lay tombstones, and delete if told to."""
-    made, result = sweeping.sweep_plan(
+    from orphangc.app.render.plan_tables import outcome_tables
+    from orphangc.app.runner.sweep_plan import sweep_plan
+
+    made, result = sweep_plan(
         path,
         is_deleting=delete,
         flink_rest=tuple(flink_rest or ()),
@@ -134,7 +123,7 @@ def sweep(
         "stopped": result.stopped,
         "exit_code": int(result.exit_code),
     }
-    show(output, outcome, lambda: tables.outcome_tables(outcome))
+    show(output, outcome, lambda: outcome_tables(outcome))
     if result.exit_code is not ExitCode.DONE:
         raise typer.Exit(result.exit_code)
 
@@ -155,6 +144,8 @@ def explain(  # noqa: PLR0913 - one parameter an option
     output: o.OutputOption = None,
 ) -> None:
     """Say why an object has its verdict: its scheme, every bound, every root that names it."""
+    from orphangc.app.commands.operate.explain import explain_key, explanation_tables
+
     values = {
         "ended_job": ended_job,
         "flink_rest": flink_rest,
@@ -162,8 +153,8 @@ def explain(  # noqa: PLR0913 - one parameter an option
         "alias": alias,
         "state": state,
     }
-    document = explaining.explain_key(key, plan_folder=plan, root=root, values=values)
-    show(output, document, lambda: explaining.explanation_tables(document))
+    document = explain_key(key, plan_folder=plan, root=root, values=values)
+    show(output, document, lambda: explanation_tables(document))
 
 
 @app.command(epilog="Example: orphangc undelete plan-1")
@@ -173,7 +164,9 @@ def undelete(
     output: o.OutputOption = None,
 ) -> None:
     """Bring back what a run deleted, on a versioned bucket."""
-    document = undeleting.undelete_run(run)
+    from orphangc.app.commands.operate.undelete import undelete_run
+
+    document = undelete_run(run)
     if is_json(output):
         print_json(document)
     else:

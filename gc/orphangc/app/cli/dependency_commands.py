@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from orphangc.app.cli.application import app, registry_commands
 from orphangc.app.cli.output import end, show
 from orphangc.app.console import options as o
-from orphangc.app.console.lazy import lazily
-
-if TYPE_CHECKING:
-    from orphangc.app.commands.operate import registry_snapshots as exporting
-    from orphangc.app.commands.operate import self_sustained as self_sustaining
-    from orphangc.app.commands.operate import users_of as using
-else:  # each command loads what it needs alone
-    exporting = lazily("orphangc.app.commands.operate.registry_snapshots")
-    self_sustaining = lazily("orphangc.app.commands.operate.self_sustained")
-    using = lazily("orphangc.app.commands.operate.users_of")
 
 
 @registry_commands.command(
@@ -35,14 +25,16 @@ def registry_export(
     output: o.OutputOption = None,
 ) -> None:
     """Write a registry snapshot derived from roots and, if asked, from the running job."""
+    from orphangc.app.commands.operate.registry_snapshots import export_snapshot
+
     values = {"root": root, "alias": alias}
-    _show_snapshot(
-        exporting.export_snapshot(values, job=job, out=out, flink_rest=flink_rest), output
-    )
+    _show_snapshot(export_snapshot(values, job=job, out=out, flink_rest=flink_rest), output)
 
 
 def _show_snapshot(document: dict[str, Any], output: o.Output | None) -> None:
-    show(output, document, lambda: exporting.snapshot_tables(document))
+    from orphangc.app.commands.operate.registry_snapshots import snapshot_tables
+
+    show(output, document, lambda: snapshot_tables(document))
 
 
 @registry_commands.command("show", epilog="Example: orphangc registry show snapshot.jsonl")
@@ -52,7 +44,9 @@ def registry_show(
     output: o.OutputOption = None,
 ) -> None:
     """Read a registry snapshot, check it, and say what it holds."""
-    _show_snapshot(exporting.show_snapshot(file), output)
+    from orphangc.app.commands.operate.registry_snapshots import show_snapshot
+
+    _show_snapshot(show_snapshot(file), output)
 
 
 @app.command(
@@ -78,7 +72,7 @@ def self_sustained(  # noqa: PLR0913 - one parameter an option
         str | None, typer.Option(help="Look a second time so much later, e.g. 10m.")
     ] = None,
     registry: o.Registry = None,
-    registry_wait: o.RegistryWait = "5m",
+    registry_wait: o.RegistryWait = o.default_of("registry_wait"),
     extra_roots: o.ExtraRoots = None,
     ended_job: o.EndedJob = None,
     owner: o.Owner = None,
@@ -97,11 +91,13 @@ def self_sustained(  # noqa: PLR0913 - one parameter an option
     or ``--wait``), or at once if the job is over; until then it is null.
     """
     values = dict(locals())
+    from orphangc.app.commands.operate.self_sustained import exit_code, look_tables, self_sustained
+
     for name in ("job", "snapshot", "wait", "output"):
         del values[name]
-    document = self_sustaining.self_sustained(values, job=job, snapshot=snapshot, wait=wait)
-    show(output, document, lambda: self_sustaining.look_tables(document))
-    end(self_sustaining.exit_code(document), document["why"])
+    document = self_sustained(values, job=job, snapshot=snapshot, wait=wait)
+    show(output, document, lambda: look_tables(document))
+    end(exit_code(document), document["why"])
 
 
 @app.command(
@@ -136,8 +132,10 @@ def users_of(  # noqa: PLR0913 - one parameter an option
     need it.
     """
     values = dict(locals())
+    from orphangc.app.commands.operate.users_of import exit_code, find_users, user_tables
+
     for name in ("snapshot", "roots", "output"):
         del values[name]
-    document = using.find_users(snapshot, roots or (), values)
-    show(output, document, lambda: using.user_tables(document))
-    end(using.exit_code(document), document["statement"])
+    document = find_users(snapshot, roots or (), values)
+    show(output, document, lambda: user_tables(document))
+    end(exit_code(document), document["statement"])

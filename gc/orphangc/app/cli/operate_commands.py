@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -12,16 +12,6 @@ from rich.console import Console
 from orphangc.app.cli.application import app
 from orphangc.app.cli.output import end, show
 from orphangc.app.console import options as o
-from orphangc.app.console.lazy import lazily
-
-if TYPE_CHECKING:
-    from orphangc.app.commands.operate import demo as demonstrating
-    from orphangc.app.commands.operate import doctor as diagnosing
-    from orphangc.app.commands.operate import policy as policing
-else:  # each command loads what it needs alone
-    demonstrating = lazily("orphangc.app.commands.operate.demo")
-    diagnosing = lazily("orphangc.app.commands.operate.doctor")
-    policing = lazily("orphangc.app.commands.operate.policy")
 
 
 @app.command(epilog="Example: orphangc doctor --config orphangc.yaml")
@@ -31,9 +21,11 @@ def doctor(
     output: o.OutputOption = None,
 ) -> None:
     """Check settings, permissions, clocks and Flink's REST API before anything runs."""
-    findings = diagnosing.diagnose(config)
-    show(output, findings, lambda: diagnosing.finding_tables(findings))
-    end(diagnosing.exit_code(findings))
+    from orphangc.app.commands.operate.doctor import diagnose, exit_code, finding_tables
+
+    findings = diagnose(config)
+    show(output, findings, lambda: finding_tables(findings))
+    end(exit_code(findings))
 
 
 @app.command(
@@ -58,12 +50,14 @@ def policy(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Print the least that runs must be allowed, as the provider's own policy document."""
     values = dict(locals())
+    from orphangc.app.commands.operate.policy import make_policy, policy_tables
+
     for name in ("provider", "config", "mode", "undelete", "partition", "output"):
         del values[name]
-    made = policing.make_policy(
+    made = make_policy(
         provider, values, config=config, mode=mode, may_undelete=undelete, partition=partition
     )
-    show(output, made.document, lambda: policing.policy_tables(made))
+    show(output, made.document, lambda: policy_tables(made))
     sys.stderr.writelines(f"note: {note}\n" for note in made.notes)
 
 
@@ -75,4 +69,6 @@ def demo(
     ] = None,
 ) -> None:
     """Show the whole way on a small storage of real checkpoints: no network, no Java."""
-    demonstrating.demonstrate(Console(width=100), keep)
+    from orphangc.app.commands.operate.demo import demonstrate
+
+    demonstrate(Console(width=100), keep)

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from orphangc.app.cli.application import world_commands
 from orphangc.app.cli.output import is_json, print_json, show
 from orphangc.app.console import options as o
-from orphangc.app.console.lazy import lazily
 from orphangc.errors import SettingsError
-
-if TYPE_CHECKING:
-    from orphangc.app.commands.world import acknowledge as acknowledging
-    from orphangc.app.commands.world import show as looking
-    from orphangc.app.config import validate as given
-    from orphangc.app.render import world_tables
-else:  # each command loads what it needs alone
-    acknowledging = lazily("orphangc.app.commands.world.acknowledge")
-    given = lazily("orphangc.app.config.validate")
-    looking = lazily("orphangc.app.commands.world.show")
-    world_tables = lazily("orphangc.app.render.world_tables")
 
 _NOT_SETTINGS = frozenset({"config", "output"})
 _FACT = 2
@@ -54,17 +42,26 @@ def world_show(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Show every place that is searched or named, what is in it, and what changed since."""
     values = dict(locals())
+    from orphangc.app.commands.world.show import (
+        world_document,
+        world_of_call,
+        worlds_of,
+        worlds_shown,
+    )
+    from orphangc.app.config.validate import settings_from
+    from orphangc.app.render.world_tables import world_tables
+
     if (root is None) == (config is None):
         raise SettingsError("give either a storage root or --config")
     if config is not None:
-        worlds = looking.worlds_of(config)
-        show(output, looking.world_document(worlds), lambda: looking.worlds_shown(worlds))
+        worlds = worlds_of(config)
+        show(output, world_document(worlds), lambda: worlds_shown(worlds))
         return
-    settings = given.settings_from({k: v for k, v in values.items() if k not in _NOT_SETTINGS})
-    world, unasked = looking.world_of_call(settings)
+    settings = settings_from({k: v for k, v in values.items() if k not in _NOT_SETTINGS})
+    world, unasked = world_of_call(settings)
     parts = [each.model_dump(mode="json") for each in unasked]
     document = {**world.model_dump(mode="json"), "unasked": parts}
-    show(output, document, lambda: [*world_tables.world_tables(world, unasked)])
+    show(output, document, lambda: [*world_tables(world, unasked)])
 
 
 @world_commands.command(
@@ -88,11 +85,13 @@ def world_acknowledge(
     output: o.OutputOption = None,
 ) -> None:
     """Record that one fact of earlier cycles is over for good, so that it blocks no more."""
+    from orphangc.app.commands.world.acknowledge import acknowledge
+
     if len(names) != _FACT + (config is None):
         raise SettingsError("give ROOT CONDITION WHAT, or --config FILE CONDITION WHAT")
     root = None if config is not None else names[0]
     condition, what = names[-_FACT:]
-    found = acknowledging.acknowledge(condition, what, root=root, config=config, state=state)
+    found = acknowledge(condition, what, root=root, config=config, state=state)
     if is_json(output):
         print_json([each.model_dump(mode="json") for each in found])
     else:

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from orphangc.app.config.paths import located
 from orphangc.app.wiring.engine_choice import EngineChoice
 from orphangc.core.documents.run_record import RunMode
+from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import SettingsError
 
 _SAFETY, _EVIDENCE, _LIMITS = "Safety margins", "Evidence", "Limits"
 _LISTING = "Listing"
+_WEEK = timedelta(days=7)
+
+
+def default_of(setting: str) -> Any:
+    """Return the default of a setting as its option takes and shows it: a duration as text."""
+    value = StorageRootSettings.model_fields[setting].get_default()
+    return _as_text(value) if isinstance(value, timedelta) else value
+
+
+def _as_text(value: timedelta) -> str:
+    """Return a duration in days from a week on, below that in hours or minutes: ``72h``."""
+    minutes = value // timedelta(minutes=1)
+    if value >= _WEEK and not value % timedelta(days=1):
+        return f"{value.days}d"
+    return f"{minutes}m" if minutes % 60 else f"{minutes // 60}h"
 
 
 class Output(StrEnum):
@@ -259,8 +276,8 @@ MaxDeleteShare = Annotated[
     list[str] | None,
     typer.Option(
         metavar="SHARE|JOB=SHARE",
-        help="Largest part of a job's files in shared/ that may go (default 0.5); JOB=SHARE for one"
-        " job. Repeatable.",
+        help="Largest part of a job's files in shared/ that may go (default"
+        f" {default_of('max_delete_share')}); JOB=SHARE for one job. Repeatable.",
         rich_help_panel=_LIMITS,
     ),
 ]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orphangc.app.console.lazy import lazily
 from orphangc.app.console.text import visible
 from orphangc.app.render.reason_groups import KIND_OF, REASON_WORDS, ReasonKind
 from orphangc.core.documents.plan import JobPart, Plan
@@ -19,10 +18,7 @@ from orphangc.core.model.types import Action, Reason
 from orphangc.errors import OrphanGcError
 
 if TYPE_CHECKING:
-    from orphangc.adapters.rows import verdict_lookup
     from orphangc.adapters.rows.verdict_lookup import VerdictLookup
-else:  # a daemon that nobody asks for an object need not load Arrow
-    verdict_lookup = lazily("orphangc.adapters.rows.verdict_lookup")
 
 _EXAMPLES = 4
 
@@ -133,12 +129,16 @@ def explanation(record: RunRecord, key: str) -> ObjectExplanation:
         key: Relative to the storage root, or as a URI below it; "" for some examples.
 
     """
+    from orphangc.adapters.rows.verdict_lookup import (  # noqa: PLC0415 - loads Arrow
+        VerdictLookup,
+    )
+
     relative = _relative(key.strip(), record.root)
     if record.plan_folder is None or record.plan_id is None:
         return ObjectExplanation(key=relative, problem="This run made no plan.")
     command = _command(relative, record.plan_folder)
     try:
-        lookup = verdict_lookup.VerdictLookup(Path(record.plan_folder))
+        lookup = VerdictLookup(Path(record.plan_folder))
         plan = _plan(lookup, record)
         if not relative:
             return ObjectExplanation(key="", examples=_examples(lookup, plan))
