@@ -140,7 +140,7 @@ class Job:
         id: Of the job.
         directory: Key of its checkpoint directory.
         spelled: What its metadata puts before keys.
-        born: When it was started.
+        born: Start of its JobManager.
         concurrent: Checkpoints that may be pending at once.
         retained_most: Checkpoints that it retains.
         has_ids: File names begin with checkpoint ids.
@@ -370,6 +370,7 @@ class Job:
         newest = self._newest()
         self.restored = newest
         self.epoch += 1
+        self.born = self.flinks.cloud.now
         self.history, self.chores = [], []
         self.registry = {
             file: (root.id, self.registry.get(file, (0, is_ours))[1])

@@ -375,7 +375,6 @@ def truncation_unnoticed(patch: pytest.MonkeyPatch) -> None:
 def other_bases_unseen(patch: pytest.MonkeyPatch) -> None:
     """R4."""
     patch.setattr(Outside, "bases", property(lambda outside: (outside.storage,)))
-    patch.setattr("orphangc.collect.observe.observation._check_extra_roots", lambda *_: None)
 
 
 def nothing_written_down(patch: pytest.MonkeyPatch) -> None:
