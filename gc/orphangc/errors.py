@@ -9,13 +9,21 @@ class ExitCode(IntEnum):
     """The stable exit codes of the command line."""
 
     DONE = 0
+    """The command did what it was asked for."""
     FAILED = 1
+    """The command failed; the last line on stderr says what, where and what follows."""
     USAGE = 2
+    """An option, an argument or the configuration file is wrong."""
     SOME_DELETES_FAILED = 3
+    """The sweep is done, and the storage refused to delete some of the objects."""
     REFUSED = 4
+    """A guard refused the work, or an answer is not complete; nothing was deleted."""
     UNCLAIMED_STATE = 5
+    """The checkpoint holds state that nothing declares (`unclaimed`)."""
     UNREACHABLE = 10
+    """The storage, or a cluster that the command needs, cannot be reached or refuses access."""
     LOCK_HELD = 11
+    """Another run holds the lock of the storage root; the message names its holder."""
 
 
 class OrphanGcError(Exception):
