@@ -72,11 +72,11 @@ def demonstrate(console: Console, keep: Path | None) -> None:
     """
     with _folder(keep) as folder:
         root = folder / "checkpoints"
-        orphans = _make_storage(root)
+        orphans = make_storage(root)
         _say(
             console, f"1. A checkpoint storage of three jobs, {len(orphans)} orphans in it: {root}"
         )
-        settings = _settings(root, folder / "state")
+        settings = demo_settings(root, folder / "state")
         console.print(*plan_tables(*_plan(settings, folder / "plan-1")), sep="\n")
         _say(console, "2. First sweep: tombstones only, not a byte of the storage is touched")
         _tell(console, sweep_plan(folder / "plan-1", is_deleting=False)[1])
@@ -97,7 +97,8 @@ def _tell(console: Console, result: SweepResult) -> None:
         console.print(f"   {name}: {count['objects']} objects, {count['bytes']} bytes")
 
 
-def _settings(root: Path, state: Path) -> StorageRootSettings:
+def demo_settings(root: Path, state: Path) -> StorageRootSettings:
+    """Return settings for the demo's storage: every job is over, and no quarantine period."""
     return StorageRootSettings(
         root=str(root),
         state=str(state),
@@ -113,7 +114,7 @@ def _plan(settings: StorageRootSettings, out: Path) -> tuple[Plan, Breakdown]:
     return make_plan(settings, out=out, report=None, summary=None)
 
 
-def _make_storage(root: Path) -> set[Path]:
+def make_storage(root: Path) -> set[Path]:
     """Write the storage and return its orphans."""
     at = (now() - _AGE).timestamp()
     shipped = resources.files("orphangc.app.commands.operate") / "demo_storage"
