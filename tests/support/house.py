@@ -1,6 +1,6 @@
-"""The folders of the package in ``gc/README.md``: which there are, what each is for, its modules.
+"""The folders of the package in ``gc/README.md``: imports between them, what each is for, modules.
 
-PYTHONPATH=tests python -m support.house      # writes the table anew
+PYTHONPATH=tests python -m support.house      # writes the arrows and the table anew
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ MOST_MODULES = 12
 
 _BEGIN = "<!-- folders: written by tests/support/house.py -->"
 _END = "<!-- end of folders -->"
+_IMPORTS_BEGIN = "<!-- imports: written by tests/support/house.py -->"
+_IMPORTS_END = "<!-- end of imports -->"
 
 
 def folders(package: Path = PACKAGE) -> Iterator[Path]:
@@ -53,6 +55,51 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def imported(folder: Path) -> set[str]:
+    """Return the folders at the top of the package that the modules of one of them import."""
+    tops = {each.name for each in PACKAGE.iterdir() if (each / "__init__.py").exists()}
+    named = {
+        name
+        for file in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        for name in _modules_named(node)
+    }
+    found = {name.split(".")[1] for name in named if name.startswith(f"{PACKAGE.name}.")}
+    return (found & tops) - {folder.name}
+
+
+def _modules_named(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [f"{node.module}.{each.name}" for each in node.names]
+    if isinstance(node, ast.Import):
+        return [each.name for each in node.names]
+    is_lazy = isinstance(node, ast.Call) and ast.unparse(node.func) == "lazily"
+    return [ast.literal_eval(each) for each in node.args] if is_lazy else []
+
+
+def arrows() -> str:
+    """Return which folder at the top imports which, the outermost first, as a fenced block."""
+    lines = [f"{name:14}->  {', '.join(imports)}" for name, imports in _layers()]
+    return "\n".join(["```", *lines, "```"])
+
+
+def _layers() -> list[tuple[str, list[str]]]:
+    every = {each.name: imported(each) for each in folders() if each.parent == PACKAGE}
+    order = sorted(every, key=lambda name: (-_depth(name, every), name))
+    return [(name, sorted(every[name], key=order.index)) for name in order if every[name]]
+
+
+def _depth(name: str, every: dict[str, set[str]]) -> int:
+    return 1 + max((_depth(each, every) for each in every[name]), default=0)
+
+
+def page_with_arrows(page: str) -> str:
+    """Return the page with its arrows as they are now."""
+    head, _, rest = page.partition(_IMPORTS_BEGIN)
+    _, _, tail = rest.partition(_IMPORTS_END)
+    return f"{head}{_IMPORTS_BEGIN}\n{arrows()}\n{_IMPORTS_END}{tail}"
+
+
 def page_with_table(page: str) -> str:
     """Return the page with its table as it is now."""
     head, _, rest = page.partition(_BEGIN)
@@ -61,4 +108,4 @@ def page_with_table(page: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page_with_table(PAGE.read_text()))
+    PAGE.write_text(page_with_arrows(page_with_table(PAGE.read_text())))

@@ -13,6 +13,7 @@ from support.house import (
     classes,
     folders,
     modules,
+    page_with_arrows,
     page_with_table,
     purpose,
 )
@@ -23,6 +24,11 @@ FOLDERS = [each.relative_to(PACKAGE).as_posix() for each in folders()]
 def test_the_page_shows_every_folder() -> None:
     """``PYTHONPATH=tests python -m support.house`` writes it."""
     assert page_with_table(PAGE.read_text()) == PAGE.read_text()
+
+
+def test_the_page_draws_the_imports_that_there_are() -> None:
+    """``PYTHONPATH=tests python -m support.house`` writes them; no arrow is drawn by hand."""
+    assert page_with_arrows(PAGE.read_text()) == PAGE.read_text()
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
