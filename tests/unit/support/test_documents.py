@@ -1,0 +1,101 @@
+"""What the documents name is there: options, files, links, examples of the configuration file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.main import get_command
+
+from orphangc.app.cli import app
+from orphangc.app.config.configuration import Configuration
+from support.reference import commands
+
+TOP = Path(__file__).parents[3]
+README = (TOP / "README.md").read_text()
+OURS = [TOP / "README.md", *sorted((TOP / "gc").glob("*.md")), *sorted(TOP.glob("gc/*/*.md"))]
+LINKING = [
+    *OURS,
+    *sorted((TOP / "deploy").rglob("*.md")),
+    TOP / "helm" / "orphangc" / "README.md",
+]
+
+_OTHERS = {"--allow-non-restored-state", "--noconftest"}
+"""Options of other programs that the documents name."""
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(TOP).as_posix()
+
+
+def _options() -> set[str]:
+    root = get_command(app)
+    every = [root, *(command for _, command in commands(root))]
+    return {option for each in every for one in each.params for option in one.opts}
+
+
+def _said(page: Path) -> str:
+    """Return what a page says of today; a changelog also says what was."""
+    return "" if page.name == "CHANGELOG.md" else page.read_text()
+
+
+@pytest.mark.parametrize("page", OURS, ids=_name)
+def test_an_option_that_a_page_names_exists(page: Path) -> None:
+    """An operator can type what a page shows."""
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", _said(page)))
+    assert sorted(named - _options() - _OTHERS) == []
+
+
+@pytest.mark.parametrize("page", OURS, ids=_name)
+def test_a_module_that_a_page_names_exists(page: Path) -> None:
+    """A reader finds the file; a page may name it without its folder."""
+    named = set(re.findall(r"`([\w/.-]+\.(?:py|java))`", _said(page)))
+    known = [f"/{each}" for suffix in ("py", "java") for each in _files(suffix)]
+    missing = [each for each in named if not any(one.endswith(f"/{each}") for one in known)]
+    assert sorted(missing) == []
+
+
+def _files(suffix: str) -> list[str]:
+    folders = ("gc", "tests", "deploy", ".ci")
+    return [_name(each) for folder in folders for each in (TOP / folder).rglob(f"*.{suffix}")]
+
+
+@pytest.mark.parametrize("page", LINKING, ids=_name)
+def test_a_link_leads_to_a_file(page: Path) -> None:
+    """Links to other hosts are not followed."""
+    links = re.findall(r"\]\(([^)\s]+)\)", page.read_text())
+    local = [each.partition("#")[0] for each in links if "://" not in each]
+    assert [each for each in local if not (page.parent / each).exists()] == []
+
+
+def _blocks(language: str) -> list[str]:
+    """Return the README's fenced blocks of some languages, in order."""
+    return re.findall(rf"^```(?:{language})\n(.*?)```", README, re.MULTILINE | re.DOTALL)
+
+
+def test_the_readme_is_short_and_begins_with_two_commands() -> None:
+    """``.ci/run`` takes the second; an operator reads the whole."""
+    assert len(README.splitlines()) < 200
+    first, second = _blocks("sh|shell|console|bash")[:2]
+    install = "python3 -m venv .venv && .venv/bin/pip install -q -c requirements.lock -e "
+    assert first == f"{install}. && .venv/bin/orphangc demo\n"
+    assert second == f"{install}'.[dev,spark]' && .venv/bin/pytest\n"
+
+
+def test_the_readmes_configuration_is_one() -> None:
+    """It passes every check that a configuration file passes."""
+    (text,) = _blocks("yaml")
+    configuration = yaml.safe_load(text.replace("${REST_PASSWORD}", "secret"))
+    assert len(Configuration.model_validate(configuration).storage_roots) == 2
+
+
+def test_every_command_of_the_readme_exists() -> None:
+    """Also the words of a group, such as ``world acknowledge``."""
+    words = {each for each, _ in commands(get_command(app))}
+    groups = {each.partition(" ")[0] for each in words if " " in each}
+    shell = "\n".join(_blocks("sh|console"))
+    used = set(re.findall(r"^(?:\$ )?orphangc ([a-z-]+)", shell, re.MULTILINE))
+    assert len(used) > 3
+    assert used <= words | groups
