@@ -95,3 +95,11 @@ def test_every_sentence_of_the_promise_names_its_test() -> None:
     items = re.findall(r"^- (.*(?:\n  .*)*)", promise, re.MULTILINE)
     assert len(items) > 10
     assert [each for each in items if "test_" not in each] == []
+
+
+def test_a_proof_lies_where_the_page_says() -> None:
+    """The second column of the table of proofs names folders and files below ``tests``."""
+    rows = PAGE.read_text().partition("| proof | where, below `tests/` |")[2].partition("\n\n")[0]
+    places = [re.findall(r"`([^`]+)`", each.split("|")[2]) for each in rows.splitlines()[2:]]
+    assert all(places)
+    assert [each for row in places for each in row if not (TESTS / each).exists()] == []
