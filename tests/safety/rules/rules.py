@@ -35,7 +35,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "R2": (
-        "layouts whose liveness nobody can prove void their job",
+        "a job is refused whose layout shows no proof of what is live",
         (
             "unit/core/decision/test_guards.py::test_any_sub_folder_of_shared_refuses_ended_jobs_too",
             "unit/core/cluster/test_job_facts.py::test_any_other_backend_shuts_the_gate",
@@ -50,14 +50,14 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "R3a": (
-        "nothing goes before somebody states that all roots are known",
+        "nothing is deleted before the operator states that all checkpoints are searched",
         (
             "unit/core/decision/test_conditions.py::test_no_statement_that_all_roots_are_known_blocks_every_job",
             "integration/flink/test_collect.py::test_without_a_closed_world_orphans_are_shown_and_stay",
         ),
     ),
     "R4": (
-        "every checkpoint and savepoint that anybody names is a root",
+        "every checkpoint and savepoint that anything names protects its files",
         (
             "flink_fixtures/test_fixtures.py::test_every_checkpoint_that_flink_reads_is_a_root",
             "integration/flink/test_collect.py::test_files_that_only_a_claiming_job_elsewhere_names_stay",
@@ -71,21 +71,21 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "R6": (
-        "a root that cannot be read voids everything",
+        "a checkpoint that cannot be read refuses every job",
         (
             "unit/core/decision/test_guards.py::test_an_unreadable_root_anywhere_refuses",
             "unit/collect/delete/test_revalidation.py::test_a_root_that_cannot_be_read_is_no_look_at_all",
         ),
     ),
     "R7": (
-        "the raw bytes of roots are a second oracle",
+        "the raw bytes of checkpoints are a second oracle",
         (
             "unit/core/decision/test_decide.py::test_what_either_oracle_names_is_kept",
             "unit/flink/metadata/test_references.py",
         ),
     ),
     "R8": (
-        "no root, or a damaged latest one, proves nothing",
+        "no checkpoint, or a damaged latest one, proves nothing",
         (
             "unit/core/decision/test_guards.py::test_no_root_is_everything_is_garbage_only_for_a_declared_end",
             "unit/core/decision/test_guards.py::test_only_a_declared_end_accepts_a_damaged_latest_checkpoint",
@@ -106,35 +106,35 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "R11": (
-        "the gate is asked before and after, the roots before and after the listing",
+        "REST is asked, and checkpoints are read, before and after the listing",
         (
             "unit/core/decision/test_conditions.py::test_a_running_job_must_be_seen_twice",
             "unit/core/cluster/test_job_facts.py::test_answers_are_as_old_as_the_longest_cache",
         ),
     ),
     "R12": (
-        "a root that stands through all listings, in each job that needs the files",
+        "one checkpoint is there through all listings, in each job that needs the files",
         (
             "unit/core/decision/test_guards.py::test_the_newest_root_of_the_start_must_stand_through_all_listings",
             "properties/test_judging.py::test_what_stops_a_living_job_stops_whatever_it_needs_and_nothing_else",
         ),
     ),
     "R13": (
-        "roots alone prove liveness with one checkpoint at a time, under one JobManager",
+        "checkpoints alone prove what is live only with one at a time, under one JobManager",
         (
             "unit/core/decision/test_guards.py::test_more_than_one_checkpoint_at_once_refuses_whenever_it_is_seen",
             "properties/test_registry_order.py::test_derived_mode_needs_its_gate",
         ),
     ),
     "R14": (
-        "registry mode: oldest id, listing, nonce, registry, roots",
+        "registry mode: oldest id, listing, nonce, registry, checkpoints",
         (
             "properties/test_registry_order.py::test_the_right_order_loses_nothing_with_four_checkpoints_at_once",
             "properties/test_registry_order.py::test_the_registry_before_the_oldest_retained_id_loses_files",
         ),
     ),
     "R15": (
-        "snapshots of one life, in order, whole and young; never a silent fall back",
+        "snapshots of one JobManager, in order, whole and young; never a silent fall back",
         (
             "unit/core/exporter/test_exporter_answer.py::test_each_violation_voids_in_its_own_words",
             "unit/core/decision/test_guards.py::test_a_living_job_without_a_snapshot_is_never_judged_by_its_roots_instead",
@@ -155,7 +155,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "R18": (
-        "all is looked at again before each batch",
+        "all evidence is checked again before each batch",
         (
             "unit/collect/delete/test_revalidation.py::test_whatever_the_evidence_rested_on_is_looked_at_each_time",
             "unit/collect/delete/test_deletion.py::test_every_batch_is_looked_at_before_and_after",
@@ -170,7 +170,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "R20": (
-        "no more than a share of a job goes, and nothing of one that needs nothing",
+        "no more than a share of a job is deleted, and nothing of a job that seems to need nothing",
         (
             "unit/core/decision/test_conditions.py::test_a_living_job_that_needs_nothing_of_shared_blocks",
             "cli/test_sweep.py::test_a_limit_of_deletions_is_kept",
@@ -192,7 +192,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "R23": (
-        "written down before it is done",
+        "each batch is journaled before it is deleted",
         (
             "unit/collect/delete/test_deletion.py::test_each_batch_is_written_down_before_it_is_deleted",
             "cli/test_crash.py::test_a_sweep_killed_before_any_step_of_its_deletions_is_finished_by_the_next",
@@ -213,7 +213,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("unit/core/decision/test_decide.py::test_other_layouts_are_reported_and_never_touched",),
     ),
     "R27": (
-        "what nobody has tried is reported only",
+        "an untested release or storage is reported only",
         (
             "unit/core/decision/test_conditions.py::test_an_untested_flink_blocks_whenever_it_is_seen",
             "unit/core/decision/test_conditions.py::test_a_metadata_version_that_no_release_wrote_blocks_ended_jobs_too",
