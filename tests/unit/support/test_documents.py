@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -91,11 +92,24 @@ def test_the_readmes_configuration_is_one() -> None:
     assert len(Configuration.model_validate(configuration).storage_roots) == 2
 
 
-def test_every_command_of_the_readme_exists() -> None:
-    """Also the words of a group, such as ``world acknowledge``."""
-    words = {each for each, _ in commands(get_command(app))}
-    groups = {each.partition(" ")[0] for each in words if " " in each}
-    shell = "\n".join(_blocks("sh|console"))
-    used = set(re.findall(r"^(?:\$ )?orphangc ([a-z-]+)", shell, re.MULTILINE))
-    assert len(used) > 3
-    assert used <= words | groups
+SHOWN = [
+    shlex.split(each, comments=True)[1:]
+    for block in _blocks("sh|console")
+    for each in re.findall(r"^(?:\$ )?(orphangc .*)", block.replace("\\\n", ""), re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize("words", SHOWN, ids=" ".join)
+def test_a_command_that_the_readme_shows_can_be_typed(words: list[str]) -> None:
+    """Its options are those of the very command; nothing is run."""
+    command = get_command(app)
+    while words and words[0] in getattr(command, "commands", {}):
+        command = command.commands[words[0]]
+        words = words[1:]
+    command.make_context("orphangc", list(words))
+
+
+def test_the_readme_shows_each_step() -> None:
+    """From a plan to a deletion, by hand and on a schedule."""
+    assert {"doctor", "plan", "sweep", "world"} <= {each[0] for each in SHOWN}
+    assert any("--delete" in each for each in SHOWN)
