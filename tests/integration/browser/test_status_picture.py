@@ -1,0 +1,28 @@
+"""The README's picture of the status page can be taken again, from the page as it is now."""
+
+from __future__ import annotations
+
+import pytest
+
+from integration.browser.status_picture import HEIGHT, PICTURE, WIDTH, taken
+from integration.browser.test_page import pixels
+from integration.harness.chromium import Browser, require_chromium
+
+pytestmark = pytest.mark.chromium
+
+SIZE_LIMIT = 200_000
+
+
+def test_the_picture_is_taken_from_the_page(tmp_path) -> None:
+    """Fonts differ among machines, so pixels are not compared; size and colours are."""
+    require_chromium()
+    browser = Browser(tmp_path)
+    try:
+        now = taken(browser)
+    finally:
+        browser.close()
+    for picture in (now, PICTURE.read_bytes()):
+        width, height, rows = pixels(picture)
+        assert (width, height) == (WIDTH, HEIGHT)
+        assert len(rows) > HEIGHT // 4, "a page with nothing on it"
+    assert PICTURE.stat().st_size < SIZE_LIMIT
