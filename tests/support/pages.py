@@ -1,0 +1,77 @@
+"""Links and paths in the Markdown pages of the repository, and whether each is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+TOP = Path(__file__).parents[2]
+_SOURCES = (".github", ".ci", "deploy", "gc", "helm", "tests")
+"""Folders with pages; a virtual environment beside them has pages of others."""
+
+_LINK = re.compile(r"\]\(([^()\s]+)\)")
+_FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+_SPAN = re.compile(r"`([^`\n]+)`")
+_HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
+_ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_FOLDER = re.compile(r"(?:\.?[\w-]+/)+")
+_MODULE = re.compile(r"(?:\.?[\w-]+/)*[\w-]+\.py")
+
+
+def pages(top: Path = TOP) -> list[Path]:
+    """Return every Markdown page of the repository, in order."""
+    found = [*top.glob("*.md")]
+    for name in _SOURCES:
+        found += (top / name).rglob("*.md")
+    return sorted(found)
+
+
+def anchor(heading: str) -> str:
+    """Return the fragment that GitHub gives a heading."""
+    words = re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower())
+    return words.replace(" ", "-")
+
+
+def broken_links(page: Path, top: Path = TOP) -> Iterator[str]:
+    """Yield the relative links of a page that lead to no file, or to no heading of it."""
+    text = _SPAN.sub("", _FENCE.sub("", page.read_text()))
+    for link in _LINK.findall(text):
+        if _ELSEWHERE.match(link):
+            continue
+        path, _, fragment = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        is_there = target.exists() and target.is_relative_to(top.resolve())
+        if not is_there or (fragment and fragment not in _anchors(target)):
+            yield link
+
+
+def _anchors(page: Path) -> set[str]:
+    return {anchor(each) for each in _HEADING.findall(_FENCE.sub("", page.read_text()))}
+
+
+@cache
+def _modules(top: Path) -> frozenset[str]:
+    """Return every module by each path that may name it: ``a/b/c.py``, ``b/c.py``, ``c.py``."""
+    files = (
+        each.relative_to(top).parts for name in _SOURCES for each in (top / name).rglob("*.py")
+    )
+    return frozenset("/".join(parts[at:]) for parts in files for at in range(len(parts)))
+
+
+def lost_paths(page: Path, top: Path = TOP) -> Iterator[str]:
+    """Yield the modules and folders in code spans of a page that are nowhere.
+
+    A folder counts if it begins with one that is there: of the repository, of the package, of the
+    tests, or beside the page; ``a/b/`` of another system does not.
+    """
+    bases = (top, top / "gc" / "orphangc", top / "tests", page.parent)
+    for span in _SPAN.findall(_FENCE.sub("", page.read_text())):
+        if _MODULE.fullmatch(span):
+            if span not in _modules(top) and not (page.parent / span).exists():
+                yield span
+        elif _FOLDER.fullmatch(span):
+            homes = [each for each in bases if (each / span.partition("/")[0]).is_dir()]
+            if homes and not any((each / span).exists() for each in homes):
+                yield span

@@ -1,0 +1,42 @@
+"""What a page of the repository points to is there: a reader follows it and finds something."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.pages import TOP, anchor, broken_links, lost_paths, pages
+
+PAGES = [each.relative_to(TOP).as_posix() for each in pages()]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_relative_link_leads_somewhere(page: str) -> None:
+    """Headings included, as GitHub names them."""
+    assert list(broken_links(TOP / page)) == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_path_that_is_named_is_there(page: str) -> None:
+    """A module or a folder in a code span."""
+    assert list(lost_paths(TOP / page)) == []
+
+
+def test_a_link_to_nothing_is_found(tmp_path) -> None:
+    """To a file, to a heading, and out of the repository."""
+    (tmp_path / "gc" / "orphangc").mkdir(parents=True)
+    (tmp_path / "there.md").write_text("# One `heading`, with a comma\n")
+    page = tmp_path / "gc" / "page.md"
+    page.write_text(
+        "[a](../there.md) [b](../there.md#one-heading-with-a-comma) [c](https://x.invalid/y)\n"
+        "[d](gone.md) [e](../there.md#two) [f](../../etc/passwd) `[g](code.md)`\n"
+        "```\n[h](fence.md)\n```\n`orphangc/` `orphangc/gone/` `gone.py` `s3/x/`\n"
+    )
+    assert list(broken_links(page, tmp_path)) == ["gone.md", "../there.md#two", "../../etc/passwd"]
+    assert list(lost_paths(page, tmp_path)) == ["orphangc/gone/", "gone.py"]
+
+
+def test_the_pages_of_this_repository_are_looked_at() -> None:
+    """The first one, one below each folder, and none of a virtual environment."""
+    assert {"README.md", "gc/README.md", "helm/orphangc/README.md"} <= set(PAGES)
+    assert not [each for each in PAGES if ".venv" in each]
+    assert anchor("What it never deletes") == "what-it-never-deletes"
