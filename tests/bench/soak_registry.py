@@ -38,13 +38,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import httpx
 
-from bench.soaking import DERIVED, REGISTRY, Places, Tally, plan_on, tallies, watch
+from bench.soaking import DERIVED, REGISTRY, Places, Tally, plan_on, tallies
 from integration.harness.flinkbed.cluster import ClaimMode
 from integration.harness.flinkbed.exporting import ExportingCluster
 from integration.harness.flinkbed.settings import Workload
 from integration.harness.flinkbed.truth import gone_from, retained
 from integration.harness.flinkbed.waiting import FlinkbedError, wait_until
 from integration.harness.flinkbed.zookeeper import ZooKeeper
+from safety.soak.reference_tracker import watch
 
 _INTERVAL = "50 ms"
 _WORKLOAD = Workload(keys=500, payload=150, records_per_second=300)
@@ -215,7 +216,7 @@ def _observed(places: Places, modes: list[str]) -> Iterator[None]:
     """Have checkpoints written down, and plans made."""
     spawned = multiprocessing.get_context("spawn")
     no_plans, nothing = spawned.Event(), spawned.Event()
-    watcher = spawned.Process(target=watch, args=(places.base, places.checkpoints, nothing))
+    watcher = spawned.Process(target=watch, args=([places.base], places.checkpoints, nothing))
     planner = spawned.Process(target=plan_on, args=(places, modes, no_plans))
     watcher.start()
     planner.start()

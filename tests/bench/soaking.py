@@ -1,6 +1,7 @@
-"""A soak's parts: who sees every checkpoint, who plans all the time, who tells right from wrong.
+"""A soak's parts: a planner that plans all the time, and what was right or wrong of it.
 
-Nothing here believes orphangc: a checkpoint's files are the UUIDs in its bytes.
+Nothing here believes orphangc: a checkpoint's files are the UUIDs in its bytes, as the tracker of
+``safety/soak`` reads them.
 """
 
 from __future__ import annotations
@@ -8,16 +9,16 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from unittest import mock
 
 import pyarrow as pa
 
-from integration.harness.flinkbed.truth import UUID, entries, uuids_in
+from integration.harness.flinkbed.truth import UUID, uuids_in
 from orphangc.app.wiring.compose import opened, state_of
 from orphangc.collect.cycle import run_cycle
 from orphangc.collect.observe.checkpoints import RootReader
@@ -27,49 +28,14 @@ from orphangc.core.decision.judge import Judgement, judge_all
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError
+from safety.soak.reference_tracker import Flag, lines_of, metadata
 
 REGISTRY, DERIVED = "registry", "derived, no gate"
-_LOOK_SECONDS = 0.01
 _POLL_SECONDS = 0.03  # instead of the two that the product waits between looks for a nonce
 _PATIENCE = timedelta(seconds=600)  # of the product's, so 300 looks
 _PLANNED = {"tombstone", "delete"}
 _LIFTED = {Guard.GATE, Guard.UNSTABLE_ROOT}
 """What registry mode does without; taken from derived mode, it must be seen to lose state."""
-
-
-class Flag(Protocol):
-    """An event of another process."""
-
-    def is_set(self) -> bool:
-        """Return whether it happened."""
-
-
-# --------------------------------------------------------------------------- every checkpoint
-
-
-def watch(base: Path, out: Path, stop: Flag) -> None:
-    """Write down which UUIDs every ``_metadata`` names that ever appears."""
-    known: set[tuple[str, int, int]] = set()
-    with out.open("w", buffering=1) as lines:
-        while not stop.is_set():
-            for path, written, size in _metadata(base):
-                if (path, written, size) not in known and (names := uuids_in(path)) is not None:
-                    known.add((path, written, size))
-                    lines.write(json.dumps([path, written, names]) + "\n")
-            time.sleep(_LOOK_SECONDS)
-
-
-def _metadata(base: Path) -> Iterator[tuple[str, int, int]]:
-    """Yield path, time and size of every ``_metadata`` that is there now."""
-    for job in entries(base):
-        for folder in entries(job):
-            path = f"{folder}/_metadata"
-            if "/chk-" in path:
-                try:
-                    found = Path(path).stat()
-                except FileNotFoundError:
-                    continue
-                yield path, found.st_mtime_ns, found.st_size
 
 
 # --------------------------------------------------------------------------- plans, all the time
@@ -221,7 +187,7 @@ def _needed_now(base: Path, keys: Iterable[str]) -> list[str]:
     keys = list(keys)
     if not keys:
         return []
-    named = {name for path, _, _ in _metadata(base) for name in uuids_in(path) or ()}
+    named = {name for path, _, _ in metadata(base) for name in uuids_in(path) or ()}
     return [key for key in keys if _uuid(key) in named]
 
 
@@ -264,12 +230,14 @@ def tallies(places: Places) -> tuple[int, dict[str, Tally]]:
     """Return how many checkpoints were seen, and what each mode did."""
     last: dict[str, tuple[int, str]] = {}
     seen = 0
-    for path, written, names in _lines(places.checkpoints):
+    for what, path, written, _, names, *_ in lines_of(places.checkpoints):
+        if what != "there":
+            continue  # a plan is no deletion: it may choose what a checkpoint named that is gone
         seen += 1
         for name in names:
             last[name] = max(last.get(name, (0, "")), (written, path))
     found: dict[str, Tally] = {}
-    for line in _lines(places.cycles):
+    for line in lines_of(places.cycles):
         _count(found.setdefault(line["mode"], Tally()), line, last)
     return seen, found
 
@@ -292,8 +260,3 @@ def _count(tally: Tally, line: Mapping[str, Any], last: Mapping[str, tuple[int, 
 def _without_numbers(message: str) -> str:
     words = (UUID.sub("…", word) for word in message.split())
     return " ".join("…" if any(c.isdigit() for c in word) else word for word in words)
-
-
-def _lines(file: Path) -> Iterator[Any]:
-    with file.open() as lines:
-        yield from (json.loads(line) for line in lines if line.endswith("\n"))

@@ -1,7 +1,7 @@
 """Who tells right from wrong: what each checkpoint named for as long as it was there.
 
 Nothing here believes orphangc: a checkpoint's files are the UUIDs in its bytes, and what was
-removed is what the interpreter told of (``witness``).
+removed is what the interpreter told of (``deletion_tracer``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from integration.harness.flinkbed.truth import UUID, entries, uuids_in
 
-_LOOK_SECONDS = 0.02
+_LOOK_SECONDS = 0.01
 _FOREVER = 1 << 62
 
 _Version = tuple[str, int, int]
@@ -47,7 +47,7 @@ def watch(trees: Iterable[Path], out: Path, stop: Flag) -> None:
         while not is_last:
             is_last = stop.is_set()
             at = time.time_ns()
-            found = {each for tree in trees for each in _metadata(tree)}
+            found = {each for tree in trees for each in metadata(tree)}
             for gone in there.keys() - found:
                 lines.write(json.dumps(["gone", *gone, there.pop(gone), at]) + "\n")
             for new in found - there.keys():
@@ -58,7 +58,7 @@ def watch(trees: Iterable[Path], out: Path, stop: Flag) -> None:
             time.sleep(_LOOK_SECONDS)
 
 
-def _metadata(tree: Path) -> Iterator[_Version]:
+def metadata(tree: Path) -> Iterator[_Version]:
     """Yield every ``_metadata`` that is there now."""
     for folder in entries(tree):
         for path in (f"{each}/_metadata" for each in (folder, *entries(folder))):
@@ -103,7 +103,7 @@ def judge(checkpoints: Path, removals: Path) -> Verdict:
     wrong.
     """
     spans: dict[_Version, tuple[list[str], int]] = {}
-    for what, path, written, size, *rest in _lines(checkpoints):
+    for what, path, written, size, *rest in lines_of(checkpoints):
         version = path, written, size
         if what == "there":
             spans[version] = rest[0], _FOREVER
@@ -135,6 +135,7 @@ def removed_files(removals: Path) -> list[tuple[int, str]]:
     return [(int(at), path) for at, path in pairs]
 
 
-def _lines(file: Path) -> Iterator[Any]:
+def lines_of(file: Path) -> Iterator[Any]:
+    """Yield the values of a file of JSON lines that are written to their end."""
     with file.open() as lines:
         yield from (json.loads(line) for line in lines if line.endswith("\n"))

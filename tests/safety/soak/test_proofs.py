@@ -1,5 +1,6 @@
 """Those who prove that a soak lost nothing can tell when something is lost; no Flink needed."""
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from bench import soaking
 from integration.harness.flinkbed.waiting import wait_until
 from safety.soak.expected_state import Audit, expected
 from safety.soak.places import Places
@@ -93,6 +95,24 @@ def test_what_nothing_ever_named_may_go(scene: Scene) -> None:
     verdict = scene.verdict()
     assert (verdict.checkpoints, verdict.right) == (1, 1)
     assert (verdict.wrong, verdict.strange) == ({}, [])
+
+
+def test_a_soak_of_plans_is_judged_by_the_same_tracker(scene: Scene) -> None:
+    """A plan may choose what no checkpoint names, and nothing that one names later."""
+    orphan, live, late = scene.upload(), scene.upload(), scene.upload()
+    scene.complete(scene.job / "chk-1", live)
+    places = soaking.Places(scene.places.base, scene.places.base, scene.places.work)
+    keys = [str(each.relative_to(scene.places.base)) for each in (orphan, live, late)]
+    plan = {"mode": "any", "began": 0, "decided": time.time_ns(), "refused": [], "unstable": []}
+    places.cycles.write_text(json.dumps({**plan, "keys": keys, "needed": keys[1:2]}) + "\n")
+    time.sleep(0.01)
+    scene.subsume(scene.complete(scene.job / "chk-2", late))
+    scene.verdict()
+    scene.places.seen.rename(places.checkpoints)
+    seen, found = soaking.tallies(places)
+    assert seen == 2
+    assert found["any"].candidates == {*keys}
+    assert found["any"].wrong.keys() == {*keys[1:]}
 
 
 def test_what_an_existing_checkpoint_names_may_not_go(scene: Scene) -> None:
