@@ -17,6 +17,7 @@ _SPAN = re.compile(r"`([^`\n]+)`")
 _HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _FOLDER = re.compile(r"(?:\.?[\w-]+/)+")
+_OURS = re.compile(r"(?:tests|deploy|helm|gc/orphangc)(?:/[\w.-]+)*/?")
 _MODULE = re.compile(r"(?:\.?[\w-]+/)*[\w-]+\.py")
 
 
@@ -61,17 +62,21 @@ def _modules(top: Path) -> frozenset[str]:
 
 
 def lost_paths(page: Path, top: Path = TOP) -> Iterator[str]:
-    """Yield the modules and folders in code spans of a page that are nowhere.
+    """Yield the modules and folders in code spans of a page that are nowhere; commands name some.
 
     A folder counts if it begins with one that is there: of the repository, of the package, of the
     tests, or beside the page; ``a/b/`` of another system does not.
     """
     bases = (top, top / "gc" / "orphangc", top / "tests", page.parent)
-    for span in _SPAN.findall(_FENCE.sub("", page.read_text())):
-        if _MODULE.fullmatch(span):
-            if span not in _modules(top) and not (page.parent / span).exists():
-                yield span
-        elif _FOLDER.fullmatch(span):
-            homes = [each for each in bases if (each / span.partition("/")[0]).is_dir()]
-            if homes and not any((each / span).exists() for each in homes):
-                yield span
+    spans = _SPAN.findall(_FENCE.sub("", page.read_text()))
+    for word in (word.partition("::")[0] for span in spans for word in span.split()):
+        if _MODULE.fullmatch(word):
+            if word not in _modules(top) and not (page.parent / word).exists():
+                yield word
+        elif _OURS.fullmatch(word):
+            if not (top / word).exists() and f"{word}.py" not in _modules(top):
+                yield word
+        elif _FOLDER.fullmatch(word):
+            homes = [each for each in bases if (each / word.partition("/")[0]).is_dir()]
+            if homes and not any((each / word).exists() for each in homes):
+                yield word
