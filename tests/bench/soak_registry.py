@@ -216,7 +216,7 @@ def _observed(places: Places, modes: list[str]) -> Iterator[None]:
     """Have checkpoints written down, and plans made."""
     spawned = multiprocessing.get_context("spawn")
     no_plans, nothing = spawned.Event(), spawned.Event()
-    watcher = spawned.Process(target=watch, args=([places.base], places.checkpoints, nothing))
+    watcher = spawned.Process(target=watch, args=([places.base], places.checkpoints, nothing, 0.01))
     planner = spawned.Process(target=plan_on, args=(places, modes, no_plans))
     watcher.start()
     planner.start()

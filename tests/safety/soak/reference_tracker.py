@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from integration.harness.flinkbed.truth import UUID, entries, uuids_in
 
-_LOOK_SECONDS = 0.01
+_LOOK_SECONDS = 0.02
 _FOREVER = 1 << 62
 
 _Version = tuple[str, int, int]
@@ -32,13 +32,14 @@ class Flag(Protocol):
 # --------------------------------------------------------------------------- every checkpoint
 
 
-def watch(trees: Iterable[Path], out: Path, stop: Flag) -> None:
+def watch(trees: Iterable[Path], out: Path, stop: Flag, pause: float = _LOOK_SECONDS) -> None:
     """Write down what every ``_metadata`` names that appears, and when it is gone.
 
     Args:
         trees: Folders whose grandchildren, or children, are checkpoints.
         out: A line for each appearance, and for each disappearance.
         stop: Look once more, and return.
+        pause: Seconds between two looks.
 
     """
     there: dict[_Version, int] = {}
@@ -55,7 +56,7 @@ def watch(trees: Iterable[Path], out: Path, stop: Flag) -> None:
                     lines.write(json.dumps(["there", *new, names]) + "\n")
                     there[new] = at
             there.update(dict.fromkeys(found & there.keys(), at))
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(pause)
 
 
 def metadata(tree: Path) -> Iterator[_Version]:

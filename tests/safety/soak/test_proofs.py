@@ -58,7 +58,9 @@ class Scene:
         """Write a checkpoint's metadata, and return it once it was seen."""
         folder.mkdir(parents=True, exist_ok=True)
         metadata = folder / "_metadata"
-        metadata.write_bytes(b"\x00".join(b"file:" + os.fsencode(path) for path in files))
+        written = folder / "_metadata.new"  # an empty one, seen for a moment, would go at once
+        written.write_bytes(b"\x00".join(b"file:" + os.fsencode(path) for path in files))
+        written.rename(metadata)
         there = f'"there", "{metadata}", {metadata.stat().st_mtime_ns}, {metadata.stat().st_size}'
         wait_until("a look", lambda: there in self.seen())
         return metadata
