@@ -428,7 +428,9 @@ def test_a_checkpoint_that_is_subsumed_after_the_second_scan_is_not_damaged(
     """U8: the newest one, looked for after its files had gone, names none of them."""
     after_the_listing(monkeypatch, quick.complete)
     marking = cycle.mark
-    monkeypatch.setattr(cycle, "mark", lambda *seen, **of: (quick.complete(), marking(*seen, **of))[1])
+    monkeypatch.setattr(
+        cycle, "mark", lambda *seen, **of: (quick.complete(), marking(*seen, **of))[1]
+    )
     assert quick.mode.plan().refusal(quick.mode.story.job) is None
 
 
