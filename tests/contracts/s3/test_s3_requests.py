@@ -21,8 +21,7 @@ from cryptography.x509.oid import NameOID
 from contracts.servers.stub import BUCKET, Answer, error, page, stub_server
 from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.open import open_storage
-from orphangc.adapters.s3.requests import request_template as s3_signing
-from orphangc.adapters.s3.requests import s3_client
+from orphangc.adapters.s3.requests import request_template, s3_client
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import StorageUnreachableError
 
@@ -111,7 +110,7 @@ def test_credentials_that_expire_are_refreshed(stub, monkeypatch, tmp_path):
     monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    monkeypatch.setattr(s3_signing, "_SIGNER_SECONDS", 0.0)
+    monkeypatch.setattr(request_template, "_SIGNER_SECONDS", 0.0)
     assert keys_of(opened(stub, size=6)) == KEYS
     names = [access_key(request) for request in stub.requests]
     assert len(set(names)) == len(names)

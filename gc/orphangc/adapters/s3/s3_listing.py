@@ -95,8 +95,8 @@ class S3Pages:
     ) -> Iterator[Page]:
         """Yield pages until the last one, or until ``cut`` says that one is."""
         seen: set[str] = set()
-        pace = AdaptivePageSize()
-        fetch = partial(self._requests.fetch, read=read, pace=pace)
+        page_size = AdaptivePageSize()
+        fetch = partial(self._requests.fetch, read=read, page_size=page_size)
         following: Callable[[], Page] = partial(fetch, query)
         while True:
             page = following()
@@ -106,7 +106,7 @@ class S3Pages:
                 yield page
                 return
             following = partial(fetch, {**query, "ContinuationToken": token})
-            if is_ahead and pace.seconds > _WORTH_A_THREAD:
+            if is_ahead and page_size.seconds > _WORTH_A_THREAD:
                 following = _started(following)
             yield page
 

@@ -1,13 +1,9 @@
-"""Sends list requests: as botocore would send them, but without its costs.
+"""Sends list requests from botocore's request template, and retries them.
 
-botocore and aiohttp cost over a millisecond a page. So the first request goes through botocore,
-and an event of botocore's tells how it is addressed and signed: endpoint, region, addressing
-style, headers and signer, whatever they were resolved from. Later requests have the same URL but
-for the query, are signed by that signer (so credentials are refreshed), and are sent by
-botocore's own blocking HTTP session (so proxies and certificates are the same). Whatever is
-answered but a page or "not now" is asked again through botocore, whose word is final: it follows
-a bucket to its region and words the refusals. What this module cannot sign (directory buckets,
-signature version 4a) always goes through botocore.
+A page costs over a millisecond through botocore and aiohttp. Any answer but a page or "not now" is
+asked again through botocore, whose word is final: it follows a bucket to its region and words the
+refusals. Requests without a template (directory buckets, signature version 4a) always go through
+botocore.
 """
 
 from __future__ import annotations
@@ -15,20 +11,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 import stamina
 import structlog
 from botocore import exceptions as boto
-from botocore.awsrequest import AWSRequest
 from botocore.parsers import ResponseParserError, create_parser
 from botocore.response import StreamingBody
 from urllib3.exceptions import HTTPError
 
-from orphangc.adapters.s3.requests.request_template import Signer, Signing, signing_of
+from orphangc.adapters.s3.requests.request_template import RequestTemplate, TemplateSender
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client
 from orphangc.errors import StorageUnreachableError
 
@@ -38,7 +31,6 @@ Query = Mapping[str, str]
 _BODY = "OrphanGcBody"
 _BEFORE_ALL_OTHERS = "before-parse.*.ListObjectsV2"
 """Handlers of ``before-parse.s3.*`` come later, of which one parses the whole page for errors."""
-_BEFORE_SIGNING = "before-sign.s3.ListObjectsV2"
 
 _SMALL = 4096
 """Bytes. Others list a single key to see whether a bucket is there: garbage must not pass."""
@@ -78,7 +70,7 @@ _log = structlog.get_logger()
 
 
 class UnreadablePageError(StorageUnreachableError):
-    """A page is no page, or not a whole one."""
+    """The body is no page, or not a whole one."""
 
 
 class _NotNowError(boto.ClientError):  # type: ignore[misc]
@@ -86,11 +78,11 @@ class _NotNowError(boto.ClientError):  # type: ignore[misc]
 
 
 class AdaptivePageSize:
-    """How one stream fares: it asks for fewer keys after a timeout, and for more again later.
+    """Number of keys to request in a page: fewer after a timeout, more again after some pages.
 
     Attributes:
-        keys: How many keys to ask for.
-        seconds: How long the last page took.
+        keys: Number of keys to request.
+        seconds: Duration of the last page.
 
     """
 
@@ -100,12 +92,12 @@ class AdaptivePageSize:
         self._good = 0
 
     def note_timeout(self) -> None:
-        """Ask for half as many."""
+        """Request half as many keys."""
         self.keys = max(self.keys // 2, _FEWEST_KEYS)
         self._good = 0
 
     def note_page(self, seconds: float) -> None:
-        """Take note of a page that came; ask for twice as many after some of them."""
+        """Record the duration of a page; request twice as many keys after some pages."""
         self.seconds = seconds
         self._good += 1
         if self._good >= _PAGES_TO_GROW and self.keys < _MOST_KEYS:
@@ -113,57 +105,11 @@ class AdaptivePageSize:
             self._good = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ListRoute:
-    """How botocore addressed and signed a list request.
-
-    Attributes:
-        url: Without query.
-        query: What botocore adds to the query by itself.
-        headers: But those about botocore's own attempts.
-        signing: By whom, and with what.
-
-    """
-
-    url: str
-    query: tuple[tuple[str, str], ...]
-    headers: Mapping[str, str]
-    signing: Signing
-
-    def request(self, query: Query) -> AWSRequest:
-        """Return a request that is not signed yet."""
-        named = [*self.query, *((_NAMES[name], value) for name, value in query.items())]
-        text = urlencode(named, quote_via=quote, safe="-_.~")
-        return AWSRequest("GET", f"{self.url}?{text}", self.headers, stream_output=True)
-
-
-def _way(request: AWSRequest, **facts: Any) -> _ListRoute | None:
-    """Return how a request goes that botocore is about to sign, ``None`` if in some special way."""
-    signing = signing_of(request, **facts)
-    if signing is None:
-        return None
-    parts = urlsplit(request.url)
-    return _ListRoute(
-        url=urlunsplit(parts._replace(query="")),
-        query=tuple(
-            (name, value)
-            for name, value in parse_qsl(parts.query, keep_blank_values=True)
-            if name not in _NAMES.values()
-        ),
-        headers={
-            name: value
-            for name, value in request.headers.items()
-            if not name.lower().startswith("amz-sdk-")  # the count of botocore's own attempts
-        },
-        signing=signing,
-    )
-
-
 class ListRequests:
-    """Fetches pages; may be used by many threads at once.
+    """Fetches pages of a listing; may be used by many threads at once.
 
     Attributes:
-        through_botocore: How many requests took the slow way.
+        through_botocore: Number of requests that botocore sent.
 
     """
 
@@ -171,19 +117,19 @@ class ListRequests:
         self._client = client
         self._on_request = on_request
         self._lock = threading.Lock()
-        self._way: _ListRoute | None = None
-        self._signer = Signer(client)
         self._strikes = 0
         self.through_botocore = 0
         with client.translated("open"):
             client.on(_BEFORE_ALL_OTHERS, _take_body)
-            client.on(_BEFORE_SIGNING, self._learn)
+            self._sender = TemplateSender(client, "ListObjectsV2", varying=_NAMES.values())
 
-    def fetch(self, query: Query, read: Callable[[bytes], _Page], pace: AdaptivePageSize) -> _Page:
-        """Return what ``read`` makes of a page; tries again what may pass.
+    def fetch(
+        self, query: Query, read: Callable[[bytes], _Page], page_size: AdaptivePageSize
+    ) -> _Page:
+        """Return what ``read`` makes of a page; retry errors that may pass.
 
         Raises:
-            StorageUnreachableError: It does not pass, or is refused.
+            StorageUnreachableError: The error stays, or the store refuses the request.
 
         """
         try:
@@ -195,32 +141,34 @@ class ListRequests:
                 wait_max=10,
             ):
                 with attempt:
-                    return self._fetch(query, read, pace)
+                    return self._fetch(query, read, page_size)
         except CALL_ERRORS as err:
             raise self._client.explained("list", err) from err
         raise AssertionError("an attempt returns or raises")
 
-    def _fetch(self, query: Query, read: Callable[[bytes], _Page], pace: AdaptivePageSize) -> _Page:
-        if pace.keys < _MOST_KEYS:
-            query = {**query, "MaxKeys": str(pace.keys)}
+    def _fetch(
+        self, query: Query, read: Callable[[bytes], _Page], page_size: AdaptivePageSize
+    ) -> _Page:
+        if page_size.keys < _MOST_KEYS:
+            query = {**query, "MaxKeys": str(page_size.keys)}
         begun = time.monotonic()
         try:
             body = self._body(query)
         except _TIMEOUTS:
-            pace.note_timeout()
+            page_size.note_timeout()
             raise
         seconds = time.monotonic() - begun
         page = read(body)
-        pace.note_page(seconds)
+        page_size.note_page(seconds)
         return page
 
     def _body(self, query: Query) -> bytes:
-        way = self._way
-        if way is None or self._strikes >= _MOST_STRIKES:
+        template = self._sender.template
+        if template is None or self._strikes >= _MOST_STRIKES:
             return self._through_botocore(query)
         self._on_request()
         try:
-            status, body = self._send(way, query)
+            status, body = self._send(template, query)
         except _ODD:
             return self._second_opinion(query)
         if status == HTTPStatus.OK:
@@ -229,9 +177,10 @@ class ListRequests:
             raise _not_now(status, body)
         return self._second_opinion(query)
 
-    def _send(self, way: _ListRoute, query: Query) -> tuple[int, bytes]:
+    def _send(self, template: RequestTemplate, query: Query) -> tuple[int, bytes]:
         """Return status and body of an answer."""
-        answer = self._signer.send(way.request(query), way.signing, to=way.url)
+        named = {_NAMES[name]: value for name, value in query.items()}
+        answer = self._sender.send(template, template.request("GET", query=named))
         body = StreamingBody(answer.raw, answer.headers.get("content-length"))
         try:
             return answer.status_code, body.read()
@@ -239,8 +188,8 @@ class ListRequests:
             raise boto.HTTPClientError(error=err) from err
 
     def _second_opinion(self, query: Query) -> bytes:
-        """Return the page through botocore; where it often knows better, leave all to it."""
-        self._signer.forget()
+        """Return the page through botocore; after a few such pages, leave all requests to it."""
+        self._sender.forget()
         body = self._through_botocore(query)
         self._strikes += 1
         if self._strikes == _MOST_STRIKES:
@@ -265,15 +214,11 @@ class ListRequests:
             raise UnreadablePageError("the listing has a page without a body")
         return body
 
-    def _learn(self, request: AWSRequest, **facts: Any) -> None:
-        """Take note how botocore is about to send a list request; on the I/O thread."""
-        self._way = _way(request, **facts)
-
 
 def _take_body(
     response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any
 ) -> None:
-    """Take a page out of botocore's hands before it parses it; a small one it may parse too."""
+    """Keep the body of a page from botocore's parser; botocore still parses a small one."""
     if response_dict["status_code"] == HTTPStatus.OK:
         customized_response_dict[_BODY] = response_dict["body"]
         if len(response_dict["body"]) > _SMALL:
@@ -281,7 +226,7 @@ def _take_body(
 
 
 def _not_now(status: int, body: bytes) -> _NotNowError:
-    """Return the error that the body tells of, with its code."""
+    """Return the error that the body states, with its code."""
     answer = {"status_code": status, "headers": {}, "body": body}
     try:
         return _NotNowError(create_parser("rest-xml").parse(answer, None), "ListObjectsV2")

@@ -1,17 +1,22 @@
-"""Signs and sends requests as botocore has signed and sent one of their kind.
+"""Sends S3 requests as botocore sends the first one of their operation, without botocore's costs.
 
-An event of botocore's tells who signs, and with what. Later requests are signed by the same signer,
-so credentials are refreshed, and sent by botocore's blocking HTTP session, so proxies and
-certificates are the same.
+A request through botocore and aiohttp costs over a millisecond of CPU time, and 25 ms if it deletes
+a thousand keys. So the first request of an operation goes through botocore, and an event of
+botocore's shows how it is addressed and signed: endpoint, region, addressing style, headers and
+signer, whatever they were resolved from. That is the template of later requests. The same signer
+signs them, so credentials are refreshed; botocore's blocking HTTP session sends them, so proxies
+and certificates are the same.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote, unquote_plus, urlencode, urlsplit, urlunsplit
 
 import botocore
 from botocore.awsrequest import AWSRequest
@@ -20,43 +25,99 @@ from orphangc.adapters.s3.requests.s3_client import S3Client
 
 _SIGNATURES = {"s3v4", "v4", botocore.UNSIGNED}
 _SPECIAL = {"request_credentials", "identity_cache"}
-_OF_ONE_REQUEST = {"signing", "checksum"}
+_CONTEXT_OF_ONE_REQUEST = {"signing", "checksum"}
+_HEADERS_OF_ONE_REQUEST = (
+    "amz-sdk-",
+    "content-length",
+    "content-md5",
+    "x-amz-checksum",
+    "x-amz-sdk-",
+)
+"""Beginnings of headers that describe one body, or count botocore's own attempts."""
 _SIGNER_SECONDS = 60.0
-"""How long credentials are used before they are asked for again: refreshed ones have minutes."""
+"""How long credentials are used before the signer is asked again: refreshed ones last minutes."""
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signing:
-    """How botocore signs requests of one kind.
+class RequestTemplate:
+    """How botocore addresses and signs requests of one operation.
 
     Attributes:
-        context: What a request's context holds for the signer to read.
-        signer: Makes ``get_auth_instance(**arguments)``; ``None`` if requests are not signed.
-        arguments: Name, region and version of the signature.
+        url: URL without query.
+        query: Parts of the query that are equal in all requests, encoded.
+        headers: Headers that are equal in all requests.
+        context: Values that the signer reads from the context of a request.
+        signer: Object whose ``get_auth_instance(**signature)`` signs; ``None`` if requests are not
+            signed.
+        signature: Name, region and version of the signature.
 
     """
 
+    url: str
+    query: tuple[str, ...]
+    headers: Mapping[str, str]
     context: Mapping[str, Any]
     signer: Any
-    arguments: Mapping[str, Any]
+    signature: Mapping[str, Any]
+
+    def request(
+        self,
+        method: str,
+        *,
+        query: Mapping[str, str] = _NOTHING,
+        headers: Mapping[str, str] = _NOTHING,
+        body: bytes | None = None,
+    ) -> AWSRequest:
+        """Return a request that is not signed yet; the answer to one without a body is streamed."""
+        varying = urlencode(query, quote_via=quote, safe="-_.~")
+        text = "&".join((*self.query, *((varying,) if varying else ())))
+        request = AWSRequest(
+            method,
+            f"{self.url}?{text}" if text else self.url,
+            {**self.headers, **headers},
+            data=body,
+            stream_output=body is None,
+        )
+        request.context.update(self.context)
+        return request
 
 
-def signing_of(request: AWSRequest, *, signature_version: Any, **facts: Any) -> Signing | None:
-    """Return how a request is signed that botocore is about to sign, ``None`` if in a special way.
+def template_of(
+    request: AWSRequest, *, varying: Collection[str], signature_version: Any, **facts: Any
+) -> RequestTemplate | None:
+    """Return the template of a request that botocore is about to sign.
 
     Args:
-        request: As ``before-sign`` gives it.
-        signature_version: The same.
-        facts: The same: ``request_signer``, ``signing_name``, ``region_name`` and others.
+        request: Request that ``before-sign`` gives.
+        varying: Names in the query that each request states anew.
+        signature_version: Signature version that ``before-sign`` gives.
+        facts: Further arguments of ``before-sign``: ``request_signer``, ``signing_name``,
+            ``region_name`` and others.
+
+    Returns:
+        ``None`` if botocore signs the request in a special way: directory buckets, version 4a.
 
     """
     signing = request.context.get("signing", {})
     if signature_version not in _SIGNATURES or _SPECIAL & {*signing}:
         return None
-    return Signing(
-        context={k: v for k, v in request.context.items() if k not in _OF_ONE_REQUEST},
+    parts = urlsplit(request.url)
+    return RequestTemplate(
+        url=urlunsplit(parts._replace(query="")),
+        query=tuple(
+            part
+            for part in parts.query.split("&")
+            if part and unquote_plus(part.partition("=")[0]) not in varying
+        ),
+        headers={
+            name: value
+            for name, value in request.headers.items()
+            if not name.lower().startswith(_HEADERS_OF_ONE_REQUEST)
+        },
+        context={k: v for k, v in request.context.items() if k not in _CONTEXT_OF_ONE_REQUEST},
         signer=None if signature_version is botocore.UNSIGNED else facts["request_signer"],
-        arguments={
+        signature={
             "signing_name": signing.get("signing_name") or facts["signing_name"],
             "region_name": signing.get("region") or facts["region_name"],
             "signature_version": signature_version,
@@ -64,45 +125,60 @@ def signing_of(request: AWSRequest, *, signature_version: Any, **facts: Any) -> 
     )
 
 
-class Signer:
-    """Signs and sends; may be used by many threads at once."""
+class TemplateSender:
+    """Learns the template of one operation and sends requests; may be used by many threads at once.
 
-    def __init__(self, client: S3Client) -> None:
-        self._client = client
-        self._lock = threading.Lock()
-        self._auth: tuple[float, Signing, Any] | None = None
-        self._sessions: dict[str, Any] = {}
+    Attributes:
+        template: Template from botocore's latest request; ``None`` before the first one, and where
+            botocore must send every request.
 
-    def send(self, request: AWSRequest, signing: Signing, *, to: str) -> Any:
-        """Return the HTTP session's answer to a request that is not signed yet.
+    """
+
+    def __init__(self, client: S3Client, operation: str, *, varying: Collection[str] = ()) -> None:
+        """Learn from every request that botocore sends.
 
         Args:
-            request: What to send.
-            signing: How to sign it.
-            to: URL that proxies and certificates are chosen by.
-
-        Raises:
-            Exception: One of botocore's or urllib3's.
+            client: Client whose botocore is watched.
+            operation: Name of the operation in botocore: ``ListObjectsV2``.
+            varying: Names in the query that each request states anew.
 
         """
-        request.context.update(signing.context)
-        if (auth := self._auth_for(signing)) is not None:
+        self.template: RequestTemplate | None = None
+        self._client = client
+        self._varying = frozenset(varying)
+        self._lock = threading.Lock()
+        self._auth: tuple[float, RequestTemplate, Any] | None = None
+        self._sessions: dict[str, Any] = {}
+        client.on(f"before-sign.s3.{operation}", self._learn)
+
+    def send(self, template: RequestTemplate, request: AWSRequest) -> Any:
+        """Return the HTTP session's answer to a request of the template.
+
+        Raises:
+            Exception: An error of botocore's or urllib3's.
+
+        """
+        if (auth := self._auth_for(template)) is not None:
             auth.add_auth(request)
-        return self._session(to).send(request.prepare())
+        return self._session(template.url).send(request.prepare())
 
     def forget(self) -> None:
-        """Ask for the credentials anew before the next request."""
+        """Ask the signer for credentials again before the next request."""
         self._auth = None
 
-    def _auth_for(self, signing: Signing) -> Any:
+    def _learn(self, request: AWSRequest, **facts: Any) -> None:
+        """Record the template of a request that botocore is about to send; on the I/O thread."""
+        self.template = template_of(request, varying=self._varying, **facts)
+
+    def _auth_for(self, template: RequestTemplate) -> Any:
         """Return botocore's signer with credentials that are valid now."""
-        if signing.signer is None:
+        if template.signer is None:
             return None
         auth = self._auth
-        if auth is not None and auth[0] > time.monotonic() and auth[1] is signing:
+        if auth is not None and auth[0] > time.monotonic() and auth[1] is template:
             return auth[2]
-        fresh = self._client.run(signing.signer.get_auth_instance(**signing.arguments))
-        self._auth = (time.monotonic() + _SIGNER_SECONDS, signing, fresh)
+        fresh = self._client.run(template.signer.get_auth_instance(**template.signature))
+        self._auth = (time.monotonic() + _SIGNER_SECONDS, template, fresh)
         return fresh
 
     def _session(self, url: str) -> Any:
