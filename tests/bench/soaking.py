@@ -135,7 +135,7 @@ def _cycle(places: Places, mode: str) -> dict[str, Any]:
             mock.patch("orphangc.collect.decide.judged_cycle.judge_all", judged),
         ):
             cycle = run_cycle(
-                replace(root.outside, wait=lambda _: time.sleep(_POLL_SECONDS)),
+                replace(root.environment, wait=lambda _: time.sleep(_POLL_SECONDS)),
                 settings,
                 reader=RootReader(settings.aliases, settings.acknowledged),
                 tombstones=state_of(settings).tombstones(),

@@ -202,8 +202,8 @@ def test_a_job_is_self_sustained_exactly_if_flink_reads_no_file_of_others(result
     """By path, and where Flink wrote a wrong path by base name; what is void is never a yes."""
     for job in result.plan["jobs"]:
         needs = result.storage.needs_others(job["job_id"])
-        is_void = job["refused"] is not None or not job["retained_checkpoint_ids"]
-        expected = False if needs else None if needs is None or is_void else True
+        is_refused = job["refused"] is not None or not job["retained_checkpoint_ids"]
+        expected = False if needs else None if needs is None or is_refused else True
         assert job["state_self_sustained"] is expected, job["looks"]
         everything, *places = job["looks"]
         assert any(look["value"] is False for look in places) is (needs is True)

@@ -100,7 +100,7 @@ def test_a_referenced_artifact_is_never_harmed(case: dict, artifact, in_raw) -> 
 def test_a_void_job_never_loses_anything(case: dict) -> None:
     """Row 1: not even a tombstone is laid, and none is taken away."""
     expected = Verdict(Action.KEEP, Reason.JOB_REFUSED)
-    assert verdict(with_bounds(case, is_void=True)) == expected
+    assert verdict(with_bounds(case, is_refused=True)) == expected
 
 
 @given(any_case, st.timedeltas(timedelta(0), timedelta(days=400)))

@@ -26,15 +26,15 @@ def families(draw: st.DrawFn) -> list[JobEvidence]:
             newest_modified_at=ahead("1d") if draw(st.integers(0, 3)) == 0 else ago("30d"),
             live_in_shared=draw(st.sampled_from([0, 50, 50])),
         )
-        feeds = draw(st.frozensets(st.sampled_from([*KEYS, "a stranger"]), max_size=2))
+        depends_on = draw(st.frozensets(st.sampled_from([*KEYS, "a stranger"]), max_size=2))
         build = an_ended_job if is_ended else a_job
-        jobs.append(build(key, feeds=feeds, survey=survey))
+        jobs.append(build(key, depends_on=depends_on, survey=survey))
     return jobs
 
 
 def reached(jobs: list[JobEvidence]) -> set[tuple[str, str]]:
     """Return who needs whose files, directly or not: the transitive closure, the slow way."""
-    needs = {(job.key, key) for job in jobs for key in job.feeds}
+    needs = {(job.key, key) for job in jobs for key in job.depends_on}
     for middle, one, other in product(KEYS, KEYS, KEYS):
         if (one, middle) in needs and (middle, other) in needs:
             needs.add((one, other))

@@ -133,7 +133,7 @@ stored_objects = st.builds(
 twists = st.fixed_dictionaries(
     {},
     optional={
-        "is_void": st.booleans(),
+        "is_refused": st.booleans(),
         "cutoff": old | times,
         "quarantine_start": usually_laid | times,
         "newest_completed_at": usually_laid | times,

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from orphangc.collect.listing.list_storage import work
 from orphangc.collect.listing.work_stealing import RangeScheduler
-from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, Landmarks, cut, gaps, landmarks
+from orphangc.core.ranges.key_ranges import (
+    EVERYTHING,
+    KeyRange,
+    Landmarks,
+    gaps,
+    landmarks,
+    split_at,
+)
 from orphangc.core.ranges.split_points import midpoint, scale_of
 from unit.collect.listing.ordered_storage import MemorySpool, OrderedStorage
 
@@ -61,7 +68,7 @@ def test_python_compares_keys_as_stores_order_them(one, other) -> None:
 @given(key_sets, ranges, st.lists(keys, max_size=8))
 def test_a_cut_loses_no_key_and_doubles_none(found, within, boundaries) -> None:
     """Wherever it is cut, also exactly at keys and outside the range."""
-    parts = cut(within, [*boundaries, *found[::3]])
+    parts = split_at(within, [*boundaries, *found[::3]])
     for key in found:
         assert holders(parts, key) == (key in within)
     assert (parts[0].after, parts[-1].until) == (within.after, within.until)
@@ -72,7 +79,7 @@ def test_a_cut_loses_no_key_and_doubles_none(found, within, boundaries) -> None:
 @given(key_sets, ranges, st.lists(keys, max_size=8), st.randoms())
 def test_gaps_are_what_is_not_finished(found, within, boundaries, random) -> None:
     """Together with the finished ranges they are the whole, and no more."""
-    parts = cut(EVERYTHING, boundaries)
+    parts = split_at(EVERYTHING, boundaries)
     finished = [part for part in parts if random.random() < 0.5]
     random.shuffle(finished)
     left = gaps(finished, within)
@@ -89,7 +96,9 @@ def cut_to(parts: list[KeyRange], within: KeyRange) -> list[KeyRange]:
     return [
         each
         for part in parts
-        for each in cut(part, [edge for edge in (within.after, within.until) if edge is not None])
+        for each in split_at(
+            part, [edge for edge in (within.after, within.until) if edge is not None]
+        )
         if not gaps([within], each)
     ]
 
@@ -119,7 +128,7 @@ def test_landmarks_of_any_names_cut_well_or_ill_but_never_wrongly(
     """They rest on names that somebody wrote into a root."""
     known = landmarks(directories, sampled)
     assert list(known.keys) == sorted(set(known.keys))
-    parts = cut(EVERYTHING, known.boundaries(wanted))
+    parts = split_at(EVERYTHING, known.boundaries(wanted))
     assert len(parts) <= wanted
     assert all(holders(parts, key) == 1 for key in found)
     assert sum(map(known.weight_of, parts)) == pytest.approx(known.weight)
@@ -170,7 +179,7 @@ def test_cutting_again_and_again_comes_to_an_end(found, page_size) -> None:
         position = inside[page_size - 1]
         middle = midpoint(position, within)
         cuts += middle is not None
-        parts = cut(KeyRange(position, within.until), [] if middle is None else [middle])
+        parts = split_at(KeyRange(position, within.until), [] if middle is None else [middle])
         assert all(gaps([part], within) for part in parts)
         pending += parts
     assert pages <= 2 * (len(found) // page_size + 1) + 80 * cuts
@@ -197,21 +206,21 @@ def test_streams_that_rob_each_other_list_every_key_once(  # noqa: PLR0917 - dra
     spool = MemorySpool()
     known = landmarks(JOBS[:2], {f"{JOBS[0]}/shared": [key[-6:] for key in found[::5]]})
     for steps in (stop_after, None):
-        board = RangeScheduler(
-            [part for gap in gaps(spool.finished()) for part in cut(gap, known.boundaries(3))],
+        scheduler = RangeScheduler(
+            [part for gap in gaps(spool.finished()) for part in split_at(gap, known.boundaries(3))],
             known if random.random() < 0.5 else Landmarks(),
             known=spool.rows,
             worth_cutting=worth,
         )
         workers = [
-            work(storage, spool, board, patience=0, rows_per_part=rows_per_part)
+            work(storage, spool, scheduler, patience=0, rows_per_part=rows_per_part)
             for _ in range(streams)
         ]
         run(workers, random, steps)
-    event(f"ranges: {min(board.ranges, 20)}")
+    event(f"ranges: {min(scheduler.ranges, 20)}")
     assert spool.keys == found
     assert gaps(spool.finished()) == []
-    assert board.progress()[0] == len(found)
+    assert scheduler.progress()[0] == len(found)
 
 
 def run(workers: list, random, steps: int | None) -> None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.collect.dependencies.foreign_usage import Surroundings, Sustaining
+from orphangc.collect.dependencies.foreign_usage import ForeignUsages, UsageContext
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.judge import Judgement
-from orphangc.core.dependencies.self_sustained_rule import stand_of
-from orphangc.core.documents.self_sustained_record import LookPart
+from orphangc.core.dependencies.self_sustained_rule import foreign_usage_of
+from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import JobId
 from support.builders import BASE, a_job, a_root
@@ -57,7 +57,7 @@ def end(path: str) -> str:
     return path[-36:]
 
 
-def doubtful(world: World, job: str) -> set[str]:
+def unresolved(world: World, job: str) -> set[str]:
     """Return the paths that a job's checkpoints name and no file of its own answers."""
     own = f"{TOP}/{job}/"
     named = {p for folder, paths in world.roots.items() if folder.startswith(own) for p in paths}
@@ -67,11 +67,11 @@ def doubtful(world: World, job: str) -> set[str]:
 def meant_in(world: World, job: str, snapshot: str) -> set[str]:
     """Return which of them are files of a snapshot, or may be."""
     paths = world.roots.get(snapshot)
-    strays = doubtful(world, job)
-    below = {p for p in strays if p.startswith(f"{snapshot}/")}
+    references = unresolved(world, job)
+    below = {p for p in references if p.startswith(f"{snapshot}/")}
     if paths is None:  # its _metadata is gone
-        return below | {p for p in strays if not p.startswith(f"{TOP}/{job}/")}
-    return below | {p for p in strays if end(p) in {end(each) for each in paths}}
+        return below | {p for p in references if not p.startswith(f"{TOP}/{job}/")}
+    return below | {p for p in references if end(p) in {end(each) for each in paths}}
 
 
 # --- what is judged
@@ -88,7 +88,7 @@ def files(paths: frozenset[str]) -> dict:
     }
 
 
-def looked(world: World, *asked: str) -> tuple[LookPart, ...]:
+def looked(world: World, *asked: str) -> tuple[UsageCheckPart, ...]:
     """Return the looks at job C."""
     roots = {}
     for folder, paths in world.roots.items():
@@ -102,7 +102,7 @@ def looked(world: World, *asked: str) -> tuple[LookPart, ...]:
             files=files(paths),
             sha256=folder,
         )
-    stands, owners = {}, {}
+    usages, owners = {}, {}
     for job in (A, B, C):
         own = tuple(root for root in roots.values() if root.job_id == job)
         evidence = a_job(job, own_roots=own, directories=(BASE.child(job),), before=(), after=())
@@ -111,26 +111,26 @@ def looked(world: World, *asked: str) -> tuple[LookPart, ...]:
         for path in lost:
             folder, _, name = path.rpartition("/")
             absent.setdefault(canonical(folder), set()).add(name)
-        stands[job] = stand_of(evidence, Judgement(), absent=absent)
+        usages[job] = foreign_usage_of(evidence, Judgement(), absent=absent)
         owners[BASE.child(job)] = job
-    around = Surroundings(
+    around = UsageContext(
         roots=tuple(roots.values()), owners=owners, held={}, stored=lambda _: None
     )
-    return Sustaining(stands, around).look_at(C, [canonical(each) for each in asked])
+    return ForeignUsages(usages, around).check(C, [canonical(each) for each in asked])
 
 
 @given(worlds())
 def test_a_yes_is_one_for_the_oracle_too(world: World) -> None:
     """No path leads out of the job's directory, and its own checkpoints' folders lack nothing."""
     everything, *places = looked(world)
-    strays = doubtful(world, C)
-    foreign = {p for p in strays if not p.startswith(f"{TOP}/{C}/")}
+    references = unresolved(world, C)
+    foreign = {p for p in references if not p.startswith(f"{TOP}/{C}/")}
     others = [folder for folder in world.roots if not folder.startswith(f"{TOP}/{C}/")]
-    lost = {p for p in strays - foreign if p.startswith(f"{TOP}/{C}/chk-")}
+    lost = {p for p in references - foreign if p.startswith(f"{TOP}/{C}/chk-")}
     found = {p for p in lost if any(p in meant_in(world, C, each) for each in others)}
     if foreign:
         assert everything.value is False
-        assert set(everything.sample) <= strays
+        assert set(everything.sample) <= references
         assert any(place.value is False for place in places)
     elif found:
         assert everything.value is False
@@ -143,8 +143,8 @@ def test_a_snapshot_is_needed_exactly_if_the_oracle_says_so(world: World, snapsh
     """By path, by base name, by UUID; and if its _metadata is gone, by any doubt."""
     place = next(look for look in looked(world, snapshot) if look.place == snapshot)
     needed = meant_in(world, C, snapshot)
-    strays = doubtful(world, C)
-    lost = {p for p in strays if p.startswith(f"{TOP}/{C}/chk-")}
+    references = unresolved(world, C)
+    lost = {p for p in references if p.startswith(f"{TOP}/{C}/chk-")}
     if needed:
         assert place.value is False
         assert {each.uri for each in place.named_by} == {

@@ -103,7 +103,7 @@ def a_tombstone(stored: StoredObject | None = None, *, laid: datetime | None = N
 def some_bounds(*, cutoff: datetime | None = None, **changes: object) -> JobBounds:
     """Return the bounds of a running job whose oldest retained checkpoint is 42."""
     facts: dict[str, object] = {
-        "is_void": False,
+        "is_refused": False,
         "is_ended": False,
         "bounds": (Bound(BoundName.GRACE_PERIOD, cutoff or ago("72h")),),
         "oldest_retained_checkpoint_id": 42,

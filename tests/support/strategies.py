@@ -66,7 +66,7 @@ def all_bounds(draw: st.DrawFn) -> JobBounds:
     is_ended = draw(st.booleans())
     usual = st.lists(known_bound, min_size=1, max_size=3)
     return JobBounds(
-        is_void=draw(st.sampled_from([False, False, False, True])),
+        is_refused=draw(st.sampled_from([False, False, False, True])),
         is_ended=is_ended,
         bounds=tuple(draw(st.one_of(usual, usual, st.lists(some_bound, max_size=3)))),
         oldest_retained_checkpoint_id=draw(st.none() | checkpoint_ids),
@@ -114,7 +114,7 @@ _twists = {
     "since": st.one_of(_story, instants),
     "checkpoint_id": st.one_of(st.sampled_from([None, 39, 40, 41, 42]), checkpoint_ids),
     "live": live_sets,
-    "is_void": st.just(value=True),
+    "is_refused": st.just(value=True),
     "is_ended": st.just(value=True),
     "bounds": st.lists(some_bound, max_size=2).map(tuple),
     "oldest": st.none() | checkpoint_ids,
@@ -148,7 +148,7 @@ def nearly_deleted(draw: st.DrawFn) -> dict[str, object]:
         "artifact": Artifact(layout, uuid=UUID, checkpoint_id=checkpoint_id),
         "live": twists.get("live", LiveSet(parsed=UuidSet({OTHER_UUID}))),
         "bounds": JobBounds(
-            is_void="is_void" in twists,
+            is_refused="is_refused" in twists,
             is_ended=is_ended,
             bounds=(*usual, *twists.get("bounds", ())),
             oldest_retained_checkpoint_id=twists.get("oldest", 42),

@@ -10,14 +10,14 @@ from orphangc.collect.decide.assemble_plan import Found, missing_by_job, plan_of
 from orphangc.collect.decide.decide_listing import decide_listing
 from orphangc.collect.decide.judged_cycle import judged_cycle
 from orphangc.collect.decide.verdicts import JobView
-from orphangc.collect.dependencies.foreign_usage import Sustaining, sustaining_in
+from orphangc.collect.dependencies.foreign_usage import ForeignUsages, foreign_usages_of
 from orphangc.collect.mark.mark import Mark, mark, pinned_places
 from orphangc.collect.mark.missing import wanted_of
 from orphangc.collect.mark.pins import pinned_uuids
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.mark.survey_listing import SurveyQuestions, survey_listing
 from orphangc.collect.observe.checkpoints import RootReader
-from orphangc.collect.observe.observation import Observation, Outside, observe
+from orphangc.collect.observe.observation import Environment, Observation, observe
 from orphangc.collect.world.outside_names import namings_of
 from orphangc.collect.world.recalling import NOTHING_RECALLED, Recalled
 from orphangc.collect.world.recounting import with_memory
@@ -46,7 +46,7 @@ class Cycle:
         mark: What is live.
         evidence: What concerns all jobs.
         sinks: Those that took the verdicts, closed: one each worker.
-        sustaining: Looks at what each job's state rests on.
+        foreign_usages: Looks at what each job's state rests on.
         remembered: What the next cycle has to know of this one.
 
     """
@@ -58,12 +58,12 @@ class Cycle:
     jobs: Mapping[str, JobEvidence]
     judged: Mapping[str, Judgement]
     sinks: Sequence[VerdictSink]
-    sustaining: Sustaining
+    foreign_usages: ForeignUsages
     remembered: WorldMemory
 
 
 def run_cycle(
-    outside: Outside,
+    environment: Environment,
     settings: StorageRootSettings,
     *,
     reader: RootReader,
@@ -80,24 +80,24 @@ def run_cycle(
             empty storage.
 
     """
-    seen = observe(outside, settings, reader)
-    bases = [base.location for base in outside.bases]
-    siblings = [base.location for base in outside.siblings]
-    pinned = pinned_uuids(outside, pinned_places(seen, settings))
+    seen = observe(environment, settings, reader)
+    bases = [base.location for base in environment.bases]
+    siblings = [base.location for base in environment.siblings]
+    pinned = pinned_uuids(environment, pinned_places(seen, settings))
     marked = mark(seen, settings, bases, siblings, pinned=pinned)
     namings = namings_of(marked, seen, settings, bases)
     questions = SurveyQuestions(
         wanted=wanted_of(each.files for each in namings),
         is_resumed=seen.listed.is_resumed,
-        read=partial(reader.read, outside.storage),
+        read=partial(reader.read, environment.storage),
         began=shifted(seen.time.now or seen.time.local, -settings.clock_skew),
         unreached=tuple(seen.unreached),
     )
-    survey = survey_listing(outside, marked, tombstones, questions)
+    survey = survey_listing(environment, marked, tombstones, questions)
     _check_is_storage_root(bases[0], marked, survey.surveyed, seen)
     known = judged_cycle(
         seen,
-        outside,
+        environment,
         settings,
         marked=marked,
         survey=survey,
@@ -105,11 +105,11 @@ def run_cycle(
         halted=halted,
         before=before,
     )
-    decided = decide_listing(outside, settings, marked, known, open_sink=open_sink)
+    decided = decide_listing(environment, settings, marked, known, open_sink=open_sink)
     collected = (view.evidence for view in decided.views.values())
-    missing = missing_by_job(collected, survey.missing, seen, outside.storage)
-    sustaining = sustaining_in(
-        outside,
+    missing = missing_by_job(collected, survey.missing, seen, environment.storage)
+    foreign_usages = foreign_usages_of(
+        environment,
         marked,
         settings,
         jobs=known.jobs,
@@ -126,18 +126,18 @@ def run_cycle(
         evidence=known.evidence,
         counts=decided.counts,
         missing=missing,
-        sustaining=sustaining,
+        foreign_usages=foreign_usages,
         world=known.world,
     )
     return Cycle(
-        plan=with_memory(plan_of(found, settings, outside), known.comparison, before.expected),
+        plan=with_memory(plan_of(found, settings, environment), known.comparison, before.expected),
         views=decided.views,
         mark=marked,
         evidence=known.evidence,
         jobs=known.jobs,
         judged=known.judged,
         sinks=decided.sinks,
-        sustaining=sustaining,
+        foreign_usages=foreign_usages,
         remembered=known.comparison.memory,
     )
 

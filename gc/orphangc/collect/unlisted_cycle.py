@@ -13,7 +13,7 @@ from typing import TypeVar
 from orphangc.collect.decide.judged_cycle import judged_cycle
 from orphangc.collect.mark.mark import mark
 from orphangc.collect.observe.checkpoints import RootReader
-from orphangc.collect.observe.observation import Outside, observe
+from orphangc.collect.observe.observation import Environment, observe
 from orphangc.collect.world.outside_names import namings_of
 from orphangc.collect.world.recalling import Recalled
 from orphangc.collect.world.recounting import world_with_memory
@@ -73,7 +73,7 @@ class UnlistedCycle:
 
 
 def unlisted_cycle(
-    outside: Outside,
+    environment: Environment,
     settings: StorageRootSettings,
     *,
     reader: RootReader,
@@ -86,10 +86,10 @@ def unlisted_cycle(
         StorageUnreachableError: The storage root or an extra root cannot be searched.
 
     """
-    unlisted = replace(outside, engine=UnlistedEngine())
+    unlisted = replace(environment, engine=UnlistedEngine())
     seen = observe(unlisted, settings, reader)
-    bases = [base.location for base in outside.bases]
-    marked = mark(seen, settings, bases, [base.location for base in outside.siblings])
+    bases = [base.location for base in environment.bases]
+    marked = mark(seen, settings, bases, [base.location for base in environment.siblings])
     known = judged_cycle(
         seen,
         unlisted,

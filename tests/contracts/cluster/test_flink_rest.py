@@ -20,8 +20,8 @@ from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.core.cluster.job_facts import (
     ClusterFacts,
     JobFacts,
+    eligibility_problem,
     external_paths,
-    gate_problem,
     is_not_subsumed,
     is_same_incarnation,
 )
@@ -104,7 +104,7 @@ def test_every_saved_cluster_is_read(scenario: str) -> None:
     assert job.in_progress_ids == pending
     assert job.in_progress_count == len(pending)
     assert job.changelog_enabled is (None if version == "1.15.4" else False)
-    assert gate_problem(job) is None
+    assert eligibility_problem(job) is None
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -156,7 +156,7 @@ def test_a_job_without_checkpointing_has_no_facts_about_it() -> None:
         job = only_job(registry(server.url).observe())
     assert job.max_concurrent is job.state_backend is job.latest_completed_id is None
     assert job.checkpoints == ()
-    assert "no checkpoint configuration" in (gate_problem(job) or "")
+    assert "no checkpoint configuration" in (eligibility_problem(job) or "")
 
 
 @pytest.mark.parametrize("suffix", ["", "/checkpoints", "/checkpoints/config"])
@@ -409,7 +409,7 @@ def test_a_living_flink_is_read(flink_cluster: Cluster, tmp_path: Path) -> None:
     flink_cluster.wait_for_checkpoints(job_id, 2)
     cluster = rest.observe()
     job = cluster.jobs[job_id]
-    assert (cluster.flink_version, gate_problem(job)) == (flink_cluster.version, None)
+    assert (cluster.flink_version, eligibility_problem(job)) == (flink_cluster.version, None)
     assert job.latest_completed_id is not None
 
     flink_cluster.kill_taskmanager()
@@ -444,4 +444,4 @@ def test_a_living_job_that_never_checkpoints_is_read(
     job = registry(flink_cluster.rest_url).observe().jobs[job_id]
     assert (job.checkpoint_interval_ms, job.max_concurrent) == (2**63 - 1, 1)
     assert (job.checkpoints, job.latest_completed_id, job.restored) == ((), None, None)
-    assert "checkpoint storage JobManagerCheckpointStorage" in (gate_problem(job) or "")
+    assert "checkpoint storage JobManagerCheckpointStorage" in (eligibility_problem(job) or "")

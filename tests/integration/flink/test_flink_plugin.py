@@ -245,10 +245,10 @@ def test_what_a_snapshot_retains_is_registered_in_it(bed: Bed, tmp_path: Path) -
     for _ in range(15):
         first, before = bed.echo(job), read()
         second, after = bed.echo(job), read()
-        exported = Exported(job_id=JobId(job), first=first, second=second)
+        exported = Exported(job_id=JobId(job), baseline=first, response=second)
         seen = (before | after).values()
         assert contradiction(exported, seen, ids_before=before, ids_after=after) is None
-        empty = replace(exported, second=replace(second, entries=()))
+        empty = replace(exported, response=replace(second, entries=()))
         found = contradiction(empty, seen, ids_before=before, ids_after=after)
         checked += found is not None
     assert checked, "some checkpoint stood until after a snapshot, with shared state"

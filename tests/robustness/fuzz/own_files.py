@@ -22,7 +22,7 @@ from orphangc.adapters.rows.resumable_listing import (
     _sealed,
 )
 from orphangc.collect.delete.journal import markers_of
-from orphangc.collect.state.history import has_planned, kept_record, looks_before, newest_records
+from orphangc.collect.state.history import checks_before, has_planned, kept_record, newest_records
 from orphangc.collect.state.lock import Holder, acquire
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory
@@ -99,7 +99,7 @@ def check_record(data: bytes, _: Path) -> None:
     records = list(newest_records(state))
     assert len(records) in {1, 2}
     has_planned(state)
-    looks_before(state)
+    checks_before(state)
     kept = kept_record(state, a_record(3))
     assert kept.totals.runs["plan/done"] >= 2, "a count that the other record has was lost"
 

@@ -25,13 +25,13 @@ from orphangc.app.runner import sweep_plan as sweeping
 from orphangc.app.wiring import compose
 from orphangc.collect import cycle
 from orphangc.collect.decide import decide_listing
-from orphangc.collect.delete import revalidation as recheck
+from orphangc.collect.delete import revalidation
 from orphangc.collect.mark import job_reports, mark
 from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
 from orphangc.collect.state import lock
 from orphangc.collect.state.store import RootState
-from orphangc.collect.sweep import agreement as permission
+from orphangc.collect.sweep import plan_intersection as permission
 from orphangc.collect.sweep import sweep
 from orphangc.collect.world.recalling import NOTHING_RECALLED
 from orphangc.core.cluster.placement import Home
@@ -118,7 +118,7 @@ def _siblings(patch: _Patch) -> None:
 
 def _reported_roots(patch: _Patch) -> None:
     """Look at no place that Flink or Kubernetes names (R4)."""
-    for module in (observe, recheck):
+    for module in (observe, revalidation):
         patch.setattr(module, "reported_places", lambda *_, **__: ([], ()))
 
 
@@ -141,10 +141,10 @@ def _looking_again(patch: _Patch) -> None:
     """Look at nothing before and after a batch (R18)."""
 
     def blind(self):
-        return recheck.Now(UuidSet(), self.outside.storage.location.name)
+        return revalidation.CurrentReferences(UuidSet(), self.environment.storage.location.name)
 
-    patch.setattr(recheck.Recheck, "look", blind)
-    patch.setattr(recheck.Recheck, "look_after", blind)
+    patch.setattr(revalidation.Revalidation, "check", blind)
+    patch.setattr(revalidation.Revalidation, "check_after", blind)
 
 
 def _cutoff(patch: _Patch) -> None:
@@ -154,10 +154,10 @@ def _cutoff(patch: _Patch) -> None:
 
 def _frozen_cutoff(patch: _Patch) -> None:
     """Take the time when everything has been read (R10)."""
-    look = cycle.observe
+    check = cycle.observe
 
     def late(*args):
-        seen = look(*args)
+        seen = check(*args)
         return replace(seen, time=seen.time_after)
 
     patch.setattr(cycle, "observe", late)
@@ -253,7 +253,7 @@ def _halt_of_a_sweep(patch: _Patch) -> None:
             return due(self, judged, cycle)
 
     patch.setattr(sweep.Sweep, "_due", unaware)
-    patch.setattr(recheck.Recheck, "_check_state", lambda self: self.lock.check())
+    patch.setattr(revalidation.Revalidation, "_check_state", lambda self: self.lock.check())
 
 
 def _plan_identity(patch: _Patch) -> None:

@@ -1,12 +1,12 @@
-"""How a collector judges and acts; mirrors ``collect.sweep.sweep``, ``minding``, ``recheck``,
-``lock``.
+"""How a collector judges and acts; mirrors ``collect.sweep.sweep``, ``tombstoning``,
+``revalidation`` and ``lock``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from orphangc.collect.delete.revalidation import Watched, _check_job
+from orphangc.collect.delete.revalidation import Precondition, _check_job
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.model.types import Action, Verdict
 from orphangc.errors import RefusedError
@@ -98,7 +98,7 @@ def _mind(
 
 
 def _stable(world: World, collector: Collector, conduct: Conduct) -> tuple[Place, ...]:
-    """Return the newest root of each living job; mirrors ``recheck._stable_of``."""
+    """Return the newest root of each living job; mirrors ``revalidation._stable_of``."""
     living = {n for n, job in enumerate(world.jobs) if job.is_running and n not in conduct.declared}
     newest = (
         max((root.place for root in collector.first_roots if root.home == n), default=None)
@@ -154,18 +154,20 @@ def _why_stopped(world: World, index: int, conduct: Conduct) -> str | None:
     now = asked(world, conduct, is_new=True)
     for number, (before, after) in enumerate(zip(collector.after, now, strict=True)):
         try:
-            _check_job(_watched(number, before, conduct), _clusters(number, after, conduct))
+            _check_job(_precondition(number, before, conduct), _clusters(number, after, conduct))
         except RefusedError as err:
             return str(err)
     return None
 
 
-def _watched(number: int, before: Rest | None, conduct: Conduct) -> Watched:
+def _precondition(number: int, before: Rest | None, conduct: Conduct) -> Precondition:
     facts = () if before is None else (real_facts(number, before, conduct.rules.concurrent),)
     epoch = "epoch" if number in conduct.exporting else None
     clusters = ("http://flink:8081",) * len(facts)
     own = job_id(number)
-    return Watched(job_id=own, key=own, after=facts, clusters=clusters, stable=None, epoch=epoch)
+    return Precondition(
+        job_id=own, key=own, after=facts, clusters=clusters, stable=None, epoch=epoch
+    )
 
 
 def _clusters(number: int, rest: Rest | None, conduct: Conduct) -> list[ClusterFacts]:

@@ -66,7 +66,15 @@ SETTINGS = StorageRootSettings(
 
 
 COMPARED = (
-    *("ids_at_start", "ids_before", "ids_after", "before", "after", "feeds", "is_origin_unread"),
+    *(
+        "ids_at_start",
+        "ids_before",
+        "ids_after",
+        "before",
+        "after",
+        "depends_on",
+        "is_origin_unread",
+    ),
 )
 
 
@@ -110,7 +118,7 @@ def observed(seen: Seen, rules: Rules) -> Observation:
         time_after=StoreTime(now=at(seen.until), local=at(seen.until - seen.skew), source=""),
         before=told("before"),
         after=told("after"),
-        gate_errors=(),
+        source_errors=(),
         ha_before=(),
         ha_after=(),
         at_start=(scan_of(seen, start),),

@@ -291,8 +291,8 @@ def _exported(index: int, seen: JobSeen, *, has_id: bool) -> Exported | None:
         unread = "cannot read registry snapshot at line 9"
     return Exported(
         job_id=job_id(index),
-        first=first,
-        second=second,
+        baseline=first,
+        response=second,
         unread=unread,
         nonce="nonce",
         asked_at=heard,
@@ -301,7 +301,7 @@ def _exported(index: int, seen: JobSeen, *, has_id: bool) -> Exported | None:
     )
 
 
-def feeds(index: int, seen: Seen) -> frozenset[int]:
+def depends_on(index: int, seen: Seen) -> frozenset[int]:
     """Return the jobs whose files a job needs; mirrors
     ``collect.mark.gather_evidence``.
     """
@@ -349,7 +349,7 @@ def evidence(seen: Seen, rules: Rules) -> list[JobEvidence]:
             snapshots=() if (exp := _exported(index, job, has_id=has_id)) is None
             else exp.snapshots,
             exported=exp,
-            feeds=frozenset(job_id(each) for each in feeds(index, seen)),
+            depends_on=frozenset(job_id(each) for each in depends_on(index, seen)),
             is_origin_unread=is_origin_unread(index, seen),
             survey=_survey(index, seen, rules),
         )
@@ -393,7 +393,7 @@ def cycle_evidence(seen: Seen, rules: Rules) -> CycleEvidence:
         margins=rules.margins,
         is_closed_world=True,
         is_tested_storage=True,
-        looked_until=at(seen.until),
+        observed_until=at(seen.until),
         is_registry_mode=any(job.is_exporting for job in seen.jobs),
     )
 
@@ -469,7 +469,7 @@ def _weakened(bounds: JobBounds, job: JobEvidence, cycle: CycleEvidence, rules: 
     if rules.has_ids_only:
         now = (Bound(BoundName.GRACE_PERIOD, cycle.now + timedelta(days=1)),)
         assert job.exported is not None
-        first = job.exported.first
+        first = job.exported.baseline
         assert first is not None
         oldest = min((r.id for r in first.retained if not r.is_savepoint), default=None)
         return replace(bounds, bounds=now, oldest_retained_checkpoint_id=oldest)

@@ -23,13 +23,13 @@ from safety.mutation.outcome import (
 from safety.mutation.tree import PROJECT, lay_out
 
 KILLS = "tests/unit/core/dependencies/test_restore_fallback.py"
-TESTED, UNTESTED = "way_back", "fingerprint"  # by that file
+TESTED, UNTESTED = "restore_fallback", "fingerprint"  # by that file
 BEFORE, AFTER = "if here > there:", "if here >= there:"
 DIFF = f"""\
 --- gc/orphangc/core/dependencies/restore_fallback.py
 +++ gc/orphangc/core/dependencies/restore_fallback.py
 @@ -1,3 +1,3 @@
- def is_way_back(root):
+ def is_restore_fallback(root):
 -    {BEFORE}
 +    {AFTER}
          return None
@@ -76,9 +76,9 @@ def test_no_equivalent_is_argued_twice() -> None:
 
 
 def test_a_change_is_read_from_a_name_and_a_diff() -> None:
-    name = "orphangc.core.dependencies.restore_fallback.x_is_way_back__mutmut_9"
+    name = "orphangc.core.dependencies.restore_fallback.x_is_restore_fallback__mutmut_9"
     assert change_of(name, DIFF) == Change(
-        "orphangc.core.dependencies.restore_fallback.is_way_back", BEFORE, AFTER
+        "orphangc.core.dependencies.restore_fallback.is_restore_fallback", BEFORE, AFTER
     )
 
 

@@ -17,10 +17,10 @@ import pytest
 from orphangc.collect.cycle import run_cycle
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import RootReader
-from orphangc.collect.observe.observation import Outside
+from orphangc.collect.observe.observation import Environment
 from orphangc.collect.state.lock import Holder, acquire
 from orphangc.collect.state.store import RootState
-from orphangc.collect.sweep.agreement import check_plan
+from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.restore_deleted import undelete
 from orphangc.collect.sweep.sweep import Sweep
 from orphangc.core.cluster.job_facts import ClusterFacts
@@ -302,7 +302,7 @@ class Collector:
     def root_state(self) -> RootState:
         return RootState(self.files, canonical(self.site.settings.root))
 
-    def _outside(self) -> Outside:
+    def _environment(self) -> Environment:
         settings = self.site.settings
         root = canonical(settings.root)
 
@@ -313,7 +313,7 @@ class Collector:
 
             self.process.call("wait", waited)
 
-        return Outside(
+        return Environment(
             storage=self._storage(root),
             extra=[self._storage(canonical(uri)) for uri in settings.extra_roots],
             clusters=[Cluster(self.process, self.site.flinks, self.site.cached)],
@@ -336,7 +336,7 @@ class Collector:
         state, rows = self.root_state, Rows()
         with in_one_thread():
             cycle = run_cycle(
-                self._outside(),
+                self._environment(),
                 self.site.settings,
                 reader=RootReader(),
                 tombstones=state.tombstones(),
@@ -358,7 +358,7 @@ class Collector:
                 is_dead=lambda other: other.token in self.site.dead,
             )
             sweep = Sweep(
-                outside=self._outside(),
+                environment=self._environment(),
                 settings=settings,
                 state=state,
                 lock=lock,

@@ -22,11 +22,11 @@ from hypothesis.stateful import (
 )
 
 from orphangc.collect.decide import verdicts
-from orphangc.collect.delete import revalidation as recheck
+from orphangc.collect.delete import revalidation
 from orphangc.collect.delete.journal import Journal
 from orphangc.collect.delete.registry_watch import RegistryWatch
 from orphangc.collect.mark import mark
-from orphangc.collect.observe.observation import Observation, Outside
+from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.collect.state.lock import Lock
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
@@ -342,7 +342,7 @@ def only_paths_count(patch: pytest.MonkeyPatch) -> None:
         return replace(read, roots=tuple(roots))
 
     patch.setattr(mark, "_live_set", without_others)
-    patch.setattr(recheck, "_uuids", lambda _: iter(()))
+    patch.setattr(revalidation, "_uuids", lambda _: iter(()))
 
 
 def no_cutoff(patch: pytest.MonkeyPatch) -> None:
@@ -352,8 +352,8 @@ def no_cutoff(patch: pytest.MonkeyPatch) -> None:
 
 def no_recheck(patch: pytest.MonkeyPatch) -> None:
     """R18."""
-    nothing = recheck.Now(UuidSet(), "ck")
-    patch.setattr(recheck.Recheck, "look", lambda _: nothing)
+    nothing = revalidation.CurrentReferences(UuidSet(), "ck")
+    patch.setattr(revalidation.Revalidation, "check", lambda _: nothing)
 
 
 def no_lock_check(patch: pytest.MonkeyPatch) -> None:
@@ -364,7 +364,7 @@ def no_lock_check(patch: pytest.MonkeyPatch) -> None:
 def unreadable_is_empty(patch: pytest.MonkeyPatch) -> None:
     """R6: what cannot be read refers to nothing."""
     patch.setattr(Observation, "unreadable", property(lambda _: ()))
-    patch.setattr(recheck, "_acknowledged", lambda _: ())
+    patch.setattr(revalidation, "_acknowledged", lambda _: ())
 
 
 def truncation_unnoticed(patch: pytest.MonkeyPatch) -> None:
@@ -374,7 +374,7 @@ def truncation_unnoticed(patch: pytest.MonkeyPatch) -> None:
 
 def other_bases_unseen(patch: pytest.MonkeyPatch) -> None:
     """R4."""
-    patch.setattr(Outside, "bases", property(lambda outside: (outside.storage,)))
+    patch.setattr(Environment, "bases", property(lambda environment: (environment.storage,)))
 
 
 def nothing_written_down(patch: pytest.MonkeyPatch) -> None:
@@ -385,7 +385,7 @@ def nothing_written_down(patch: pytest.MonkeyPatch) -> None:
 def no_gate(patch: pytest.MonkeyPatch) -> None:
     """R13: roots alone prove liveness, however many checkpoints are pending."""
     patch.setitem(GUARDS, Guard.GATE, _content)
-    patch.setattr(recheck, "_check_job", lambda *_: None)
+    patch.setattr(revalidation, "_check_job", lambda *_: None)
 
 
 def entries_protect_nothing(patch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import METADATA_NAME
 from orphangc.core.model.types import StoredObject
-from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, cut, landmarks
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, landmarks, split_at
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import Progress, Storage
 from orphangc.ports.engine import EngineName, Listed, ListingHints, ListingPass
@@ -81,7 +81,7 @@ class SparkEngine:
         """Return room that executors see."""
         return ExchangeSpace(self._folder)
 
-    def share_out(self, work: Callable[[int, Any], Any], piles: Sequence[Any]) -> list[Any]:
+    def run_partitions(self, work: Callable[[int, Any], Any], piles: Sequence[Any]) -> list[Any]:
         """Return what work on each pile returns, ``None`` left out; at most a task a slot.
 
         Spark may do a share twice: the work has to see to it that this does no harm.
@@ -116,7 +116,7 @@ class SparkEngine:
         known = landmarks(hints.directories, hints.names, hints.counts)
         most = 2 * self._cluster.slots * self._streams
         wanted = max(1, min(most, int(known.weight) // _KNOWN_PER_RANGE))
-        return cut(EVERYTHING, known.boundaries(wanted))
+        return split_at(EVERYTHING, known.boundaries(wanted))
 
     def objects_named(self, name: str) -> Iterator[StoredObject]:
         """See ``Engine``; only what is called ``_metadata`` is looked out for while listing."""

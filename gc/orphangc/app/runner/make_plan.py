@@ -112,7 +112,7 @@ def cycle_of(
         memory=before.memory,
     ) as root:
         cycle = run_cycle(
-            root.outside,
+            root.environment,
             settings,
             reader=RootReader(settings.aliases, settings.acknowledged),
             tombstones=tombstones,

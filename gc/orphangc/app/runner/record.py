@@ -27,7 +27,11 @@ from orphangc.core.documents.run_record import (
     SweptPart,
     TombstonesPart,
 )
-from orphangc.core.documents.self_sustained_record import RememberedLook, answer_of, remembered
+from orphangc.core.documents.self_sustained_record import (
+    RememberedUsageCheck,
+    answer_of,
+    remembered,
+)
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.redaction import redacted
 from orphangc.core.model.tallies import Cell, summed
@@ -69,7 +73,7 @@ class Draft:
         started_at: By this machine's clock.
         effective_mode: How far the run may go.
         reason: Why not as far as configured.
-        looks_before: By job id: what earlier runs saw of what its state rests on.
+        checks_before: By job id: what earlier runs saw of what its state rests on.
         phases: Those that have ended.
         plan: Once there is one.
         breakdown: The same.
@@ -88,7 +92,7 @@ class Draft:
     started_at: datetime
     effective_mode: RunMode
     reason: str | None = None
-    looks_before: Mapping[str, Sequence[RememberedLook]] = field(default_factory=dict)
+    checks_before: Mapping[str, Sequence[RememberedUsageCheck]] = field(default_factory=dict)
     phases: list[PhaseRecord] = field(default_factory=list)
     plan: Plan | None = None
     breakdown: Breakdown | None = None
@@ -114,7 +118,7 @@ class Draft:
     def finished(self, ended_at: datetime) -> RunRecord:
         """Return the record, without the totals."""
         plan, swept = self.plan, self.swept
-        jobs = () if plan is None else _jobs(plan, self.breakdown, self.looks_before)
+        jobs = () if plan is None else _jobs(plan, self.breakdown, self.checks_before)
         return RunRecord(
             run_id=self.run_id,
             root=self.settings.root,
@@ -197,19 +201,20 @@ def _tallies(cells: Iterable[Cell]) -> dict[str, tuple[Tally, ...]]:
 def _jobs(
     plan: Plan,
     breakdown: Breakdown | None,
-    looks_before: Mapping[str, Sequence[RememberedLook]],
+    checks_before: Mapping[str, Sequence[RememberedUsageCheck]],
 ) -> tuple[JobRecord, ...]:
     amounts = _tallies(() if breakdown is None else breakdown.cells())
     jobs = [
-        _job(job, amounts.pop(job.job_id, ()), _looks(job, plan, looks_before)) for job in plan.jobs
+        _job(job, amounts.pop(job.job_id, ()), _looks(job, plan, checks_before))
+        for job in plan.jobs
     ]
     jobs += [JobRecord(job_id=job_id, amounts=rest) for job_id, rest in amounts.items()]
     return tuple(sorted(jobs, key=lambda job: job.job_id))
 
 
 def _looks(
-    job: JobPart, plan: Plan, before: Mapping[str, Sequence[RememberedLook]]
-) -> tuple[RememberedLook, ...]:
+    job: JobPart, plan: Plan, before: Mapping[str, Sequence[RememberedUsageCheck]]
+) -> tuple[RememberedUsageCheck, ...]:
     is_alone = sum(each.job_id == job.job_id for each in plan.jobs) == 1
     return remembered(
         before.get(job.job_id, ()) if job.job_id and is_alone else (),
@@ -226,7 +231,9 @@ def _has_ended(job: JobPart) -> bool:
     return job.state is JobState.ENDED and is_quiet
 
 
-def _job(job: JobPart, amounts: tuple[Tally, ...], looks: tuple[RememberedLook, ...]) -> JobRecord:
+def _job(
+    job: JobPart, amounts: tuple[Tally, ...], looks: tuple[RememberedUsageCheck, ...]
+) -> JobRecord:
     return JobRecord(
         job_id=job.job_id,
         directories=job.directories,

@@ -22,10 +22,10 @@ from orphangc.app.telemetry.logs import run_named
 from orphangc.app.wiring.clock import now, this_process
 from orphangc.app.wiring.compose import state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
-from orphangc.collect.state.history import has_planned, kept_record, looks_before, totals_so_far
+from orphangc.collect.state.history import checks_before, has_planned, kept_record, totals_so_far
 from orphangc.collect.state.lock import Holder, Lock, Renewal
 from orphangc.collect.state.store import RootState
-from orphangc.collect.sweep.agreement import check_plan
+from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.result import code_of
 from orphangc.core.documents.run_record import (
     Phase,
@@ -170,7 +170,7 @@ class _ScheduledRun:
         if draft.effective_mode is not RunMode.REPORT and not has_planned(self.state):
             draft.effective_mode = RunMode.REPORT
             draft.reason = "the first run on a storage root only reports"
-        draft.looks_before = looks_before(self.state)
+        draft.checks_before = checks_before(self.state)
         with Renewal(self.lock) as renewal:
             self._phase(Phase.PLAN, self._plan)
             renewal.check()

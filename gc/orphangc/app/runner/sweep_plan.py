@@ -19,12 +19,12 @@ from orphangc.app.runner.locking import held_lock
 from orphangc.app.telemetry.audit_log import Audited, log_unmet
 from orphangc.app.telemetry.logs import run_named
 from orphangc.app.wiring.clock import now
-from orphangc.app.wiring.compose import WiredRoot, opened, outside_elsewhere, state_of
+from orphangc.app.wiring.compose import WiredRoot, open_worker_environment, opened, state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
-from orphangc.collect.delete.distributed import Elsewhere
+from orphangc.collect.delete.distributed import DistributedWorkers
 from orphangc.collect.state.lock import Lock
 from orphangc.collect.state.store import RootState
-from orphangc.collect.sweep.agreement import check_plan
+from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.result import SweepResult, code_of
 from orphangc.collect.sweep.sweep import Sweep
 from orphangc.core.documents.plan import Plan
@@ -122,18 +122,18 @@ class HeldSweep:
             opened(settings, progress, engine=self.engine) as root,
             temporary_space() as room,
         ):
-            elsewhere = _elsewhere(root, state) if self.engine.is_spark else None
+            workers = _at_reported_places(root, state) if self.engine.is_spark else None
             outcomes = OutcomeFiles(self.path)
             sweep = Sweep(
-                outside=root.outside,
+                environment=root.environment,
                 settings=settings,
                 state=state,
                 lock=self.holding.lock,
                 run_id=self.holding.run_id,
                 is_deleting=self.is_deleting,
-                scratch=room if elsewhere is None else elsewhere.crew.scratch,
+                scratch=room if workers is None else workers.pool.scratch,
                 outcomes=Audited(outcomes),
-                elsewhere=elsewhere,
+                workers=workers,
                 result=self.result,
             )
             try:
@@ -151,22 +151,22 @@ class HeldSweep:
         return sweep.result
 
 
-def _elsewhere(root: WiredRoot, state: RootState) -> Elsewhere:
+def _at_reported_places(root: WiredRoot, state: RootState) -> DistributedWorkers:
     """Return Spark's executors as those who delete.
 
     Raises:
         SettingsError: They would need credentials, which Spark is never given.
 
     """
-    engine = root.outside.engine
+    engine = root.environment.engine
     assert isinstance(engine, SparkEngine)  # noqa: S101 - chosen by the caller
     bare = settings_from(root.settings.model_dump(mode="json"))
     if bare.flink_rest != root.settings.flink_rest:
         raise SettingsError("--flink-rest with credentials cannot be used on Spark's executors")
     settings = bare.model_copy(update={"state": str(state.files.location)})
-    return Elsewhere(
-        crew=engine,
-        open_outside=partial(outside_elsewhere, settings),
+    return DistributedWorkers(
+        pool=engine,
+        open_environment=partial(open_worker_environment, settings),
         open_state=partial(state_of, settings),
     )
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from orphangc.app.console.text import duration
 from orphangc.app.status.status import RootStatus, Status
 from orphangc.core.documents.run_record import JobRecord, RunRecord
-from orphangc.core.documents.self_sustained_record import RememberedLook
+from orphangc.core.documents.self_sustained_record import RememberedUsageCheck
 from orphangc.core.model.types import ForeignKind, is_job_id
 
 _GRAVITY = {True: 0, None: 1, False: 2}
@@ -46,7 +46,7 @@ class ForeignPlace:
     is_safe: bool | None
     why: str
     since: datetime | None
-    look: RememberedLook
+    look: RememberedUsageCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def _doubt_about(known: KnownJob) -> str | None:
     refused = known.record.refused
     why = "none of its checkpoints could be judged" if refused is None else refused.message
     look = next((each for each in known.record.looks if each.answer is None), None)
-    return f"Below {known.root.settings.root}: {why if look is None else look.told}"
+    return f"Below {known.root.settings.root}: {why if look is None else look.reason}"
 
 
 def _places(seen: Sequence[KnownJob], *, doubt: str | None) -> tuple[ForeignPlace, ...]:
@@ -173,7 +173,7 @@ def _places(seen: Sequence[KnownJob], *, doubt: str | None) -> tuple[ForeignPlac
                 place=look.place,
                 kind=look.kind,
                 is_safe=None if is_doubted else is_safe,
-                why=f"{doubt}" if is_doubted else look.told,
+                why=f"{doubt}" if is_doubted else look.reason,
                 since=None if is_doubted else look.since,
                 look=look,
             )

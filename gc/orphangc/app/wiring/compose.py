@@ -31,7 +31,7 @@ from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.app.wiring.engines import opened_spark_engine
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import RootReader
-from orphangc.collect.observe.observation import Outside, read_root_at
+from orphangc.collect.observe.observation import Environment, read_root_at
 from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.bound_roots import bound_roots
@@ -148,7 +148,7 @@ class WiredRoot:
     """One storage root, ready for a cycle."""
 
     settings: StorageRootSettings
-    outside: Outside
+    environment: Environment
 
 
 @contextmanager
@@ -192,7 +192,7 @@ def opened(
         listing = None  # an inventory is never gone on with by a listing, nor the other way round
     siblings, remembered = _searched_beside(settings, memory)
     with _opened_engine(engine, storage, listing) as chosen:
-        outside = Outside(
+        environment = Environment(
             storage=storage,
             extra=[open_storage(uri) for uri in settings.extra_roots],
             siblings=siblings,
@@ -208,7 +208,7 @@ def opened(
             extras=open_extras(root) if is_planning else None,
             ha=ha_metadata(settings),
         )
-        yield WiredRoot(settings, outside)
+        yield WiredRoot(settings, environment)
 
 
 def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
@@ -226,10 +226,10 @@ def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
     ]
 
 
-def outside_elsewhere(settings: StorageRootSettings) -> Outside:
+def open_worker_environment(settings: StorageRootSettings) -> Environment:
     """Return what a process asks that only deletes: it lists nothing, so it needs no engine."""
     siblings, remembered = _searched_beside(settings)
-    return Outside(
+    return Environment(
         storage=open_storage(settings.root, state=state_place(settings)),
         extra=[open_storage(uri) for uri in settings.extra_roots],
         siblings=siblings,

@@ -9,13 +9,13 @@ from datetime import datetime
 from orphangc import __version__
 from orphangc.collect.decide.plan_sections import evidence_of, job_part, root_part
 from orphangc.collect.decide.verdicts import Counts, JobView, Reported
-from orphangc.collect.dependencies.foreign_usage import Sustaining
+from orphangc.collect.dependencies.foreign_usage import ForeignUsages
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.mark.missing import Missing
 from orphangc.collect.mark.missing_check import inventory_of, missing_of_lasting
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.mark.unlisted import extras_part
-from orphangc.collect.observe.observation import Observation, Outside
+from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.core.decision.entropy_injection import entropy_in_listing, entropy_of
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
 from orphangc.core.documents.plan import (
@@ -46,20 +46,20 @@ class Found:
     evidence: CycleEvidence
     counts: Counts
     missing: Mapping[str, Sequence[str]]
-    sustaining: Sustaining
+    foreign_usages: ForeignUsages
     world: World
 
 
-def plan_of(found: Found, settings: StorageRootSettings, outside: Outside) -> Plan:
+def plan_of(found: Found, settings: StorageRootSettings, environment: Environment) -> Plan:
     """Return the unsigned plan."""
     seen, surveyed, counts = found.seen, found.surveyed, found.counts
-    storage = outside.storage
+    storage = environment.storage
     return Plan(
         tool_version=__version__,
         root=str(canonical(settings.root)),
         scopes=settings.scopes,
         created_at=found.evidence.now,
-        engine=outside.engine.name,
+        engine=environment.engine.name,
         bounds=_bounds_part(found.evidence),
         jobs=tuple(_job_part(view, found) for view in found.views.values()),
         roots=tuple(root_part(root) for root in found.marked.roots),
@@ -72,10 +72,10 @@ def plan_of(found: Found, settings: StorageRootSettings, outside: Outside) -> Pl
         reported=tuple(_reported_part(key, each) for key, each in sorted(counts.reported.items())),
         inventory=_inventory_part(storage),
         extras=extras_part(
-            outside.extras, surveyed.markers, with_versions=settings.noncurrent_versions
+            environment.extras, surveyed.markers, with_versions=settings.noncurrent_versions
         ),
         world=found.world,
-        warnings=(*_warnings(found), *_ha_warnings(found, settings, outside)),
+        warnings=(*_warnings(found), *_ha_warnings(found, settings, environment)),
         settings=settings,
     )
 
@@ -100,7 +100,7 @@ def _job_part(view: JobView, found: Found) -> JobPart:
         oldest_retained_checkpoint_id=view.bounds.oldest_retained_checkpoint_id,
         missing=found.missing[view.evidence.key],
         evidence=evidence_of(view.evidence, found.evidence, view.evidence.clusters),
-        looks=found.sustaining.look_at(view.evidence.key),
+        looks=found.foreign_usages.check(view.evidence.key),
     )
     return part.model_copy(update={"held_back": _held_back_part(view, found)})
 
@@ -186,14 +186,16 @@ def _warnings(found: Found) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def _ha_warnings(found: Found, settings: StorageRootSettings, outside: Outside) -> list[str]:
+def _ha_warnings(
+    found: Found, settings: StorageRootSettings, environment: Environment
+) -> list[str]:
     """Return what namespaces and ZooKeepers say that contradicts what the operator stated."""
     warnings = [
         f"{facts.uri} shows nothing of Flink's: mistyped?"
         for facts in found.seen.ha_after
         if not facts.things
     ]
-    bases = [base.location for base in outside.bases]
+    bases = [base.location for base in environment.bases]
     folders = {folder for facts in found.seen.ha_after for folder in facts.folders}
     warnings += [
         f"{folder.by} sets {folder.option} to {folder.path}, which is neither the storage root nor"

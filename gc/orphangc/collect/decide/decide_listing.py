@@ -10,7 +10,7 @@ from orphangc.collect.decide.judged_cycle import JudgedCycle
 from orphangc.collect.decide.verdicts import Counts, DecidePass, JobView
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.mark.missing_check import inventory_of
-from orphangc.collect.observe.observation import Outside
+from orphangc.collect.observe.observation import Environment
 from orphangc.core.decision.blast_radius import share_problem
 from orphangc.core.decision.bounds_of_job import bounds_of_job, bounds_outside_jobs
 from orphangc.core.decision.evidence import CycleEvidence
@@ -42,7 +42,7 @@ class DecidedListing:
 
 
 def decide_listing(
-    outside: Outside,
+    environment: Environment,
     settings: StorageRootSettings,
     marked: Mark,
     known: JudgedCycle,
@@ -52,14 +52,14 @@ def decide_listing(
     """Return what was decided; every object's verdict goes to a sink.
 
     Args:
-        outside: Engine that passes over the listing, and the storage.
+        environment: Engine that passes over the listing, and the storage.
         settings: Settings of the storage root.
         marked: Owners and checkpoints.
         known: Evidence and judgement of every job.
         open_sink: Returns the sink of one worker.
 
     """
-    inventory = inventory_of(outside.storage)
+    inventory = inventory_of(environment.storage)
     listed_at = None if inventory is None else inventory.created_at
     views = _views(known, listed_at)
     deciding = DecidePass(
@@ -74,7 +74,7 @@ def decide_listing(
             if (left := _left_behind(view, marked, known.evidence, listed_at)) is not None
         },
     )
-    decided = outside.engine.run(deciding, outside.progress)
+    decided = environment.engine.run(deciding, environment.progress)
     return DecidedListing(
         views={key: _with_limits(view, decided.counts, settings) for key, view in views.items()},
         counts=decided.counts,

@@ -9,7 +9,7 @@ from orphangc.collect.mark.gather_evidence import gather_evidence
 from orphangc.collect.mark.mark import Mark, cycle_evidence
 from orphangc.collect.mark.missing import is_listed
 from orphangc.collect.mark.survey_listing import ListingSurvey
-from orphangc.collect.observe.observation import Observation, Outside
+from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.collect.world.gathered import empty_places, unreached_places, world_of
 from orphangc.collect.world.outside_names import named_outside, with_outside_paths
 from orphangc.collect.world.recalling import Recalled
@@ -45,7 +45,7 @@ class JudgedCycle:
 
 def judged_cycle(
     seen: Observation,
-    outside: Outside,
+    environment: Environment,
     settings: StorageRootSettings,
     *,
     marked: Mark,
@@ -58,7 +58,7 @@ def judged_cycle(
 
     Args:
         seen: What the cycle saw.
-        outside: What it asked.
+        environment: What it asked.
         settings: Settings of the storage root.
         marked: What is live.
         survey: What the listing shows; ``None`` for a cycle that lists no objects.
@@ -72,16 +72,20 @@ def judged_cycle(
         marked,
         seen,
         settings,
-        searched=[base.location for base in outside.bases],
+        searched=[base.location for base in environment.bases],
         is_listed=lambda names: survey is None or is_listed(names, survey.surveyed),
     )
     jobs = gather_evidence(marked, settings, survey)
     jobs = with_remembered_traces(with_outside_paths(jobs, paths), before.memory)
-    sighting = sighting_of(seen, marked, settings, jobs=jobs, outside=outside, before=before.memory)
+    sighting = sighting_of(
+        seen, marked, settings, jobs=jobs, environment=environment, before=before.memory
+    )
     comparison = compared(before.memory, sighting, before.given)
     evidence = replace(
-        cycle_evidence(seen, settings, is_tested_storage=outside.storage.is_tested, halted=halted),
-        empty_places=empty_places(seen, outside, settings),
+        cycle_evidence(
+            seen, settings, is_tested_storage=environment.storage.is_tested, halted=halted
+        ),
+        empty_places=empty_places(seen, environment, settings),
         unreached_places=unreached_places(seen, settings),
         lost=comparison.facts,
         memory_problem=before.memory_problem,
@@ -91,6 +95,6 @@ def judged_cycle(
         jobs=jobs,
         judged=judge_all(list(jobs.values()), evidence),
         evidence=evidence,
-        world=world_of(seen, outside, settings, paths),
+        world=world_of(seen, environment, settings, paths),
         comparison=comparison,
     )

@@ -16,7 +16,7 @@ from orphangc.core.documents.plan import (
     RefusedPart,
     RootPart,
 )
-from orphangc.core.documents.self_sustained_record import LookPart
+from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.model.bounds import Bound
 from orphangc.core.model.types import EvidenceSource
 
@@ -89,7 +89,7 @@ def job_part(
     oldest_retained_checkpoint_id: int | None,
     missing: Iterable[str],
     evidence: Iterable[EvidencePart],
-    looks: tuple[LookPart, ...] = (),
+    looks: tuple[UsageCheckPart, ...] = (),
 ) -> JobPart:
     """Return one job as the plan shows it."""
     absent = sorted(missing)

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from orphangc.collect.delete.halt import halt_for, halted_after
 from orphangc.collect.delete.journal import Journal
-from orphangc.collect.delete.rate_limiter import Pacer, RateLimiterStoppedError
-from orphangc.collect.delete.retry_queue import DUE_SCHEMA, tries_again, with_outcomes
-from orphangc.collect.delete.revalidation import Recheck
+from orphangc.collect.delete.rate_limiter import RateLimiter, RateLimiterStoppedError
+from orphangc.collect.delete.retry_queue import RETRY_SCHEMA, tries_again, with_outcomes
+from orphangc.collect.delete.revalidation import Revalidation
 from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.model.types import Outcome
 from orphangc.errors import OrphanGcError, StorageUnreachableError
@@ -42,7 +42,7 @@ _OUTCOMES = {
 _MAY_BE_GONE = pa.array([Outcome.DONE, Outcome.FAILED], pa.string())
 _ANSWERS = {DeletionStatus.DELETED, DeletionStatus.GONE, DeletionStatus.CHANGED}
 _NOTHING = pa.RecordBatch.from_pylist([], schema=OUTCOME_SCHEMA)
-_NONE_AGAIN = pa.RecordBatch.from_pylist([], schema=DUE_SCHEMA)
+_NONE_AGAIN = pa.RecordBatch.from_pylist([], schema=RETRY_SCHEMA)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +50,8 @@ class BatchDone:
     """How a batch went.
 
     Attributes:
-        settled: What became of its objects, ``OUTCOME_SCHEMA``.
-        again: Those that were not asked for, or in vain, ``DUE_SCHEMA``.
+        outcomes: What became of its objects, ``OUTCOME_SCHEMA``.
+        again: Those that were not asked for, or in vain, ``RETRY_SCHEMA``.
         is_answered: Whether the store said of one of them what became of it.
         is_failure: Whether objects were asked for, and every one failed or got no answer.
         why: What the failure was.
@@ -59,7 +59,7 @@ class BatchDone:
 
     """
 
-    settled: pa.RecordBatch = field(default_factory=lambda: _NOTHING)
+    outcomes: pa.RecordBatch = field(default_factory=lambda: _NOTHING)
     again: pa.RecordBatch = field(default_factory=lambda: _NONE_AGAIN)
     is_answered: bool = False
     is_failure: bool = False
@@ -73,7 +73,7 @@ class BatchWork:
 
     Attributes:
         number: In the journal.
-        rows: ``DUE_SCHEMA``, of one job, ordered by key.
+        rows: ``RETRY_SCHEMA``, of one job, ordered by key.
         has_asked: Whether the storage may have been asked to delete.
 
     The others are those of ``Deletion``.
@@ -83,16 +83,16 @@ class BatchWork:
     number: int
     rows: pa.RecordBatch
     storage: Storage
-    recheck: Recheck
+    revalidation: Revalidation
     journal: Journal
-    pacer: Pacer
+    limiter: RateLimiter
     at: datetime
     has_asked: bool = field(default=False, init=False)
 
     def do(self) -> BatchDone:
         """Delete what still may go, and return what became of all."""
         try:
-            is_named = self._looked_at()
+            is_named = self._revalidated()
         except RateLimiterStoppedError:
             return BatchDone(again=self.rows)
         except OrphanGcError as err:
@@ -100,22 +100,22 @@ class BatchWork:
         going = self.rows.filter(pa.array(~is_named))
         kept, stopped_by = self._kept(self.rows.filter(pa.array(is_named)))
         if stopped_by is not None or not going.num_rows:
-            return BatchDone(settled=kept, again=going, stopped_by=stopped_by)
+            return BatchDone(outcomes=kept, again=going, stopped_by=stopped_by)
         return self._delete(going, kept)
 
-    def _looked_at(self) -> npt.NDArray[np.bool_]:
+    def _revalidated(self) -> npt.NDArray[np.bool_]:
         """Return bool[n], what a root names now, when the others are written down and may go.
 
         Where the store asks for a pause meanwhile, all that was seen will be too long ago.
         """
         while True:
-            turn = self.pacer.take_turn(self.rows.num_rows)
-            is_named: npt.NDArray[np.bool_] = self.recheck.look().names(self.rows)
+            turn = self.limiter.take_turn(self.rows.num_rows)
+            is_named: npt.NDArray[np.bool_] = self.revalidation.check().names(self.rows)
             going = self.rows.filter(pa.array(~is_named)).select(VERDICT_SCHEMA.names)
             if not going.num_rows:
                 return is_named
             self.journal.write_batch(self.number, going)
-            if self.pacer.await_turn(turn):
+            if self.limiter.await_turn(turn):
                 return is_named
 
     def left(self) -> pa.RecordBatch:
@@ -125,19 +125,19 @@ class BatchWork:
 
     def _delete(self, going: pa.RecordBatch, kept: pa.RecordBatch) -> BatchDone:
         """Ask the storage once, and settle what it answered for."""
-        sent_at = self.pacer.clock()
+        sent_at = self.limiter.clock()
         self.has_asked = True
         results = self._ask(going)
         statuses = [result.status for result in results]
-        counts = self._keep_pace(statuses, sent_at)
-        told, again = _sorted_out(going, results, counts=counts)
-        done = _joined([kept, told, *_given_up(self.storage, again)])
+        counts = self._adapt_rate(statuses, sent_at)
+        recorded, again = _sorted_out(going, results, counts=counts)
+        done = _joined([kept, recorded, *_given_up(self.storage, again)])
         again = again.filter(pc.less(again["tries"], _TRIES))
-        unwritten = self._write_down(done)
+        unwritten = self._record(done)
         stopped_by = self._check_nothing_live_went(done, again) or unwritten
         is_answered = not _ANSWERS.isdisjoint(statuses)
         return BatchDone(
-            settled=done,
+            outcomes=done,
             again=again,
             is_answered=is_answered,
             is_failure=not is_answered and DeletionStatus.REFUSED not in statuses,
@@ -154,22 +154,22 @@ class BatchWork:
             failed = DeletionStatus.FAILED
             return [DeletionResult(key=o.key, status=failed, error=str(err)) for o in objects]
 
-    def _keep_pace(self, statuses: Sequence[DeletionStatus], sent_at: float) -> bool:
+    def _adapt_rate(self, statuses: Sequence[DeletionStatus], sent_at: float) -> bool:
         """Return whether the keys have had their chance, after the pace has learnt from an answer.
 
         They have not where the whole request hit a wall that others had hit before.
         """
         refused = statuses.count(DeletionStatus.REFUSED)
         unknown = statuses.count(DeletionStatus.UNKNOWN)
-        in_vain = unknown + (refused if refused < len(statuses) else 0)
-        is_news = self.pacer.note_refusal(sent_at) if refused else True
-        if in_vain > _TOO_MANY * len(statuses):
-            self.pacer.note_failure()
+        unsuccessful = unknown + (refused if refused < len(statuses) else 0)
+        is_news = self.limiter.note_refusal(sent_at) if refused else True
+        if unsuccessful > _TOO_MANY * len(statuses):
+            self.limiter.note_failure()
         elif not refused:
-            self.pacer.note_success(sent_at)
+            self.limiter.note_success(sent_at)
         return is_news or refused < len(statuses)
 
-    def _write_down(self, done: pa.RecordBatch) -> OrphanGcError | None:
+    def _record(self, done: pa.RecordBatch) -> OrphanGcError | None:
         """Write down what became of the batch; what is not written down is told all the same."""
         try:
             self.journal.write_outcomes(self.number, done)
@@ -182,15 +182,15 @@ class BatchWork:
 
         One that was asked for before, without an answer, may be gone: then a proof has failed.
         """
-        is_doubtful = named["is_doubtful"]
-        doubtful = settled(self.storage, named.filter(is_doubtful))
-        is_gone = pc.equal(doubtful["outcome"], Outcome.DONE)
-        gone = doubtful.filter(is_gone)
-        kept = [named.filter(pc.invert(is_doubtful)), doubtful.filter(pc.invert(is_gone))]
-        told = _joined([gone, *(with_outcomes(rows, Outcome.CHANGED) for rows in kept)])
+        is_outcome_unknown = named["is_outcome_unknown"]
+        unknown = resolved_outcomes(self.storage, named.filter(is_outcome_unknown))
+        is_gone = pc.equal(unknown["outcome"], Outcome.DONE)
+        gone = unknown.filter(is_gone)
+        kept = [named.filter(pc.invert(is_outcome_unknown)), unknown.filter(pc.invert(is_gone))]
+        recorded = _joined([gone, *(with_outcomes(rows, Outcome.CHANGED) for rows in kept)])
         if not gone.num_rows:
-            return told, None
-        return told, halt_for(gone["key"][0].as_py(), self.recheck, self.at)
+            return recorded, None
+        return recorded, halt_for(gone["key"][0].as_py(), self.revalidation, self.at)
 
     def _check_nothing_live_went(
         self, done: pa.RecordBatch, again: pa.RecordBatch
@@ -201,9 +201,9 @@ class BatchWork:
         """
         names = VERDICT_SCHEMA.names
         went = done.filter(pc.is_in(done["outcome"], value_set=_MAY_BE_GONE)).select(names)
-        may_be_gone = again.filter(again["is_doubtful"]).select(names)
+        may_be_gone = again.filter(again["is_outcome_unknown"]).select(names)
         rows = pa.concat_batches([went, may_be_gone])
-        return halted_after(rows, lambda: self.recheck, self.storage, self.at)
+        return halted_after(rows, lambda: self.revalidation, self.storage, self.at)
 
 
 def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
@@ -218,14 +218,14 @@ def _sorted_out(
     An object that is gone after a request without an answer went because of it. And one that
     could not be looked at since may be gone: that it failed is not known.
     """
-    is_doubtful = going["is_doubtful"].to_numpy(zero_copy_only=False)
-    is_again, is_unknown = _in_vain(results, is_doubtful)
+    is_outcome_unknown = going["is_outcome_unknown"].to_numpy(zero_copy_only=False)
+    is_again, is_unknown = _unsuccessful(results, is_outcome_unknown)
     outcomes = [
-        Outcome.DONE if doubtful and result.status is DeletionStatus.GONE else
+        Outcome.DONE if unknown and result.status is DeletionStatus.GONE else
         _OUTCOMES.get(result.status, Outcome.FAILED)
-        for result, doubtful in zip(results, is_doubtful, strict=True)
+        for result, unknown in zip(results, is_outcome_unknown, strict=True)
     ]  # fmt: skip
-    told = with_outcomes(
+    recorded = with_outcomes(
         going,
         outcomes,
         errors=[result.error for result in results],
@@ -234,46 +234,46 @@ def _sorted_out(
     why = [result.error for result in results]
     again = tries_again(going, is_unknown, why, counts=counts)
     mask = pa.array(is_again)
-    return told.filter(pc.invert(mask)), again.filter(mask)
+    return recorded.filter(pc.invert(mask)), again.filter(mask)
 
 
-def _in_vain(
-    results: Sequence[DeletionResult], is_doubtful: npt.NDArray[np.bool_]
+def _unsuccessful(
+    results: Sequence[DeletionResult], is_outcome_unknown: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Return bool[n] twice: what is to be asked for again, and what of it got no answer."""
     statuses = [result.status for result in results]
     is_refused = np.array([s is DeletionStatus.REFUSED for s in statuses], np.bool_)
     is_unknown = np.array([s is DeletionStatus.UNKNOWN for s in statuses], np.bool_)
     has_failed = np.array([s is DeletionStatus.FAILED for s in statuses], np.bool_)
-    return is_refused | is_unknown | (has_failed & is_doubtful), is_unknown
+    return is_refused | is_unknown | (has_failed & is_outcome_unknown), is_unknown
 
 
 def _given_up(storage: Reader, again: pa.RecordBatch) -> list[pa.RecordBatch]:
     """Return what became of objects that were asked for often enough."""
     last = again.filter(pc.greater_equal(again["tries"], _TRIES))
-    refused = last.filter(pc.invert(last["is_doubtful"]))
+    refused = last.filter(pc.invert(last["is_outcome_unknown"]))
     return [
-        settled(storage, last.filter(last["is_doubtful"])),
+        resolved_outcomes(storage, last.filter(last["is_outcome_unknown"])),
         with_outcomes(refused, Outcome.FAILED, errors=refused["why"].to_pylist()),
     ]
 
 
-def settled(storage: Reader, doubtful: pa.RecordBatch) -> pa.RecordBatch:
+def resolved_outcomes(storage: Reader, unknown: pa.RecordBatch) -> pa.RecordBatch:
     """Return what became of objects that were asked for without an answer, after a last look."""
-    if not doubtful.num_rows:
+    if not unknown.num_rows:
         return _NOTHING
     outcomes: list[str] = []
     errors: list[str | None] = []
     try:
-        found = storage.stat(doubtful["key"].to_pylist())
+        found = storage.stat(unknown["key"].to_pylist())
     except StorageUnreachableError as err:
         why = f"no answer came, and whether it is gone cannot be seen: {err}"
-        return with_outcomes(doubtful, Outcome.FAILED, errors=[why] * doubtful.num_rows)
-    judged = stored_objects(doubtful)
-    for before, now, why in zip(judged, found, doubtful["why"].to_pylist(), strict=True):
+        return with_outcomes(unknown, Outcome.FAILED, errors=[why] * unknown.num_rows)
+    judged = stored_objects(unknown)
+    for before, now, why in zip(judged, found, unknown["why"].to_pylist(), strict=True):
         is_same = now is not None and now.is_same_as(before)
         outcomes.append(
             Outcome.DONE if now is None else Outcome.FAILED if is_same else Outcome.CHANGED
         )
         errors.append(why if is_same else None)
-    return with_outcomes(doubtful, outcomes, errors=errors)
+    return with_outcomes(unknown, outcomes, errors=errors)

@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
 
-from orphangc.collect.delete.batch import BatchDone, BatchWork, settled
+from orphangc.collect.delete.batch import BatchDone, BatchWork, resolved_outcomes
 from orphangc.collect.delete.journal import Journal
-from orphangc.collect.delete.rate_limiter import Pacer
-from orphangc.collect.delete.retry_queue import Due, with_outcomes
-from orphangc.collect.delete.revalidation import Recheck
+from orphangc.collect.delete.rate_limiter import RateLimiter
+from orphangc.collect.delete.retry_queue import RetryQueue, with_outcomes
+from orphangc.collect.delete.revalidation import Revalidation
 from orphangc.core.model.types import Outcome
 from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import Progress, Storage
@@ -33,7 +33,7 @@ _REFUSALS = 20
 
 log = structlog.get_logger()
 
-Tell = Callable[[pa.RecordBatch], None]
+RecordOutcomes = Callable[[pa.RecordBatch], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,23 +42,23 @@ class Deletion:
 
     Attributes:
         storage: What is deleted from.
-        recheck: Looks again before and after each batch.
+        revalidation: Looks again before and after each batch.
         journal: Takes down each batch before and after.
-        pacer: Keeps to the pace, or to this process's share of it.
+        limiter: Keeps to the pace, or to this process's share of it.
         at: Store time of the run's cycle.
         progress: Is told how many objects are dealt with.
 
     """
 
     storage: Storage
-    recheck: Recheck
+    revalidation: Revalidation
     journal: Journal
-    pacer: Pacer
+    limiter: RateLimiter
     at: datetime
     progress: Progress
 
     def delete(
-        self, due: Iterable[pa.RecordBatch], tell: Tell, *, total: int | None = None
+        self, due: Iterable[pa.RecordBatch], record: RecordOutcomes, *, total: int | None = None
     ) -> OrphanGcError | None:
         """Tell of each object that was due; return what ended the deletion early.
 
@@ -67,22 +67,22 @@ class Deletion:
 
         Args:
             due: Rows of ``VERDICT_SCHEMA``, ordered by key.
-            tell: Takes rows of ``OUTCOME_SCHEMA``.
+            record: Takes rows of ``OUTCOME_SCHEMA``.
             total: How many objects are due, for the progress.
 
         """
-        run = _DeletionRun(self, Due(iter(due)), tell, total)
+        run = _DeletionRun(self, RetryQueue(iter(due)), record, total)
         if self.storage.at_once == 1:
             try:
                 run.one_by_one()
             finally:
                 run.finish()
         else:
-            _aside(run)
+            _in_thread(run)
         return run.stopped_by
 
 
-def _aside(run: _DeletionRun) -> None:
+def _in_thread(run: _DeletionRun) -> None:
     """Run in another thread: signals reach this one alone, and interrupt nothing there.
 
     A ``join`` that a signal breaks off takes the thread for ended, so an event tells the end.
@@ -107,7 +107,7 @@ def _aside(run: _DeletionRun) -> None:
             is_over.wait()
         except BaseException as err:  # noqa: BLE001 - raised when everything has been told
             signalled = err
-            run.deletion.pacer.stop()
+            run.deletion.limiter.stop()
     for each in (signalled, run.crash):
         if each is not None:
             raise each
@@ -118,13 +118,13 @@ class _DeletionRun:
     """One call of ``Deletion.delete``."""
 
     deletion: Deletion
-    due: Due
-    tell: Tell
+    due: RetryQueue
+    record: RecordOutcomes
     total: int | None
     stopped_by: OrphanGcError | None = None
     crash: BaseException | None = None
     number: int = 0
-    told: int = 0
+    recorded: int = 0
     failures: int = 0
     under_way: dict[int, BatchWork] = field(default_factory=dict)
 
@@ -148,7 +148,7 @@ class _DeletionRun:
                         self._take(pending.pop(each), each.result())
             finally:
                 if pending:  # one of them met with a fault of ours: the others end in order
-                    self.deletion.pacer.stop()
+                    self.deletion.limiter.stop()
                 for future, work in pending.items():
                     if future.exception() is None:
                         self._take(work, future.result())
@@ -156,18 +156,18 @@ class _DeletionRun:
     def _next(self) -> BatchWork | None:
         """Return the next batch, ``None`` when there is none or nothing may go any more."""
         deletion = self.deletion
-        if self.stopped_by is not None or deletion.pacer.is_stopped:
+        if self.stopped_by is not None or deletion.limiter.is_stopped:
             return None
-        rows = self.due.take(min(deletion.pacer.keys(), deletion.storage.batch_size))
+        rows = self.due.take(min(deletion.limiter.keys(), deletion.storage.batch_size))
         if rows is None:
             return None
         work = BatchWork(
             number=self.number,
             rows=rows,
             storage=deletion.storage,
-            recheck=deletion.recheck,
+            revalidation=deletion.revalidation,
             journal=deletion.journal,
-            pacer=deletion.pacer,
+            limiter=deletion.limiter,
             at=deletion.at,
         )
         self.under_way[self.number] = work
@@ -176,7 +176,7 @@ class _DeletionRun:
 
     def _take(self, work: BatchWork, done: BatchDone) -> None:
         """Tell what became of a batch, and decide whether to go on."""
-        self._tell(done.settled)
+        self._record(done.outcomes)
         self.due.put_back(done.again)
         del self.under_way[work.number]
         if done.is_answered:
@@ -185,7 +185,7 @@ class _DeletionRun:
         stopped_by = done.stopped_by or self._enough(done)
         if stopped_by is not None and self.stopped_by is None:
             self.stopped_by = stopped_by
-            self.deletion.pacer.stop()
+            self.deletion.limiter.stop()
             log.warning("sweep.stopped", reason=str(stopped_by), batch=work.number)
 
     def _enough(self, done: BatchDone) -> OrphanGcError | None:
@@ -194,7 +194,7 @@ class _DeletionRun:
             return StorageUnreachableError(
                 f"{self.failures} batches in a row failed, the last one: {done.why}; stopped"
             )
-        refusals = self.deletion.pacer.refusals
+        refusals = self.deletion.limiter.refusals
         if refusals >= _REFUSALS:
             return StorageUnreachableError(
                 f"the store has asked for less {refusals} times in a row; stopped"
@@ -206,12 +206,12 @@ class _DeletionRun:
         for work in self.under_way.values():  # broken off, by a signal or by a fault of ours
             self.due.put_back(work.left())
         for rows in self.due.left():
-            is_doubtful = rows["is_doubtful"]
-            self._tell(settled(self.deletion.storage, rows.filter(is_doubtful)))
-            self._tell(with_outcomes(rows.filter(pc.invert(is_doubtful)), Outcome.PLANNED))
+            is_outcome_unknown = rows["is_outcome_unknown"]
+            self._record(resolved_outcomes(self.deletion.storage, rows.filter(is_outcome_unknown)))
+            self._record(with_outcomes(rows.filter(pc.invert(is_outcome_unknown)), Outcome.PLANNED))
 
-    def _tell(self, rows: pa.RecordBatch) -> None:
+    def _record(self, rows: pa.RecordBatch) -> None:
         if rows.num_rows:
-            self.tell(rows)
-            self.told += rows.num_rows
-            self.deletion.progress("deleting", self.told, self.total)
+            self.record(rows)
+            self.recorded += rows.num_rows
+            self.deletion.progress("deleting", self.recorded, self.total)

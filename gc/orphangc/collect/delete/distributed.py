@@ -19,15 +19,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
 
-from orphangc.collect.delete.batch import settled
+from orphangc.collect.delete.batch import resolved_outcomes
 from orphangc.collect.delete.deletion import Deletion
 from orphangc.collect.delete.halt import halted_after
 from orphangc.collect.delete.journal import MARKER_SCHEMA, Journal, markers_of
-from orphangc.collect.delete.rate_limiter import Pacer
+from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.retry_queue import first_tries, tries_again
-from orphangc.collect.delete.revalidation import Recheck, Watched
+from orphangc.collect.delete.revalidation import Precondition, Revalidation
 from orphangc.collect.observe.checkpoints import RootReader
-from orphangc.collect.observe.observation import Outside
+from orphangc.collect.observe.observation import Environment
 from orphangc.collect.state.lock import Holder, Lock
 from orphangc.collect.state.store import RootState
 from orphangc.core.model.rate import DeletionRate
@@ -37,17 +37,17 @@ from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import OUTCOME_SCHEMA, VERDICT_SCHEMA, Storage, TemporaryRows, TemporarySpace
 
 _LOST = "the process that was to delete it was lost"
-_LOOKS_EVERY_SECONDS = 2.0
-_PARTING_LOOKS = 2
+_CHECK_SECONDS = 2.0
+_FINAL_CHECKS = 2
 """So many looks for the sign to stop are waited for before a lost share is looked up."""
-_LOOKED_AT_ONCE = 1000
+_HEADS_AT_ONCE = 1000
 
 log = structlog.get_logger()
 
-Tell = Callable[[pa.RecordBatch], None]
+RecordOutcomes = Callable[[pa.RecordBatch], None]
 
 
-class Crew(Protocol):
+class WorkerPool(Protocol):
     """Several processes, on other machines maybe."""
 
     @property
@@ -60,7 +60,9 @@ class Crew(Protocol):
         """Return room that all of them see."""
         ...
 
-    def share_out(self, work: ShareWork, piles: Sequence[TemporaryRows]) -> list[ShareDone]:
+    def run_partitions(
+        self, work: PartitionWork, piles: Sequence[TemporaryRows]
+    ) -> list[PartitionDone]:
         """Return how each share went, in any order; those that nobody can tell of are left out.
 
         Raises:
@@ -71,30 +73,30 @@ class Crew(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ShareDone:
+class PartitionDone:
     """How one share went.
 
     Attributes:
         number: Of the share.
-        told: What became of its objects, ``OUTCOME_SCHEMA``.
+        recorded: What became of its objects, ``OUTCOME_SCHEMA``.
         stopped_by: Why it ended early.
 
     """
 
     number: int
-    told: TemporaryRows
+    recorded: TemporaryRows
     stopped_by: OrphanGcError | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShareWork:
+class PartitionWork:
     """What a process does with its share; picklable.
 
     Attributes:
-        open_outside: Opens there what is asked outside; holds no credentials.
+        open_environment: Opens there what is asked outside; holds no credentials.
         open_state: The same for the state.
         settings: Of the storage root.
-        watched: What must not change.
+        preconditions: What must not change.
         lock: Folder, name and holder of the run's lock.
         run_id: Of the run.
         at: Store time of the run's cycle.
@@ -103,73 +105,73 @@ class ShareWork:
 
     """
 
-    open_outside: Callable[[], Outside]
+    open_environment: Callable[[], Environment]
     open_state: Callable[[], RootState]
     settings: StorageRootSettings
-    watched: tuple[Watched, ...]
+    preconditions: tuple[Precondition, ...]
     lock: tuple[str, str, Holder]
     run_id: str
     at: datetime
     rate: float
     scratch: TemporarySpace
 
-    def __call__(self, number: int, due: TemporaryRows) -> ShareDone | None:
+    def __call__(self, number: int, due: TemporaryRows) -> PartitionDone | None:
         """Return how a share went; ``None`` if it was another's already."""
-        outside, state = self.open_outside(), self.open_state()
-        if not state.files.create(claim_of(state, self.run_id, number), uuid4().hex.encode()):
+        environment, state = self.open_environment(), self.open_state()
+        if not state.files.create(lease_of(state, self.run_id, number), uuid4().hex.encode()):
             return None
-        told = self.scratch.rows(OUTCOME_SCHEMA)
-        pacer = Pacer(DeletionRate.of(self.rate, outside.storage.batch_size))
+        recorded = self.scratch.rows(OUTCOME_SCHEMA)
+        limiter = RateLimiter(DeletionRate.of(self.rate, environment.storage.batch_size))
         deletion = Deletion(
-            storage=outside.storage,
-            recheck=self.recheck(outside, state),
+            storage=environment.storage,
+            revalidation=self.revalidation(environment, state),
             journal=Journal(state, self.run_id, f"share-{number:04d}"),
-            pacer=pacer,
+            limiter=limiter,
             at=self.at,
             progress=lambda *_: None,
         )
         over = threading.Event()
         watching = threading.Thread(
-            target=_watch, args=(state, self.run_id, pacer, over), name="stop", daemon=True
+            target=_await_stop, args=(state, self.run_id, limiter, over), name="stop", daemon=True
         )
         watching.start()
         try:
-            stopped_by = deletion.delete(due.batches(), told.append)
+            stopped_by = deletion.delete(due.batches(), recorded.append)
         finally:
             over.set()
-        told.close()
-        return ShareDone(number, told, stopped_by)
+        recorded.close()
+        return PartitionDone(number, recorded, stopped_by)
 
-    def recheck(self, outside: Outside, state: RootState) -> Recheck:
+    def revalidation(self, environment: Environment, state: RootState) -> Revalidation:
         """Return what looks again before and after each batch."""
         folder, name, holder = self.lock
-        return Recheck(
-            outside=outside,
+        return Revalidation(
+            environment=environment,
             settings=self.settings,
             reader=RootReader(self.settings.aliases, self.settings.acknowledged),
-            jobs=self.watched,
+            jobs=self.preconditions,
             state=state,
             lock=Lock(state.files, folder, name, holder),
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Elsewhere:
+class DistributedWorkers:
     """A crew, and how its processes open what they ask.
 
     Attributes:
-        crew: Deletes.
-        open_outside: See ``ShareWork``.
+        pool: Deletes.
+        open_environment: See ``PartitionWork``.
         open_state: The same.
 
     """
 
-    crew: Crew
-    open_outside: Callable[[], Outside]
+    pool: WorkerPool
+    open_environment: Callable[[], Environment]
     open_state: Callable[[], RootState]
 
 
-def claim_of(state: RootState, run_id: str, number: int) -> str:
+def lease_of(state: RootState, run_id: str, number: int) -> str:
     """Return the name of the file that whoever takes a share has made."""
     return f"{state.folder}/shares/{run_id}-{number:04d}"
 
@@ -178,58 +180,58 @@ def _stop_of(state: RootState, run_id: str) -> str:
     return f"{state.folder}/shares/{run_id}-stop"
 
 
-def _watch(state: RootState, run_id: str, pacer: Pacer, over: threading.Event) -> None:
+def _await_stop(state: RootState, run_id: str, limiter: RateLimiter, over: threading.Event) -> None:
     """Let nothing more go as soon as the run is to end."""
-    while not over.wait(_LOOKS_EVERY_SECONDS):
+    while not over.wait(_CHECK_SECONDS):
         try:
             if state.files.read(_stop_of(state, run_id)) is not None:
-                pacer.stop()
+                limiter.stop()
                 return
         except OrphanGcError as err:
             log.warning("sweep.unwatched", reason=str(err))
 
 
 @dataclass(slots=True, kw_only=True)
-class FarDeletion:
+class DistributedDeletion:
     """Deletes for one run with a crew.
 
     Attributes:
-        crew: Does it.
+        pool: Does it.
         work: What each of them does.
         storage: Asked about what nobody can tell of.
         state: Holds claims and the sign to stop.
 
     """
 
-    crew: Crew
-    work: ShareWork
+    pool: WorkerPool
+    work: PartitionWork
     storage: Storage
     state: RootState
 
     def delete(
-        self, due: Iterator[pa.RecordBatch], tell: Tell, *, total: int
+        self, due: Iterator[pa.RecordBatch], record: RecordOutcomes, *, total: int
     ) -> OrphanGcError | None:
         """Tell of each object that was due; return what ended the deletion early.
 
         A signal ends it in order: nothing more is begun, what is under way is waited for and
         told of, and it is raised.
         """
-        piles = self._shares(due, total)
-        outcome = self._share_out(piles)
+        piles = self._partitions(due, total)
+        outcome = self._run_partitions(piles)
         is_whole = outcome.is_undisturbed and len(outcome.done) == len(piles)
         if not is_whole:  # whoever is still at work must not go on when this run has ended
             self._stop()
-        stopped_by = self._tell_all(piles, outcome.done, tell)
+        stopped_by = self._record_all(piles, outcome.done, record)
         if is_whole:
             self._clean_up(len(piles))
         if outcome.signalled is not None:
             raise outcome.signalled
         return stopped_by or outcome.failure
 
-    def _shares(self, due: Iterator[pa.RecordBatch], total: int) -> list[TemporaryRows]:
+    def _partitions(self, due: Iterator[pa.RecordBatch], total: int) -> list[TemporaryRows]:
         """Return what is due in as many shares as work at once, each a range of keys."""
-        size = max(1, -(-total // self.crew.slots))
-        piles = [self.crew.scratch.rows(VERDICT_SCHEMA) for _ in range(-(-total // size))]
+        size = max(1, -(-total // self.pool.slots))
+        piles = [self.pool.scratch.rows(VERDICT_SCHEMA) for _ in range(-(-total // size))]
         position = 0
         for batch in due:
             start = 0
@@ -242,15 +244,15 @@ class FarDeletion:
             pile.close()
         return piles
 
-    def _share_out(self, piles: Sequence[TemporaryRows]) -> _Outcome:
+    def _run_partitions(self, piles: Sequence[TemporaryRows]) -> _PartitionOutcomes:
         """Return how it went, in a thread: signals reach this one, and break nothing there."""
-        outcome = _Outcome()
+        outcome = _PartitionOutcomes()
         crashes: list[BaseException] = []
         is_over = threading.Event()  # a join that a signal breaks off takes the thread for ended
 
         def work() -> None:
             try:
-                for each in self.crew.share_out(self.work, piles):
+                for each in self.pool.run_partitions(self.work, piles):
                     outcome.done[each.number] = each
             except OrphanGcError as err:
                 outcome.failure = err
@@ -278,55 +280,60 @@ class FarDeletion:
         except OrphanGcError as err:
             log.warning("sweep.no_stop_sign", reason=str(err))
 
-    def _tell_all(
-        self, piles: Sequence[TemporaryRows], done: Mapping[int, ShareDone], tell: Tell
+    def _record_all(
+        self,
+        piles: Sequence[TemporaryRows],
+        done: Mapping[int, PartitionDone],
+        record: RecordOutcomes,
     ) -> OrphanGcError | None:
         """Tell what became of every share; return what ended one early."""
         stopped_by: OrphanGcError | None = None
         for number, pile in enumerate(piles):
-            share = done.get(number)
-            if share is None:
-                log.warning("sweep.share_lost", share=number)
-                lost = self._tell_lost(pile, tell)
+            partition = done.get(number)
+            if partition is None:
+                log.warning("sweep.share_lost", partition=number)
+                lost = self._record_lost(pile, record)
                 stopped_by = stopped_by or lost
                 continue
-            for rows in share.told.batches():
-                tell(rows)
-            stopped_by = stopped_by or share.stopped_by
+            for rows in partition.recorded.batches():
+                record(rows)
+            stopped_by = stopped_by or partition.stopped_by
         return stopped_by
 
-    def _tell_lost(self, pile: TemporaryRows, tell: Tell) -> OrphanGcError:
+    def _record_lost(self, pile: TemporaryRows, record: RecordOutcomes) -> OrphanGcError:
         """Tell what became of a share that nobody can tell of, as storage and journal show it."""
-        threading.Event().wait(_PARTING_LOOKS * _LOOKS_EVERY_SECONDS)
+        threading.Event().wait(_FINAL_CHECKS * _CHECK_SECONDS)
         halted: OrphanGcError | None = None
         markers = self._markers()
         for batch in pile.batches():
-            for start in range(0, batch.num_rows, _LOOKED_AT_ONCE):
-                rows = first_tries(batch.slice(start, _LOOKED_AT_ONCE))
+            for start in range(0, batch.num_rows, _HEADS_AT_ONCE):
+                rows = first_tries(batch.slice(start, _HEADS_AT_ONCE))
                 is_unknown = np.ones(rows.num_rows, np.bool_)
                 again = tries_again(rows, is_unknown, [_LOST] * rows.num_rows)
-                told = _with_versions(settled(self.storage, again), markers)
-                tell(told)
-                halted = halted or self._check_nothing_live_went(told)
+                recorded = _with_versions(resolved_outcomes(self.storage, again), markers)
+                record(recorded)
+                halted = halted or self._check_nothing_live_went(recorded)
         return halted or StorageUnreachableError(f"{_LOST}; stopped")
 
     def _markers(self) -> pa.Table:
         """Return the delete markers that this run's processes wrote down."""
         return pa.Table.from_batches(markers_of(self.state, self.work.run_id), MARKER_SCHEMA)
 
-    def _check_nothing_live_went(self, told: pa.RecordBatch) -> OrphanGcError | None:
+    def _check_nothing_live_went(self, recorded: pa.RecordBatch) -> OrphanGcError | None:
         """Halt everything if a root that is there now names what is gone (R22)."""
-        gone = told.filter(pc.equal(told["outcome"], Outcome.DONE)).select(VERDICT_SCHEMA.names)
+        gone = recorded.filter(pc.equal(recorded["outcome"], Outcome.DONE)).select(
+            VERDICT_SCHEMA.names
+        )
         return halted_after(
             gone,
-            lambda: self.work.recheck(self.work.open_outside(), self.state),
+            lambda: self.work.revalidation(self.work.open_environment(), self.state),
             self.storage,
             self.work.at,
         )
 
-    def _clean_up(self, shares: int) -> None:
+    def _clean_up(self, partitions: int) -> None:
         """Remove claims and the sign to stop; left behind they would only take room."""
-        names = [claim_of(self.state, self.work.run_id, number) for number in range(shares)]
+        names = [lease_of(self.state, self.work.run_id, number) for number in range(partitions)]
         try:
             for name in (*names, _stop_of(self.state, self.work.run_id)):
                 self.state.files.remove(name)
@@ -335,10 +342,10 @@ class FarDeletion:
 
 
 @dataclass(slots=True)
-class _Outcome:
+class _PartitionOutcomes:
     """How the shares went, and what happened meanwhile."""
 
-    done: dict[int, ShareDone] = field(default_factory=dict)
+    done: dict[int, PartitionDone] = field(default_factory=dict)
     failure: OrphanGcError | None = None
     signalled: BaseException | None = None
 
@@ -348,9 +355,9 @@ class _Outcome:
         return self.failure is None and self.signalled is None
 
 
-def _with_versions(told: pa.RecordBatch, markers: pa.Table) -> pa.RecordBatch:
+def _with_versions(recorded: pa.RecordBatch, markers: pa.Table) -> pa.RecordBatch:
     """Return outcomes with the delete markers that are known of them."""
-    versions = markers["version_id"].take(pc.index_in(told["key"], value_set=markers["key"]))
+    versions = markers["version_id"].take(pc.index_in(recorded["key"], value_set=markers["key"]))
     known = versions.combine_chunks() if isinstance(versions, pa.ChunkedArray) else versions
-    position = told.schema.get_field_index("version_id")
-    return told.set_column(position, told.schema.field(position), known)
+    position = recorded.schema.get_field_index("version_id")
+    return recorded.set_column(position, recorded.schema.field(position), known)

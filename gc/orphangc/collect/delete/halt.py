@@ -8,7 +8,7 @@ from datetime import datetime
 import pyarrow as pa
 import structlog
 
-from orphangc.collect.delete.revalidation import Recheck
+from orphangc.collect.delete.revalidation import Revalidation
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import OrphanGcError, RefusedError, StorageUnreachableError
@@ -18,7 +18,7 @@ log = structlog.get_logger()
 
 
 def halted_after(
-    rows: pa.RecordBatch, opened: Callable[[], Recheck], storage: Reader, at: datetime
+    rows: pa.RecordBatch, opened: Callable[[], Revalidation], storage: Reader, at: datetime
 ) -> RefusedError | None:
     """Halt all collection if a checkpoint that is there now names an object that has gone.
 
@@ -35,22 +35,22 @@ def halted_after(
     if not rows.num_rows:
         return None
     try:
-        recheck = opened()
-        is_named = recheck.look_after().names(rows)
+        revalidation = opened()
+        is_named = revalidation.check_after().names(rows)
     except OrphanGcError as err:
         log.warning("sweep.unchecked", reason=str(err))
         return None
     named = rows.filter(pa.array(is_named))["key"].to_pylist()
     gone = next((key for key in named if _is_gone(storage, key)), None)
-    return None if gone is None else halt_for(gone, recheck, at)
+    return None if gone is None else halt_for(gone, revalidation, at)
 
 
-def halt_for(key: str, recheck: Recheck, at: datetime) -> RefusedError:
+def halt_for(key: str, revalidation: Revalidation, at: datetime) -> RefusedError:
     """Halt all collection because a live object is gone, and return the refusal that says so."""
     reason = f"{key} was deleted, and a root names it now"
-    recheck.state.halt(reason, at)
+    revalidation.state.halt(reason, at)
     log.error("sweep.halted", reason=reason)
-    return RefusedError(recheck.state.halted() or reason, guard=Condition.HALTED)
+    return RefusedError(revalidation.state.halted() or reason, guard=Condition.HALTED)
 
 
 def _is_gone(storage: Reader, key: ObjectKey) -> bool:

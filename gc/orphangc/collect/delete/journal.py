@@ -27,7 +27,7 @@ MARKER_SCHEMA = pa.schema(
 """One row for each delete marker that a run is known to have made."""
 
 _DONE = "-done"
-_TOLD = ("key", "outcome", "error", "version_id")
+_OUTCOME_FIELDS = ("key", "outcome", "error", "version_id")
 _TORN = (ValueError, TypeError, RecursionError)
 _NEEDS_NO_ESCAPE = r"^[ !#-\[\]-~]*$"
 _READERS = 16
@@ -56,7 +56,7 @@ class Journal:
 
     def write_outcomes(self, number: int, rows: pa.RecordBatch) -> None:
         """Write down what became of a batch, an ``OUTCOME_SCHEMA`` one."""
-        lines = json_lines(rows.select(_TOLD))
+        lines = json_lines(rows.select(_OUTCOME_FIELDS))
         self.state.write_lines(self.run_id, f"{self.prefix}-{number:06d}{_DONE}", lines)
 
 
@@ -83,7 +83,7 @@ def _markers(data: bytes) -> Iterator[pa.RecordBatch]:
         TypeError: The same.
 
     """
-    lines = (_told(line) for line in data.decode().split("\n") if line)
+    lines = (_fields_of(line) for line in data.decode().split("\n") if line)
     made = [
         {"key": line["key"], "version_id": line["version_id"]}
         for line in lines
@@ -93,15 +93,15 @@ def _markers(data: bytes) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pylist(made, schema=MARKER_SCHEMA)
 
 
-def _told(line: str) -> dict[str, str | None]:
+def _fields_of(line: str) -> dict[str, str | None]:
     """Return the texts of one line."""
     content = json.loads(line)
     if not isinstance(content, dict):
         raise TypeError("a line is no object")
-    told = {name: content.get(name) for name in _TOLD}
-    if any(not isinstance(each, str | None) for each in told.values()):
+    recorded = {name: content.get(name) for name in _OUTCOME_FIELDS}
+    if any(not isinstance(each, str | None) for each in recorded.values()):
         raise TypeError("a line has what is no text")
-    return told
+    return recorded
 
 
 def json_lines(rows: pa.RecordBatch) -> bytes:

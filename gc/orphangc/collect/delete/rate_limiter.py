@@ -9,7 +9,7 @@ from time import monotonic
 
 from orphangc.core.model.rate import DeletionRate
 
-_LOOKS_EVERY = 1.0
+_CHECK_SECONDS = 1.0
 """Seconds after which somebody who waits asks again how long."""
 
 
@@ -18,16 +18,16 @@ class RateLimiterStoppedError(Exception):
 
 
 @dataclass(slots=True)
-class Pacer:
+class RateLimiter:
     """Holds the pace of all threads that delete.
 
     Attributes:
-        pace: At present.
+        rate: At present.
         clock: Seconds that never go back.
 
     """
 
-    pace: DeletionRate
+    rate: DeletionRate
     clock: Callable[[], float] = monotonic
     _queue: threading.Lock = field(default_factory=threading.Lock)
     _changing: threading.Lock = field(default_factory=threading.Lock)
@@ -41,7 +41,7 @@ class Pacer:
     @property
     def refusals(self) -> int:
         """Return how often in a row the store has asked for less."""
-        return self.pace.refusals
+        return self.rate.refusals
 
     def stop(self) -> None:
         """Let nothing go any more; who waits is told at once."""
@@ -49,7 +49,7 @@ class Pacer:
 
     def keys(self) -> int:
         """Return how many keys the next request should hold."""
-        return self.pace.keys(self.clock())
+        return self.rate.keys(self.clock())
 
     def take_turn(self, keys: int) -> float:
         """Return when a request of so many keys may be sent, as soon as it may be prepared.
@@ -59,12 +59,12 @@ class Pacer:
 
         """
         with self._queue:
-            while not self._stopped.wait(min(_LOOKS_EVERY, self.pace.wait(self.clock()))):
+            while not self._stopped.wait(min(_CHECK_SECONDS, self.rate.wait(self.clock()))):
                 with self._changing:
                     now = self.clock()
-                    if not self.pace.wait(now):
-                        turn = self.pace.turn(now)
-                        self.pace = self.pace.after_turn(keys, now)
+                    if not self.rate.wait(now):
+                        turn = self.rate.turn(now)
+                        self.rate = self.rate.after_turn(keys, now)
                         return turn
         raise RateLimiterStoppedError
 
@@ -77,12 +77,12 @@ class Pacer:
         """
         if self._stopped.wait(max(0.0, turn - self.clock())):
             raise RateLimiterStoppedError
-        return self.pace.paused_until <= self.clock()
+        return self.rate.paused_until <= self.clock()
 
     def note_success(self, sent_at: float) -> None:
         """Take note that every key of a request was answered for."""
         with self._changing:
-            self.pace = self.pace.after_success(sent_at)
+            self.rate = self.rate.after_success(sent_at)
 
     def note_refusal(self, sent_at: float) -> bool:
         """Return whether the store asked for less than it gets now, after taking note of it.
@@ -90,10 +90,10 @@ class Pacer:
         Of many requests that hit the same wall together, one has news.
         """
         with self._changing:
-            before, self.pace = self.pace, self.pace.after_refusal(sent_at, self.clock())
-            return self.pace is not before
+            before, self.rate = self.rate, self.rate.after_refusal(sent_at, self.clock())
+            return self.rate is not before
 
     def note_failure(self) -> None:
         """Take note that a request timed out, or failed for a part of its keys."""
         with self._changing:
-            self.pace = self.pace.after_failure()
+            self.rate = self.rate.after_failure()

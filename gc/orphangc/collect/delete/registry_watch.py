@@ -32,9 +32,9 @@ class RegistryWatch:
     snapshots: list[RegistrySnapshot] = field(default_factory=list)
     _folders: list[tuple[ExporterReader, JobId]] | None = None
     _newest: dict[JobId, tuple[str, RegistrySnapshot]] = field(default_factory=dict)
-    _untold: list[RegistrySnapshot] = field(default_factory=list)
+    _unreported: list[RegistrySnapshot] = field(default_factory=list)
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Read what is new.
 
         Raises:
@@ -45,13 +45,13 @@ class RegistryWatch:
         if not self.epochs:
             return
         for exports, job_id in self._places():
-            self._look_at(exports, job_id)
+            self._check_job_folder(exports, job_id)
         self.snapshots = [snapshot for _, snapshot in self._newest.values()]
 
     def new_paths(self) -> list[str]:
         """Return the paths of all entries that were read since they were asked for last."""
-        untold, self._untold = self._untold, []
-        return [entry.path for snapshot in untold for entry in snapshot.entries]
+        unreported, self._unreported = self._unreported, []
+        return [entry.path for snapshot in unreported for entry in snapshot.entries]
 
     def _places(self) -> list[tuple[ExporterReader, JobId]]:
         if self._folders is None:
@@ -67,7 +67,7 @@ class RegistryWatch:
                 raise _stopped(f"the registry snapshots of job {min(gone)} have gone")
         return self._folders
 
-    def _look_at(self, exports: ExporterReader, job_id: JobId) -> None:
+    def _check_job_folder(self, exports: ExporterReader, job_id: JobId) -> None:
         names = exports.names(job_id)
         if not names:
             raise _stopped(f"the registry snapshots of job {job_id} have gone")
@@ -83,7 +83,7 @@ class RegistryWatch:
             if snapshot.jm_epoch != self.epochs[job_id]:
                 raise _stopped(f"the JobManager of job {job_id} was started again during the sweep")
             seen.add(name)
-            self._untold.append(snapshot)
+            self._unreported.append(snapshot)
             if known is None or name > known[0]:
                 known = self._newest[job_id] = (name, snapshot)
         if known is None:

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from orphangc.core.model.types import Outcome
 from orphangc.ports import OUTCOME_SCHEMA, VERDICT_SCHEMA
 
-DUE_SCHEMA = (
+RETRY_SCHEMA = (
     VERDICT_SCHEMA.append(pa.field("tries", pa.int32(), nullable=False))
-    .append(pa.field("is_doubtful", pa.bool_(), nullable=False))
+    .append(pa.field("is_outcome_unknown", pa.bool_(), nullable=False))
     .append(pa.field("why", pa.string()))
 )
 """``VERDICT_SCHEMA``, and how often the object was asked for in vain, whether one of the requests
@@ -23,7 +23,7 @@ got no answer, so that the object may be gone because of it, and what the last o
 
 
 def first_tries(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows of ``VERDICT_SCHEMA`` as ``DUE_SCHEMA``."""
+    """Return rows of ``VERDICT_SCHEMA`` as ``RETRY_SCHEMA``."""
     count = rows.num_rows
     columns = [
         *rows.columns,
@@ -31,7 +31,7 @@ def first_tries(rows: pa.RecordBatch) -> pa.RecordBatch:
         pa.repeat(pa.scalar(False), count),  # noqa: FBT003 - a value
         pa.nulls(count, pa.string()),
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=DUE_SCHEMA)
+    return pa.RecordBatch.from_arrays(columns, schema=RETRY_SCHEMA)
 
 
 def tries_again(
@@ -41,14 +41,14 @@ def tries_again(
     *,
     counts: bool = True,
 ) -> pa.RecordBatch:
-    """Return rows of ``DUE_SCHEMA`` after one more try in vain, which may not count as one."""
+    """Return rows of ``RETRY_SCHEMA`` after one more try in vain, which may not count as one."""
     columns = [
         *rows.columns[: len(VERDICT_SCHEMA)],
         pc.add(rows["tries"], pa.scalar(int(counts), pa.int32())),
-        pc.or_(rows["is_doubtful"], pa.array(is_unknown)),
+        pc.or_(rows["is_outcome_unknown"], pa.array(is_unknown)),
         pa.array(why, pa.string()),
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=DUE_SCHEMA)
+    return pa.RecordBatch.from_arrays(columns, schema=RETRY_SCHEMA)
 
 
 def with_outcomes(
@@ -71,7 +71,7 @@ def with_outcomes(
 
 
 @dataclass(slots=True)
-class Due:
+class RetryQueue:
     """Gives out batches of one job each.
 
     Attributes:
@@ -84,7 +84,7 @@ class Due:
     _again: list[pa.RecordBatch] = field(default_factory=list)
 
     def take(self, most: int) -> pa.RecordBatch | None:
-        """Return the next batch of at most so many rows, ``DUE_SCHEMA``; ``None`` at the end.
+        """Return the next batch of at most so many rows, ``RETRY_SCHEMA``; ``None`` at the end.
 
         What is to be tried again waits until it fills a batch, or nothing else is left.
         """
@@ -104,12 +104,12 @@ class Due:
         return batch
 
     def put_back(self, rows: pa.RecordBatch) -> None:
-        """Keep rows of ``DUE_SCHEMA`` to be tried again."""
+        """Keep rows of ``RETRY_SCHEMA`` to be tried again."""
         if rows.num_rows:
             self._again.append(rows)
 
     def left(self) -> Iterator[pa.RecordBatch]:
-        """Yield everything that was not given out, or was put back, as ``DUE_SCHEMA``."""
+        """Yield everything that was not given out, or was put back, as ``RETRY_SCHEMA``."""
         while self._again:
             yield self._again.pop()
         while (rows := self._next()) is not None:

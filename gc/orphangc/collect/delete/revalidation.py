@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from orphangc.collect.delete.registry_watch import RegistryWatch
-from orphangc.collect.delete.single_flight import Shared
+from orphangc.collect.delete.single_flight import SingleFlight
 from orphangc.collect.observe.checkpoints import RootReader
 from orphangc.collect.observe.observation import (
-    Outside,
+    Environment,
     read_root_at,
     remembered_checkpoints,
     search_of,
@@ -27,7 +27,7 @@ from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import (
     ClusterFacts,
     JobFacts,
-    gate_problem,
+    eligibility_problem,
     is_same_incarnation,
     layout_problem,
 )
@@ -49,7 +49,7 @@ _Words = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watched:
+class Precondition:
     """The few facts of one job that a deletion rests on; picklable.
 
     Attributes:
@@ -76,7 +76,7 @@ class Watched:
     snapshot_names: frozenset[str] = frozenset()
 
 
-def watched(jobs: Iterable[JobEvidence]) -> tuple[Watched, ...]:
+def preconditions_of(jobs: Iterable[JobEvidence]) -> tuple[Precondition, ...]:
     """Return what must not change of the jobs that a deletion rests on.
 
     Args:
@@ -84,7 +84,7 @@ def watched(jobs: Iterable[JobEvidence]) -> tuple[Watched, ...]:
 
     """
     return tuple(
-        Watched(
+        Precondition(
             job_id=job.job_id,
             key=job.key,
             after=job.after,
@@ -108,13 +108,13 @@ def _stable_of(job: JobEvidence) -> Location | None:
 
 def _epoch_of(job: JobEvidence) -> str | None:
     exported = job.exported
-    if exported is None or exported.second is None or job.state is JobState.ENDED:
+    if exported is None or exported.response is None or job.state is JobState.ENDED:
         return None
-    return exported.second.jm_epoch
+    return exported.response.jm_epoch
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class CurrentReferences:
     """What one look found: the evidence still held, and these names were in use.
 
     Attributes:
@@ -147,13 +147,13 @@ def _as_listing(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 @dataclass(slots=True, kw_only=True)
-class Recheck:
+class Revalidation:
     """Looks again, and stops the sweep where the evidence of its cycle no longer holds.
 
     Exporters are not asked again: any snapshot newer than the cycle's is as good (T2).
 
     Attributes:
-        outside: The same ports as the cycle's.
+        environment: The same ports as the cycle's.
         settings: The same settings.
         reader: Knows every root that was read, so that only new ones are read.
         jobs: What must not have changed.
@@ -162,10 +162,10 @@ class Recheck:
 
     """
 
-    outside: Outside
+    environment: Environment
     settings: StorageRootSettings
     reader: RootReader
-    jobs: Sequence[Watched]
+    jobs: Sequence[Precondition]
     state: RootState
     lock: Lock
     _clusters: Sequence[ClusterFacts] = ()
@@ -174,19 +174,19 @@ class Recheck:
     _named: UuidSet = field(default_factory=UuidSet)
     _present: frozenset[tuple[str, str]] = frozenset()
     _gone: frozenset[Location] | None = None
-    _shared: Shared[Now] = field(init=False)
+    _shared: SingleFlight[CurrentReferences] = field(init=False)
 
     def __post_init__(self) -> None:
         """Let those who ask at the same time share a look."""
         exporting = {job.job_id: job for job in self.jobs if job.epoch is not None}
         self._registries = RegistryWatch(
-            self.outside.exporters,
+            self.environment.exporters,
             epochs={job_id: job.epoch or "" for job_id, job in exporting.items()},
             seen={job_id: set(job.snapshot_names) for job_id, job in exporting.items()},
         )
-        self._shared = Shared(self._look)
+        self._shared = SingleFlight(self._check_all)
 
-    def look(self) -> Now:
+    def check(self) -> CurrentReferences:
         """Return what roots name now, after making sure that everything else is as it was.
 
         Lock, halt, gate and registry snapshots are asked while the roots are listed; none waits.
@@ -204,7 +204,7 @@ class Recheck:
             raise now.stopped_by
         return now
 
-    def look_after(self) -> Now:
+    def check_after(self) -> CurrentReferences:
         """Return what roots name now, whatever else has changed.
 
         Raises:
@@ -212,21 +212,21 @@ class Recheck:
             StorageUnreachableError: The storage could not be listed.
 
         """
-        patience = _PATIENCE_SECONDS if self.outside.storage.at_once > 1 else 0.0
+        patience = _PATIENCE_SECONDS if self.environment.storage.at_once > 1 else 0.0
         return self._shared.fresh(patience=patience)
 
-    def _look(self) -> Now:
-        checks = (self._check_gate, self._check_state, self._registries.look)
+    def _check_all(self) -> CurrentReferences:
+        checks = (self._check_eligibility, self._check_state, self._registries.check)
         with ThreadPoolExecutor(len(checks)) as pool:
-            asking = [pool.submit(_told, check) for check in checks]
+            requested = [pool.submit(_error_of, check) for check in checks]
             found = list(self._below_bases())
-            problems = [each.result() for each in asking]
-        found += self._elsewhere(found)
+            problems = [each.result() for each in requested]
+        found += self._at_reported_places(found)
         self._take_names(found)
-        problems.append(_told(lambda: self._check_stable(found)))
-        return Now(
+        problems.append(_error_of(lambda: self._check_stable(found)))
+        return CurrentReferences(
             self._named,
-            self.outside.storage.location.name,
+            self.environment.storage.location.name,
             next((each for each in problems if each is not None), None),
         )
 
@@ -256,7 +256,7 @@ class Recheck:
             RefusedError: A sibling cannot be reached any more.
 
         """
-        search = search_of(self.outside)
+        search = search_of(self.environment)
         found = search.ask(self.reader.collect, NOTHING_READ)
         for place, reason in search.unreached.items():
             raise _unreachable(place, reason)
@@ -264,7 +264,7 @@ class Recheck:
             yield from read.roots
             yield from _acknowledged(read.unreadable)
 
-    def _elsewhere(
+    def _at_reported_places(
         self, found: Sequence[Checkpoint | UnreadableRoot]
     ) -> list[Checkpoint | UnreadableRoot]:
         """Return the roots that Flink reports elsewhere (R4)."""
@@ -276,7 +276,7 @@ class Recheck:
             each
             for place in places
             if place not in seen
-            for each in read_root_at(self.outside.open_storage, self.reader, place)
+            for each in read_root_at(self.environment.open_storage, self.reader, place)
         ]
         read += self._remembered()
         unreadable = [each for each in read if isinstance(each, UnreadableRoot)]
@@ -290,7 +290,7 @@ class Recheck:
             RefusedError: One that was there at the first look cannot be searched any more.
 
         """
-        read = remembered_checkpoints(self.outside, self.reader)
+        read = remembered_checkpoints(self.environment, self.reader)
         if self._gone is None:
             self._gone = frozenset(read.unreached)
         for place, reason in read.unreached.items():
@@ -308,11 +308,11 @@ class Recheck:
                     guard=Guard.UNSTABLE_ROOT,
                 )
 
-    def _check_gate(self) -> None:
+    def _check_eligibility(self) -> None:
         """Take down what Flink says, and make sure that every job is what the cycle saw."""
         try:
-            self._clusters = [cluster.observe() for cluster in self.outside.clusters]
-            self._ha = [each.observe() for each in self.outside.ha]
+            self._clusters = [cluster.observe() for cluster in self.environment.clusters]
+            self._ha = [each.observe() for each in self.environment.ha]
         except RegistryUnavailableError as err:
             raise RefusedError(f"{err}; stopped", guard=Condition.GATE_NOT_SEEN) from err
         for job in self.jobs:
@@ -326,7 +326,7 @@ def _unreachable(place: Location, reason: str) -> RefusedError:
     )
 
 
-def _told(check: Callable[[], None]) -> OrphanGcError | None:
+def _error_of(check: Callable[[], None]) -> OrphanGcError | None:
     """Return what a check raises."""
     try:
         check()
@@ -335,7 +335,7 @@ def _told(check: Callable[[], None]) -> OrphanGcError | None:
     return None
 
 
-def _check_job(job: Watched, clusters: Sequence[ClusterFacts]) -> None:
+def _check_job(job: Precondition, clusters: Sequence[ClusterFacts]) -> None:
     job_id = job.job_id
     shown = {each.uri: each.jobs[job_id] for each in clusters if job_id in each.jobs}
     known = {*job.clusters, *job.others}
@@ -354,14 +354,14 @@ def _check_job(job: Watched, clusters: Sequence[ClusterFacts]) -> None:
             raise RefusedError(
                 f"job {job_id} was started again during the sweep; stopped", guard=Guard.GATE
             )
-        problem = gate_problem(after) if job.epoch is None else layout_problem(after)
+        problem = eligibility_problem(after) if job.epoch is None else layout_problem(after)
         if problem is not None:
             raise RefusedError(f"{problem}; stopped", guard=Guard.GATE)
 
 
-def _check_holds(job: Watched, asked: Sequence[HaFacts]) -> None:
+def _check_holds(job: Precondition, answers: Sequence[HaFacts]) -> None:
     """Make sure that nobody has taken the job up since the cycle looked."""
-    for facts in asked:
+    for facts in answers:
         for hold in facts.holds:
             if hold.job_id == job.job_id and hold.uri not in job.held_by:
                 raise RefusedError(

@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen(Generic[_T]):
+class _Result(Generic[_T]):
     """How a look ended."""
 
     number: int
@@ -21,17 +21,17 @@ class _Seen(Generic[_T]):
 
 
 @dataclass(slots=True)
-class Shared(Generic[_T]):
+class SingleFlight(Generic[_T]):
     """A look that several threads may ask for.
 
     Everybody gets one that *began* after the question, so nothing is older than if each had
     looked alone; and there is never more than one under way.
     """
 
-    look: Callable[[], _T]
+    check: Callable[[], _T]
     _begun: int = 0
-    _is_looking: bool = False
-    _seen: _Seen[_T] | None = None
+    _is_running: bool = False
+    _seen: _Result[_T] | None = None
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def fresh(self, *, patience: float = 0.0) -> _T:
@@ -45,10 +45,10 @@ class Shared(Generic[_T]):
         with self._changed:
             wanted = self._begun + 1
             while self._seen is None or self._seen.number < wanted:
-                if self._is_looking:
+                if self._is_running:
                     self._changed.wait()
                 elif monotonic() >= until:
-                    return self._look_myself()
+                    return self._run()
                 else:
                     self._changed.wait(until - monotonic())
             seen = self._seen
@@ -56,23 +56,23 @@ class Shared(Generic[_T]):
             raise seen.error
         return seen.found  # type: ignore[return-value] # found if there was no error
 
-    def _look_myself(self) -> _T:
+    def _run(self) -> _T:
         """Look, without the lock that the caller holds, and tell those who wait."""
         self._begun += 1
         number = self._begun
-        self._is_looking = True
+        self._is_running = True
         found: _T | None = None
         error: BaseException | None = RuntimeError("the look was broken off")
         self._changed.release()
         try:
-            found = self.look()
+            found = self.check()
             error = None
         except BaseException as err:
             error = err
             raise
         finally:
             self._changed.acquire()
-            self._is_looking = False
-            self._seen = _Seen(number, found, error)
+            self._is_running = False
+            self._seen = _Result(number, found, error)
             self._changed.notify_all()
         return found

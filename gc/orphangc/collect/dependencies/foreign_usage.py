@@ -6,15 +6,20 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from orphangc.collect.mark.mark import Mark
-from orphangc.collect.observe.observation import Outside
+from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence, has_ended
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.dependencies.foreign_files import Foreign, files_of, meant, unaccounted
-from orphangc.core.dependencies.restore_fallback import is_way_back
-from orphangc.core.dependencies.self_sustained_rule import Stand, Weigh, looks_of, stand_of
-from orphangc.core.documents.self_sustained_record import LookPart
+from orphangc.core.dependencies.restore_fallback import is_restore_fallback
+from orphangc.core.dependencies.self_sustained_rule import (
+    ForeignUsage,
+    Weigh,
+    checks_of,
+    foreign_usage_of,
+)
+from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import METADATA_NAME, place_of_folder
 from orphangc.core.model.owners import job_directory_of
@@ -25,7 +30,7 @@ from orphangc.ports import Storage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class UsageContext:
     """What one cycle knows beside the jobs.
 
     Attributes:
@@ -66,45 +71,45 @@ def _stored(open_storage: Callable[[Location], Storage], place: Location) -> Fil
 
 
 @dataclass(frozen=True, slots=True)
-class Sustaining:
+class ForeignUsages:
     """Looks at the jobs of one cycle.
 
     Attributes:
-        stands: By job key: what its state rests on.
-        surroundings: What the cycle knows beside them.
+        usages: By job key: what its state rests on.
+        context: What the cycle knows beside them.
 
     """
 
-    stands: Mapping[str, Stand]
-    surroundings: Surroundings
+    usages: Mapping[str, ForeignUsage]
+    context: UsageContext
 
-    def look_at(
+    def check(
         self, key: str, asked: Sequence[Location] = (), weigh: Weigh | None = None
-    ) -> tuple[LookPart, ...]:
+    ) -> tuple[UsageCheckPart, ...]:
         """Return the looks at one job: at everything, and at each foreign place that matters.
 
         These are the snapshots that it is said to be restored from, those that somebody asks for,
         and every directory and snapshot that a file lies in which it still names.
         """
-        stand, surroundings = self.stands[key], self.surroundings
-        by_folder = {root.folder: root for root in surroundings.roots}
-        snapshots = dict.fromkeys((*asked, *(place for _, place in stand.restored)))
-        if not stand.strays and not snapshots:
-            return looks_of(stand, ())
-        given = {} if weigh is None else {"weigh": weigh}
+        usage, context = self.usages[key], self.context
+        by_folder = {root.folder: root for root in context.roots}
+        snapshots = dict.fromkeys((*asked, *(place for _, place in usage.restored)))
+        if not usage.unowned and not snapshots:
+            return checks_of(usage, ())
+        options = {} if weigh is None else {"weigh": weigh}
         foreigners = [_snapshot(place, by_folder.get(place)) for place in snapshots]
-        foreigners += _by_path(stand, surroundings, known=snapshots)
-        foreigners = _searched(key, stand, surroundings, foreigners)
+        foreigners += _by_path(usage, context, known=snapshots)
+        foreigners = _searched(key, usage, context, foreigners)
         users = {
-            each.place: _users_of(each, key, self.stands, surroundings)
+            each.place: _users_of(each, key, self.usages, context)
             for each in foreigners
             if each.kind is ForeignKind.SNAPSHOT
         }
-        return looks_of(stand, foreigners, users=users, **given)
+        return checks_of(usage, foreigners, users=users, **options)
 
 
-def sustaining_in(
-    outside: Outside,
+def foreign_usages_of(
+    environment: Environment,
     marked: Mark,
     settings: StorageRootSettings,
     *,
@@ -113,11 +118,11 @@ def sustaining_in(
     missing: Mapping[str, Iterable[str]],
     held: Mapping[str, UuidSet],
     cycle: CycleEvidence,
-) -> Sustaining:
+) -> ForeignUsages:
     """Return what looks at the jobs of one cycle.
 
     Args:
-        outside: Opens the folders of snapshots whose ``_metadata`` is gone.
+        environment: Opens the folders of snapshots whose ``_metadata`` is gone.
         marked: Roots and owners.
         settings: The aliases.
         jobs: Every job.
@@ -127,9 +132,9 @@ def sustaining_in(
         cycle: What concerns all jobs.
 
     """
-    base = outside.storage.location
-    stands = {
-        key: stand_of(
+    base = environment.storage.location
+    usages = {
+        key: foreign_usage_of(
             job,
             judged.get(key, Judgement()),
             absent=_absent(missing[key], base) if key in missing else None,
@@ -137,13 +142,13 @@ def sustaining_in(
         )
         for key, job in jobs.items()
     }
-    return Sustaining(
-        stands,
-        Surroundings(
+    return ForeignUsages(
+        usages,
+        UsageContext(
             roots=marked.roots,
             owners=marked.owners.keys,
             held=held,
-            stored=lambda place: _stored(outside.open_storage, place),
+            stored=lambda place: _stored(environment.open_storage, place),
             ended={key for key, job in jobs.items() if has_ended(job, cycle)},
             is_declared_ended=settings.is_declared_ended,
         ),
@@ -159,20 +164,20 @@ def _snapshot(place: Location, root: Checkpoint | None) -> Foreign:
 
 
 def _by_path(
-    stand: Stand, surroundings: Surroundings, *, known: Iterable[Location]
+    usage: ForeignUsage, context: UsageContext, *, known: Iterable[Location]
 ) -> list[Foreign]:
     """Return the places that the paths of what a job names lead to."""
-    lying = {root.folder: root for root in surroundings.roots if root.directory is None}
+    lying = {root.folder: root for root in context.roots if root.directory is None}
     found: dict[Location, Foreign] = {}
     left = set(known)
-    for folder in {stray.folder for stray in stand.strays if not stray.is_own}:
+    for folder in {reference.folder for reference in usage.unowned if not reference.is_own}:
         if any(place.contains(folder) for place in left):
             continue
-        home = _home(folder, surroundings.owners, lying)
+        home = _home(folder, context.owners, lying)
         if home in lying:
             found[home] = _snapshot(home, lying[home])
         else:
-            found[home] = _directory(home, surroundings)
+            found[home] = _directory(home, context)
     return [found[place] for place in sorted(found, key=str)]
 
 
@@ -184,42 +189,42 @@ def _home(
     return next(known, None) or job_directory_of(folder) or folder
 
 
-def _directory(place: Location, surroundings: Surroundings) -> Foreign:
+def _directory(place: Location, context: UsageContext) -> Foreign:
     """Return a directory with what roots name in it, and what the listing shows in it."""
     uuids, names = files_of(
         *(
             each
-            for root in surroundings.roots
+            for root in context.roots
             for folder, each in root.files.items()
             if place.contains(folder)
         )
     )
-    held = surroundings.held.get(surroundings.owners.get(place, ""))
+    held = context.held.get(context.owners.get(place, ""))
     if held is not None:
         uuids.update(held)
     return Foreign(kind=ForeignKind.DIRECTORY, place=place, uuids=uuids, names=names)
 
 
 def _searched(
-    key: str, stand: Stand, surroundings: Surroundings, foreigners: list[Foreign]
+    key: str, usage: ForeignUsage, context: UsageContext, foreigners: list[Foreign]
 ) -> list[Foreign]:
     """Return the foreign places with those that hold what the job's own folders lack.
 
     What Flink wrote into the wrong folder (FLINK-39964) lies in some snapshot: in one that was
     read, or beside the ``_metadata`` of one that Flink has deleted since, file by file.
     """
-    if not unaccounted(stand.strays, foreigners):
+    if not unaccounted(usage.unowned, foreigners):
         return foreigners
     found = [
-        _with_stored(each, surroundings.stored(each.place)) if not each.is_known else each
+        _with_stored(each, context.stored(each.place)) if not each.is_known else each
         for each in foreigners
     ]
     places = {each.place for each in found}
-    for root in sorted(surroundings.roots, key=lambda each: str(each.folder)):
-        if surroundings.owners.get(root.directory or root.folder) == key or root.folder in places:
+    for root in sorted(context.roots, key=lambda each: str(each.folder)):
+        if context.owners.get(root.directory or root.folder) == key or root.folder in places:
             continue
         candidate = _snapshot(root.folder, root)
-        if meant(candidate, (stray for stray in stand.strays if stray.is_own)):
+        if meant(candidate, (reference for reference in usage.unowned if reference.is_own)):
             found.append(candidate)
     return found
 
@@ -239,23 +244,23 @@ def _with_stored(foreign: Foreign, stored: FileNames | None) -> Foreign:
 
 
 def _users_of(
-    snapshot: Foreign, key: str, stands: Mapping[str, Stand], surroundings: Surroundings
+    snapshot: Foreign, key: str, usages: Mapping[str, ForeignUsage], context: UsageContext
 ) -> tuple[str, ...]:
     """Return who else names files of a snapshot: other jobs, and checkpoints of no job.
 
     The job that made it shares files with it, and keeps them: it counts only as long as it may go
     back to this very checkpoint.
     """
-    maker, is_user = _maker_of(snapshot.place, stands, surroundings)
+    maker, is_user = _maker_of(snapshot.place, usages, context)
     others = {maker} if is_user and maker != key else set[str]()
     others |= {
-        stand.job.job_id or other
-        for other, stand in stands.items()
-        if other not in {key, maker} and _is_user(stand, snapshot)
+        usage.job.job_id or other
+        for other, usage in usages.items()
+        if other not in {key, maker} and _is_user(usage, snapshot)
     }
     others |= {
         str(root.folder)
-        for root in surroundings.roots
+        for root in context.roots
         if root.directory is None
         and root.folder != snapshot.place
         and any(
@@ -268,21 +273,21 @@ def _users_of(
 
 
 def _maker_of(
-    place: Location, stands: Mapping[str, Stand], surroundings: Surroundings
+    place: Location, usages: Mapping[str, ForeignUsage], context: UsageContext
 ) -> tuple[str, bool]:
     """Return the key of the job that made a snapshot, "" for none, and whether it needs it."""
-    home = _home(place, surroundings.owners, {})
-    told = place_of_folder(place.path.lstrip("/"))
-    maker = surroundings.owners.get(home, told.job_id)
+    home = _home(place, context.owners, {})
+    file_place = place_of_folder(place.path.lstrip("/"))
+    maker = context.owners.get(home, file_place.job_id)
     if not maker:
         return "", False
-    if maker not in stands:
-        return maker, not surroundings.is_declared_ended(maker)
-    is_needed = is_way_back(place, told.checkpoint_id, stands[maker].job.own_roots)
-    return maker, maker not in surroundings.ended and is_needed
+    if maker not in usages:
+        return maker, not context.is_declared_ended(maker)
+    is_needed = is_restore_fallback(place, file_place.checkpoint_id, usages[maker].job.own_roots)
+    return maker, maker not in context.ended and is_needed
 
 
-def _is_user(stand: Stand, snapshot: Foreign) -> bool:
+def _is_user(usage: ForeignUsage, snapshot: Foreign) -> bool:
     """Return whether a job names files of a snapshot, or has nothing else to go back to."""
-    is_restored = any(place == snapshot.place for _, place in stand.restored)
-    return bool(meant(snapshot, stand.strays)) or (is_restored and not stand.job.own_roots)
+    is_restored = any(place == snapshot.place for _, place in usage.restored)
+    return bool(meant(snapshot, usage.unowned)) or (is_restored and not usage.job.own_roots)

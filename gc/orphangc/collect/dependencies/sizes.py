@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.dependencies.foreign_files import Stray
+from orphangc.core.dependencies.foreign_files import UnownedReference
 from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import OrphanGcError
@@ -24,15 +24,15 @@ class Weighing:
 
     open_storage: Callable[[Location], Storage]
 
-    def weigh(self, strays: Sequence[Stray], place: Location) -> int | None:
+    def weigh(self, references: Sequence[UnownedReference], place: Location) -> int | None:
         """Return the bytes of the files that strays name; ``None`` if too many, or nobody tells.
 
         A name whose own path holds nothing is looked for in ``place``, too (FLINK-39964).
         """
         files = {
-            (stray.folder.child(name), place.child(name) if stray.is_own else None)
-            for stray in strays
-            for name in islice(stray.names, _MOST + 1)
+            (reference.folder.child(name), place.child(name) if reference.is_own else None)
+            for reference in references
+            for name in islice(reference.names, _MOST + 1)
         }
         if len(files) > _MOST:
             return None
@@ -56,16 +56,16 @@ class Weighing:
             return None
         return sizes
 
-    def without_those_at_home(self, stray: Stray) -> Stray:
+    def without_those_at_home(self, reference: UnownedReference) -> UnownedReference:
         """Return a stray of a directory that nobody has listed, less the files that lie there."""
-        names = list(islice(stray.names, _MOST + 1))
-        if not stray.is_own or len(names) > _MOST:
-            return stray
-        found = self.found(stray.folder.child(name) for name in names)
+        names = list(islice(reference.names, _MOST + 1))
+        if not reference.is_own or len(names) > _MOST:
+            return reference
+        found = self.found(reference.folder.child(name) for name in names)
         if found is None:
-            return stray
-        left = (name for name in names if stray.folder.child(name) not in found)
-        return replace(stray, names=FileNames(left))
+            return reference
+        left = (name for name in names if reference.folder.child(name) not in found)
+        return replace(reference, names=FileNames(left))
 
 
 def _stats(

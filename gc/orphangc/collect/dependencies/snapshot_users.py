@@ -14,13 +14,13 @@ from orphangc.core.dependencies.foreign_files import (
     Foreign,
     Namer,
     Standing,
-    Stray,
+    UnownedReference,
     files_of,
     meant,
     standing_of,
-    strays_of,
+    unowned_references,
 )
-from orphangc.core.dependencies.restore_fallback import is_way_back
+from orphangc.core.dependencies.restore_fallback import is_restore_fallback
 from orphangc.core.model.locations import Alias, Location, place_of
 from orphangc.core.model.naming import METADATA_NAME, place_of_folder
 from orphangc.core.model.types import ForeignKind, Scope
@@ -52,13 +52,13 @@ class Snapshot:
 
         ``None`` for what lies in no job's directory.
         """
-        told = place_of_folder(self.place.path.lstrip("/"))
+        file_place = place_of_folder(self.place.path.lstrip("/"))
         if self.root is not None and self.root.directory is not None:
             return self.root.job_id, self.root.directory, self.root.checkpoint_id
-        if told.job_directory is None or told.scope is not Scope.EXCLUSIVE:
+        if file_place.job_directory is None or file_place.scope is not Scope.EXCLUSIVE:
             return None
         top = Location(self.place.scheme, self.place.authority, "/")
-        return told.job_id, top.child(told.job_directory), told.checkpoint_id
+        return file_place.job_id, top.child(file_place.job_directory), file_place.checkpoint_id
 
     @property
     def foreign(self) -> Foreign:
@@ -190,7 +190,7 @@ def _maker(
     job_id, place, number = snapshot.maker
     own = [root for (_, each), roots in groups.items() if each == place for root in roots]
     is_last = any(latest_known_id(each) == number for each in lives.newest_of(job_id))
-    if lives.is_ended(job_id) or not (is_last or is_way_back(snapshot.place, number, own)):
+    if lives.is_ended(job_id) or not (is_last or is_restore_fallback(snapshot.place, number, own)):
         return None
     if job_id not in lives.living:
         reason = (
@@ -215,32 +215,36 @@ def _user(
         Namer(uri=str(root.folder), checkpoint_id=root.checkpoint_id, files=root.files)
         for root in roots
     ]
-    found = meant(snapshot.foreign, strays_of(namers, (place,), None))
-    strays = [left for each in found if len((left := _really(snapshot, each, weighing)).names)]
-    if not strays:
+    found = meant(snapshot.foreign, unowned_references(namers, (place,), None))
+    references = [left for each in found if len((left := _really(snapshot, each, weighing)).names)]
+    if not references:
         return None
-    standing = standing_of(strays)
+    standing = standing_of(references)
     count = len(standing.named_by)
     return User(
         job_id=job_id,
         place=place,
         standing=standing,
-        bytes=weighing.weigh(strays, snapshot.place),
+        bytes=weighing.weigh(references, snapshot.place),
         why=f"{count} checkpoint{'s' if count > 1 else ''} name its files",
     )
 
 
-def _really(snapshot: Snapshot, stray: Stray, weighing: Weighing) -> Stray:
+def _really(
+    snapshot: Snapshot, reference: UnownedReference, weighing: Weighing
+) -> UnownedReference:
     """Return a stray without the files that lie in the user's own folder under the same name.
 
     Flink keeps the names of files that it copies within a storage.
     """
-    if not stray.is_own:
-        return stray
-    same = FileNames(name for name in stray.names if snapshot.is_named_by(stray.folder, name))
-    others = FileNames(name for name in stray.names if name not in same)
-    left = weighing.without_those_at_home(replace(stray, names=others)).names
-    return replace(stray, names=FileNames([*same, *left]))
+    if not reference.is_own:
+        return reference
+    same = FileNames(
+        name for name in reference.names if snapshot.is_named_by(reference.folder, name)
+    )
+    others = FileNames(name for name in reference.names if name not in same)
+    left = weighing.without_those_at_home(replace(reference, names=others)).names
+    return replace(reference, names=FileNames([*same, *left]))
 
 
 def _unproven(roots: Sequence[Checkpoint]) -> str | None:

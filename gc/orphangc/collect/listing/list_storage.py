@@ -15,8 +15,15 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from orphangc.collect.listing.work_stealing import ListingStoppedError, RangeScheduler, Stream
-from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, Landmarks, cut, gaps, landmarks
+from orphangc.collect.listing.work_stealing import ListingStoppedError, RangeCursor, RangeScheduler
+from orphangc.core.ranges.key_ranges import (
+    EVERYTHING,
+    KeyRange,
+    Landmarks,
+    gaps,
+    landmarks,
+    split_at,
+)
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import Lister, Progress, Spool
 from orphangc.ports.engine import Listed, ListingHints
@@ -96,7 +103,7 @@ def _closing(pages: Iterator[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordBatc
 def listing_ranges(known: Landmarks, most: int) -> list[KeyRange]:
     """Return the ranges to begin with: few where few objects are known."""
     wanted = max(1, min(most, int(known.weight) // _KNOWN_PER_RANGE))
-    return cut(EVERYTHING, known.boundaries(wanted))
+    return split_at(EVERYTHING, known.boundaries(wanted))
 
 
 def _list_in_many(
@@ -115,91 +122,98 @@ def _list_in_many(
         for each in listing_ranges(known, _RANGES_PER_STREAM * streams)
         if each.until is not None
     ]
-    board = RangeScheduler(
-        [part for each in open_ranges for part in cut(each, ends)], known, known=spool.rows
+    scheduler = RangeScheduler(
+        [part for each in open_ranges for part in split_at(each, ends)], known, known=spool.rows
     )
     threads = [
         threading.Thread(
-            target=_work, args=(storage, spool, board), name=f"listing-{number}", daemon=True
+            target=_work, args=(storage, spool, scheduler), name=f"listing-{number}", daemon=True
         )
         for number in range(streams)
     ]
-    _run(threads, board, show)
-    return board.ranges
+    _run(threads, scheduler, show)
+    return scheduler.ranges
 
 
-def _run(threads: list[threading.Thread], board: RangeScheduler, show: Progress) -> None:
+def _run(threads: list[threading.Thread], scheduler: RangeScheduler, show: Progress) -> None:
     """Run all streams to their end; stop them if anything happens here, or in one of them."""
     try:
         for thread in threads:
             thread.start()
-        while not board.wait(_REPORT_SECONDS):
-            show(_PHASE, *board.progress())
+        while not scheduler.wait(_REPORT_SECONDS):
+            show(_PHASE, *scheduler.progress())
     finally:
-        board.fail(None)
+        scheduler.fail(None)
         deadline = time.monotonic() + _PARTING_SECONDS
         for thread in threads:
             if thread.ident is not None:
                 thread.join(max(0.0, deadline - time.monotonic()))
-    if board.failure is not None:
-        raise board.failure
+    if scheduler.failure is not None:
+        raise scheduler.failure
 
 
-def _work(storage: Lister, spool: Spool, board: RangeScheduler) -> None:
+def _work(storage: Lister, spool: Spool, scheduler: RangeScheduler) -> None:
     """Be one stream after the other."""
     try:
-        for _ in work(storage, spool, board, patience=_IDLE_SECONDS):
+        for _ in work(storage, spool, scheduler, patience=_IDLE_SECONDS):
             pass
     except ListingStoppedError:
         pass
     except BaseException as err:  # noqa: BLE001 - raised again where all streams are waited for
-        board.fail(err)
+        scheduler.fail(err)
 
 
 def work(
     storage: Lister,
     spool: Spool,
-    board: RangeScheduler,
+    scheduler: RangeScheduler,
     *,
     patience: float,
     rows_per_part: int = _ROWS_PER_PART,
 ) -> Iterator[None]:
     """List range after range until all is listed; yield after each page, and when idle."""
-    while not board.is_over:
-        stream = board.take(patience)
-        if stream is None:
+    while not scheduler.is_over:
+        cursor = scheduler.take(patience)
+        if cursor is None:
             yield
         else:
-            yield from _list_stream(storage, spool, board, stream, rows_per_part=rows_per_part)
+            yield from _list_range(storage, spool, scheduler, cursor, rows_per_part=rows_per_part)
 
 
-def _list_stream(
-    storage: Lister, spool: Spool, board: RangeScheduler, stream: Stream, *, rows_per_part: int
+def _list_range(
+    storage: Lister,
+    spool: Spool,
+    scheduler: RangeScheduler,
+    cursor: RangeCursor,
+    *,
+    rows_per_part: int,
 ) -> Iterator[None]:
     """List one range, or what others leave of it; yield after each page."""
     part = spool.part()
-    with _closing(storage.pages(KeyRange(stream.after, stream.until))) as pages:
+    with _closing(storage.pages(KeyRange(cursor.after, cursor.until))) as pages:
         for page in pages:
-            own = _own_rows(board, stream, page)
+            own = _own_rows(scheduler, cursor, page)
             part.append(own)
-            board.took(stream, own.num_rows)
-            if stream.is_sealed:
+            scheduler.took(cursor, own.num_rows)
+            if cursor.is_sealed:
                 break
             if part.rows >= rows_per_part:
-                part.finish(board.split(stream))
+                part.finish(scheduler.split(cursor))
                 part = spool.part()
             yield
-    part.finish(board.seal(stream))
-    board.finish(stream)
+    part.finish(scheduler.seal(cursor))
+    scheduler.finish(cursor)
 
 
-def _own_rows(board: RangeScheduler, stream: Stream, page: pa.RecordBatch) -> pa.RecordBatch:
+def _own_rows(
+    scheduler: RangeScheduler, cursor: RangeCursor, page: pa.RecordBatch
+) -> pa.RecordBatch:
     """Return the rows of a page that are still the stream's own."""
     if not page.num_rows:
         return page
     keys = page.column("key")
     first, last = keys[0].as_py(), keys[-1].as_py()
-    until = board.advance(stream, first, last, page.num_rows)
+    until = scheduler.advance(cursor, first, last, page.num_rows)
     if until is None or last <= until:
         return page
     return page.slice(0, bisect_right(range(page.num_rows), until, key=lambda at: keys[at].as_py()))

@@ -45,7 +45,7 @@ class Density:
 
 
 @dataclass(slots=True)
-class Stream:
+class RangeCursor:
     """One range that is being listed; ``until`` may be lowered by others.
 
     Attributes:
@@ -62,7 +62,7 @@ class Stream:
     until: str | None
     position: str | None = None
     is_sealed: bool = False
-    is_cut_off: bool = False
+    is_split: bool = False
     density: Density | None = None
     taken: int = 0
     _first: str = ""
@@ -106,8 +106,8 @@ class RangeScheduler:
         self._worth_cutting = worth_cutting
         self._changed = threading.Condition()
         self._over = threading.Event()
-        self._pending = deque(Stream(each.after, each.until) for each in ranges)
-        self._active: list[Stream] = []
+        self._pending = deque(RangeCursor(each.after, each.until) for each in ranges)
+        self._active: list[RangeCursor] = []
         self._landmarks = landmarks
         self._open = sum(landmarks.weight_of(each.rest) for each in self._pending)
         self._known = known
@@ -128,25 +128,25 @@ class RangeScheduler:
         """Return whether it is over, after so many seconds at most."""
         return self._over.wait(seconds)
 
-    def take(self, patience: float = 0.0) -> Stream | None:
+    def take(self, patience: float = 0.0) -> RangeCursor | None:
         """Return a range to list; ``None`` if there is none now: ask again unless it is over."""
         with self._changed:
-            stream = self._next()
-            if stream is None and patience and not self.is_over:
+            cursor = self._next()
+            if cursor is None and patience and not self.is_over:
                 self._changed.wait(patience)
-                stream = self._next()
-            return stream
+                cursor = self._next()
+            return cursor
 
-    def _next(self) -> Stream | None:
+    def _next(self) -> RangeCursor | None:
         if self.is_over:
             return None
-        stream = self._pending.popleft() if self._pending else self._cut_off()
-        if stream is not None:
-            self._active.append(stream)
+        cursor = self._pending.popleft() if self._pending else self._split_largest()
+        if cursor is not None:
+            self._active.append(cursor)
             self._changed.notify()  # there may be more to take
-        return stream
+        return cursor
 
-    def _cut_off(self) -> Stream | None:
+    def _split_largest(self) -> RangeCursor | None:
         """Return the upper half of what the heaviest stream has before it, if that is worth it."""
         if self._empty >= _FREE_TRIES + self._pages // _PAGES_PER_TRY:
             return None
@@ -157,20 +157,20 @@ class RangeScheduler:
             at = self._middle(heavy)
             if at is not None:
                 self.ranges += 1
-                upper = Stream(at, heavy.until, is_cut_off=True, density=heavy.density)
+                upper = RangeCursor(at, heavy.until, is_split=True, density=heavy.density)
                 heavy.until = at
                 return upper
         return None
 
-    def _before_it(self, stream: Stream) -> float:
+    def _before_it(self, cursor: RangeCursor) -> float:
         """Return how many objects a stream has before it, by landmarks or by what it has seen."""
-        rest = stream.rest
-        seen = stream.density.between(rest.after or "", rest.until) if stream.density else 0.0
+        rest = cursor.rest
+        seen = cursor.density.between(rest.after or "", rest.until) if cursor.density else 0.0
         return max(seen, self._landmarks.weight_of(rest))
 
-    def _middle(self, stream: Stream) -> str | None:
+    def _middle(self, cursor: RangeCursor) -> str | None:
         """Return where to cut what a stream has before it."""
-        rest, density = stream.rest, stream.density
+        rest, density = cursor.rest, cursor.density
         start = rest.after or ""
         known = self._landmarks.weight_of(rest)
         if density is None or known >= density.between(start, rest.until):
@@ -179,7 +179,7 @@ class RangeScheduler:
                 return at
         return midpoint(start, rest, density.scale if density else None)
 
-    def advance(self, stream: Stream, first: str, last: str, rows: int) -> str | None:
+    def advance(self, cursor: RangeCursor, first: str, last: str, rows: int) -> str | None:
         """Take note of a page; return where the stream ends by now: rows beyond are not its own.
 
         Raises:
@@ -190,44 +190,44 @@ class RangeScheduler:
         with self._changed:
             if self.is_over:
                 raise ListingStoppedError
-            if last < first or (stream.reached is not None and first <= stream.reached):
+            if last < first or (cursor.reached is not None and first <= cursor.reached):
                 raise StorageUnreachableError("the store does not list in the order of its keys")
             self._pages += 1
-            if stream.until is not None and last >= stream.until:
-                stream.is_sealed = True
-                return stream.until
-            stream.position = last
-            stream.learn(first, last, rows)
-            if self._before_it(stream) >= self._worth_cutting:
+            if cursor.until is not None and last >= cursor.until:
+                cursor.is_sealed = True
+                return cursor.until
+            cursor.position = last
+            cursor.learn(first, last, rows)
+            if self._before_it(cursor) >= self._worth_cutting:
                 self._changed.notify()
-            return stream.until
+            return cursor.until
 
-    def took(self, stream: Stream, rows: int) -> None:
+    def took(self, cursor: RangeCursor, rows: int) -> None:
         """Take note of how many rows of a page were its own."""
         with self._changed:
-            stream.taken += rows
+            cursor.taken += rows
             self._taken += rows
 
-    def seal(self, stream: Stream) -> KeyRange:
+    def seal(self, cursor: RangeCursor) -> KeyRange:
         """Return what the stream has listed to its end."""
         with self._changed:
-            stream.is_sealed = True
-            return KeyRange(stream.after, stream.until)
+            cursor.is_sealed = True
+            return KeyRange(cursor.after, cursor.until)
 
-    def split(self, stream: Stream) -> KeyRange:
+    def split(self, cursor: RangeCursor) -> KeyRange:
         """Return what the stream has listed so far; it goes on with the rest as a new range."""
         with self._changed:
-            listed = KeyRange(stream.after, stream.position)
-            stream.after = stream.position
+            listed = KeyRange(cursor.after, cursor.position)
+            cursor.after = cursor.position
             self._close(listed)
             return listed
 
-    def finish(self, stream: Stream) -> None:
+    def finish(self, cursor: RangeCursor) -> None:
         """Take note that all that the stream has listed is kept."""
         with self._changed:
-            self._active.remove(stream)
-            self._empty += stream.is_cut_off and not stream.taken
-            self._close(KeyRange(stream.after, stream.until))
+            self._active.remove(cursor)
+            self._empty += cursor.is_split and not cursor.taken
+            self._close(KeyRange(cursor.after, cursor.until))
             self._tell_if_over()
 
     def _close(self, listed: KeyRange) -> None:

@@ -30,7 +30,7 @@ def gather_evidence(
     known = {
         key: replace(
             job,
-            feeds=needed[key].jobs,
+            depends_on=needed[key].jobs,
             is_origin_unread=needed[key].is_origin_unread,
             survey=Survey() if survey is None else survey.of_job(key),
         )

@@ -54,7 +54,7 @@ def dependencies_of(
     states = {key: _State.of(job, settings, by_folder) for key, job in marked.jobs.items()}
     return {
         key: JobDependencies(
-            jobs=_feeds(job, marked, held, states[key]),
+            jobs=_depends_on(job, marked, held, states[key]),
             is_origin_unread=states[key].is_origin_unread,
         )
         for key, job in marked.jobs.items()
@@ -94,7 +94,7 @@ class _State:
         )
 
 
-def _feeds(
+def _depends_on(
     job: JobEvidence, marked: Mark, held: Mapping[str, UuidSet], state: _State
 ) -> frozenset[str]:
     exported = job.exported

@@ -436,10 +436,10 @@ def cycle_evidence(
         is_closed_world=settings.closed_world,
         is_tested_storage=is_tested_storage,
         unreadable=observation.unreadable,
-        gate_errors=observation.gate_errors,
+        source_errors=observation.source_errors,
         halted=halted,
         accepted_versions=frozenset(settings.accept_flink_version),
         is_registry_mode=bool(observation.exported)
         or any(each.source is Mode.REGISTRY for each in observation.snapshots),
-        looked_until=after.local if time.now is None else after.now,
+        observed_until=after.local if time.now is None else after.now,
     )

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from orphangc.collect.observe.observation import Outside
+from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.locations import Location
@@ -17,17 +17,17 @@ from orphangc.core.model.locations import Location
 _Mask = npt.NDArray[np.bool_]
 
 
-def pinned_uuids(outside: Outside, places: Sequence[Location]) -> UuidSet:
+def pinned_uuids(environment: Environment, places: Sequence[Location]) -> UuidSet:
     """Return the UUIDs of the listed objects at or below some places.
 
     Args:
-        outside: Engine that has listed the storage root.
+        environment: Engine that has listed the storage root.
         places: Pinned places, in the storage root or anywhere else.
 
     """
-    base = outside.storage.location
+    base = environment.storage.location
     keys = tuple(key for each in places if (key := _pinned_key(each, base)) is not None)
-    return outside.engine.run(PinnedPass(keys), outside.progress) if keys else UuidSet()
+    return environment.engine.run(PinnedPass(keys), environment.progress) if keys else UuidSet()
 
 
 def _pinned_key(pin: Location, base: Location) -> str | None:

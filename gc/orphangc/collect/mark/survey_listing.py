@@ -16,7 +16,7 @@ from orphangc.collect.mark.missing import (
 )
 from orphangc.collect.mark.missing_check import ReadsCheckpoint, confirmed, lacked_by_newest
 from orphangc.collect.mark.survey import Surveyed, SurveyPass
-from orphangc.collect.observe.observation import Outside
+from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import JobEvidence, Survey
 from orphangc.core.model.locations import Location
@@ -67,12 +67,12 @@ class SurveyQuestions:
 
 
 def survey_listing(
-    outside: Outside, marked: Mark, tombstones: Tombstones, questions: SurveyQuestions
+    environment: Environment, marked: Mark, tombstones: Tombstones, questions: SurveyQuestions
 ) -> ListingSurvey:
     """Return what the listing shows; the engine knows live set and tombstones from here on.
 
     Args:
-        outside: Engine and storages.
+        environment: Engine and storages.
         marked: What is live.
         tombstones: Those of earlier runs.
         questions: What the survey has to answer.
@@ -81,7 +81,7 @@ def survey_listing(
         StorageUnreachableError: A name was listed twice, so the listing cannot be trusted.
 
     """
-    base, engine, progress = outside.storage.location, outside.engine, outside.progress
+    base, engine, progress = environment.storage.location, environment.engine, environment.progress
     engine.mark(marked.live, tombstones)
     expected = expected_of(marked.roots, base)
     work = SurveyPass(
@@ -94,23 +94,23 @@ def survey_listing(
     )
     surveyed = engine.run(work, progress)
     missing = missing_of(expected, surveyed, engine, progress)
-    missing = confirmed(missing, outside.storage, is_resumed=questions.is_resumed)
-    lacking = _lacking(outside, surveyed, missing, questions)
+    missing = confirmed(missing, environment.storage, is_resumed=questions.is_resumed)
+    lacking = _lacking(environment, surveyed, missing, questions)
     latest = {key: lacking(job) for key, job in marked.jobs.items() if job.latest is not None}
     return ListingSurvey(surveyed=surveyed, missing=missing, missing_of_latest=latest)
 
 
 def _lacking(
-    outside: Outside, surveyed: Surveyed, missing: Missing, questions: SurveyQuestions
+    environment: Environment, surveyed: Surveyed, missing: Missing, questions: SurveyQuestions
 ) -> Callable[[JobEvidence], list[str]]:
     """Return the function that gives a few files that a job's latest checkpoint lacks."""
-    storage = outside.storage
+    storage = environment.storage
 
     def of_latest(job: JobEvidence) -> list[str]:
         found = [] if job.latest is None else missing.of([job.latest], storage.location)
         if found and not job.has_standing_latest:
             found = lacked_by_newest(found, job, storage, questions.read, began=questions.began)
-        found += missing_outside(job, surveyed, outside.bases, questions.unreached)
+        found += missing_outside(job, surveyed, environment.bases, questions.unreached)
         return found[:_FEW]
 
     return of_latest

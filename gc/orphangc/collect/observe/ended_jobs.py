@@ -44,8 +44,8 @@ class Lives:
     @property
     def living(self) -> tuple[str, ...]:
         """Return the ids of all jobs that Flink says, or said, are not over."""
-        told = [each for cluster in (*self.before, *self.after) for each in cluster.jobs.values()]
-        return tuple(sorted({each.job_id for each in told if not each.is_globally_terminal}))
+        facts = [each for cluster in (*self.before, *self.after) for each in cluster.jobs.values()]
+        return tuple(sorted({each.job_id for each in facts if not each.is_globally_terminal}))
 
     def is_ended(self, job_id: str) -> bool:
         """Return whether a job is known to be over, by the rule that evidence uses too."""
@@ -68,15 +68,15 @@ class Lives:
         homes = [home_of(answer, own, self.aliases) for answer in answers]
         return own.keys() <= {key for home in homes if home.is_proven for key in home.keys}
 
-    def told_of(self, job_id: str) -> tuple[JobFacts, ...]:
+    def facts_of(self, job_id: str) -> tuple[JobFacts, ...]:
         """Return everything that Flink says of a living job, the oldest answer first."""
-        told = (*_of(job_id, self.before), *_of(job_id, self.after))
-        return tuple(each for each in told if not each.is_globally_terminal)
+        facts = (*_of(job_id, self.before), *_of(job_id, self.after))
+        return tuple(each for each in facts if not each.is_globally_terminal)
 
     def newest_of(self, job_id: str) -> tuple[JobFacts, ...]:
         """Return only the newest answers of those."""
         after = [each for each in _of(job_id, self.after) if not each.is_globally_terminal]
-        return tuple(after) or self.told_of(job_id)
+        return tuple(after) or self.facts_of(job_id)
 
 
 def _of(job_id: str, clusters: Iterable[ClusterFacts]) -> list[JobFacts]:
@@ -102,32 +102,32 @@ def unread_of(
     """
     folders = {root.folder for root in roots}
     for job_id in lives.living:
-        told = lives.told_of(job_id)
-        latest = _first_latest(told)
-        if latest is not None and latest > _newest_read(job_id, told, roots, aliases):
+        facts = lives.facts_of(job_id)
+        latest = _first_latest(facts)
+        if latest is not None and latest > _newest_read(job_id, facts, roots, aliases):
             reason = (
                 f"Flink says that it has completed checkpoint {latest}, which is not among the"
                 " roots that were read: add its place with --extra-roots, or say with --alias"
                 " what it means"
             )
             yield f"job {job_id}", reason
-        for facts in lives.newest_of(job_id):
-            origin = _unread_origin(facts, folders, aliases)
+        for answer in lives.newest_of(job_id):
+            origin = _unread_origin(answer, folders, aliases)
             if origin is not None:
                 yield f"job {job_id}", origin
 
 
-def _first_latest(told: Iterable[JobFacts]) -> int | None:
+def _first_latest(facts: Iterable[JobFacts]) -> int | None:
     """Return the newest checkpoint before the roots were read; one of its age or newer was seen.
 
     A job that had none then is asked for the first that is known.
     """
-    known = (each.latest_completed_id for each in told)
+    known = (each.latest_completed_id for each in facts)
     return next((each for each in known if each is not None), None)
 
 
 def _newest_read(
-    job_id: str, told: Iterable[JobFacts], roots: Iterable[Checkpoint], aliases: Sequence[Alias]
+    job_id: str, facts: Iterable[JobFacts], roots: Iterable[Checkpoint], aliases: Sequence[Alias]
 ) -> int:
     """Return the id of the newest checkpoint of a job that was read, -1 if none was.
 
@@ -135,7 +135,7 @@ def _newest_read(
     """
     reported = {
         place_of(shown.external_path, aliases)
-        for facts in told
+        for facts in facts
         for shown in facts.checkpoints
         if not shown.is_savepoint
     }

@@ -42,9 +42,9 @@ class _ExportedJob:
     Attributes:
         folder: Where it writes.
         job_id: The folder's name there.
-        first: E1.
-        second: E2, or the newest snapshot that is not.
-        first_unread: Why E1 cannot be read, though it is there.
+        baseline: E1.
+        response: E2, or the newest snapshot that is not.
+        baseline_unread: Why E1 cannot be read, though it is there.
         unread: Why the newest snapshot since then cannot be read.
         unread_name: Its name.
         unwritten: Why no nonce can be written.
@@ -53,15 +53,15 @@ class _ExportedJob:
         lives: Epoch and time of what was read since.
         neighbour: Epoch of a JobManager that lived beside E1's, by the markers of both.
         repeated: Nonces that some snapshot repeats.
-        standing: Another collector's nonce, and how often it was found unrepeated.
+        foreign_nonce: Another collector's nonce, and how often it was found unrepeated.
 
     """
 
     folder: ExporterChannel
     job_id: JobId
-    first: RegistrySnapshot | None = None
-    second: RegistrySnapshot | None = None
-    first_unread: str | None = None
+    baseline: RegistrySnapshot | None = None
+    response: RegistrySnapshot | None = None
+    baseline_unread: str | None = None
     unread: str | None = None
     unread_name: str = ""
     unwritten: str | None = None
@@ -70,23 +70,23 @@ class _ExportedJob:
     lives: list[tuple[str, datetime]] = field(default_factory=list)
     neighbour: str | None = None
     repeated: set[str] = field(default_factory=set)
-    standing: tuple[str, int] = ("", 0)
+    foreign_nonce: tuple[str, int] = ("", 0)
 
-    def look_first(self) -> None:
+    def read_baseline(self) -> None:
         """Take down E1."""
         self.before = frozenset(self.folder.names(self.job_id))
         self.seen = set(self.before)
         try:
             found = newest(self.folder, self.job_id)
         except UnreadableSnapshotError as err:
-            self.first_unread = str(err)
+            self.baseline_unread = str(err)
             return
         if found is not None:
             self.seen.add(found[0])
-            self.first = found[1]
-            self.repeated.add(self.first.nonce or "")
+            self.baseline = found[1]
+            self.repeated.add(self.baseline.nonce or "")
 
-    def look_again(self, nonce: str) -> bool:
+    def read_new(self, nonce: str) -> bool:
         """Take down what is new; return whether nothing more needs to be waited for.
 
         All of it is read, also behind the answer: one that cannot follow E1 shows two exporters.
@@ -97,7 +97,7 @@ class _ExportedJob:
         heard = [each for each in taken if nonce and each.nonce == nonce]
         for chosen in (wrong[:1], heard[-1:], taken[-1:]):
             if chosen:
-                self.second = chosen[0]
+                self.response = chosen[0]
                 break
         return bool(wrong or heard)
 
@@ -117,11 +117,11 @@ class _ExportedJob:
         self.lives.append((snapshot.jm_epoch, snapshot.taken_at))
         return snapshot
 
-    def look_at_owners(self, now: datetime) -> None:
+    def read_owners(self, now: datetime) -> None:
         """Note a JobManager that exported beside E1's."""
-        if self.first is not None:
+        if self.baseline is not None:
             markers = self.folder.owners(self.job_id)
-            self.neighbour = living_rival(markers, self.first.jm_epoch, now=now)
+            self.neighbour = living_rival(markers, self.baseline.jm_epoch, now=now)
 
     @property
     def rival(self) -> str | None:
@@ -130,7 +130,7 @@ class _ExportedJob:
         By their markers both lived at once; by their names they wrote in turn before E1; or it
         wrote before E1 and after; or E1's wrote after it: more than a new start.
         """
-        own = "" if self.first is None else self.first.jm_epoch
+        own = "" if self.baseline is None else self.baseline.jm_epoch
         if self.neighbour is not None:
             return self.neighbour
         if own and (alternating := rival_among(sorted(self.before), own)) is not None:
@@ -143,9 +143,9 @@ class _ExportedJob:
         return None
 
     def _cannot_follow(self, snapshot: RegistrySnapshot) -> bool:
-        first = self.first
-        return first is not None and bool(
-            identity_problem(first, snapshot) or order_problem(first, snapshot)
+        baseline = self.baseline
+        return baseline is not None and bool(
+            identity_problem(baseline, snapshot) or order_problem(baseline, snapshot)
         )
 
     def ask(self, nonce: str, patience: int) -> bool:
@@ -167,9 +167,9 @@ class _ExportedJob:
     def _is_anothers_turn(self, found: str | None, patience: int) -> bool:
         if found is None or found in self.repeated:
             return False
-        known, times = self.standing
-        self.standing = (found, times + 1 if found == known else 0)
-        return self.standing[1] < patience
+        known, times = self.foreign_nonce
+        self.foreign_nonce = (found, times + 1 if found == known else 0)
+        return self.foreign_nonce[1] < patience
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +189,7 @@ class SeenExports:
 
 
 @dataclass(slots=True)
-class Asking:
+class ExporterHandshake:
     """The exporters of one cycle, between the first look and the second.
 
     Attributes:
@@ -208,7 +208,7 @@ class Asking:
     @property
     def snapshots(self) -> list[RegistrySnapshot]:
         """Return the first snapshots."""
-        return [each.first for each in self.jobs if each.first is not None]
+        return [each.baseline for each in self.jobs if each.baseline is not None]
 
     @property
     def seen(self) -> tuple[SeenExports, ...]:
@@ -217,13 +217,13 @@ class Asking:
             SeenExports(
                 location=each.folder.location,
                 job_id=each.job_id,
-                snapshots=tuple(s for s in (each.first, each.second) if s is not None),
+                snapshots=tuple(s for s in (each.baseline, each.response) if s is not None),
             )
             for each in self.jobs
             if each.seen or each.unread_name
         )
 
-    def second_look(
+    def complete(
         self,
         *,
         ended: Callable[[JobId], bool],
@@ -246,23 +246,23 @@ class Asking:
             each
             for each in self.jobs
             if not ended(each.job_id)
-            and each.first is not None
-            and _is_fresh(each.first, now)
-            and self._concerns(each.first, bases)
+            and each.baseline is not None
+            and _is_fresh(each.baseline, now)
+            and self._concerns(each.baseline, bases)
         ]
         waited = self._listen(asked, nonce, patience.total_seconds())
         for each in self.jobs:
             if each not in asked or each.unwritten is not None:
-                each.look_again("")
+                each.read_new("")
         heard_at = _instant(self.clock())
         for each in asked:
-            each.look_at_owners(heard_at)
+            each.read_owners(heard_at)
         found = [
             Exported(
                 job_id=each.job_id,
-                first=each.first,
-                second=each.second,
-                unread=each.first_unread or each.unread,
+                baseline=each.baseline,
+                response=each.response,
+                unread=each.baseline_unread or each.unread,
                 rival=each.rival,
                 nonce=nonce if each in asked else "",
                 unwritten=each.unwritten,
@@ -282,7 +282,7 @@ class Asking:
         waited = 0.0
         left = [each for each in asked if each.ask(nonce, polls)]
         while True:
-            left = [each for each in left if not each.look_again(nonce)]
+            left = [each for each in left if not each.read_new(nonce)]
             if not left or waited >= seconds:
                 return waited
             pause = min(_POLL_SECONDS, seconds - waited)
@@ -304,18 +304,18 @@ class Asking:
         return any(place is None or bases[0].contains(place) for place in places)
 
     def _directories(self, job: _ExportedJob) -> list[Location]:
-        dirs = {each.checkpoint_dir for each in (job.first, job.second) if each is not None}
+        dirs = {each.checkpoint_dir for each in (job.baseline, job.response) if each is not None}
         return [place for each in dirs if (place := place_of(each, self.aliases)) is not None]
 
 
-def first_look(
+def start_handshake(
     folders: Sequence[ExporterChannel],
     *,
     bases: Sequence[Location],
     aliases: Sequence[Alias],
     wait: Waiter,
     clock: Callable[[], StoreTime],
-) -> Asking:
+) -> ExporterHandshake:
     """Return the exporters, with E1 of each.
 
     Raises:
@@ -323,7 +323,7 @@ def first_look(
         StorageUnreachableError: A folder cannot be listed or read.
 
     """
-    asking = Asking(aliases, wait, clock)
+    handshake = ExporterHandshake(aliases, wait, clock)
     for folder in folders:
         for base in bases:
             if base.contains(folder.location):
@@ -334,14 +334,14 @@ def first_look(
                 )
         for job_id in folder.jobs():
             job = _ExportedJob(folder=folder, job_id=job_id)
-            job.look_first()
-            asking.jobs.append(job)
-    return asking
+            job.read_baseline()
+            handshake.jobs.append(job)
+    return handshake
 
 
-def _is_fresh(first: RegistrySnapshot, now: datetime) -> bool:
+def _is_fresh(baseline: RegistrySnapshot, now: datetime) -> bool:
     """Return whether anybody may be there to answer; else R15 voids the job anyway."""
-    return now - first.taken_at <= REGISTRY_MAX_AGE
+    return now - baseline.taken_at <= REGISTRY_MAX_AGE
 
 
 def _instant(time: StoreTime) -> datetime:

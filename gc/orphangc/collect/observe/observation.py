@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Protocol, TypeVar
 
 from orphangc.collect.observe.checkpoints import RootReader, RootScan, RootsRead, scan_roots
-from orphangc.collect.observe.exporters import Asking, SeenExports, first_look
+from orphangc.collect.observe.exporters import ExporterHandshake, SeenExports, start_handshake
 from orphangc.collect.observe.reported import reported_places
 from orphangc.collect.observe.searching import NO_SCAN, NOTHING_READ, BaseSearch
 from orphangc.core.cluster.ha_facts import HaFacts
@@ -59,7 +59,7 @@ def _no_device(_: Location) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
+class Environment:
     """Everything outside that a cycle asks.
 
     Attributes:
@@ -104,14 +104,14 @@ class Outside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What a cycle saw; scans stand in the order of ``Outside.bases``.
+    """What a cycle saw; scans stand in the order of ``Environment.bases``.
 
     Attributes:
         time: The store's clock before anything was listed.
         time_after: The same after everything was read.
         before: What each cluster said first.
         after: What it said last.
-        gate_errors: Clusters, namespaces and ZooKeepers without a usable answer.
+        source_errors: Clusters, namespaces and ZooKeepers without a usable answer.
         ha_before: What each namespace and ZooKeeper said first.
         ha_after: What it said last.
         at_start: S0.
@@ -131,7 +131,7 @@ class Observation:
     time_after: StoreTime
     before: tuple[ClusterFacts, ...]
     after: tuple[ClusterFacts, ...]
-    gate_errors: tuple[str, ...]
+    source_errors: tuple[str, ...]
     ha_before: tuple[HaFacts, ...]
     ha_after: tuple[HaFacts, ...]
     at_start: tuple[RootScan, ...]
@@ -160,36 +160,38 @@ class Observation:
         return tuple(by_uri.values())
 
 
-def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader) -> Observation:
+def observe(
+    environment: Environment, settings: StorageRootSettings, reader: RootReader
+) -> Observation:
     """Return the facts of one cycle; the engine keeps the listing.
 
     Raises:
         StorageUnreachableError: The storage root could not be listed completely.
 
     """
-    time = outside.storage.now()
-    snapshots = list(outside.snapshots())
-    asking = first_look(
-        outside.exporters(),
-        bases=[base.location for base in outside.bases],
+    time = environment.storage.now()
+    snapshots = list(environment.snapshots())
+    handshake = start_handshake(
+        environment.exporters(),
+        bases=[base.location for base in environment.bases],
         aliases=settings.aliases,
-        wait=outside.wait,
-        clock=outside.storage.now,
+        wait=environment.wait,
+        clock=environment.storage.now,
     )
-    before, errors_before = _ask(outside.clusters)
-    ha_before, ha_errors_before = _ask(outside.ha)
-    search = search_of(outside)
+    before, errors_before = _ask(environment.clusters)
+    ha_before, ha_errors_before = _ask(environment.ha)
+    search = search_of(environment)
     at_start = search.ask(scan_roots, NO_SCAN)
-    outside.progress("roots", 0)
+    environment.progress("roots", 0)
     first = search.ask(reader.collect, NOTHING_READ)
-    listed = _list(outside, first[0])
-    exported = _ask_exporters(outside, settings, asking, before, now=time.now or time.local)
-    snapshots += [each for each in outside.snapshots() if each not in snapshots]
+    listed = _list(environment, first[0])
+    exported = _ask_exporters(environment, settings, handshake, before, now=time.now or time.local)
+    snapshots += [each for each in environment.snapshots() if each not in snapshots]
     snapshots += [each for answer in exported.values() for each in answer.snapshots]
     second = search.ask(reader.collect, NOTHING_READ)
-    _let_the_cache_expire(outside, before)
-    after, errors_after = _ask(outside.clusters)
-    ha_after, ha_errors_after = _ask(outside.ha)
+    _let_the_cache_expire(environment, before)
+    after, errors_after = _ask(environment.clusters)
+    ha_after, ha_errors_after = _ask(environment.ha)
     errors = (*errors_before, *ha_errors_before, *errors_after, *ha_errors_after)
     places, unusable = reported_places(
         (*before, *after), snapshots, settings, ha=(*ha_before, *ha_after)
@@ -199,17 +201,17 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
         found
         for place in places
         if place not in read
-        for found in read_root_at(outside.open_storage, reader, place)
+        for found in read_root_at(environment.open_storage, reader, place)
     ]
     elsewhere += unusable
-    elsewhere += remembered_checkpoints(outside, reader).found
-    elsewhere += _read_hidden(outside, reader, (first[0].scan, second[0].scan))
+    elsewhere += remembered_checkpoints(environment, reader).found
+    elsewhere += _read_hidden(environment, reader, (first[0].scan, second[0].scan))
     return Observation(
         time=time,
-        time_after=outside.storage.now(),
+        time_after=environment.storage.now(),
         before=before,
         after=after,
-        gate_errors=tuple(dict.fromkeys(errors)),
+        source_errors=tuple(dict.fromkeys(errors)),
         ha_before=ha_before,
         ha_after=ha_after,
         at_start=at_start,
@@ -219,16 +221,16 @@ def observe(outside: Outside, settings: StorageRootSettings, reader: RootReader)
         elsewhere_unreadable=tuple(e for e in elsewhere if isinstance(e, UnreadableRoot)),
         snapshots=tuple(snapshots),
         exported=exported,
-        exports=asking.seen,
+        exports=handshake.seen,
         listed=listed,
         unreached=search.unreached,
     )
 
 
-def search_of(outside: Outside) -> BaseSearch:
+def search_of(environment: Environment) -> BaseSearch:
     """Return what asks all bases, of which the siblings may be out of reach."""
-    siblings = [base for base in outside.bases if base in outside.siblings]
-    own = [base for base in outside.bases if base not in outside.siblings]
+    siblings = [base for base in environment.bases if base in environment.siblings]
+    own = [base for base in environment.bases if base not in environment.siblings]
     return BaseSearch(own, siblings)
 
 
@@ -240,14 +242,14 @@ class RememberedCheckpoints:
     unreached: Mapping[Location, str]
 
 
-def remembered_checkpoints(outside: Outside, reader: RootReader) -> RememberedCheckpoints:
+def remembered_checkpoints(environment: Environment, reader: RootReader) -> RememberedCheckpoints:
     """Return the checkpoints of every remembered directory.
 
     One that cannot be searched, or is gone, ends no run: the memory's own conditions block.
     """
     found: list[Checkpoint | UnreadableRoot] = []
     unreached: dict[Location, str] = {}
-    for storage in outside.remembered:
+    for storage in environment.remembered:
         try:
             read = reader.collect(storage)
         except OrphanGcError as err:
@@ -258,9 +260,9 @@ def remembered_checkpoints(outside: Outside, reader: RootReader) -> RememberedCh
 
 
 def _ask_exporters(
-    outside: Outside,
+    environment: Environment,
     settings: StorageRootSettings,
-    asking: Asking,
+    handshake: ExporterHandshake,
     before: Iterable[ClusterFacts],
     *,
     now: datetime,
@@ -269,21 +271,23 @@ def _ask_exporters(
     told = [each for cluster in before for each in cluster.jobs.items()]
     running = {job_id for job_id, facts in told if not facts.is_globally_terminal}
     over = {job_id for job_id, _ in told} - running
-    if asking.jobs:
-        outside.progress("registry", 0)
-    return asking.second_look(
+    if handshake.jobs:
+        environment.progress("registry", 0)
+    return handshake.complete(
         ended=lambda job_id: settings.is_declared_ended(job_id) or job_id in over,
-        bases=[base.location for base in outside.bases],
+        bases=[base.location for base in environment.bases],
         now=now,
         patience=settings.registry_wait,
     )
 
 
-class _Asked(Protocol[_FactsT_co]):
+class _FactsSource(Protocol[_FactsT_co]):
     def observe(self) -> _FactsT_co: ...
 
 
-def _ask(clusters: Sequence[_Asked[_FactsT_co]]) -> tuple[tuple[_FactsT_co, ...], list[str]]:
+def _ask(
+    clusters: Sequence[_FactsSource[_FactsT_co]],
+) -> tuple[tuple[_FactsT_co, ...], list[str]]:
     """Return everybody's facts, and why some gave none: all jobs stay blocked."""
     facts, errors = [], []
     for cluster in clusters:
@@ -294,9 +298,9 @@ def _ask(clusters: Sequence[_Asked[_FactsT_co]]) -> tuple[tuple[_FactsT_co, ...]
     return tuple(facts), errors
 
 
-def _list(outside: Outside, known: RootsRead) -> Listed:
+def _list(environment: Environment, known: RootsRead) -> Listed:
     """List the storage root, told what its roots show of the key space."""
-    base = outside.storage.location
+    base = environment.storage.location
     most: dict[str, Collection[str]] = {}
     for root in known.roots:
         for folder, names in root.files.items():
@@ -309,13 +313,13 @@ def _list(outside: Outside, known: RootsRead) -> Listed:
         names={key: tuple(islice(names, _SAMPLE)) for key, names in worth.items()},
         counts={key: len(names) for key, names in worth.items()},
     )
-    return outside.engine.list_all(outside.storage, hints, outside.progress)
+    return environment.engine.list_all(environment.storage, hints, environment.progress)
 
 
-def _let_the_cache_expire(outside: Outside, before: Sequence[ClusterFacts]) -> None:
+def _let_the_cache_expire(environment: Environment, before: Sequence[ClusterFacts]) -> None:
     """Wait until an answer of Flink's REST API must be newer than the last listing (R11)."""
     if before:
-        outside.wait(max(cluster.cache_seconds for cluster in before) + _LATER)
+        environment.wait(max(cluster.cache_seconds for cluster in before) + _LATER)
 
 
 def read_root_at(
@@ -340,17 +344,17 @@ def read_root_at(
 
 
 def _read_hidden(
-    outside: Outside, reader: RootReader, scans: Sequence[RootScan]
+    environment: Environment, reader: RootReader, scans: Sequence[RootScan]
 ) -> Iterable[Checkpoint | UnreadableRoot]:
     """Yield the roots that only the listing shows: in folders that a scan does not enter.
 
     One that is gone by now was subsumed between the scans, which the stable root answers for.
     """
     known = {each.key for scan in scans for each in scan.metadata.values()}
-    for listed in outside.engine.objects_named(METADATA_NAME):
+    for listed in environment.engine.objects_named(METADATA_NAME):
         if listed.key in known:
             continue
         folder = listed.key.rpartition("/")[0]
-        root = reader.read(outside.storage, folder, listed)
+        root = reader.read(environment.storage, folder, listed)
         if root is not None:
             yield root

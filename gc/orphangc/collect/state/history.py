@@ -16,7 +16,7 @@ from orphangc.core.documents.run_record import (
     totals_after,
     totals_merged,
 )
-from orphangc.core.documents.self_sustained_record import RememberedLook
+from orphangc.core.documents.self_sustained_record import RememberedUsageCheck
 
 log = structlog.get_logger()
 
@@ -56,9 +56,9 @@ def has_planned(state: RootState) -> bool:
     )
 
 
-def looks_before(state: RootState) -> dict[str, tuple[RememberedLook, ...]]:
+def checks_before(state: RootState) -> dict[str, tuple[RememberedUsageCheck, ...]]:
     """Return what is remembered of each job's looks, by job id: what its newest record holds."""
-    found: dict[str, tuple[RememberedLook, ...]] = {}
+    found: dict[str, tuple[RememberedUsageCheck, ...]] = {}
     for _, record in zip(range(_LOOKED_AT), newest_records(state), strict=False):
         for job in record.jobs:
             if job.looks:

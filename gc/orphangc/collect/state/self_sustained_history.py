@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import structlog
 from pydantic import TypeAdapter, ValidationError
 
-from orphangc.collect.state.history import looks_before
+from orphangc.collect.state.history import checks_before
 from orphangc.collect.state.store import RootState
-from orphangc.core.documents.self_sustained_record import RememberedLook, merged
+from orphangc.core.documents.self_sustained_record import RememberedUsageCheck, merged
 from orphangc.core.model.types import JobId
 
 log = structlog.get_logger()
 
-_LOOKS = TypeAdapter(tuple[RememberedLook, ...])
+_LOOKS = TypeAdapter(tuple[RememberedUsageCheck, ...])
 
 
-def looks_at_job(state: RootState, job_id: JobId) -> tuple[RememberedLook, ...]:
+def checks_of_job(state: RootState, job_id: JobId) -> tuple[RememberedUsageCheck, ...]:
     """Return the newest look at each place, whoever took it.
 
     Raises:
@@ -25,16 +25,16 @@ def looks_at_job(state: RootState, job_id: JobId) -> tuple[RememberedLook, ...]:
 
     """
     data = state.files.read(_name(state, job_id))
-    kept: tuple[RememberedLook, ...] = ()
+    kept: tuple[RememberedUsageCheck, ...] = ()
     if data is not None:
         try:
             kept = _LOOKS.validate_json(data)
         except ValidationError:  # by a newer version, maybe: the count begins anew
             log.warning("looks.unreadable", job_id=job_id, location=str(state.files.location))
-    return merged(looks_before(state).get(job_id, ()), kept)
+    return merged(checks_before(state).get(job_id, ()), kept)
 
 
-def keep_looks(state: RootState, job_id: JobId, looks: Sequence[RememberedLook]) -> None:
+def keep_checks(state: RootState, job_id: JobId, looks: Sequence[RememberedUsageCheck]) -> None:
     """Write down looks; of two that are written at once one is lost, which costs one more.
 
     Raises:

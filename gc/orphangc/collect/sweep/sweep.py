@@ -18,20 +18,30 @@ import structlog
 
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.delete.deletion import Deletion
-from orphangc.collect.delete.distributed import Elsewhere, FarDeletion, ShareWork
+from orphangc.collect.delete.distributed import (
+    DistributedDeletion,
+    DistributedWorkers,
+    PartitionWork,
+)
 from orphangc.collect.delete.journal import Journal
-from orphangc.collect.delete.rate_limiter import Pacer
+from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.retry_queue import with_outcomes
-from orphangc.collect.delete.revalidation import Recheck, watched
+from orphangc.collect.delete.revalidation import Revalidation, preconditions_of
 from orphangc.collect.observe.checkpoints import RootReader
-from orphangc.collect.observe.observation import Outside
+from orphangc.collect.observe.observation import Environment
 from orphangc.collect.state.lock import Lock, Renewal
 from orphangc.collect.state.store import RootState
-from orphangc.collect.sweep.agreement import Agreement, Fresh, FreshSink, agreements, asked_of
 from orphangc.collect.sweep.crashed_runs import Recovered
+from orphangc.collect.sweep.plan_intersection import (
+    ConfirmedShard,
+    Fresh,
+    FreshSink,
+    confirmed_shards,
+    requested_verdicts,
+)
 from orphangc.collect.sweep.result import SweepResult, code_of, exit_code_of
 from orphangc.collect.sweep.shards import Shards
-from orphangc.collect.sweep.tombstoning import Minding
+from orphangc.collect.sweep.tombstoning import TombstoneUpdate
 from orphangc.collect.world.recalling import Recalled, not_kept, recalled
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
@@ -55,7 +65,7 @@ class Sweep:
     """One sweep of one storage root.
 
     Attributes:
-        outside: The same ports as a cycle's.
+        environment: The same ports as a cycle's.
         settings: As in the plan.
         state: Tombstones, journal, history.
         lock: Held by this run.
@@ -63,12 +73,12 @@ class Sweep:
         is_deleting: Delete what is due; otherwise only tombstones are written.
         scratch: Room for what memory should not hold.
         outcomes: Takes what became of each verdict.
-        elsewhere: Who deletes instead of this process.
+        workers: Who deletes instead of this process.
         result: What was done so far, also where an error or a signal ends the run.
 
     """
 
-    outside: Outside
+    environment: Environment
     settings: StorageRootSettings
     state: RootState
     lock: Lock
@@ -76,7 +86,7 @@ class Sweep:
     is_deleting: bool
     scratch: TemporarySpace
     outcomes: OutcomeSink
-    elsewhere: Elsewhere | None = None
+    workers: DistributedWorkers | None = None
     result: SweepResult = field(default_factory=SweepResult)
     reader: RootReader = field(init=False)
     _tombstones: Tombstones = field(init=False)
@@ -101,7 +111,7 @@ class Sweep:
         for run_id in interrupted:
             log.warning("run.interrupted", run_id=run_id)
         with Renewal(self.lock) as renewal:
-            planned = asked_of(planned_rows, self.scratch)
+            planned = requested_verdicts(planned_rows, self.scratch)
             known = self.state.tombstones()
             before = recalled(self.state, known_state(plan.states, plan.created_at, "this plan"))
             cycle = self._run_cycle(planned, known, renewal, before=before)
@@ -109,8 +119,8 @@ class Sweep:
             if problem is not None:
                 log.warning("world.not_remembered", reason=problem)
             self.state.start_run(self.run_id, cycle.evidence.now)
-            self._write_down_evidence(plan, cycle)
-            self._note_refusals(cycle)
+            self._journal_evidence(plan, cycle)
+            self._record_refusals(cycle)
             try:
                 self._act(plan, planned, cycle, Fresh.of(known, cycle.sinks))
             except SystemExit as signalled:
@@ -127,7 +137,7 @@ class Sweep:
     ) -> Cycle:
         """Return a fresh cycle, broken off where the lock is lost while it goes on."""
         cycle = run_cycle(
-            replace(self.outside, progress=_checking(self.outside.progress, renewal)),
+            replace(self.environment, progress=_checking(self.environment.progress, renewal)),
             self.settings,
             reader=self.reader,
             tombstones=known,
@@ -138,7 +148,7 @@ class Sweep:
         renewal.check()
         return cycle
 
-    def _write_down_evidence(self, plan: Plan, cycle: Cycle) -> None:
+    def _journal_evidence(self, plan: Plan, cycle: Cycle) -> None:
         header = {
             "plan_id": plan.plan_id,
             "root": plan.root,
@@ -148,43 +158,43 @@ class Sweep:
         }
         self.state.write_journal(self.run_id, "evidence", [header])
 
-    def _note_refusals(self, cycle: Cycle) -> None:
+    def _record_refusals(self, cycle: Cycle) -> None:
         for key, view in cycle.views.items():
             self.result.refuse(key, view)
 
     def _act(self, plan: Plan, planned: Shards, cycle: Cycle, fresh: Fresh) -> None:
         """Mind the tombstones of all shards, and only then delete."""
-        since = cycle.evidence.looked_until or cycle.evidence.now
+        since = cycle.evidence.observed_until or cycle.evidence.now
         laid = self.scratch.rows(TOMBSTONE_SCHEMA)
-        minding = Minding(fresh, plan.plan_id, since, laid, _deferred(cycle))
+        update = TombstoneUpdate(fresh, plan.plan_id, since, laid, _deferred(cycle))
         judged = self.scratch.rows(OUTCOME_SCHEMA)
         dead = self._dead_runs(planned)
-        for part in agreements(planned, fresh, self.outside.storage):
-            for rows in minding.take(part):
-                self._tell(rows)
-            judged.append(_judged(part.asking_for(Action.DELETE), dead))
-        self._mind_tombstones(minding, cycle)
+        for part in confirmed_shards(planned, fresh, self.environment.storage):
+            for rows in update.take(part):
+                self._record(rows)
+            judged.append(_judged(part.with_action(Action.DELETE), dead))
+        self._update_tombstones(update, cycle)
         self._delete_due(self._due(judged, cycle), cycle)
         self._forget_deleted()
 
     def _dead_runs(self, planned: Shards) -> Recovered:
         """Return what runs that died wrote down; only versioned storages tell more than the key."""
-        run_ids = self.state.interrupted_runs() if self.outside.storage.is_versioned else []
+        run_ids = self.state.interrupted_runs() if self.environment.storage.is_versioned else []
         others = [run_id for run_id in run_ids if run_id != self.run_id]
         return Recovered.of(self.state, others, planned.cuts, self.scratch)
 
-    def _mind_tombstones(self, minding: Minding, cycle: Cycle) -> None:
+    def _update_tombstones(self, update: TombstoneUpdate, cycle: Cycle) -> None:
         """Write the new generation; halt everything if a rule turned out to be broken (R17)."""
-        revived = minding.revived_key
+        revived = update.revived_key
         if revived is not None:
             reason = f"{revived} had a tombstone and is referred to again"
             self.state.halt(reason, cycle.evidence.now)
             log.error("sweep.halted", reason=reason)
-        generation = minding.generation()
+        generation = update.generation()
         if generation is not None:
             self.lock.renew()
             self.state.keep_tombstones(generation)
-        self._tombstones = minding.fresh.known if generation is None else generation
+        self._tombstones = update.fresh.known if generation is None else generation
         self._has_gone = np.zeros(len(self._tombstones), np.bool_)
 
     def _due(self, judged: TemporaryRows, cycle: Cycle) -> tuple[TemporaryRows, int]:
@@ -197,56 +207,60 @@ class Sweep:
         for rows in judged.batches():
             is_free = _is_of_jobs(free, rows, cycle)
             is_due = pc.and_(is_free, pc.equal(rows["outcome"], Outcome.PLANNED))
-            self._tell(with_outcomes(rows.filter(pc.invert(is_free)), Outcome.PLANNED))
-            self._tell(rows.filter(pc.and_not(is_free, is_due)))
+            self._record(with_outcomes(rows.filter(pc.invert(is_free)), Outcome.PLANNED))
+            self._record(rows.filter(pc.and_not(is_free, is_due)))
             if self.is_deleting:
                 due.append(rows.filter(is_due))
                 total += pc.sum(is_due).as_py() or 0
             else:
-                self._tell(rows.filter(is_due))
+                self._record(rows.filter(is_due))
         return due, total
 
     def _delete_due(self, due: tuple[TemporaryRows, int], cycle: Cycle) -> None:
-        storage = self.outside.storage
+        storage = self.environment.storage
         pile, total = due
-        if self.elsewhere is not None:
-            far = self._far_deletion(self.elsewhere, cycle)
-            self.result.stopped_by = far.delete(_verdicts(pile), self._tell, total=total)
+        if self.workers is not None:
+            distributed = self._distributed_deletion(self.workers, cycle)
+            self.result.stopped_by = distributed.delete(_verdicts(pile), self._record, total=total)
             return
         deletion = Deletion(
             storage=storage,
-            recheck=Recheck(
-                outside=self.outside,
+            revalidation=Revalidation(
+                environment=self.environment,
                 settings=self.settings,
                 reader=self.reader,
-                jobs=watched(_relied_on(cycle)),
+                jobs=preconditions_of(_relied_on(cycle)),
                 state=self.state,
                 lock=self.lock,
             ),
             journal=Journal(self.state, self.run_id),
-            pacer=Pacer(DeletionRate.of(self.settings.delete_rate, storage.batch_size)),
+            limiter=RateLimiter(DeletionRate.of(self.settings.delete_rate, storage.batch_size)),
             at=cycle.evidence.now,
-            progress=self.outside.progress,
+            progress=self.environment.progress,
         )
-        self.result.stopped_by = deletion.delete(_verdicts(pile), self._tell, total=total)
+        self.result.stopped_by = deletion.delete(_verdicts(pile), self._record, total=total)
 
-    def _far_deletion(self, elsewhere: Elsewhere, cycle: Cycle) -> FarDeletion:
+    def _distributed_deletion(
+        self, workers: DistributedWorkers, cycle: Cycle
+    ) -> DistributedDeletion:
         """Return the deletion by several processes, which keep to one pace together."""
-        crew = elsewhere.crew
-        work = ShareWork(
-            open_outside=elsewhere.open_outside,
-            open_state=elsewhere.open_state,
+        pool = workers.pool
+        work = PartitionWork(
+            open_environment=workers.open_environment,
+            open_state=workers.open_state,
             settings=self.settings,
-            watched=watched(_relied_on(cycle)),
+            preconditions=preconditions_of(_relied_on(cycle)),
             lock=(self.lock.folder, self.lock.name, self.lock.holder),
             run_id=self.run_id,
             at=cycle.evidence.now,
-            rate=self.settings.delete_rate / crew.slots,
-            scratch=crew.scratch,
+            rate=self.settings.delete_rate / pool.slots,
+            scratch=pool.scratch,
         )
-        return FarDeletion(crew=crew, work=work, storage=self.outside.storage, state=self.state)
+        return DistributedDeletion(
+            pool=pool, work=work, storage=self.environment.storage, state=self.state
+        )
 
-    def _tell(self, rows: pa.RecordBatch) -> None:
+    def _record(self, rows: pa.RecordBatch) -> None:
         """Write down and count what became of some verdicts."""
         if not rows.num_rows:
             return
@@ -319,7 +333,7 @@ def _checking(progress: Progress, renewal: Renewal) -> Progress:
     return show
 
 
-def _judged(part: Agreement, dead: Recovered) -> pa.RecordBatch:
+def _judged(part: ConfirmedShard, dead: Recovered) -> pa.RecordBatch:
     """Return what would become of objects whose deletion was planned: ``planned`` are due.
 
     What is gone and has a version id was deleted by a run that died.
@@ -343,5 +357,5 @@ def _relied_on(cycle: Cycle) -> list[JobEvidence]:
     return [
         job
         for key, job in cycle.jobs.items()
-        if cycle.judged[key].refused is None and (key in collected or job.feeds & collected)
+        if cycle.judged[key].refused is None and (key in collected or job.depends_on & collected)
     ]

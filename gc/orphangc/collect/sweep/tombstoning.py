@@ -1,4 +1,4 @@
-"""Minding tombstones: laid, dropped and forgotten in one new generation, before any deletion."""
+"""Tombstone update: laid, dropped and forgotten in one new generation, before any deletion."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc.collect.delete.retry_queue import with_outcomes
-from orphangc.collect.sweep.agreement import Agreement, Fresh, mask_of
+from orphangc.collect.sweep.plan_intersection import ConfirmedShard, Fresh, mask_of
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.types import Action, Outcome
@@ -22,7 +22,7 @@ _COPIED = ["key", "size", "modified_at", "etag", "job_id"]
 
 
 @dataclass(slots=True)
-class Minding:
+class TombstoneUpdate:
     """What is to become of the tombstones.
 
     Attributes:
@@ -55,14 +55,14 @@ class Minding:
         (first,) = self.fresh.known.to_batches(_only_first(self.is_revived))
         return str(first["key"][0].as_py())
 
-    def take(self, part: Agreement) -> list[pa.RecordBatch]:
+    def take(self, part: ConfirmedShard) -> list[pa.RecordBatch]:
         """Return what became of the verdicts that ask for a tombstone or for its end."""
         return [
-            self._lay(part.asking_for(Action.TOMBSTONE)),
-            self._drop(part.asking_for(Action.REVIVE)),
+            self._lay(part.with_action(Action.TOMBSTONE)),
+            self._drop(part.with_action(Action.REVIVE)),
         ]
 
-    def _lay(self, part: Agreement) -> pa.RecordBatch:
+    def _lay(self, part: ConfirmedShard) -> pa.RecordBatch:
         is_deferred = mask_of(pc.is_in(part.rows["job_id"], value_set=self._deferred_ids()))
         is_laid = part.agrees & ~part.waits & ~is_deferred
         rows = part.rows.filter(pa.array(is_laid))
@@ -81,7 +81,7 @@ class Minding:
     def _deferred_ids(self) -> pa.Array:
         return pa.array(sorted(self.deferred), pa.string())
 
-    def _drop(self, part: Agreement) -> pa.RecordBatch:
+    def _drop(self, part: ConfirmedShard) -> pa.RecordBatch:
         had_one = part.tombstone >= 0
         self.is_revived[part.tombstone[had_one]] = True
         outcomes = np.where(had_one, Outcome.DONE.value, Outcome.GONE.value)

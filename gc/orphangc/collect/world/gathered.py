@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from orphangc.collect.observe.checkpoints import RootScan
-from orphangc.collect.observe.observation import Observation, Outside
+from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world import KnownCluster, OutsidePath, PlaceKind, SearchedPlace, World
@@ -15,16 +15,16 @@ from orphangc.core.world.coverage import closed_world_of, lacks_checkpoints
 
 def world_of(
     seen: Observation,
-    outside: Outside,
+    environment: Environment,
     settings: StorageRootSettings,
     paths: Sequence[OutsidePath] = (),
 ) -> World:
     """Return everything that was searched, named and asked in one cycle."""
-    places = searched_places(seen, outside)
+    places = searched_places(seen, environment)
     return World(
         places=places,
         outside=tuple(paths),
-        clusters=_clusters(seen, outside),
+        clusters=_clusters(seen, environment),
         closed_world=closed_world_of(
             places,
             is_stated=settings.closed_world,
@@ -34,7 +34,7 @@ def world_of(
 
 
 def empty_places(
-    seen: Observation, outside: Outside, settings: StorageRootSettings
+    seen: Observation, environment: Environment, settings: StorageRootSettings
 ) -> tuple[str, ...]:
     """Return the searched places without a checkpoint that no one stated to be empty.
 
@@ -42,9 +42,9 @@ def empty_places(
     """
     return tuple(
         each.uri
-        for each in searched_places(seen, outside)
+        for each in searched_places(seen, environment)
         if lacks_checkpoints(each, is_stated_empty=settings.is_empty(canonical(each.uri)))
-        and not canonical(each.uri).contains(outside.storage.location)
+        and not canonical(each.uri).contains(environment.storage.location)
     )
 
 
@@ -57,21 +57,21 @@ def unreached_places(seen: Observation, settings: StorageRootSettings) -> Mappin
     }
 
 
-def searched_places(seen: Observation, outside: Outside) -> tuple[SearchedPlace, ...]:
+def searched_places(seen: Observation, environment: Environment) -> tuple[SearchedPlace, ...]:
     """Return every place that was searched, the storage root first, reported checkpoints last."""
-    kinds = {base.location: PlaceKind.SIBLING for base in outside.siblings}
-    kinds |= {base.location: PlaceKind.EXTRA_ROOT for base in outside.extra}
-    kinds[outside.storage.location] = PlaceKind.STORAGE_ROOT
+    kinds = {base.location: PlaceKind.SIBLING for base in environment.siblings}
+    kinds |= {base.location: PlaceKind.EXTRA_ROOT for base in environment.extra}
+    kinds[environment.storage.location] = PlaceKind.STORAGE_ROOT
     found: dict[Location, SearchedPlace] = {}
-    for base, *read in zip(outside.bases, seen.first, seen.second, strict=True):
+    for base, *read in zip(environment.bases, seen.first, seen.second, strict=True):
         place = base.location
         scans = () if place in seen.unreached else tuple(each.scan for each in read)
-        found.setdefault(place, _place(place, kinds[place], outside, scans))
-    return (*found.values(), *_reported(seen, outside, tuple(found)))
+        found.setdefault(place, _place(place, kinds[place], environment, scans))
+    return (*found.values(), *_reported(seen, environment, tuple(found)))
 
 
 def _place(
-    location: Location, kind: PlaceKind, outside: Outside, scans: Sequence[RootScan]
+    location: Location, kind: PlaceKind, environment: Environment, scans: Sequence[RootScan]
 ) -> SearchedPlace:
     """Return a place with what two scans show; a place without any could not be searched."""
     directories = {each for scan in scans for each in scan.directories}
@@ -80,7 +80,7 @@ def _place(
     return SearchedPlace(
         uri=str(location),
         kind=kind,
-        device=outside.device_of(location),
+        device=environment.device_of(location),
         job_directories=len(directories) if scans else None,
         checkpoints=(counts[-1] or max(counts)) if counts else None,
         newest_checkpoint_at=_newest(times),
@@ -92,7 +92,7 @@ def _newest(times: Iterable[datetime | None]) -> datetime | None:
 
 
 def _reported(
-    seen: Observation, outside: Outside, bases: Sequence[Location]
+    seen: Observation, environment: Environment, bases: Sequence[Location]
 ) -> Iterable[SearchedPlace]:
     """Yield the checkpoints that were read at reported places outside all others."""
     for root in {each.folder: each for each in seen.elsewhere}.values():
@@ -100,21 +100,21 @@ def _reported(
             yield SearchedPlace(
                 uri=str(root.folder),
                 kind=PlaceKind.REPORTED,
-                device=outside.device_of(root.folder),
+                device=environment.device_of(root.folder),
                 job_directories=0,
                 checkpoints=1,
                 newest_checkpoint_at=root.modified_at,
             )
 
 
-def _clusters(seen: Observation, outside: Outside) -> tuple[KnownCluster, ...]:
+def _clusters(seen: Observation, environment: Environment) -> tuple[KnownCluster, ...]:
     """Return each cluster, namespace and ZooKeeper that is asked, with the jobs that it shows."""
     before, after = (
         {facts.uri: set(facts.jobs) for facts in clusters}
         | {facts.uri: {hold.job_id for hold in facts.holds} for facts in held}
         for clusters, held in ((seen.before, seen.ha_before), (seen.after, seen.ha_after))
     )
-    asked = [*(each.uri for each in outside.clusters), *(each.uri for each in outside.ha)]
+    asked = [*(each.uri for each in environment.clusters), *(each.uri for each in environment.ha)]
     return tuple(
         KnownCluster(
             uri=uri,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from orphangc.collect.mark.mark import Mark
-from orphangc.collect.observe.observation import Observation, Outside
+from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.collect.world.gathered import searched_places
 from orphangc.collect.world.sighted_registries import job_folder, registries_in
 from orphangc.core.cluster.ha_facts import HaFacts
@@ -38,7 +38,7 @@ def sighting_of(
     settings: StorageRootSettings,
     *,
     jobs: Mapping[str, JobEvidence],
-    outside: Outside,
+    environment: Environment,
     before: WorldMemory,
 ) -> Sighting:
     """Return what the cycle saw.
@@ -48,13 +48,13 @@ def sighting_of(
         marked: Every checkpoint that it read.
         settings: Of the storage root.
         jobs: Evidence of every job, with the jobs that each depends on.
-        outside: What was asked.
+        environment: What was asked.
         before: Directories outside all of these that are searched because it names them.
 
     """
     at = seen.time.now or seen.time.local
-    bases = [base.location for base in outside.bases]
-    places = [_seen(each) for each in searched_places(seen, outside) if each.kind != REPORTED]
+    bases = [base.location for base in environment.bases]
+    places = [_seen(each) for each in searched_places(seen, environment) if each.kind != REPORTED]
     directories = _directories(marked, jobs, bases, at)
     recorded = {each.uri for directory in directories for each in directory.checkpoints}
     present = {str(root.folder) for root in marked.roots}
@@ -89,7 +89,7 @@ def sighting_of(
             for root in marked.roots
             if root.is_of_a_stop
         },
-        clusters=_clusters(seen, outside),
+        clusters=_clusters(seen, environment),
         declared_ended=frozenset(settings.ended_job) - {"all"},
         are_all_declared_ended="all" in settings.ended_job,
         clock_skew=settings.margins.clock_skew,
@@ -109,7 +109,7 @@ def _directories(
     for folder in sorted(by_folder, key=str):
         roots, job = by_folder[folder], jobs.get(owners.get(folder, ""))
         names = {each for root in roots for each in _depends_on(root, owners)}
-        fed = () if job is None else [jobs[key] for key in job.feeds if key in jobs]
+        fed = () if job is None else [jobs[key] for key in job.depends_on if key in jobs]
         depends_on = names | {each for other in fed for each in other.directories}
         place = next((each for each in bases if each.contains(folder)), folder)
         found.append(
@@ -193,13 +193,13 @@ def _reported_places(
 # --- clusters and jobs
 
 
-def _clusters(seen: Observation, outside: Outside) -> dict[str, bool]:
+def _clusters(seen: Observation, environment: Environment) -> dict[str, bool]:
     """Return whether each cluster, namespace and ZooKeeper answered both times.
 
     A namespace or ZooKeeper without a single thing of Flink may be the wrong one, or one whose
     things this account may not see: it says nothing of the jobs that it held.
     """
-    asked = [*(each.uri for each in outside.clusters), *(each.uri for each in outside.ha)]
+    asked = [*(each.uri for each in environment.clusters), *(each.uri for each in environment.ha)]
     before = {*(each.uri for each in seen.before), *_showing(seen.ha_before)}
     after = {*(each.uri for each in seen.after), *_showing(seen.ha_after)}
     return {uri: uri in before and uri in after for uri in (*asked, *before, *after)}

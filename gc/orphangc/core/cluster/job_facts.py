@@ -241,7 +241,7 @@ def is_not_subsumed(checkpoint_id: int, before: JobFacts, after: JobFacts) -> bo
     )
 
 
-def gate_problem(job: JobFacts) -> str | None:
+def eligibility_problem(job: JobFacts) -> str | None:
     """Return why a live job's roots cannot prove what is live, ``None`` if they can (R13, R2).
 
     With two checkpoints pending at once, one may refer to a file that no retained checkpoint

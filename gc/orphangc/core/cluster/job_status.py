@@ -42,9 +42,9 @@ class JobStatus:
     @property
     def is_proven_ended(self) -> bool:
         """Return whether Flink itself says so, before and after, and nothing holds the job."""
-        is_told = bool(self.before) and bool(self.after)
+        is_answered = bool(self.before) and bool(self.after)
         is_doubted = self.is_running or self.is_held or self.may_be_running
-        return is_told and not is_doubted
+        return is_answered and not is_doubted
 
     @property
     def state(self) -> JobState:

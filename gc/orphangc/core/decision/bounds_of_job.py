@@ -20,7 +20,7 @@ def bounds_of_job(
     is_ended = job.state is JobState.ENDED
     newest = [root.modified_at or NEVER for root in job.own_roots]
     return JobBounds(
-        is_void=judgement.refused is not None,
+        is_refused=judgement.refused is not None,
         is_ended=is_ended,
         bounds=job_bounds(
             cycle.now,
@@ -40,9 +40,11 @@ def bounds_of_job(
 def bounds_outside_jobs(judged: Iterable[Judgement], cycle: CycleEvidence) -> JobBounds:
     """Return the bounds of what lies in no job directory: void if all work is."""
     refusals = [each.refused for each in judged]
-    is_void = bool(refusals) and all(r is not None and r.guard in GLOBAL_GUARDS for r in refusals)
+    is_refused = bool(refusals) and all(
+        r is not None and r.guard in GLOBAL_GUARDS for r in refusals
+    )
     return JobBounds(
-        is_void=is_void,
+        is_refused=is_refused,
         is_ended=False,
         bounds=(),
         oldest_retained_checkpoint_id=None,

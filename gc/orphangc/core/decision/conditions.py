@@ -121,8 +121,8 @@ def _held_by_ha(job: JobEvidence, _: CycleEvidence) -> str | None:
 
 def _gate_not_seen(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R11: the gate must be seen before and after the listings."""
-    if cycle.gate_errors:
-        return f"no usable answer: {some(cycle.gate_errors, 1)}"
+    if cycle.source_errors:
+        return f"no usable answer: {some(cycle.source_errors, 1)}"
     if job.state is JobState.RUNNING and not (job.before and job.after):
         return "Flink's REST API did not show the job both before and after the listing"
     if mode_of(job) is Mode.REGISTRY and job.state is JobState.UNKNOWN:

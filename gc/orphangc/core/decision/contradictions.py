@@ -40,7 +40,7 @@ def contradiction(
         completed_id: Newest checkpoint that Flink reported complete before E2; ``None`` if none.
 
     """
-    second = exported.second
+    second = exported.response
     retains_none = second is not None and all(each.is_savepoint for each in second.retained)
     if second is not None and retains_none and completed_id is not None:
         return (
@@ -48,7 +48,7 @@ def contradiction(
             f" {completed_id} before it: it does not show the job's registry"
         )
     own = [each for each in checkpoints if not each.is_savepoint]
-    for snapshot, read in ((exported.first, ids_before), (exported.second, ids_after)):
+    for snapshot, read in ((exported.baseline, ids_before), (exported.response, ids_after)):
         if snapshot is None:
             continue
         shown = [each for each in own if each.checkpoint_id in read]

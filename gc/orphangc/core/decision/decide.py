@@ -50,7 +50,7 @@ def decide(
     The order of the questions is the contract's (design, section 2). A tombstone counts only
     while the object is still the same one; otherwise the object is an orphan seen anew.
     """
-    if bounds.is_void:
+    if bounds.is_refused:
         return _JOB_REFUSED
     if artifact.uuid is None:
         is_unrecognised = artifact.layout is DirectoryLayout.UNRECOGNISED

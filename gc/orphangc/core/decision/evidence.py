@@ -150,9 +150,9 @@ class JobEvidence:
         reported_ids: Of roots that lie where Flink says that this job's checkpoint does.
         snapshots: Registry snapshots of this job, oldest first.
         exported: What its exporter answered, if it has a folder that one writes into.
-        feeds: Keys of the jobs in whose directories its state lies, by path or by UUID.
+        depends_on: Keys of the jobs in whose directories its state lies, by path or by UUID.
         is_origin_unread: Flink says that it was restored from a checkpoint that nobody could read,
-            so ``feeds`` may lack some.
+            so ``depends_on`` may lack some.
         strangers: Ids of living jobs that report checkpoints of theirs in its directories.
         clusters: Who gave the answers in ``after``, in their order.
         unplaced: Clusters that run a job of this id, and whose answers fit no directory.
@@ -182,7 +182,7 @@ class JobEvidence:
     snapshots: tuple[RegistrySnapshot, ...] = ()
     exported: Exported | None = None
     is_not_in_all: bool = False
-    feeds: frozenset[str] = frozenset()
+    depends_on: frozenset[str] = frozenset()
     is_origin_unread: bool = False
     strangers: frozenset[str] = frozenset()
     clusters: tuple[str, ...] = ()
@@ -329,9 +329,9 @@ class CycleEvidence:
         is_closed_world: The operator's statement that every root is known (R3a).
         is_tested_storage: R27 for the storage.
         unreadable: Roots that could not be read.
-        gate_errors: Clusters, namespaces and ZooKeepers without a usable answer, and why.
+        source_errors: Clusters, namespaces and ZooKeepers without a usable answer, and why.
         halted: Why an earlier run stopped all collection, or ``None``.
-        looked_until: When the cycle had looked at everything, by the clock of ``now``; ``None``
+        observed_until: When the cycle had looked at everything, by the clock of ``now``; ``None``
             if it took no time.
         accepted_versions: Flink's versions that the operator vouches for (R27).
         is_registry_mode: A running job's registry was exported, so each living job must have one.
@@ -352,9 +352,9 @@ class CycleEvidence:
     is_closed_world: bool
     is_tested_storage: bool
     unreadable: tuple[UnreadableRoot, ...] = ()
-    gate_errors: tuple[str, ...] = ()
+    source_errors: tuple[str, ...] = ()
     halted: str | None = None
-    looked_until: datetime | None = None
+    observed_until: datetime | None = None
     accepted_versions: frozenset[str] = frozenset()
     is_registry_mode: bool = False
     empty_places: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from itertools import chain
 from orphangc.core.cluster.ha_facts import holders_of, retained_throughout
 from orphangc.core.cluster.job_facts import (
     JobFacts,
-    gate_problem,
+    eligibility_problem,
     is_not_subsumed,
     is_same_incarnation,
     latest_known_id,
@@ -73,7 +73,7 @@ def _future_time(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     if job.survey.newest_modified_at is not None:
         latest.append(job.survey.newest_modified_at)
     newest = max(latest, default=None)
-    present = cycle.looked_until or cycle.now
+    present = cycle.observed_until or cycle.now
     if newest is None or newest <= present + cycle.margins.clock_skew:
         return None
     return f"something in the directory is dated {newest.isoformat()}, in the future"
@@ -311,7 +311,7 @@ def _gate(job: JobEvidence, _: CycleEvidence) -> str | None:
         if not is_same_incarnation(before, after):
             return "the job was started again during the listing"
     shown = [each for each in (*job.before, *job.after) if restarting_problem(each) is None]
-    problems = (gate_problem(facts) for facts in shown)
+    problems = (eligibility_problem(facts) for facts in shown)
     return next((problem for problem in problems if problem is not None), None)
 
 

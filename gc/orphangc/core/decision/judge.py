@@ -217,7 +217,7 @@ def _needed_by(job: JobEvidence, by_key: Mapping[str, JobEvidence]) -> set[str]:
     found: set[str] = set()
     left = [job.key]
     while left:
-        new = (by_key[left.pop()].feeds & by_key.keys()) - found
+        new = (by_key[left.pop()].depends_on & by_key.keys()) - found
         found |= new
         left += new
     return found - {job.key}

@@ -83,7 +83,7 @@ class BoundsTable:
     """What ``decide`` compares with, as columns: one row for each of a sequence of bounds.
 
     Attributes:
-        is_void: bool[m].
+        is_refused: bool[m].
         cutoff_us: int64[m], what is stored at or after it stays.
         newest_older_id: int64[m], the largest checkpoint id that does not forbid.
         quarantine_us: int64[m], a tombstone laid at or after it is still in quarantine: the
@@ -91,7 +91,7 @@ class BoundsTable:
 
     """
 
-    is_void: _Mask
+    is_refused: _Mask
     cutoff_us: _Instants
     newest_older_id: npt.NDArray[np.int64]
     quarantine_us: _Instants
@@ -100,7 +100,7 @@ class BoundsTable:
     def of(cls, bounds: Sequence[JobBounds]) -> BoundsTable:
         """Return the table of these; ``owner`` in ``kernel`` is an index into the sequence."""
         return cls(
-            is_void=np.array([each.is_void for each in bounds], np.bool_),
+            is_refused=np.array([each.is_refused for each in bounds], np.bool_),
             cutoff_us=np.array([microseconds(each.cutoff) for each in bounds], np.int64),
             newest_older_id=np.array([_newest_older_id(each) for each in bounds], np.int64),
             quarantine_us=np.array([_quarantine_us(each) for each in bounds], np.int64),
@@ -108,7 +108,7 @@ class BoundsTable:
 
     def __len__(self) -> int:
         """Return m."""
-        return len(self.is_void)
+        return len(self.is_refused)
 
 
 def _newest_older_id(bounds: JobBounds) -> int:
@@ -158,7 +158,7 @@ def kernel(
     is_older = (stored_us > 0) & (stored_us < bounds.cutoff_us[owner])
     has_id = checkpoint_id != NO_ID
     questions = (
-        (bounds.is_void[owner], Reason.JOB_REFUSED),
+        (bounds.is_refused[owner], Reason.JOB_REFUSED),
         (_is_unrecognised(columns), Reason.UNRECOGNISED),
         (~columns.is_artifact, Reason.REPORT_ONLY),
         (is_live, Reason.REFERENCED),

@@ -36,7 +36,7 @@ class Namer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stray:
+class UnownedReference:
     """Names of one folder by one namer that no file of the job's own is known to answer.
 
     Attributes:
@@ -98,11 +98,11 @@ class Standing:
     named_by: tuple[Named, ...] = ()
 
 
-def strays_of(
+def unowned_references(
     namers: Iterable[Namer],
     own: Sequence[Location],
     absent: Mapping[Location, Collection[str]] | None,
-) -> tuple[Stray, ...]:
+) -> tuple[UnownedReference, ...]:
     """Return the names that no file of the job's own is known to answer.
 
     Args:
@@ -117,13 +117,15 @@ def strays_of(
         for folder, names in namer.files.items():
             is_own = any(directory.contains(folder) for directory in own)
             if not is_own or absent is None:
-                doubtful = names
+                unresolved = names
             elif lost := absent.get(folder):
-                doubtful = FileNames(name for name in lost if name in names)
+                unresolved = FileNames(name for name in lost if name in names)
             else:
                 continue
-            if len(doubtful):
-                found.append(Stray(namer=namer, folder=folder, names=doubtful, is_own=is_own))
+            if len(unresolved):
+                found.append(
+                    UnownedReference(namer=namer, folder=folder, names=unresolved, is_own=is_own)
+                )
     return tuple(found)
 
 
@@ -137,27 +139,27 @@ def files_of(*parts: FileNames) -> tuple[UuidSet, frozenset[str]]:
     return uuids, frozenset(others)
 
 
-def meant(foreign: Foreign, strays: Iterable[Stray]) -> list[Stray]:
+def meant(foreign: Foreign, references: Iterable[UnownedReference]) -> list[UnownedReference]:
     """Return the strays, or the part of each, that are files of a foreign place, or may be."""
     return [
-        replace(stray, names=names)
-        for stray in strays
-        if len(names := _names_meant(foreign, stray))
+        replace(reference, names=names)
+        for reference in references
+        if len(names := _names_meant(foreign, reference))
     ]
 
 
-def standing_of(strays: Sequence[Stray]) -> Standing:
+def standing_of(references: Sequence[UnownedReference]) -> Standing:
     """Return strays as the references that they are."""
-    named: dict[str, list[Stray]] = {}
-    for stray in strays:
-        named.setdefault(stray.namer.uri, []).append(stray)
-    namers = {stray.namer.uri: stray.namer for stray in strays}
+    named: dict[str, list[UnownedReference]] = {}
+    for reference in references:
+        named.setdefault(reference.namer.uri, []).append(reference)
+    namers = {reference.namer.uri: reference.namer for reference in references}
     newest = sorted(
         named, key=lambda uri: (-1 if (at := namers[uri].checkpoint_id) is None else at, uri)
     )
     return Standing(
-        references=_distinct(strays),
-        sample=_sample(strays),
+        references=_distinct(references),
+        sample=_sample(references),
         named_by=tuple(
             Named(
                 uri=uri,
@@ -169,31 +171,33 @@ def standing_of(strays: Sequence[Stray]) -> Standing:
     )
 
 
-def unaccounted(strays: Iterable[Stray], foreigners: Sequence[Foreign]) -> tuple[Stray, ...]:
+def unaccounted(
+    references: Iterable[UnownedReference], foreigners: Sequence[Foreign]
+) -> tuple[UnownedReference, ...]:
     """Return the strays of the job's own ``chk-<n>`` folders that no known place answers.
 
     Flink writes what it claimed of a native savepoint as if it lay in the new checkpoint's own
     folder (FLINK-39964): such a file is in use and lies in a snapshot, somewhere.
     """
     left = []
-    for stray in strays:
-        if not (stray.is_own and stray.folder.name.startswith("chk-")):
+    for reference in references:
+        if not (reference.is_own and reference.folder.name.startswith("chk-")):
             continue
-        known = [_same_names(each, stray.names) for each in foreigners]
+        known = [_same_names(each, reference.names) for each in foreigners]
         names = FileNames(
-            name for name in stray.names if not any(name in answered for answered in known)
+            name for name in reference.names if not any(name in answered for answered in known)
         )
         if len(names):
-            left.append(replace(stray, names=names))
+            left.append(replace(reference, names=names))
     return tuple(left)
 
 
-def _names_meant(foreign: Foreign, stray: Stray) -> FileNames:
-    if foreign.place.contains(stray.folder):
-        return stray.names
-    if not (foreign.is_known or stray.is_own):
-        return stray.names
-    return _same_names(foreign, stray.names)
+def _names_meant(foreign: Foreign, reference: UnownedReference) -> FileNames:
+    if foreign.place.contains(reference.folder):
+        return reference.names
+    if not (foreign.is_known or reference.is_own):
+        return reference.names
+    return _same_names(foreign, reference.names)
 
 
 def _same_names(foreign: Foreign, names: FileNames) -> FileNames:
@@ -214,23 +218,23 @@ def _ends(name: str, uuids: UuidSet) -> bool:
     return uuid is not None and uuid in uuids
 
 
-def _distinct(strays: Iterable[Stray]) -> int:
+def _distinct(references: Iterable[UnownedReference]) -> int:
     """Return how many files these are, each once; a path that leads nowhere tells no two apart."""
     uuids: dict[tuple[Location | None, str], UuidSet] = {}
     others: set[tuple[Location | None, str]] = set()
-    for stray in strays:
-        folder = None if stray.is_own else stray.folder
-        for head, hi, lo in stray.names.heads():
+    for reference in references:
+        folder = None if reference.is_own else reference.folder
+        for head, hi, lo in reference.names.heads():
             uuids.setdefault((folder, head), UuidSet()).extend(hi, lo)
-        others.update((folder, name) for name in stray.names.others)
+        others.update((folder, name) for name in reference.names.others)
     return sum(map(len, uuids.values())) + len(others)
 
 
-def _sample(strays: Iterable[Stray]) -> tuple[str, ...]:
+def _sample(references: Iterable[UnownedReference]) -> tuple[str, ...]:
     found: dict[str, None] = {}
-    for stray in strays:
-        for name in stray.names:
-            found[str(stray.folder.child(name))] = None
+    for reference in references:
+        for name in reference.names:
+            found[str(reference.folder.child(name))] = None
             if len(found) == _FEW:
                 return tuple(found)
     return tuple(found)

@@ -8,7 +8,9 @@ from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.model.locations import Location
 
 
-def is_way_back(place: Location, checkpoint_id: int | None, roots: Iterable[Checkpoint]) -> bool:
+def is_restore_fallback(
+    place: Location, checkpoint_id: int | None, roots: Iterable[Checkpoint]
+) -> bool:
     """Return whether a job that is not over may need the checkpoint at ``place`` itself.
 
     It does unless a newer one of its own stands, and none of the others names a file below it.

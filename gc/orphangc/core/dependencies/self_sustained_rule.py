@@ -12,18 +12,18 @@ from orphangc.core.dependencies.foreign_files import (
     Foreign,
     Namer,
     Standing,
-    Stray,
+    UnownedReference,
     meant,
     standing_of,
-    strays_of,
     unaccounted,
+    unowned_references,
 )
-from orphangc.core.documents.self_sustained_record import LookPart, NamedPart
+from orphangc.core.documents.self_sustained_record import NamedPart, UsageCheckPart
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
 from orphangc.core.model.locations import Alias, Location, place_of
 from orphangc.core.model.naming import METADATA_NAME
 
-Weigh = Callable[[Sequence[Stray], Location], int | None]
+Weigh = Callable[[Sequence[UnownedReference], Location], int | None]
 
 
 def _unweighed(*_: object) -> None:
@@ -31,20 +31,20 @@ def _unweighed(*_: object) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stand:
+class ForeignUsage:
     """What a job's state rests on.
 
     Attributes:
         job: The job.
         judgement: What stops its work; a job that a guard voided is never self-sustained.
-        strays: What it names, and no file of its own is known to answer.
+        unowned: What it names, and no file of its own is known to answer.
         restored: Where somebody says that it was restored from, with the checkpoint's id.
 
     """
 
     job: JobEvidence
     judgement: Judgement
-    strays: tuple[Stray, ...] = ()
+    unowned: tuple[UnownedReference, ...] = ()
     restored: tuple[tuple[int, Location], ...] = ()
 
 
@@ -73,13 +73,13 @@ def _restored_places(
     return tuple(sorted(found, key=lambda each: (each[0], str(each[1]))))
 
 
-def stand_of(
+def foreign_usage_of(
     job: JobEvidence,
     judgement: Judgement,
     *,
     absent: Mapping[Location, Collection[str]] | None,
     aliases: Sequence[Alias] = (),
-) -> Stand:
+) -> ForeignUsage:
     """Return what a job's state rests on.
 
     Args:
@@ -95,63 +95,67 @@ def stand_of(
         Namer(uri=str(root.folder), checkpoint_id=root.checkpoint_id, files=root.files)
         for root in job.own_roots
     ]
-    strays = strays_of(namers, own, absent)
+    unowned = unowned_references(namers, own, absent)
     newest = job.snapshots[-1:]
-    told = [place_of(each.checkpoint_dir, aliases) for each in newest]
-    known = (*own, *(place for place in told if place is not None))
-    registered = strays_of((_registered(each, aliases) for each in newest), known, {})
-    return Stand(
+    reported = [place_of(each.checkpoint_dir, aliases) for each in newest]
+    known = (*own, *(place for place in reported if place is not None))
+    registered = unowned_references((_registered(each, aliases) for each in newest), known, {})
+    return ForeignUsage(
         job=job,
         judgement=judgement,
-        strays=(*strays, *registered),
+        unowned=(*unowned, *registered),
         restored=_restored_places(job, aliases),
     )
 
 
-def looks_of(
-    stand: Stand,
+def checks_of(
+    usage: ForeignUsage,
     foreigners: Sequence[Foreign],
     *,
     users: Mapping[Location, Sequence[str]] | None = None,
     weigh: Weigh = _unweighed,
-) -> tuple[LookPart, ...]:
+) -> tuple[UsageCheckPart, ...]:
     """Return one look at everything that is not the job's own, and one at each foreign place.
 
     Args:
-        stand: What the job's state rests on.
+        usage: What the job's state rests on.
         foreigners: The places to look at: those that its strays lie in, and those that it was
             restored from.
         users: By place of a snapshot: who else names files of it.
         weigh: Tells how many bytes the files of a place have that strays name.
 
     """
-    doubt = _doubt(stand, foreigners)
-    named = [(each, meant(each, stand.strays)) for each in foreigners]
-    foreign = [stray for stray in stand.strays if not stray.is_own]
-    foreign += [stray for _, strays in named for stray in strays if stray.is_own]
-    everything = _look(stand, None, standing_of(foreign), doubt)
+    doubt = _doubt(usage, foreigners)
+    named = [(each, meant(each, usage.unowned)) for each in foreigners]
+    foreign = [reference for reference in usage.unowned if not reference.is_own]
+    foreign += [
+        reference for _, references in named for reference in references if reference.is_own
+    ]
+    everything = _check_part(usage, None, standing_of(foreign), doubt)
     places = [
-        _look(stand, each, standing_of(strays), doubt).model_copy(
+        _check_part(usage, each, standing_of(references), doubt).model_copy(
             update={
                 "also_named_by": tuple((users or {}).get(each.place, ())),
-                "bytes": weigh(strays, each.place) if strays else 0,
+                "bytes": weigh(references, each.place) if references else 0,
             }
         )
-        for each, strays in named
+        for each, references in named
     ]
     return (everything, *places)
 
 
-def _look(stand: Stand, foreign: Foreign | None, standing: Standing, doubt: str | None) -> LookPart:
+def _check_part(
+    usage: ForeignUsage, foreign: Foreign | None, standing: Standing, doubt: str | None
+) -> UsageCheckPart:
     """Return one look; ``None`` is everything that is not the job's own."""
-    value, why = _judged(stand, foreign, standing, doubt)
+    value, why = _judged(usage, foreign, standing, doubt)
     place = None if foreign is None else foreign.place
-    return LookPart(
+    return UsageCheckPart(
         kind=None if foreign is None else foreign.kind,
         place="" if place is None else str(place),
         value=value,
         why=why,
-        restored_from=any(place == each for _, each in stand.restored),
+        restored_from=any(place == each for _, each in usage.restored),
         references=standing.references,
         sample=standing.sample,
         named_by=tuple(
@@ -162,7 +166,7 @@ def _look(stand: Stand, foreign: Foreign | None, standing: Standing, doubt: str 
 
 
 def _judged(
-    stand: Stand, foreign: Foreign | None, standing: Standing, doubt: str | None
+    usage: ForeignUsage, foreign: Foreign | None, standing: Standing, doubt: str | None
 ) -> tuple[bool | None, str]:
     """Return whether the job needs nothing of a place, and why; a reference that is seen counts.
 
@@ -174,29 +178,29 @@ def _judged(
         names = "still names" if len(standing.named_by) == 1 else "still name"
         files = "1 file" if standing.references == 1 else f"{standing.references} files"
         return False, f"{by} {names} {files} {where}"
-    unseen = _unseen(stand)
+    unseen = _unseen(usage)
     if unseen is not None:
         return None, unseen
-    for at, place in stand.restored:
-        if (foreign is None or place == foreign.place) and _has_nothing_since(stand, at):
+    for at, place in usage.restored:
+        if (foreign is None or place == foreign.place) and _has_nothing_since(usage, at):
             return False, (
                 f"it was restored from checkpoint {at} in {place}, and has completed none of its"
                 " own since"
             )
-    if not stand.job.own_roots:
+    if not usage.job.own_roots:
         return None, "no completed checkpoint of its own was found"
     if doubt is not None:
         return None, doubt
-    count = len(stand.job.own_roots)
+    count = len(usage.job.own_roots)
     checkpoints = "its 1 retained checkpoint" if count == 1 else f"its {count} retained checkpoints"
     return True, f"{checkpoints} name{'s' if count == 1 else ''} no file {where}"
 
 
-def _unseen(stand: Stand) -> str | None:
+def _unseen(usage: ForeignUsage) -> str | None:
     """Return why a job without a checkpoint here may have some elsewhere."""
-    if stand.job.own_roots:
+    if usage.job.own_roots:
         return None
-    completed = [each.latest_completed_id for each in stand.job.facts]
+    completed = [each.latest_completed_id for each in usage.job.facts]
     newest = max((each for each in completed if each is not None), default=None)
     if newest is None:
         return None
@@ -206,23 +210,25 @@ def _unseen(stand: Stand) -> str | None:
     )
 
 
-def _has_nothing_since(stand: Stand, restored_id: int) -> bool:
+def _has_nothing_since(usage: ForeignUsage, restored_id: int) -> bool:
     """Return whether the job has completed nothing of its own since it was restored.
 
     Older checkpoints of its own directory are no way back then, whatever their ids.
     """
-    if all(root.checkpoint_id <= restored_id for root in stand.job.own_roots):
+    if all(root.checkpoint_id <= restored_id for root in usage.job.own_roots):
         return True
-    told = [each for each in stand.job.facts if each.restored and each.restored.id == restored_id]
-    completed = [each.latest_completed_id for each in told]
-    return bool(told) and all(each is None or each <= restored_id for each in completed)
+    reported = [
+        each for each in usage.job.facts if each.restored and each.restored.id == restored_id
+    ]
+    completed = [each.latest_completed_id for each in reported]
+    return bool(reported) and all(each is None or each <= restored_id for each in completed)
 
 
-def _doubt(stand: Stand, foreigners: Sequence[Foreign]) -> str | None:
+def _doubt(usage: ForeignUsage, foreigners: Sequence[Foreign]) -> str | None:
     """Return why a job that names nothing foreign may need something foreign all the same."""
-    if stand.judgement.refused is not None:
-        return stand.judgement.refused.message
-    lost = unaccounted(stand.strays, foreigners)
+    if usage.judgement.refused is not None:
+        return usage.judgement.refused.message
+    lost = unaccounted(usage.unowned, foreigners)
     if not lost:
         return None
     standing = standing_of(lost)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from orphangc.core.documents.self_sustained_record import LookPart
+from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import StorageRootSettings
@@ -103,7 +103,7 @@ class JobPart(FrozenPart):
     """How many keys are missing in all."""
     held_back: HeldBackPart | None = None
     """What the oldest checkpoint alone keeps from being collected; ``null``: nothing."""
-    looks: tuple[LookPart, ...] = ()
+    looks: tuple[UsageCheckPart, ...] = ()
     """At everything that is not the job's own, and at each such place: what this one plan saw."""
 
     @property

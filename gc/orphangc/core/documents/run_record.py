@@ -14,7 +14,7 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from orphangc.core.documents.plan import BlockedPart, HeldBackPart, RefusedPart, Tally
-from orphangc.core.documents.self_sustained_record import RememberedLook
+from orphangc.core.documents.self_sustained_record import RememberedUsageCheck
 from orphangc.core.model.types import Action, JobState, Mode, Outcome
 from orphangc.core.times.instants import Instant, shifted
 from orphangc.core.world.known_world import World
@@ -111,7 +111,7 @@ class JobRecord(_RecordPart):
     refused: RefusedPart | None = None
     blocked: tuple[BlockedPart, ...] = ()
     state_self_sustained: bool | None = None
-    looks: tuple[RememberedLook, ...] = ()
+    looks: tuple[RememberedUsageCheck, ...] = ()
 
 
 class DuePart(_RecordPart):

@@ -30,7 +30,7 @@ class NamedPart(_StatusPart):
     references: int
 
 
-class LookPart(_StatusPart):
+class UsageCheckPart(_StatusPart):
     """What one look shows of a job and of one place that is not its own.
 
     Attributes:
@@ -60,7 +60,7 @@ class LookPart(_StatusPart):
     also_named_by: tuple[str, ...] = ()
 
 
-class RememberedLook(LookPart):
+class RememberedUsageCheck(UsageCheckPart):
     """The newest look, and what those before it add.
 
     Attributes:
@@ -89,7 +89,7 @@ class RememberedLook(LookPart):
         return False if self.also_named_by else self.answer
 
     @property
-    def told(self) -> str:
+    def reason(self) -> str:
         """Return the reason, with what a yes still lacks."""
         if self.value and self.confirmed_at is None:
             return (
@@ -101,7 +101,7 @@ class RememberedLook(LookPart):
         return self.why
 
 
-def answer_of(looks: Sequence[RememberedLook]) -> bool | None:
+def answer_of(looks: Sequence[RememberedUsageCheck]) -> bool | None:
     """Return whether the job's state is self-sustained: a no of any look, a yes of all."""
     answers = [each.answer for each in looks]
     if False in answers:
@@ -110,13 +110,13 @@ def answer_of(looks: Sequence[RememberedLook]) -> bool | None:
 
 
 def remembered(
-    before: Sequence[RememberedLook],
-    looks: Sequence[LookPart],
+    before: Sequence[RememberedUsageCheck],
+    looks: Sequence[UsageCheckPart],
     *,
     at: datetime,
     newest_checkpoint_id: int | None,
     is_ended: bool,
-) -> tuple[RememberedLook, ...]:
+) -> tuple[RememberedUsageCheck, ...]:
     """Return the newest looks with what the looks before say of the same places.
 
     Args:
@@ -141,7 +141,9 @@ def remembered(
     )
 
 
-def _forgotten(before: Sequence[RememberedLook], looks: Sequence[LookPart]) -> list[LookPart]:
+def _forgotten(
+    before: Sequence[RememberedUsageCheck], looks: Sequence[UsageCheckPart]
+) -> list[UsageCheckPart]:
     """Return looks at the snapshots that Flink no longer says the job was restored from.
 
     Its REST API forgets them with its JobManager, or at the first failover.
@@ -151,7 +153,7 @@ def _forgotten(before: Sequence[RememberedLook], looks: Sequence[LookPart]) -> l
     if everything is None:
         return []
     return [
-        LookPart(
+        UsageCheckPart(
             kind=each.kind,
             place=each.place,
             value=True if everything.value else None,
@@ -164,13 +166,13 @@ def _forgotten(before: Sequence[RememberedLook], looks: Sequence[LookPart]) -> l
 
 
 def _after(
-    before: RememberedLook | None,
-    look: LookPart,
+    before: RememberedUsageCheck | None,
+    look: UsageCheckPart,
     *,
     at: datetime,
     newest_checkpoint_id: int | None,
     is_ended: bool,
-) -> RememberedLook:
+) -> RememberedUsageCheck:
     """Return a look with what the one before adds; one that cannot tell begins the count anew."""
     since, since_id, confirmed_at = at, newest_checkpoint_id, None
     if before is not None and before.value is look.value and _goes_on(before, newest_checkpoint_id):
@@ -179,7 +181,7 @@ def _after(
     is_enough = is_ended or _is_newer(newest_checkpoint_id, since_id)
     if look.value and confirmed_at is None and is_enough:
         confirmed_at = at
-    return RememberedLook(
+    return RememberedUsageCheck(
         **look.model_dump(),
         at=at,
         since=since,
@@ -188,7 +190,7 @@ def _after(
     )
 
 
-def _goes_on(before: RememberedLook, newest: int | None) -> bool:
+def _goes_on(before: RememberedUsageCheck, newest: int | None) -> bool:
     """Return whether ids have not begun anew: a look of another life of the job says nothing."""
     return before.since_checkpoint_id is None or (
         newest is not None and newest >= before.since_checkpoint_id
@@ -200,10 +202,10 @@ def _is_newer(newest: int | None, since: int | None) -> bool:
 
 
 def merged(
-    one: Sequence[RememberedLook], other: Sequence[RememberedLook]
-) -> tuple[RememberedLook, ...]:
+    one: Sequence[RememberedUsageCheck], other: Sequence[RememberedUsageCheck]
+) -> tuple[RememberedUsageCheck, ...]:
     """Return the newer look at each place of two memories."""
-    newest: dict[tuple[ForeignKind | None, str], RememberedLook] = {}
+    newest: dict[tuple[ForeignKind | None, str], RememberedUsageCheck] = {}
     for look in (*one, *other):
         known = newest.get((look.kind, look.place))
         if known is None or look.at > known.at:

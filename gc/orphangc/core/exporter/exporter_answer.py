@@ -29,8 +29,8 @@ class Exported:
 
     Attributes:
         job_id: The folder's name.
-        first: E1: the newest snapshot before the listing, if there was one.
-        second: E2: the one that repeats the nonce; if none did, the newest that was seen, or
+        baseline: E1: the newest snapshot before the listing, if there was one.
+        response: E2: the one that repeats the nonce; if none did, the newest that was seen, or
             the first that cannot follow E1.
         unread: Why the newest snapshot cannot be read, though it is there.
         rival: The epoch of a JobManager that exports at the same time as E1's, as no successor
@@ -48,8 +48,8 @@ class Exported:
     """
 
     job_id: JobId
-    first: RegistrySnapshot | None = None
-    second: RegistrySnapshot | None = None
+    baseline: RegistrySnapshot | None = None
+    response: RegistrySnapshot | None = None
     unread: str | None = None
     rival: str | None = None
     nonce: str = ""
@@ -64,14 +64,14 @@ class Exported:
     @property
     def snapshots(self) -> tuple[RegistrySnapshot, ...]:
         """Return what was read, in the order of reading."""
-        if self.first is None or self.second is None or self.first == self.second:
-            return tuple(each for each in (self.first or self.second,) if each is not None)
-        return (self.first, self.second)
+        if self.baseline is None or self.response is None or self.baseline == self.response:
+            return tuple(each for each in (self.baseline or self.response,) if each is not None)
+        return (self.baseline, self.response)
 
     @property
     def has_gone_on(self) -> bool:
         """Return whether the exporter wrote something while the cycle looked."""
-        return self.second is not None and self.second != self.first
+        return self.response is not None and self.response != self.baseline
 
 
 def exported_problem(
@@ -91,23 +91,23 @@ def exported_problem(
     """
     if exported.unread is not None:
         return f"the newest registry snapshot cannot be read: {exported.unread}"
-    first = exported.first
-    if first is None:
+    baseline = exported.baseline
+    if baseline is None:
         return "its exporter has written no registry snapshot yet"
-    second = exported.second or first
+    response = exported.response or baseline
     return (
         _first_problem(
-            first,
+            baseline,
             now=now,
             read_by=max(now, exported.asked_at or now),
             clock_skew=clock_skew,
             max_age=max_age,
         )
-        or _rival_problem(exported, first)
-        or identity_problem(first, second)
-        or (order_problem(first, second) if exported.has_gone_on else None)
-        or _echo_problem(exported, second)
-        or _clock_problem(exported, second, clock_skew)
+        or _rival_problem(exported, baseline)
+        or identity_problem(baseline, response)
+        or (order_problem(baseline, response) if exported.has_gone_on else None)
+        or _echo_problem(exported, response)
+        or _clock_problem(exported, response, clock_skew)
         or exported.contradiction
     )
 
@@ -116,13 +116,13 @@ def order_unproven(exported: Exported) -> str | None:
     """Return why E2 may miss what the listing saw, ``None`` if it cannot (R14)."""
     if exported.unwritten is not None:
         return f"no nonce could be written, so no snapshot can repeat it: {exported.unwritten}"
-    if exported.first is None or exported.second is None or not exported.nonce:
+    if exported.baseline is None or exported.response is None or not exported.nonce:
         return "its exporter was not asked to repeat a nonce"
-    return cycle_problem(exported.first, exported.second, nonce=exported.nonce)
+    return cycle_problem(exported.baseline, exported.response, nonce=exported.nonce)
 
 
 def _first_problem(
-    first: RegistrySnapshot,
+    baseline: RegistrySnapshot,
     *,
     now: datetime,
     read_by: datetime,
@@ -130,26 +130,26 @@ def _first_problem(
     max_age: timedelta,
 ) -> str | None:
     """E1 may be written after the cycle began, but not after it was read."""
-    age = now - first.taken_at
-    taken = f"registry snapshot {first.sequence} of {first.taken_at.isoformat()}"
+    age = now - baseline.taken_at
+    taken = f"registry snapshot {baseline.sequence} of {baseline.taken_at.isoformat()}"
     if age > max_age:
         return f"{taken} is older than {max_age}: has the exporter stopped?"
-    if first.taken_at - read_by > clock_skew:
+    if baseline.taken_at - read_by > clock_skew:
         return f"{taken} is dated in the future: the JobManager's clock is ahead"
     return None
 
 
-def _rival_problem(exported: Exported, first: RegistrySnapshot) -> str | None:
+def _rival_problem(exported: Exported, baseline: RegistrySnapshot) -> str | None:
     if exported.rival is None:
         return None
     return (
-        f"two JobManagers export its registry at once, epochs {first.jm_epoch} and"
+        f"two JobManagers export its registry at once, epochs {baseline.jm_epoch} and"
         f" {exported.rival}: do two clusters run it, or is a JobManager that lost it not dead yet?"
     )
 
 
-def _echo_problem(exported: Exported, second: RegistrySnapshot) -> str | None:
-    if exported.unwritten is not None or second.nonce == exported.nonce:
+def _echo_problem(exported: Exported, response: RegistrySnapshot) -> str | None:
+    if exported.unwritten is not None or response.nonce == exported.nonce:
         return None
     if not exported.nonce:
         return "its exporter was not asked to repeat a nonce"
@@ -161,15 +161,15 @@ def _echo_problem(exported: Exported, second: RegistrySnapshot) -> str | None:
 
 
 def _clock_problem(
-    exported: Exported, second: RegistrySnapshot, clock_skew: timedelta
+    exported: Exported, response: RegistrySnapshot, clock_skew: timedelta
 ) -> str | None:
     """E2 was taken between the nonce and its echo: that shows how far the two clocks differ."""
     if exported.unwritten is not None:
         return None
-    taken = f"registry snapshot {second.sequence} is dated {second.taken_at.isoformat()}"
+    taken = f"registry snapshot {response.sequence} is dated {response.taken_at.isoformat()}"
     asked, heard = exported.asked_at, exported.heard_at
-    if asked is not None and second.taken_at < asked - clock_skew:
+    if asked is not None and response.taken_at < asked - clock_skew:
         return f"{taken}, long before the nonce that it repeats: the JobManager's clock is behind"
-    if heard is not None and second.taken_at > heard + clock_skew:
+    if heard is not None and response.taken_at > heard + clock_skew:
         return f"{taken}, in the future: the JobManager's clock is ahead"
     return None

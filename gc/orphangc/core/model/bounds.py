@@ -75,7 +75,7 @@ class JobBounds:
     """Everything that ``decide`` compares one artifact of a job with.
 
     Attributes:
-        is_void: The job's work is void: keep everything.
+        is_refused: The job's work is void: keep everything.
         is_ended: Nothing can be pending, so the checkpoint id says nothing more.
         bounds: The named parts of the cutoff.
         oldest_retained_checkpoint_id: ``None`` if there is none.
@@ -86,7 +86,7 @@ class JobBounds:
 
     """
 
-    is_void: bool
+    is_refused: bool
     is_ended: bool
     bounds: tuple[Bound, ...]
     oldest_retained_checkpoint_id: int | None

@@ -84,7 +84,7 @@ def gaps(finished: Iterable[KeyRange], within: KeyRange = EVERYTHING) -> list[Ke
     return [*found, _between(reached, last)] if reached < last else found
 
 
-def cut(within: KeyRange, boundaries: Iterable[str]) -> list[KeyRange]:
+def split_at(within: KeyRange, boundaries: Iterable[str]) -> list[KeyRange]:
     """Return the range in parts that end at the boundaries; those outside it are ignored."""
     first, last = _start(within), _end(within)
     inside = sorted({key for key in boundaries if first < (1, key) < last})

@@ -16,14 +16,14 @@ from structlog.testing import capture_logs
 
 from orphangc.adapters.rows.resumable_listing import ListingIdentity, ResumableListing
 from orphangc.adapters.rows.spool import ArrowSpool
-from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, cut, gaps
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, gaps, split_at
 from orphangc.errors import OrphanGcError, RefusedError, SettingsError, StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
 from unit.collect.listing.ordered_storage import a_page
 
 NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)
 THIS = ListingIdentity(root="s3://bucket/cp", tool_version="1", fingerprint="f")
-PARTS = cut(EVERYTHING, ["b", "d", "f"])
+PARTS = split_at(EVERYTHING, ["b", "d", "f"])
 KEYS = {"a": PARTS[0], "b": PARTS[0], "c": PARTS[1], "e": PARTS[2], "g": PARTS[3]}
 
 
@@ -96,7 +96,7 @@ def test_thousands_of_small_ranges_cost_neither_files_nor_batches() -> None:
     """A file for each range that is being listed at the same time, a batch for 64 k rows."""
     edges = [f"{number:04x}" for number in range(4096)]
     with ArrowSpool() as spool:
-        for within in cut(EVERYTHING, edges):
+        for within in split_at(EVERYTHING, edges):
             part = spool.part()
             part.append(a_page([within.until or "g"] * 20))
             part.finish(within)
@@ -118,7 +118,7 @@ def test_streams_that_write_at_once_do_not_mix() -> None:
             part.finish(within)
 
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(list_one, cut(EVERYTHING, edges)))
+            list(pool.map(list_one, split_at(EVERYTHING, edges)))
         assert keys_of(spool) == sorted([*edges, "z"] * 20_000)
         assert len(list(spool._open().iterdir())) <= 8
 

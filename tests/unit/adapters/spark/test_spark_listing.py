@@ -13,7 +13,7 @@ from orphangc.adapters.spark import spark_listing as listing
 from orphangc.adapters.spark.exchange.work_folder import WorkFolder
 from orphangc.adapters.spark.spark_listing import ListedParts, ListingWork, list_ranges
 from orphangc.core.model.locations import canonical
-from orphangc.core.ranges.key_ranges import EVERYTHING, cut
+from orphangc.core.ranges.key_ranges import EVERYTHING, split_at
 from orphangc.errors import StorageUnreachableError
 from properties.test_ranges import key_sets, keys
 from unit.adapters.spark.spark_here import HereCluster
@@ -47,7 +47,7 @@ def listed(
     cluster = HereCluster(folder, is_flaky=is_flaky)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(listing, "_opened", lambda _: storage)
-        found = list_ranges(cluster, cut(EVERYTHING, boundaries), work, lambda *_: None)
+        found = list_ranges(cluster, split_at(EVERYTHING, boundaries), work, lambda *_: None)
     batches = [folder.read_rows(piece) for piece in found.parts]
     return found, sorted(key for batch in batches for key in batch.column("key").to_pylist())
 
@@ -100,7 +100,7 @@ def test_a_task_that_spark_lost_is_noticed(tmp_path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(listing, "_opened", lambda _: Counted(["a", "b"]))
         with pytest.raises(StorageUnreachableError, match="lost a part"):
-            list_ranges(Forgetful(folder), cut(EVERYTHING, ["a"]), work, lambda *_: None)
+            list_ranges(Forgetful(folder), split_at(EVERYTHING, ["a"]), work, lambda *_: None)
 
 
 def test_roots_are_noticed_wherever_they_lie(tmp_path) -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from orphangc.core.documents.self_sustained_record import RememberedLook, answer_of
+from orphangc.core.documents.self_sustained_record import RememberedUsageCheck, answer_of
 from orphangc.core.model.types import ForeignKind
 from unit.app.web.client import Client
 from unit.app.web.statuses import NOW, ORDERS, OTHER_ROOT, a_job, a_record, a_root, a_status
@@ -17,9 +17,9 @@ SINCE = NOW - timedelta(days=2)
 SAFE = "safe to delete the restored snapshot"
 
 
-def a_look(*, value, place="", is_confirmed=True, **changes) -> RememberedLook:
+def a_look(*, value, place="", is_confirmed=True, **changes) -> RememberedUsageCheck:
     """Return what is remembered of a place, the snapshot or everything."""
-    return RememberedLook(
+    return RememberedUsageCheck(
         kind=ForeignKind.SNAPSHOT if place else None,
         place=place,
         value=value,

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from orphangc.collect.delete.deletion import Deletion
 from orphangc.collect.delete.journal import Journal
-from orphangc.collect.delete.rate_limiter import Pacer
+from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.state.store import RootState
 from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.types import ObjectKey, StoredObject
@@ -94,7 +94,7 @@ class BadStorage:
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
         with self._lock:
             self.requests.append([wanted.key for wanted in objects])
-            there = [self._look(wanted) for wanted in objects]
+            there = [self._checked(wanted) for wanted in objects]
             asked = [o for o, status in zip(objects, there, strict=True) if status is None]
             answers = iter(self.behaviour(len(self.requests), asked) if asked else [])
             return [
@@ -102,7 +102,7 @@ class BadStorage:
                 for wanted, status in zip(objects, there, strict=True)
             ]
 
-    def _look(self, wanted: StoredObject) -> DeletionStatus | None:
+    def _checked(self, wanted: StoredObject) -> DeletionStatus | None:
         now = self.objects.get(wanted.key)
         if now is None:
             return DeletionStatus.GONE
@@ -112,14 +112,16 @@ class BadStorage:
         if status in {DeletionStatus.DELETED, "lost"}:
             self.deleted.append(wanted.key)
             del self.objects[wanted.key]
-        told = DeletionStatus.UNKNOWN if status == "lost" else DeletionStatus(status)
-        is_bad = told in {DeletionStatus.FAILED, DeletionStatus.REFUSED, DeletionStatus.UNKNOWN}
-        return DeletionResult(key=wanted.key, status=told, error=f"{told}!" if is_bad else None)
+        recorded = DeletionStatus.UNKNOWN if status == "lost" else DeletionStatus(status)
+        is_bad = recorded in {DeletionStatus.FAILED, DeletionStatus.REFUSED, DeletionStatus.UNKNOWN}
+        return DeletionResult(
+            key=wanted.key, status=recorded, error=f"{recorded}!" if is_bad else None
+        )
 
 
 @dataclass
 class Looks:
-    """What the roots name; in place of a ``Recheck``.
+    """What the roots name; in place of a ``Revalidation``.
 
     Attributes:
         before: Called before each look; may raise, or name something.
@@ -131,13 +133,13 @@ class Looks:
     before: Callable[[int], None] = lambda _: None
     looks: int = 0
 
-    def look(self) -> Looks:
+    def check(self) -> Looks:
         halted = self.state.halted()
         if halted is not None:
             raise OrphanGcError(halted)
-        return self.look_after()
+        return self.check_after()
 
-    def look_after(self) -> Looks:
+    def check_after(self) -> Looks:
         self.looks += 1
         self.before(self.looks)
         return self
@@ -153,37 +155,37 @@ class Scene:
     storage: BadStorage
     rate: float = 1e9
     files: SteppedFiles = field(default_factory=SteppedFiles)
-    told: list[dict] = field(default_factory=list)
+    recorded: list[dict] = field(default_factory=list)
     looks: Looks = field(init=False)
-    pacer: Pacer = field(init=False)
+    limiter: RateLimiter = field(init=False)
 
     def __post_init__(self) -> None:
         self.state = RootState(self.files, BASE)
         self.looks = Looks(self.state)
-        self.pacer = Pacer(DeletionRate.of(self.rate, self.storage.batch_size))
+        self.limiter = RateLimiter(DeletionRate.of(self.rate, self.storage.batch_size))
 
     def delete(self, keys: Sequence[str], *, a_batch: int = 300) -> OrphanGcError | None:
         """Delete; return why it ended early."""
         deletion = Deletion(
             storage=self.storage,
-            recheck=self.looks,
+            revalidation=self.looks,
             journal=Journal(self.state, "run"),
-            pacer=self.pacer,
+            limiter=self.limiter,
             at=STORED_AT,
             progress=lambda *_: None,
         )
         parts = [keys[start : start + a_batch] for start in range(0, len(keys), a_batch)]
-        return deletion.delete(map(due_rows, parts), self._tell, total=len(keys))
+        return deletion.delete(map(due_rows, parts), self._record, total=len(keys))
 
-    def _tell(self, rows: pa.RecordBatch) -> None:
-        self.told += rows.to_pylist()
+    def _record(self, rows: pa.RecordBatch) -> None:
+        self.recorded += rows.to_pylist()
 
     @property
     def outcomes(self) -> dict[str, str]:
         """Return what became of each key; each was told of once."""
-        keys = [row["key"] for row in self.told]
+        keys = [row["key"] for row in self.recorded]
         assert len(keys) == len(set(keys))
-        return {row["key"]: row["outcome"] for row in self.told}
+        return {row["key"]: row["outcome"] for row in self.recorded}
 
     def journal(self, end: str = "") -> list[str]:
         """Return the names of the journal's parts."""

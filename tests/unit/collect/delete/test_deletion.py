@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orphangc.core.model import rate as pace
+from orphangc.core.model import rate
 from orphangc.core.model.types import Outcome
 from orphangc.errors import LockHeldError, RefusedError, StorageUnreachableError
 from orphangc.ports import DeletionStatus
@@ -31,8 +31,8 @@ AT_ONCE = pytest.mark.parametrize("at_once", [1, 8])
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch) -> None:
     """A pause takes a thousandth of its time."""
-    monkeypatch.setattr(pace, "_FIRST_PAUSE", 0.0005)
-    monkeypatch.setattr(pace, "_LONGEST_PAUSE", 0.03)
+    monkeypatch.setattr(rate, "_FIRST_PAUSE", 0.0005)
+    monkeypatch.setattr(rate, "_LONGEST_PAUSE", 0.03)
 
 
 def at_first(*first, then=DELETED):
@@ -71,7 +71,7 @@ def test_nothing_due_is_no_look_and_no_request() -> None:
     """An empty plan costs nothing."""
     scene = Scene(BadStorage.of([]))
     assert scene.delete([]) is None
-    assert (scene.looks.looks, scene.storage.requests, scene.told) == (0, [], [])
+    assert (scene.looks.looks, scene.storage.requests, scene.recorded) == (0, [], [])
 
 
 @AT_ONCE
@@ -227,7 +227,7 @@ def test_keys_that_are_refused_for_now_are_asked_for_again(at_once) -> None:
     assert scene.delete(keys) is None
     assert set(scene.outcomes.values()) == {"done"}
     assert sorted(scene.storage.deleted) == keys
-    assert scene.pacer.pace.refused is not None
+    assert scene.limiter.rate.refused is not None
 
 
 def test_a_refused_key_that_somebody_names_meanwhile_is_kept() -> None:
@@ -254,7 +254,7 @@ def test_a_key_that_is_refused_for_ever_fails_in_the_end() -> None:
 
     scene = Scene(BadStorage.of(keys, spiteful))
     assert scene.delete(keys) is None
-    (failed,) = [row for row in scene.told if row["outcome"] == "failed"]
+    (failed,) = [row for row in scene.recorded if row["outcome"] == "failed"]
     assert (failed["key"], failed["error"]) == (keys[7], "refused!")
     assert sum(keys[7] in request for request in scene.storage.requests) == 12
 
@@ -342,11 +342,11 @@ def test_a_storage_that_never_answers_is_given_up_and_looked_at_a_last_time() ->
     stopped = scene.delete(keys, a_batch=100)
     assert isinstance(stopped, StorageUnreachableError)
     assert "5 batches in a row" in str(stopped)
-    told = {o: {k for k, each in scene.outcomes.items() if each == o} for o in Outcome}
-    assert told["done"] == set(scene.storage.deleted)
-    assert told["failed"] | told["planned"] == set(scene.storage.objects)
-    assert len(told["done"]) == 100
-    assert 200 <= len(told["failed"]) < 500 < len(told["planned"])
+    recorded = {o: {k for k, each in scene.outcomes.items() if each == o} for o in Outcome}
+    assert recorded["done"] == set(scene.storage.deleted)
+    assert recorded["failed"] | recorded["planned"] == set(scene.storage.objects)
+    assert len(recorded["done"]) == 100
+    assert 200 <= len(recorded["failed"]) < 500 < len(recorded["planned"])
 
 
 def test_what_cannot_even_be_looked_at_has_failed_and_says_that_it_may_be_gone() -> None:
@@ -359,7 +359,7 @@ def test_what_cannot_even_be_looked_at_has_failed_and_says_that_it_may_be_gone()
     )
     scene.delete(keys)
     assert set(scene.outcomes.values()) == {"failed"}
-    assert all("whether it is gone cannot be seen" in row["error"] for row in scene.told)
+    assert all("whether it is gone cannot be seen" in row["error"] for row in scene.recorded)
 
 
 def test_requests_that_are_refused_as_a_whole_fail_and_end_it_after_five() -> None:
@@ -456,7 +456,7 @@ def test_a_stop_lets_what_is_under_way_end_and_begins_nothing_more() -> None:
     thread = threading.Thread(target=scene.delete, args=(keys,), kwargs={"a_batch": 100})
     thread.start()
     assert begun.wait(20)
-    scene.pacer.stop()
+    scene.limiter.stop()
     may_end.set()
     thread.join(20)
     counts = Counter(scene.outcomes.values())
@@ -522,9 +522,9 @@ def test_whatever_the_store_does_no_outcome_is_wrong_and_no_key_is_lost(
         del scene.storage.objects[key]
     scene.delete(keys, a_batch=50)
     assert set(scene.outcomes) == set(keys)
-    told = {o: {k for k, each in scene.outcomes.items() if each == o} for o in Outcome}
-    assert told["done"] == set(scene.storage.deleted)
-    assert told["gone"] <= strangers
-    assert told["failed"] <= set(scene.storage.objects) | strangers
-    assert told["planned"] <= set(scene.storage.objects) | strangers
+    recorded = {o: {k for k, each in scene.outcomes.items() if each == o} for o in Outcome}
+    assert recorded["done"] == set(scene.storage.deleted)
+    assert recorded["gone"] <= strangers
+    assert recorded["failed"] <= set(scene.storage.objects) | strangers
+    assert recorded["planned"] <= set(scene.storage.objects) | strangers
     assert len(scene.storage.deleted) == len(set(scene.storage.deleted))

@@ -27,8 +27,8 @@ def test_a_request_that_broke_off_is_looked_after_too(at_once: int) -> None:
     storage.delete = delete
     scene = Scene(storage)
 
-    def name_it(look: int) -> None:
-        if look >= 2:
+    def name_it(check: int) -> None:
+        if check >= 2:
             scene.looks.named = {keys[0]}
 
     scene.looks.before = name_it
@@ -48,8 +48,8 @@ def test_what_failed_and_is_still_there_halts_nothing() -> None:
     storage.delete = delete
     scene = Scene(storage)
 
-    def name_it(look: int) -> None:
-        if look == 2:
+    def name_it(check: int) -> None:
+        if check == 2:
             scene.looks.named = {keys[0]}
 
     scene.looks.before = name_it
@@ -70,8 +70,8 @@ def test_outcomes_that_cannot_be_written_down_spare_nobody_the_look_after() -> N
 
     scene.files.write = write_some
 
-    def name_it(look: int) -> None:
-        if look >= 2:
+    def name_it(check: int) -> None:
+        if check >= 2:
             scene.looks.named = {keys[0]}
 
     scene.looks.before = name_it
@@ -108,9 +108,11 @@ def test_a_signal_ends_it_only_when_everything_is_told_of() -> None:
         timer.join()
         signal.signal(signal.SIGTERM, before)
     assert not any(each.name == "deletion" for each in threading.enumerate())
-    told = scene.outcomes
-    assert sorted(told) == keys
-    assert sorted(storage.deleted) == sorted(key for key, what in told.items() if what == "done")
+    recorded = scene.outcomes
+    assert sorted(recorded) == keys
+    assert sorted(storage.deleted) == sorted(
+        key for key, what in recorded.items() if what == "done"
+    )
 
 
 def test_a_disk_that_fills_up_while_outcomes_are_told_is_an_error() -> None:
@@ -125,6 +127,6 @@ def test_a_disk_that_fills_up_while_outcomes_are_told_is_an_error() -> None:
             self.extend(rows)
             return self
 
-    scene.told = Full()
+    scene.recorded = Full()
     with pytest.raises(OSError, match="space"):
         scene.delete(keys, a_batch=100)

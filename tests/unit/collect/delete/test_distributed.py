@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import pytest
 
 from orphangc.adapters.rows.temporary_rows import ArrowTemporarySpace
-from orphangc.collect.delete import distributed as far
-from orphangc.collect.delete.distributed import FarDeletion, ShareDone, ShareWork
+from orphangc.collect.delete import distributed
+from orphangc.collect.delete.distributed import DistributedDeletion, PartitionDone, PartitionWork
 from orphangc.collect.state.lock import Holder
 from orphangc.collect.state.store import RootState
 from orphangc.core.model.codes import Condition
@@ -30,7 +30,7 @@ HOLDER = Holder(token="t", host="h", pid=1, started="now")
 
 
 @dataclass
-class ThreadCrew:
+class ThreadPool:
     """Shares carried out in threads.
 
     Attributes:
@@ -46,8 +46,8 @@ class ThreadCrew:
     lost: frozenset[int] = frozenset()
     failure: OrphanGcError | None = None
 
-    def share_out(self, work: ShareWork, piles) -> list[ShareDone]:
-        """See ``Crew``."""
+    def run_partitions(self, work: PartitionWork, piles) -> list[PartitionDone]:
+        """See ``WorkerPool``."""
         jobs = [(n, p) for n, p in enumerate(piles) for _ in range(self.times.get(n, 1))]
         with ThreadPoolExecutor(8) as pool:
             found = list(pool.map(lambda job: work(*job), jobs))
@@ -61,10 +61,10 @@ class Scene:
     """A deletion by a crew."""
 
     storage: BadStorage
-    crew: ThreadCrew
+    pool: ThreadPool
     rate: float = 1e9
     before: Callable[[int], None] = lambda _: None
-    told: list[dict] = field(default_factory=list)
+    recorded: list[dict] = field(default_factory=list)
     named: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -72,45 +72,47 @@ class Scene:
 
     def delete(self, keys: list[str]) -> OrphanGcError | None:
         """Delete; return why it ended early."""
-        work = ShareWork(
-            open_outside=lambda: SimpleNamespace(storage=self.storage),
+        work = PartitionWork(
+            open_environment=lambda: SimpleNamespace(storage=self.storage),
             open_state=lambda: self.state,
             settings=StorageRootSettings(root="/root"),
-            watched=(),
+            preconditions=(),
             lock=("folder", "name", HOLDER),
             run_id="run",
             at=STORED_AT,
-            rate=self.rate / self.crew.slots,
-            scratch=self.crew.scratch,
+            rate=self.rate / self.pool.slots,
+            scratch=self.pool.scratch,
         )
-        deletion = FarDeletion(crew=self.crew, work=work, storage=self.storage, state=self.state)
+        deletion = DistributedDeletion(
+            pool=self.pool, work=work, storage=self.storage, state=self.state
+        )
         parts = (keys[start : start + 130] for start in range(0, len(keys), 130))
         with pytest.MonkeyPatch.context() as patch:
             looks = Looks(self.state, named=self.named, before=self.before)
-            patch.setattr(ShareWork, "recheck", lambda *_: looks)
+            patch.setattr(PartitionWork, "revalidation", lambda *_: looks)
             return deletion.delete(
                 map(due_rows, parts),
-                lambda rows: self.told.extend(rows.to_pylist()),
+                lambda rows: self.recorded.extend(rows.to_pylist()),
                 total=len(keys),
             )
 
     @property
     def outcomes(self) -> dict[str, str]:
         """Return what became of each key; each was told of once."""
-        keys = [row["key"] for row in self.told]
+        keys = [row["key"] for row in self.recorded]
         assert len(keys) == len(set(keys))
-        return {row["key"]: row["outcome"] for row in self.told}
+        return {row["key"]: row["outcome"] for row in self.recorded}
 
 
 @pytest.fixture
-def crew(tmp_path) -> ThreadCrew:
-    return ThreadCrew(ArrowTemporarySpace(tmp_path))
+def pool(tmp_path) -> ThreadPool:
+    return ThreadPool(ArrowTemporarySpace(tmp_path))
 
 
-def test_all_shares_together_are_what_was_due(crew) -> None:
+def test_all_partitions_together_are_what_was_due(pool) -> None:
     """However the batches come, each object is in one share, and is told of once."""
     keys = keys_of(1000)
-    scene = Scene(BadStorage.of(keys), crew)
+    scene = Scene(BadStorage.of(keys), pool)
     assert scene.delete(keys) is None
     assert scene.outcomes == dict.fromkeys(keys, "done")
     names = scene.state.journal_names("run")
@@ -118,17 +120,17 @@ def test_all_shares_together_are_what_was_due(crew) -> None:
     assert scene.state.files.names(f"{scene.state.folder}/shares") == []
 
 
-def test_a_lost_share_of_which_something_live_is_gone_halts_as_a_batch_does(
-    crew, monkeypatch
+def test_a_lost_partition_of_which_something_live_is_gone_halts_as_a_batch_does(
+    pool, monkeypatch
 ) -> None:
     """R22: one rule, so that the condition is named here too: it says how to lift the halt."""
-    monkeypatch.setattr(far, "_PARTING_LOOKS", 0)
+    monkeypatch.setattr(distributed, "_FINAL_CHECKS", 0)
     keys = keys_of(30)
-    scene = Scene(BadStorage.of(keys), crew)
-    crew.lost, crew.slots = frozenset({0}), 1
+    scene = Scene(BadStorage.of(keys), pool)
+    pool.lost, pool.slots = frozenset({0}), 1
 
-    def name(look: int) -> None:
-        if look > 2:
+    def name(check: int) -> None:
+        if check > 2:
             scene.named.add(keys[0])
 
     scene.before = name
@@ -138,28 +140,28 @@ def test_a_lost_share_of_which_something_live_is_gone_halts_as_a_batch_does(
     assert keys[0] in (scene.state.halted() or "")
 
 
-def test_nothing_due_asks_nobody(crew) -> None:
+def test_nothing_due_deletes_nothing(pool) -> None:
     """A crew may take minutes to answer."""
-    scene = Scene(BadStorage.of([]), crew)
+    scene = Scene(BadStorage.of([]), pool)
     assert scene.delete([]) is None
-    assert scene.told == []
+    assert scene.recorded == []
 
 
-def test_a_share_that_is_handed_out_twice_is_carried_out_once(crew) -> None:
+def test_a_partition_that_is_handed_out_twice_is_carried_out_once(pool) -> None:
     """Schedulers run slow tasks a second time, and both would ask at the full rate."""
     keys = keys_of(300)
-    crew.times = {0: 3, 1: 2}
-    scene = Scene(BadStorage.of(keys), crew)
+    pool.times = {0: 3, 1: 2}
+    scene = Scene(BadStorage.of(keys), pool)
     assert scene.delete(keys) is None
     asked = [key for request in scene.storage.requests for key in request]
     assert sorted(asked) == keys
     assert scene.outcomes == dict.fromkeys(keys, "done")
 
 
-def test_what_became_of_a_lost_share_is_looked_up(crew) -> None:
+def test_what_became_of_a_lost_partition_is_looked_up(pool) -> None:
     """Its process may have deleted all of it, or nothing: the storage knows."""
     keys = keys_of(300)
-    crew.lost = frozenset({1})
+    pool.lost = frozenset({1})
     kept = set(keys[100:200:2])
 
     def behave(_, objects):
@@ -168,53 +170,53 @@ def test_what_became_of_a_lost_share_is_looked_up(crew) -> None:
             for each in objects
         ]
 
-    scene = Scene(BadStorage.of(keys, behave), crew)
+    scene = Scene(BadStorage.of(keys, behave), pool)
     stopped_by = scene.delete(keys)
     assert isinstance(stopped_by, StorageUnreachableError)
     assert scene.outcomes == {key: "failed" if key in kept else "done" for key in keys}
-    errors = {row["error"] for row in scene.told if row["key"] in kept}
+    errors = {row["error"] for row in scene.recorded if row["key"] in kept}
     assert errors == {"the process that was to delete it was lost"}
 
 
-def test_a_scheduler_that_fails_leaves_nothing_untold(crew) -> None:
+def test_a_scheduler_that_fails_leaves_nothing_unrecorded(pool) -> None:
     """All the shares are lost then, though their processes may have done all of the work."""
     keys = keys_of(300)
-    crew.failure = OrphanGcError("cannot finish on Spark: the cluster is gone")
-    scene = Scene(BadStorage.of(keys), crew)
+    pool.failure = OrphanGcError("cannot finish on Spark: the cluster is gone")
+    scene = Scene(BadStorage.of(keys), pool)
     assert isinstance(scene.delete(keys), OrphanGcError)
     assert scene.outcomes == dict.fromkeys(keys, "done")
 
 
-def test_a_share_whose_evidence_is_gone_ends_the_sweep(crew) -> None:
+def test_a_partition_whose_evidence_is_gone_ends_the_sweep(pool) -> None:
     """The others see it too, for each looks for itself."""
     keys = keys_of(300)
 
-    def refuse(look: int) -> None:
-        if look > 2:
+    def refuse(check: int) -> None:
+        if check > 2:
             raise RefusedError("job was started again during the sweep; stopped")
 
-    scene = Scene(BadStorage.of(keys), crew, before=refuse)
+    scene = Scene(BadStorage.of(keys), pool, before=refuse)
     assert isinstance(scene.delete(keys), RefusedError)
     assert set(scene.outcomes) == set(keys)
     assert set(scene.outcomes.values()) <= {"done", "planned"}
     assert "planned" in scene.outcomes.values()
 
 
-def test_all_processes_together_keep_to_the_pace(crew) -> None:
+def test_all_processes_together_keep_to_the_rate(pool) -> None:
     """The quota is the bucket's: each process gets an equal part of it."""
     keys = keys_of(900)
-    scene = Scene(BadStorage.of(keys), crew, rate=600)
+    scene = Scene(BadStorage.of(keys), pool, rate=600)
     start = time.monotonic()
     assert scene.delete(keys) is None
     assert time.monotonic() - start > 0.4  # what is sent first is not waited for
     assert set(scene.outcomes.values()) == {"done"}
 
 
-def test_a_signal_lets_what_is_under_way_end(crew, monkeypatch) -> None:
+def test_a_signal_lets_what_is_under_way_end(pool, monkeypatch) -> None:
     """Nothing more is begun anywhere, everything is told of, and only then is it raised."""
-    monkeypatch.setattr(far, "_LOOKS_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(distributed, "_CHECK_SECONDS", 0.01)
     keys = keys_of(3000)
-    scene = Scene(BadStorage.of(keys), crew, rate=1500)
+    scene = Scene(BadStorage.of(keys), pool, rate=1500)
 
     def interrupt(*_: object) -> None:
         raise SystemExit(143)

@@ -8,16 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from orphangc.collect.delete.rate_limiter import Pacer, RateLimiterStoppedError
+from orphangc.collect.delete.rate_limiter import RateLimiter, RateLimiterStoppedError
 from orphangc.core.model.rate import DeletionRate
 
 
 def test_many_threads_keep_to_one_rate() -> None:
     """Eight of them: in all no more than the ceiling, and not much less."""
-    pacer = Pacer(DeletionRate.of(2_000, 100))
+    limiter = RateLimiter(DeletionRate.of(2_000, 100))
 
     def work(_: int) -> float:
-        assert pacer.await_turn(pacer.take_turn(100))
+        assert limiter.await_turn(limiter.take_turn(100))
         return time.monotonic()
 
     begun = time.monotonic()
@@ -30,37 +30,37 @@ def test_many_threads_keep_to_one_rate() -> None:
 
 def test_whoever_waits_is_told_at_once_that_nothing_goes_any_more() -> None:
     """A signal must not wait for a slow pace."""
-    pacer = Pacer(DeletionRate.of(0.01, 100))
-    pacer.take_turn(1)
-    threading.Timer(0.1, pacer.stop).start()
+    limiter = RateLimiter(DeletionRate.of(0.01, 100))
+    limiter.take_turn(1)
+    threading.Timer(0.1, limiter.stop).start()
     begun = time.monotonic()
     with pytest.raises(RateLimiterStoppedError):
-        pacer.take_turn(1)
+        limiter.take_turn(1)
     assert time.monotonic() - begun < 5
     with pytest.raises(RateLimiterStoppedError):
-        pacer.await_turn(time.monotonic() + 100)
+        limiter.await_turn(time.monotonic() + 100)
 
 
 def test_a_turn_that_comes_in_a_pause_is_lost() -> None:
     """What was looked at before the pause is looked at again after it."""
-    pacer = Pacer(DeletionRate.of(1_000, 100))
-    turn = pacer.take_turn(100)
+    limiter = RateLimiter(DeletionRate.of(1_000, 100))
+    turn = limiter.take_turn(100)
     now = time.monotonic()
-    pacer.note_refusal(now)
-    pacer.note_refusal(now + 1)
-    assert pacer.refusals == 2
-    assert pacer.await_turn(turn) is False
+    limiter.note_refusal(now)
+    limiter.note_refusal(now + 1)
+    assert limiter.refusals == 2
+    assert limiter.await_turn(turn) is False
     begun = time.monotonic()
-    pacer.take_turn(1)
+    limiter.take_turn(1)
     assert time.monotonic() - begun > 0.3
 
 
 def test_a_slower_pace_holds_for_those_who_wait_already() -> None:
     """Nobody goes by a rate of yesterday."""
-    pacer = Pacer(DeletionRate.of(100, 100))
-    pacer.take_turn(20)
-    pacer.take_turn(60)
-    assert pacer.keys() == 33
+    limiter = RateLimiter(DeletionRate.of(100, 100))
+    limiter.take_turn(20)
+    limiter.take_turn(60)
+    assert limiter.keys() == 33
     for number in range(4):
-        pacer.note_refusal(time.monotonic() + number)
-    assert pacer.keys() < 10
+        limiter.note_refusal(time.monotonic() + number)
+    assert limiter.keys() < 10

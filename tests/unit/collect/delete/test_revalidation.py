@@ -12,9 +12,9 @@ import pytest
 
 from cli.helpers import Bed, Job
 from orphangc.adapters.open import open_storage
-from orphangc.collect.delete.revalidation import Recheck, Watched, watched
+from orphangc.collect.delete.revalidation import Precondition, Revalidation, preconditions_of
 from orphangc.collect.observe.checkpoints import RootReader
-from orphangc.collect.observe.observation import Outside
+from orphangc.collect.observe.observation import Environment
 from orphangc.collect.state.lock import Holder, Lock, acquire
 from orphangc.collect.state.store import RootState
 from orphangc.core.cluster.ha_facts import HaFacts, PlaceNamed
@@ -103,12 +103,12 @@ class Scene:
         self.state = RootState(self.files, canonical(str(self.root)))
         holder = Holder(token="t", host="here", pid=1, started="x")
         self.lock: Lock = acquire(self.files, "lock", holder, is_dead=lambda _: False)
-        self.recheck = self.looking()
+        self.revalidation = self.looking()
 
-    def looking(self, **changes: object) -> Recheck:
+    def looking(self, **changes: object) -> Revalidation:
         """Return what looks again."""
         settings = StorageRootSettings(root=str(self.root))
-        outside = Outside(
+        environment = Environment(
             storage=open_storage(str(self.root)),
             extra=(),
             clusters=(self.cluster,),
@@ -120,20 +120,20 @@ class Scene:
             ha=(self.namespace,),
         )
         facts = {
-            "outside": outside,
+            "environment": environment,
             "settings": settings,
             "reader": RootReader(),
-            "jobs": (self.watched,),
+            "jobs": (self.precondition,),
             "state": self.state,
             "lock": self.lock,
         }
-        return Recheck(**{**facts, **changes})
+        return Revalidation(**{**facts, **changes})
 
     @property
-    def watched(self) -> Watched:
+    def precondition(self) -> Precondition:
         """Return what must not change."""
         stable = canonical(str(self.job.folder / "chk-8"))
-        return Watched(
+        return Precondition(
             job_id=self.job.id,
             key=self.job.id,
             after=(self.facts,),
@@ -145,7 +145,7 @@ class Scene:
     def names(self, *paths: Path) -> list[bool]:
         """Return which files a root names now."""
         rows = due_rows([str(path.relative_to(self.root)) for path in paths])
-        return self.recheck.look().names(rows).tolist()
+        return self.revalidation.check().names(rows).tolist()
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ def test_the_raw_bytes_of_a_broken_root_that_is_acknowledged_protect(scene) -> N
     broken = scene.job.checkpoint(9)
     broken.write_bytes(data)
     known = {f"{canonical(str(broken.parent))}/_metadata": sha256(data).hexdigest()}
-    scene.recheck = scene.looking(reader=RootReader((), known))
+    scene.revalidation = scene.looking(reader=RootReader((), known))
     assert scene.names(scene.orphan) == [True]
 
 
@@ -240,36 +240,36 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_whatever_the_evidence_rested_on_is_looked_at_each_time(scene, change) -> None:
     """R18. And what roots name can be told all the same, for the look after a batch (R22)."""
-    scene.recheck.look()
+    scene.revalidation.check()
     change(scene)
     with pytest.raises(CHANGES[change]):
-        scene.recheck.look()
+        scene.revalidation.check()
     scene.job.checkpoint(9, scene.orphan)
     rows = due_rows([str(scene.orphan.relative_to(scene.root))])
-    assert scene.recheck.look_after().names(rows).tolist() == [True]
+    assert scene.revalidation.check_after().names(rows).tolist() == [True]
 
 
 def test_registry_mode_rests_on_a_jobmanager_and_on_no_root() -> None:
     """T2: a subsumed root and four checkpoints at once stop nothing; another epoch does."""
-    exported = Exported(job_id=JOB, first=a_snapshot(), second=a_snapshot(sequence=18))
-    seen = watched([a_job(), a_job(exported=exported), an_ended_job(exported=exported)])
+    exported = Exported(job_id=JOB, baseline=a_snapshot(), response=a_snapshot(sequence=18))
+    seen = preconditions_of([a_job(), a_job(exported=exported), an_ended_job(exported=exported)])
     assert [each.epoch for each in seen] == [None, "epoch-1", None]
     assert [each.stable is None for each in seen] == [False, True, True]
 
 
-@pytest.mark.parametrize("look", ["look", "look_after"])
-def test_a_root_that_cannot_be_read_is_no_look_at_all(scene, look) -> None:
+@pytest.mark.parametrize("check", ["check", "check_after"])
+def test_a_root_that_cannot_be_read_is_no_check_at_all(scene, check) -> None:
     """Neither before nor after: it may name anything (R6)."""
-    scene.recheck.look()
+    scene.revalidation.check()
     (scene.job.checkpoint(9, scene.orphan)).write_bytes(b"half")
     with pytest.raises(RefusedError, match="cannot read"):
-        getattr(scene.recheck, look)()
+        getattr(scene.revalidation, check)()
 
 
 def test_the_gate_is_asked_once_a_look(scene) -> None:
     """Not once a root, and never from memory."""
     for _ in range(3):
-        scene.recheck.look()
+        scene.revalidation.check()
     assert scene.cluster.asked == scene.namespace.asked == 3
 
 
@@ -296,13 +296,13 @@ def test_ha_metadata_that_is_gone_or_of_another_job_stops_nothing(scene) -> None
     """What held the job at the cycle may go; what holds others was judged in the cycle."""
     for holds in ((), (a_hold(8, job=scene.job.id), a_hold(3, job="f" * 32, uri="x"))):
         scene.namespace.facts = a_namespace(*holds)
-        scene.recheck.look()
+        scene.revalidation.check()
 
 
 def test_what_is_watched_can_be_sent_to_other_processes(scene) -> None:
     """A few facts of a job, not its roots."""
-    data = pickle.dumps(scene.watched)
-    assert pickle.loads(data) == scene.watched
+    data = pickle.dumps(scene.precondition)
+    assert pickle.loads(data) == scene.precondition
     assert len(data) < 5_000
 
 
@@ -310,5 +310,5 @@ def test_an_error_of_another_kind_is_not_taken_for_an_answer(scene, monkeypatch)
     """A fault of ours in the gate is raised, not passed over."""
     monkeypatch.setattr(Cluster, "observe", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        scene.recheck.look()
+        scene.revalidation.check()
     assert issubclass(RefusedError, OrphanGcError)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from orphangc.collect.delete.single_flight import Shared
+from orphangc.collect.delete.single_flight import SingleFlight
 
 
 class Counted:
@@ -35,53 +35,53 @@ class Counted:
 
 def test_whoever_asks_alone_looks_each_time() -> None:
     """Nothing is remembered."""
-    shared = Shared(Counted())
+    shared = SingleFlight(Counted())
     assert [shared.fresh() for _ in range(3)] == [1, 2, 3]
 
 
 def test_a_look_that_began_before_the_question_is_not_an_answer() -> None:
     """It may have passed the very place already where something is new."""
-    look = Counted()
-    look.may_end.clear()
-    shared = Shared(look)
+    check = Counted()
+    check.may_end.clear()
+    shared = SingleFlight(check)
     with ThreadPoolExecutor(9) as pool:
         first = pool.submit(shared.fresh)
-        assert look.has_begun.wait(20)
+        assert check.has_begun.wait(20)
         others = [pool.submit(shared.fresh) for _ in range(8)]
         time.sleep(0.1)
-        assert look.begun == 1
-        look.may_end.set()
+        assert check.begun == 1
+        check.may_end.set()
         assert first.result(20) == 1
         assert {each.result(20) for each in others} == {2}
-    assert look.begun == 2
+    assert check.begun == 2
 
 
 def test_an_error_reaches_everybody_who_shares_the_look_and_nobody_else() -> None:
     """The next look is a new one."""
-    look = Counted()
-    shared = Shared(look)
-    shared.look = lambda: look() and (_ for _ in ()).throw(OSError("no"))
+    check = Counted()
+    shared = SingleFlight(check)
+    shared.check = lambda: check() and (_ for _ in ()).throw(OSError("no"))
     with pytest.raises(OSError, match="no"):
         shared.fresh()
-    shared.look = look
+    shared.check = check
     assert shared.fresh() == 2
 
 
 def test_who_has_patience_takes_the_next_look_of_somebody_else() -> None:
     """The look after one batch is the look before another."""
-    look = Counted()
-    shared = Shared(look)
+    check = Counted()
+    shared = SingleFlight(check)
     with ThreadPoolExecutor(2) as pool:
         patient = pool.submit(shared.fresh, patience=20)
         time.sleep(0.1)
-        assert look.begun == 0
+        assert check.begun == 0
         assert shared.fresh() == 1
         assert patient.result(20) == 1
 
 
 def test_patience_ends() -> None:
     """The last batch has nobody after it."""
-    assert Shared(Counted()).fresh(patience=0.05) == 1
+    assert SingleFlight(Counted()).fresh(patience=0.05) == 1
 
 
 def test_many_threads_get_looks_that_began_after_they_asked() -> None:
@@ -94,12 +94,12 @@ def test_many_threads_get_looks_that_began_after_they_asked() -> None:
             clock[0] += 1
             return clock[0]
 
-    def look() -> int:
+    def check() -> int:
         began = tick()
         time.sleep(0.001)
         return began
 
-    shared = Shared(look)
+    shared = SingleFlight(check)
 
     def ask(number: int) -> bool:
         asked = tick()

@@ -14,7 +14,7 @@ from orphangc.collect.listing import list_storage as listing
 from orphangc.collect.listing import work_stealing as streams
 from orphangc.collect.listing.list_storage import list_all, work
 from orphangc.collect.listing.work_stealing import RangeScheduler
-from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, cut, gaps, landmarks
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, gaps, landmarks, split_at
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports.engine import ListingHints
 from unit.collect.listing.ordered_storage import MemorySpool, OrderedStorage
@@ -83,15 +83,15 @@ def test_a_listing_asks_for_little_more_than_its_pages(space, hints) -> None:
     storage, spool = OrderedStorage(keys), MemorySpool()
     known = landmarks(HINTS[hints].directories, HINTS[hints].names, HINTS[hints].counts)
     ends = [each.until for each in listing.listing_ranges(known, 64) if each.until is not None]
-    board = RangeScheduler(cut(EVERYTHING, ends), known)
-    turns, workers = 0, [work(storage, spool, board, patience=0) for _ in range(32)]
+    scheduler = RangeScheduler(split_at(EVERYTHING, ends), known)
+    turns, workers = 0, [work(storage, spool, scheduler, patience=0) for _ in range(32)]
     while workers:
         workers = [each for each in workers if next(each, "over") is None]
         turns += 1
     full_pages = math.ceil(len(keys) / 1000)
     assert spool.keys == keys
-    assert storage.requests <= 1.01 * full_pages + board.ranges
-    assert board.ranges <= 64 + streams._FREE_TRIES + full_pages
+    assert storage.requests <= 1.01 * full_pages + scheduler.ranges
+    assert scheduler.ranges <= 64 + streams._FREE_TRIES + full_pages
     assert turns <= 3 * full_pages / 32 + 20, "the streams did not share the work"
 
 
@@ -102,12 +102,12 @@ def test_names_that_mislead_cost_a_bounded_number_of_empty_ranges(monkeypatch) -
     digits = ["".join(drawn.choice("07") for _ in range(20)) for _ in range(40_000)]
     keys = in_shared(f"{each}{number:05}" for number, each in enumerate(digits))
     storage, spool = OrderedStorage(keys), MemorySpool()
-    board = RangeScheduler([EVERYTHING], landmarks([], {}))
-    workers = [work(storage, spool, board, patience=0) for _ in range(32)]
+    scheduler = RangeScheduler([EVERYTHING], landmarks([], {}))
+    workers = [work(storage, spool, scheduler, patience=0) for _ in range(32)]
     while workers:
         workers = [each for each in workers if next(each, "over") is None]
     assert spool.keys == keys
-    assert board._empty <= 8 + 40 // 16 + 32, "32 may be under way at once"
+    assert scheduler._empty <= 8 + 40 // 16 + 32, "32 may be under way at once"
 
 
 def test_few_known_objects_are_not_asked_for_in_many_ranges() -> None:
@@ -272,8 +272,8 @@ def test_an_interrupted_listing_is_gone_on_with() -> None:
 def test_a_long_range_is_finished_piece_by_piece() -> None:
     """A crash loses the last piece of each stream, not all that it has listed for an hour."""
     storage, spool = OrderedStorage(KEY_SPACES["uuids"]), MemorySpool()
-    board = RangeScheduler([EVERYTHING], landmarks([], {}))
-    for _ in work(storage, spool, board, patience=0, rows_per_part=8000):
+    scheduler = RangeScheduler([EVERYTHING], landmarks([], {}))
+    for _ in work(storage, spool, scheduler, patience=0, rows_per_part=8000):
         pass
     assert [len(keys) for _, keys in spool.parts] == [8000] * 6 + [2000]
     assert gaps(spool.finished()) == []
@@ -282,13 +282,13 @@ def test_a_long_range_is_finished_piece_by_piece() -> None:
 
 def test_a_stream_that_has_listed_all_is_not_cut_any_more() -> None:
     """Its range is being written down as finished: a part of it would be listed again."""
-    board = RangeScheduler([EVERYTHING], landmarks([], {}), worth_cutting=0)
-    stream = board.take()
-    board.advance(stream, f"{SHARED}/0", f"{SHARED}/1", 1000)
-    assert board.seal(stream) == EVERYTHING
-    assert board.take() is None
-    board.finish(stream)
-    assert (stream.until, board.is_over) == (None, True)
+    scheduler = RangeScheduler([EVERYTHING], landmarks([], {}), worth_cutting=0)
+    cursor = scheduler.take()
+    scheduler.advance(cursor, f"{SHARED}/0", f"{SHARED}/1", 1000)
+    assert scheduler.seal(cursor) == EVERYTHING
+    assert scheduler.take() is None
+    scheduler.finish(cursor)
+    assert (cursor.until, scheduler.is_over) == (None, True)
 
 
 def test_the_total_is_estimated_from_what_is_done() -> None:
@@ -296,13 +296,13 @@ def test_the_total_is_estimated_from_what_is_done() -> None:
     keys = KEY_SPACES["uuids"]
     storage, spool = OrderedStorage(keys), MemorySpool()
     known = landmarks([JOB], {})
-    board = RangeScheduler([EVERYTHING], known)
-    assert board.progress() == (0, None)
-    workers = [work(storage, spool, board, patience=0) for _ in range(4)]
+    scheduler = RangeScheduler([EVERYTHING], known)
+    assert scheduler.progress() == (0, None)
+    workers = [work(storage, spool, scheduler, patience=0) for _ in range(4)]
     guesses = []
     while workers:
         workers = [each for each in workers if next(each, "over") is None]
-        guesses.append(board.progress())
+        guesses.append(scheduler.progress())
     for done, total in guesses[2:]:
         assert total == pytest.approx(50_000, rel=0.1)
         assert total >= done

@@ -12,7 +12,7 @@ import pytest
 
 from orphangc.adapters.flink.exporter_folder import ExporterFolder
 from orphangc.collect.observe.exporter_files import newest
-from orphangc.collect.observe.exporters import Asking, first_look
+from orphangc.collect.observe.exporters import ExporterHandshake, start_handshake
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_format import write_snapshot
 from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry, RestoredCheckpoint
@@ -51,10 +51,10 @@ class Scene:
         assert len(self.waits) < 1000
         self.meanwhile()
 
-    def first(self, *folders: Path) -> Asking:
+    def baseline(self, *folders: Path) -> ExporterHandshake:
         """Read E1."""
         places = folders or (self.folder,)
-        return first_look(
+        return start_handshake(
             [ExporterFolder(canonical(str(each))) for each in places],
             bases=[BASE],
             aliases=(),
@@ -62,9 +62,11 @@ class Scene:
             clock=lambda: StoreTime(now=T0, local=T0, source="test"),
         )
 
-    def second(self, asking: Asking, *, wait: str = "60s", ended: bool = False) -> Exported:
+    def response(
+        self, handshake: ExporterHandshake, *, wait: str = "60s", ended: bool = False
+    ) -> Exported:
         """Ask, and return the answer of the one job."""
-        answers = asking.second_look(
+        answers = handshake.complete(
             ended=lambda _: ended, bases=[BASE], now=T0, patience=timedelta(seconds=int(wait[:-1]))
         )
         return answers[self.exporter.template.job_id]
@@ -78,21 +80,21 @@ def scene(tmp_path) -> Scene:
 def test_the_newest_snapshot_comes_first_and_the_one_that_repeats_the_nonce_second(scene) -> None:
     """R14; no longer than needed."""
     scene.meanwhile = scene.exporter.export
-    asking = scene.first()
-    answer = scene.second(asking)
-    assert asking.snapshots == [answer.first]
-    assert answer.first.sequence == 12
-    assert answer.second.sequence == 13
-    assert answer.second.nonce == answer.nonce != ""
+    handshake = scene.baseline()
+    answer = scene.response(handshake)
+    assert handshake.snapshots == [answer.baseline]
+    assert answer.baseline.sequence == 12
+    assert answer.response.sequence == 13
+    assert answer.response.nonce == answer.nonce != ""
     assert scene.waits == [2.0]
-    assert answer.snapshots == (answer.first, answer.second)
+    assert answer.snapshots == (answer.baseline, answer.response)
 
 
 def test_a_dead_exporter_is_waited_for_as_long_as_is_said(scene) -> None:
     """R15: nonce never repeated."""
-    answer = scene.second(scene.first(), wait="7s")
+    answer = scene.response(scene.baseline(), wait="7s")
     assert scene.waits == [2.0, 2.0, 2.0, 1.0]
-    assert answer.second is None
+    assert answer.response is None
     assert answer.waited == timedelta(seconds=7)
     assert (scene.exporter.place / "nonce").read_text() == answer.nonce
 
@@ -110,8 +112,8 @@ def test_nobody_is_waited_for_who_cannot_answer_or_need_not(scene, reason) -> No
         place.mkdir()
     elif reason == "of nobody's concern":
         scene.exporter.export(checkpoint_dir=f"s3://elsewhere/{JOB}")
-    answer = scene.second(scene.first(), ended=reason == "ended")
-    assert (scene.waits, answer.nonce, answer.second) == ([], "", None)
+    answer = scene.response(scene.baseline(), ended=reason == "ended")
+    assert (scene.waits, answer.nonce, answer.response) == ([], "", None)
     assert not (scene.exporter.place / "nonce").exists()
 
 
@@ -128,28 +130,28 @@ def test_a_job_elsewhere_that_refers_here_is_asked(scene, what) -> None:
     )
     scene.exporter.export()
     scene.meanwhile = scene.exporter.export
-    answer = scene.second(scene.first())
-    assert answer.second.nonce == answer.nonce
+    answer = scene.response(scene.baseline())
+    assert answer.response.nonce == answer.nonce
 
 
 def test_what_follows_in_another_life_ends_the_waiting(scene) -> None:
     """R15: the JobManager was killed between E1 and E2."""
-    asking = scene.first()
+    handshake = scene.baseline()
     scene.exporter.restart("epoch-2")
     scene.meanwhile = scene.exporter.export
-    answer = scene.second(asking)
-    assert answer.second.jm_epoch == "epoch-2"
+    answer = scene.response(handshake)
+    assert answer.response.jm_epoch == "epoch-2"
     assert len(scene.waits) == 1
 
 
 def test_two_lives_at_once_are_noticed_whoever_repeats_the_nonce(scene) -> None:
     """An old JobManager that is not dead yet, beside the new one."""
-    asking = scene.first()
+    handshake = scene.baseline()
     zombie = Exporter(scene.folder, replace(scene.exporter.template, jm_epoch="z"), ago("30s"))
     zombie.nonce = "old"
     zombie.look = lambda: "old"
     scene.meanwhile = lambda: (zombie.export(), scene.exporter.export())
-    assert scene.second(asking).second.jm_epoch == "z"
+    assert scene.response(handshake).response.jm_epoch == "z"
     assert len(scene.waits) == 1
 
 
@@ -164,14 +166,14 @@ def test_two_that_write_in_turn_are_told_from_one_that_was_started_again(
     other = Exporter(scene.folder, replace(scene.exporter.template, jm_epoch="other"), ago("2m"))
     if what == "one from before E1 goes on":
         other.export()
-    asking = scene.first()
+    handshake = scene.baseline()
     other.at = ago("20s")
     other.export()
     scene.exporter.at = ago("10s") if what == "E1's goes on" else ago("30s")
     scene.exporter.export()
-    answer = scene.second(asking)
-    assert (answer.second.jm_epoch, answer.rival) == ("other", rival)
-    assert answer.first.jm_epoch == scene.exporter.template.jm_epoch
+    answer = scene.response(handshake)
+    assert (answer.response.jm_epoch, answer.rival) == ("other", rival)
+    assert answer.baseline.jm_epoch == scene.exporter.template.jm_epoch
 
 
 @pytest.mark.parametrize(
@@ -189,9 +191,9 @@ def test_names_that_alternate_before_the_first_look_show_a_rival(scene, epochs, 
         both[each].at = ago(f"{60 - number}s")
         both[each].export()
     scene.meanwhile = both["A"].export
-    answer = scene.second(scene.first())
-    assert (answer.first.jm_epoch, answer.second.jm_epoch) == ("A", "A")
-    assert answer.second.nonce == answer.nonce, "the rival is slow: it answers nobody"
+    answer = scene.response(scene.baseline())
+    assert (answer.baseline.jm_epoch, answer.response.jm_epoch) == ("A", "A")
+    assert answer.response.nonce == answer.nonce, "the rival is slow: it answers nobody"
     assert answer.rival == rival
 
 
@@ -200,7 +202,7 @@ def test_a_name_that_spells_another_epoch_is_not_believed(scene) -> None:
     newest_name = max(scene.exporter.written)
     path = scene.exporter.place / "snapshots" / newest_name
     path.rename(path.with_name(newest_name.replace(scene.exporter.template.jm_epoch, "other")))
-    assert "is of epoch" in scene.second(scene.first(), wait="0s").unread
+    assert "is of epoch" in scene.response(scene.baseline(), wait="0s").unread
 
 
 def test_old_lives_beside_the_new_one_do_no_harm(scene) -> None:
@@ -208,9 +210,9 @@ def test_old_lives_beside_the_new_one_do_no_harm(scene) -> None:
     scene.exporter.restart("epoch-2")
     scene.exporter.export()
     scene.meanwhile = scene.exporter.export
-    answer = scene.second(scene.first())
-    assert (answer.first.jm_epoch, answer.second.jm_epoch) == ("epoch-2", "epoch-2")
-    assert answer.second.nonce == answer.nonce
+    answer = scene.response(scene.baseline())
+    assert (answer.baseline.jm_epoch, answer.response.jm_epoch) == ("epoch-2", "epoch-2")
+    assert answer.response.nonce == answer.nonce
 
 
 def half(snapshot) -> bytes:
@@ -223,29 +225,29 @@ def test_a_half_written_snapshot_voids_only_as_the_newest(scene) -> None:
     """R15; what is pushed aside by a whole one was nothing."""
     newer = a_snapshot(sequence=13, taken_at=ago("30s"))
     path = scene.exporter.write(half(newer), newer)
-    answer = scene.second(scene.first())
+    answer = scene.response(scene.baseline())
     assert path.name in answer.unread
-    assert answer.first is None
+    assert answer.baseline is None
     assert scene.waits == []
     scene.exporter.at = ago("20s")
     scene.exporter.export()
     scene.meanwhile = scene.exporter.export
-    answer = scene.second(scene.first())
+    answer = scene.response(scene.baseline())
     assert answer.unread is None
-    assert answer.second.nonce == answer.nonce
+    assert answer.response.nonce == answer.nonce
 
 
 @pytest.mark.parametrize("recovers", [False, True])
 def test_a_half_written_answer_is_none(scene, recovers) -> None:
     """R15: and another one is waited for."""
-    asking = scene.first()
+    handshake = scene.baseline()
     broken = a_snapshot(sequence=13, taken_at=ago("30s"))
     scene.exporter.write(half(broken), broken)
     scene.exporter.at = ago("20s")
     scene.meanwhile = scene.exporter.export if recovers else nothing
-    answer = scene.second(asking, wait="4s")
+    answer = scene.response(handshake, wait="4s")
     assert (answer.unread is None) is recovers
-    assert (answer.second is not None) is recovers
+    assert (answer.response is not None) is recovers
 
 
 @pytest.mark.parametrize(
@@ -261,7 +263,7 @@ def test_a_half_written_answer_is_none(scene, recovers) -> None:
 def test_only_finished_names_are_looked_at(scene, name, counts) -> None:
     """What is being written is no snapshot."""
     (scene.exporter.place / "snapshots" / name.format("9" * 13)).write_bytes(b"garbage")
-    answer = scene.second(scene.first(), wait="0s")
+    answer = scene.response(scene.baseline(), wait="0s")
     assert (answer.unread is not None) is counts
 
 
@@ -281,13 +283,13 @@ def test_what_is_not_the_jobs_own_snapshot_is_not_read(scene, changes, words) ->
         return
     snapshot = a_snapshot(sequence=20, taken_at=ago("10s"), **changes)
     scene.exporter.write(write_snapshot(snapshot), snapshot)
-    assert words in scene.second(scene.first(), wait="0s").unread
+    assert words in scene.response(scene.baseline(), wait="0s").unread
 
 
 def test_two_folders_with_one_job_are_refused(scene, tmp_path) -> None:
     """A copy, or two exporters."""
     shutil.copytree(scene.folder, tmp_path / "copy")
-    answer = scene.second(scene.first(scene.folder, tmp_path / "copy"), wait="0s")
+    answer = scene.response(scene.baseline(scene.folder, tmp_path / "copy"), wait="0s")
     assert "two folders" in answer.unread
 
 
@@ -295,7 +297,7 @@ def test_a_folder_inside_the_storage_root_is_refused(scene) -> None:
     """Nothing is ever written there."""
     folder = ExporterFolder(canonical(str(scene.folder)))
     with pytest.raises(RefusedError, match="writes nothing"):
-        first_look(
+        start_handshake(
             [folder],
             bases=[canonical(str(scene.folder.parent))],
             aliases=(),
@@ -311,7 +313,7 @@ def test_where_nothing_can_be_written_nothing_is_waited_for(scene, monkeypatch) 
         raise StorageUnreachableError("write: permission denied")
 
     monkeypatch.setattr(ExporterFolder, "write", refuse)
-    answer = scene.second(scene.first())
+    answer = scene.response(scene.baseline())
     assert answer.unwritten == "write: permission denied"
     assert scene.waits == []
 
@@ -321,16 +323,16 @@ def test_where_nothing_can_be_written_nothing_is_waited_for(scene, monkeypatch) 
 
 def test_collectors_at_the_same_time_all_get_their_answer(scene) -> None:
     """They share one file: each answer sets one free, and none starves."""
-    first = [scene.first() for _ in range(4)]
+    baseline = [scene.baseline() for _ in range(4)]
     running: list[int] = []
     answers: dict[int, Exported] = {}
 
     def next_one() -> None:
         """Start the next collector inside the wait of the one before, then let time pass."""
-        if len(running) < len(first):
+        if len(running) < len(baseline):
             running.append(len(running))
             number = running[-1]
-            answers[number] = scene.second(first[number], wait="300s")
+            answers[number] = scene.response(baseline[number], wait="300s")
         elif len(scene.waits) % 5 == 0:
             scene.exporter.export()
 
@@ -338,7 +340,7 @@ def test_collectors_at_the_same_time_all_get_their_answer(scene) -> None:
     next_one()
     assert len(answers) == 4
     for answer in answers.values():
-        assert answer.second.nonce == answer.nonce
+        assert answer.response.nonce == answer.nonce
     assert len({answer.nonce for answer in answers.values()}) == 4
 
 
@@ -348,7 +350,7 @@ def test_the_nonce_of_a_dead_collector_stands_for_half_a_minute_only(scene) -> N
     nonce.write_text("somebody's")
     seen: list[str] = []
     scene.meanwhile = lambda: seen.append(nonce.read_text())
-    answer = scene.second(scene.first(), wait="120s")
+    answer = scene.response(scene.baseline(), wait="120s")
     assert seen[:15] == ["somebody's"] * 15
     assert seen[-1] == answer.nonce
 
@@ -367,8 +369,8 @@ def test_an_overwritten_nonce_is_written_again(scene) -> None:
             scene.exporter.export()
 
     scene.meanwhile = overwrite
-    answer = scene.second(scene.first())
-    assert mine[0] == mine[-1] == answer.nonce == answer.second.nonce
+    answer = scene.response(scene.baseline())
+    assert mine[0] == mine[-1] == answer.nonce == answer.response.nonce
 
 
 # --------------------------------------------------------------------------- the folder

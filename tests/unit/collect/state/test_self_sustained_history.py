@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 
 from orphangc.adapters.files.state_files import LocalStateFiles
-from orphangc.collect.state.history import kept_record, looks_before
-from orphangc.collect.state.self_sustained_history import keep_looks, looks_at_job
+from orphangc.collect.state.history import checks_before, kept_record
+from orphangc.collect.state.self_sustained_history import checks_of_job, keep_checks
 from orphangc.collect.state.store import RootState
 from orphangc.core.documents.run_record import JobRecord
-from orphangc.core.documents.self_sustained_record import RememberedLook
+from orphangc.core.documents.self_sustained_record import RememberedUsageCheck
 from orphangc.core.model.locations import canonical
 from support.builders import JOB, T0
 from unit.app.status.records import ROOT, a_record
@@ -23,37 +23,39 @@ def state(tmp_path) -> RootState:
     return RootState(LocalStateFiles(canonical(str(tmp_path))), canonical(ROOT))
 
 
-def a_look(hour: int) -> RememberedLook:
+def a_look(hour: int) -> RememberedUsageCheck:
     """Return a yes of some hour."""
     at = T0 + timedelta(hours=hour)
-    return RememberedLook(value=True, why="because", at=at, since=at, since_checkpoint_id=hour)
+    return RememberedUsageCheck(
+        value=True, why="because", at=at, since=at, since_checkpoint_id=hour
+    )
 
 
-def record(state: RootState, number: int, *looks: RememberedLook) -> None:
+def record(state: RootState, number: int, *looks: RememberedUsageCheck) -> None:
     """Keep the record of a run that knows the job."""
     kept_record(state, a_record(number, jobs=(JobRecord(job_id=JOB, looks=looks),)))
 
 
 def test_the_newest_look_counts_whoever_took_it(state) -> None:
     """A scheduled run, or the command."""
-    assert looks_at_job(state, JOB) == ()
-    keep_looks(state, JOB, [a_look(3)])
-    assert looks_at_job(state, JOB) == (a_look(3),)
+    assert checks_of_job(state, JOB) == ()
+    keep_checks(state, JOB, [a_look(3)])
+    assert checks_of_job(state, JOB) == (a_look(3),)
     record(state, 1, a_look(2))
-    assert looks_at_job(state, JOB) == (a_look(3),)
+    assert checks_of_job(state, JOB) == (a_look(3),)
     record(state, 2, a_look(4))
-    assert looks_at_job(state, JOB) == (a_look(4),)
+    assert checks_of_job(state, JOB) == (a_look(4),)
 
 
 def test_a_run_that_did_not_get_so_far_has_not_forgotten_the_job(state) -> None:
     """Its record knows no job; the one before does."""
     record(state, 1, a_look(1))
     kept_record(state, a_record(2, jobs=()))
-    assert looks_before(state) == {JOB: (a_look(1),)}
+    assert checks_before(state) == {JOB: (a_look(1),)}
 
 
 def test_looks_that_cannot_be_read_begin_anew(state) -> None:
     """Losing them costs one look more."""
-    keep_looks(state, JOB, [a_look(3)])
+    keep_checks(state, JOB, [a_look(3)])
     state.files.write(f"{state.folder}/looks/{JOB}.json", b"torn")
-    assert looks_at_job(state, JOB) == ()
+    assert checks_of_job(state, JOB) == ()

@@ -15,8 +15,8 @@ from orphangc.core.cluster.job_facts import (
     ClusterFacts,
     JobFacts,
     RestoredFacts,
+    eligibility_problem,
     external_paths,
-    gate_problem,
     is_not_subsumed,
     is_same_incarnation,
     latest_known_id,
@@ -96,13 +96,13 @@ def restored(id_: int) -> RestoredFacts:
 
 def test_a_sequential_rocksdb_job_passes_the_gate() -> None:
     """The one setting for which roots are proven to tell what is live."""
-    assert gate_problem(a_job()) is None
+    assert eligibility_problem(a_job()) is None
 
 
 @pytest.mark.parametrize("backend", SAFE_BACKENDS)
 def test_rocksdb_and_heap_backends_pass_by_every_name_they_had(backend: str) -> None:
     """Simple class names of Flink 1.14 to 2.3."""
-    assert gate_problem(a_job(state_backend=backend)) is None
+    assert eligibility_problem(a_job(state_backend=backend)) is None
 
 
 @pytest.mark.parametrize(
@@ -120,13 +120,13 @@ def test_rocksdb_and_heap_backends_pass_by_every_name_they_had(backend: str) -> 
 )
 def test_any_other_backend_shuts_the_gate(backend: str | None) -> None:
     """Disaggregated state reuses files in place, and vendors' backends are unread."""
-    assert "state backend" in (gate_problem(a_job(state_backend=backend)) or "")
+    assert "state backend" in (eligibility_problem(a_job(state_backend=backend)) or "")
 
 
 @pytest.mark.parametrize("count", [None, 0, 2, 3, 1000])
 def test_only_one_pending_checkpoint_passes(count: int | None) -> None:
     """With two, a file may be needed that no retained checkpoint names (2.4)."""
-    assert gate_problem(a_job(max_concurrent=count)) is not None
+    assert eligibility_problem(a_job(max_concurrent=count)) is not None
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_only_one_pending_checkpoint_passes(count: int | None) -> None:
 )
 def test_a_storage_that_writes_no_known_files_shuts_the_gate(storage: str | None) -> None:
     """Only Flink's file layout can be judged."""
-    assert "checkpoint storage" in (gate_problem(a_job(checkpoint_storage=storage)) or "")
+    assert "checkpoint storage" in (eligibility_problem(a_job(checkpoint_storage=storage)) or "")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_storage_that_writes_no_known_files_shuts_the_gate(storage: str | None
 def test_the_changelog_must_be_off_where_flink_can_tell(version, enabled, passes) -> None:
     """Silence is accepted from releases before 1.16 only, which have no such field."""
     job = a_job(flink_version=version, changelog_enabled=enabled)
-    assert (gate_problem(job) is None) is passes
+    assert (eligibility_problem(job) is None) is passes
     assert (layout_problem(job) is None) is passes
 
 
@@ -167,7 +167,7 @@ def test_an_ended_job_may_have_had_many_pending_checkpoints() -> None:
     """Concurrency is asked by the gate alone; the layout is asked of ended jobs too."""
     job = a_job(status="CANCELED", max_concurrent=4)
     assert layout_problem(job) is None
-    assert gate_problem(job) is not None
+    assert eligibility_problem(job) is not None
 
 
 @given(
@@ -190,7 +190,7 @@ def test_the_gate_opens_only_if_every_condition_holds(facts: tuple) -> None:
     is_safe = (
         count == 1 and backend in SAFE_BACKENDS and storage in FILE_STORAGES and changelog is False
     )
-    assert (gate_problem(job) is None) is is_safe
+    assert (eligibility_problem(job) is None) is is_safe
 
 
 # --------------------------------------------------------------------------- versions
@@ -457,7 +457,7 @@ def test_the_answers_become_facts() -> None:
     assert (job.in_progress_ids, job.in_progress_count) == ((3,), 1)
     assert [each.id for each in job.checkpoints] == [3, 2, 1]
     assert job.checkpoint_interval_ms == 2**63 - 1
-    assert gate_problem(job) is None
+    assert eligibility_problem(job) is None
 
 
 def test_the_latest_checkpoints_outlive_the_history() -> None:
@@ -517,7 +517,7 @@ def test_without_checkpointing_nothing_is_known() -> None:
     job = facts(checkpoints=None, config=None)
     assert job.checkpoints == ()
     assert job.max_concurrent is job.changelog_enabled is job.restored is None
-    assert gate_problem(job) is not None
+    assert eligibility_problem(job) is not None
 
 
 @pytest.mark.parametrize(
@@ -648,6 +648,6 @@ def test_a_job_without_a_graph_restarts_whatever_its_layout(
     """The adaptive scheduler shows "Unknown" while it waits; one that is over says no more."""
     job = a_job(status=status, state_backend=backend, checkpoint_storage=storage)
     assert (restarting_problem(job) is not None) == restarts
-    assert not restarts or gate_problem(job) == restarting_problem(job)
+    assert not restarts or eligibility_problem(job) == restarting_problem(job)
     is_fine = backend == "EmbeddedRocksDBStateBackend" and storage != "Unknown"
     assert (layout_problem(job) is None) == (restarts or is_fine)

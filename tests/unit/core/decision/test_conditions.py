@@ -70,7 +70,7 @@ CASES = {
         a_cycle(),
     ),
     Condition.HELD_BY_HA: (an_ended_job(held_after=(a_hold(43),)), a_cycle()),
-    Condition.GATE_NOT_SEEN: (a_job(), a_cycle(gate_errors=("http://flink:8081: timeout",))),
+    Condition.GATE_NOT_SEEN: (a_job(), a_cycle(source_errors=("http://flink:8081: timeout",))),
     Condition.NOT_QUIET: (
         an_ended_job(survey=a_survey(newest_modified_at=ago("6d"))),
         a_cycle(),
@@ -203,7 +203,7 @@ def test_each_further_case_has_its_own_sentence(job, condition: Condition, sente
 
 def test_of_many_clusters_that_did_not_answer_one_is_named() -> None:
     """The others are counted: their errors may be long."""
-    (blocked,) = judge(a_job(), a_cycle(gate_errors=("http://a: 500", "http://b: 500"))).blocked
+    (blocked,) = judge(a_job(), a_cycle(source_errors=("http://a: 500", "http://b: 500"))).blocked
     assert blocked.message == "no usable answer: http://a: 500 and 1 more"
 
 
@@ -236,7 +236,7 @@ def test_a_job_that_nobody_saw_end_or_run_blocks(before: tuple, after: tuple) ->
 
 def test_gate_errors_block_ended_jobs_too() -> None:
     """R11: the cluster that did not answer may be the one that runs the job."""
-    errors = a_cycle(gate_errors=("http://a: 500", "http://b: 500"))
+    errors = a_cycle(source_errors=("http://a: 500", "http://b: 500"))
     assert blocks(an_ended_job(), errors) == [Condition.GATE_NOT_SEEN]
     assert blocks(a_job(), errors) == [Condition.GATE_NOT_SEEN]
 

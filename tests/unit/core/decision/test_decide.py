@@ -64,10 +64,10 @@ def test_an_orphan_whose_quarantine_is_over_goes() -> None:
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
-        ({"bounds": some_bounds(is_void=True), "artifact": STRANGE}, REFUSED),
-        ({"bounds": some_bounds(is_void=True), "artifact": EXCLUSIVE}, REFUSED),
-        ({"bounds": some_bounds(is_void=True), "live": live(UUID)}, REFUSED),
-        ({"bounds": some_bounds(is_void=True)}, REFUSED),
+        ({"bounds": some_bounds(is_refused=True), "artifact": STRANGE}, REFUSED),
+        ({"bounds": some_bounds(is_refused=True), "artifact": EXCLUSIVE}, REFUSED),
+        ({"bounds": some_bounds(is_refused=True), "live": live(UUID)}, REFUSED),
+        ({"bounds": some_bounds(is_refused=True)}, REFUSED),
         ({"artifact": EXCLUSIVE, "live": live(UUID)}, REPORT_ONLY),
         ({"artifact": EXCLUSIVE}, REPORT_ONLY),
         ({"artifact": STRANGE}, UNRECOGNISED),
@@ -93,7 +93,7 @@ def test_the_first_row_that_fits_decides(facts: dict, expected: Verdict) -> None
 @pytest.mark.parametrize("tombstone", [None, a_tombstone()])
 def test_a_void_job_keeps_everything(tombstone) -> None:
     """Row 1: what voids a job leaves nothing to decide, and no tombstone grows old meanwhile."""
-    assert verdict(bounds=some_bounds(is_void=True), tombstone=tombstone) == REFUSED
+    assert verdict(bounds=some_bounds(is_refused=True), tombstone=tombstone) == REFUSED
 
 
 @pytest.mark.parametrize(

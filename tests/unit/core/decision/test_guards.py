@@ -193,7 +193,7 @@ ELSEWHERE = canonical(f"s3://bucket/elsewhere/{JOB}")
 OTHERS_HOLD = a_hold(43, cluster="kubernetes:flink/others", uri="kubernetes:flink/configmaps/o")
 E1 = a_snapshot(retained=(RetainedCheckpoint(id=41, is_savepoint=False, path="chk-41"),))
 E2 = replace(E1, sequence=18, taken_at=T0, nonce="N")
-ANSWERED = Exported(job_id=JOB, first=E1, second=E2, nonce="N")
+ANSWERED = Exported(job_id=JOB, baseline=E1, response=E2, nonce="N")
 
 
 @pytest.mark.parametrize(
@@ -343,8 +343,8 @@ def test_an_object_or_root_from_the_future_refuses(when: str, expected: Guard | 
 def test_the_future_begins_where_the_cycle_stopped_looking() -> None:
     """R10: a running job goes on writing during a listing of hours."""
     job = a_job(survey=a_survey(newest_modified_at=ahead("2h")))
-    assert refusal(job, a_cycle(looked_until=ahead("105m"))) is None
-    assert refusal(job, a_cycle(looked_until=ahead("104m"))) is Guard.FUTURE_TIME
+    assert refusal(job, a_cycle(observed_until=ahead("105m"))) is None
+    assert refusal(job, a_cycle(observed_until=ahead("104m"))) is Guard.FUTURE_TIME
 
 
 def test_a_directory_without_anything_that_has_a_time_is_not_from_the_future() -> None:

@@ -38,7 +38,7 @@ A, B, C = JOB, OTHER_JOB, THIRD_JOB
 
 def feeding(job: str, *whom: str, **changes: object):
     """Return a running job whose state lies in the directories of others as well."""
-    return a_job(job, feeds=frozenset(whom), **changes)
+    return a_job(job, depends_on=frozenset(whom), **changes)
 
 
 def refusals(jobs, cycle=None, **tables: object) -> dict[str, Guard | None]:
@@ -150,7 +150,7 @@ def test_a_dependent_of_unknown_state_counts_as_living() -> None:
 
 def test_an_ended_dependent_passes_nothing_on() -> None:
     """R12 asks of running jobs; an ended one's roots are read and protect by themselves."""
-    jobs = [a_job(A), an_ended_job(B, feeds=frozenset({A}), survey=STRANGE)]
+    jobs = [a_job(A), an_ended_job(B, depends_on=frozenset({A}), survey=STRANGE)]
     assert refusals(jobs) == {A: None, B: Guard.UNPROVEN_LAYOUT}
 
 
@@ -174,7 +174,7 @@ def test_a_refusal_follows_chains_of_restores_to_their_end(order: tuple) -> None
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_an_ended_job_in_the_middle_passes_on_what_it_received(order: tuple) -> None:
     """R12: C is alive and was restored from B, which was restored from A: chains alike."""
-    middle = an_ended_job(B, feeds=frozenset({A}))
+    middle = an_ended_job(B, depends_on=frozenset({A}))
     jobs = [a_job(A), middle, feeding(C, B, survey=FUTURE)]
     assert refusals([jobs[each] for each in order]) == {
         A: Guard.DEPENDENT_JOB,
@@ -192,7 +192,7 @@ def test_an_ended_job_in_the_middle_passes_on_what_it_received(order: tuple) -> 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_an_ended_job_in_the_middle_keeps_its_own_troubles_to_itself(order: tuple) -> None:
     """R12 asks of living jobs: what is wrong with B alone stops neither A nor C."""
-    middle = an_ended_job(B, feeds=frozenset({A}), survey=STRANGE)
+    middle = an_ended_job(B, depends_on=frozenset({A}), survey=STRANGE)
     jobs = [a_job(A), middle, feeding(C, B)]
     assert refusals([jobs[each] for each in order]) == {A: None, B: Guard.UNPROVEN_LAYOUT, C: None}
 
@@ -200,7 +200,7 @@ def test_an_ended_job_in_the_middle_keeps_its_own_troubles_to_itself(order: tupl
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_an_ended_job_that_is_refused_itself_hides_nobody_behind_it(order: tuple) -> None:
     """R12: B's own refusal must not swallow what C, which is alive, has to say about A."""
-    middle = an_ended_job(B, feeds=frozenset({A}), survey=STRANGE)
+    middle = an_ended_job(B, depends_on=frozenset({A}), survey=STRANGE)
     jobs = [a_job(A), middle, feeding(C, B, survey=FUTURE)]
     assert refusals([jobs[each] for each in order]) == {
         A: Guard.DEPENDENT_JOB,
@@ -223,7 +223,7 @@ def test_a_refusal_goes_round_a_cycle_and_comes_to_rest(order: tuple) -> None:
 def test_a_long_chain_is_followed_in_the_worst_order() -> None:
     """R12: one hop a round is enough rounds."""
     names = [f"{number:032x}" for number in range(40)]
-    jobs = [a_job(names[0], survey=FUTURE, feeds=frozenset({names[1]}))]
+    jobs = [a_job(names[0], survey=FUTURE, depends_on=frozenset({names[1]}))]
     jobs += [feeding(own, fed) for own, fed in pairwise(names[1:])]
     jobs.append(an_ended_job(names[-1]))
     for order in (jobs, jobs[::-1]):
@@ -236,7 +236,7 @@ def test_a_long_chain_is_followed_in_the_worst_order() -> None:
 def test_a_directory_of_unknown_owner_in_the_middle_is_followed_too() -> None:
     """R3, R12: that we do not know whose it is makes nothing behind it less needed."""
     place = "s3://bucket/checkpoints/my-job"
-    middle = an_ended_job(place, job_id="", feeds=frozenset({A}))
+    middle = an_ended_job(place, job_id="", depends_on=frozenset({A}))
     assert refusals([a_job(A), middle, feeding(C, place, survey=FUTURE)]) == {
         A: Guard.DEPENDENT_JOB,
         place: Guard.UNKNOWN_OWNER,
@@ -295,13 +295,15 @@ def test_a_block_goes_round_a_cycle_and_comes_to_rest() -> None:
 def test_a_proven_ends_block_is_not_passed_on() -> None:
     """As with refusals: Flink itself says that it is over, so nothing can be pending."""
     over = (some_facts(B, status="CANCELED"),)
-    restless = an_ended_job(B, feeds=frozenset({A}), survey=a_survey(), before=over, after=over)
+    restless = an_ended_job(
+        B, depends_on=frozenset({A}), survey=a_survey(), before=over, after=over
+    )
     assert blocks([a_job(A), restless]) == {A: [], B: [Condition.NOT_QUIET]}
 
 
 def test_a_job_that_is_only_declared_ended_and_still_writes_blocks_what_it_needs() -> None:
     """L7: it may be alive, and its next checkpoint may need any file of A."""
-    restless = an_ended_job(B, feeds=frozenset({A}), survey=a_survey())
+    restless = an_ended_job(B, depends_on=frozenset({A}), survey=a_survey())
     assert blocks([a_job(A), restless]) == {A: [Condition.DEPENDENT_JOB], B: [Condition.NOT_QUIET]}
 
 
@@ -332,7 +334,7 @@ HELD = (Hold(job_id=B, source=EvidenceSource.KUBERNETES, uri="a", retained_ids=f
 STALE = Exported(job_id=B, unread="half written")
 E1 = a_snapshot(job_id=B, taken_at=ago("1m"))
 E2 = a_snapshot(job_id=B, sequence=18, taken_at=ahead("1m"), nonce="N")
-TOLD = {"exported": Exported(job_id=B, first=E1, second=E2, nonce="N"), "snapshots": (E1, E2)}
+TOLD = {"exported": Exported(job_id=B, baseline=E1, response=E2, nonce="N"), "snapshots": (E1, E2)}
 
 
 @pytest.mark.parametrize(

@@ -86,10 +86,10 @@ CHANGED = {"since_us": NO_TIME}
 @pytest.mark.parametrize(
     ("stored", "facts", "expected"),
     [
-        (an_object("x"), {"bounds": some_bounds(is_void=True)}, REFUSED),
-        (an_object(folder="chk-7"), {"bounds": some_bounds(is_void=True)}, REFUSED),
-        (an_object(), {"bounds": some_bounds(is_void=True), **LIVE}, REFUSED),
-        (an_object(), {"bounds": some_bounds(is_void=True)}, REFUSED),
+        (an_object("x"), {"bounds": some_bounds(is_refused=True)}, REFUSED),
+        (an_object(folder="chk-7"), {"bounds": some_bounds(is_refused=True)}, REFUSED),
+        (an_object(), {"bounds": some_bounds(is_refused=True), **LIVE}, REFUSED),
+        (an_object(), {"bounds": some_bounds(is_refused=True)}, REFUSED),
         (an_object(folder="chk-7"), LIVE, REPORT_ONLY),
         (an_object(folder="chk-7"), {}, REPORT_ONLY),
         (an_object(folder="taskowned"), {}, REPORT_ONLY),
@@ -194,7 +194,7 @@ def test_every_object_is_compared_with_its_own_job() -> None:
     """One batch holds objects of many jobs."""
     columns = columns_of(*[an_object() for _ in range(4)])
     table = BoundsTable.of(
-        [some_bounds(is_void=True), some_bounds(cutoff=ago("60d")), some_bounds()]
+        [some_bounds(is_refused=True), some_bounds(cutoff=ago("60d")), some_bounds()]
     )
     owner = np.array([2, 0, 1, 2], np.int32)
     assert words(asked(columns, owner=owner, bounds=table)) == [DELETE, REFUSED, TOO_YOUNG, DELETE]
@@ -285,7 +285,7 @@ def test_nothing_gives_nothing() -> None:
 def test_the_margins_of_a_void_job_do_not_matter() -> None:
     """Row 1 stands before every comparison, so nothing of it is computed wrongly."""
     bounds = JobBounds(
-        is_void=True,
+        is_refused=True,
         is_ended=False,
         bounds=(),
         oldest_retained_checkpoint_id=None,

@@ -6,7 +6,7 @@ from orphangc.core.columns.file_names import FileNames
 from orphangc.core.dependencies.foreign_files import (
     Foreign,
     Namer,
-    Stray,
+    UnownedReference,
     files_of,
     meant,
     standing_of,
@@ -31,9 +31,11 @@ def a_namer(checkpoint_id: int | None, uri: str | None = None) -> Namer:
 
 def a_stray(
     *names: str, folder: Location = SAVEPOINT, namer: Namer | None = None, is_own: bool = False
-) -> Stray:
+) -> UnownedReference:
     """Return names of one folder by one namer."""
-    return Stray(namer=namer or a_namer(42), folder=folder, names=FileNames(names), is_own=is_own)
+    return UnownedReference(
+        namer=namer or a_namer(42), folder=folder, names=FileNames(names), is_own=is_own
+    )
 
 
 def a_snapshot(*names: str, place: Location = SAVEPOINT) -> Foreign:
@@ -47,32 +49,32 @@ def a_snapshot(*names: str, place: Location = SAVEPOINT) -> Foreign:
 
 def test_of_a_folders_names_only_those_are_meant_that_the_place_has() -> None:
     """What else the checkpoint lacks in its own folder is a file of another snapshot."""
-    stray = a_stray(NAME, OTHER_NAME, "part-0", "part-1", folder=OWN_CHK, is_own=True)
+    reference = a_stray(NAME, OTHER_NAME, "part-0", "part-1", folder=OWN_CHK, is_own=True)
 
-    (found,) = meant(a_snapshot(NAME, "part-0"), [stray])
+    (found,) = meant(a_snapshot(NAME, "part-0"), [reference])
 
     assert set(found.names) == {NAME, "part-0"}
 
 
 def test_a_name_means_another_file_unless_the_uuid_that_it_ends_in_is_the_same() -> None:
     """R5: whatever stands before the UUID."""
-    stray = a_stray(f"merged-{NAME}", f"merged-{OTHER_NAME}", "x", folder=OWN_CHK, is_own=True)
+    reference = a_stray(f"merged-{NAME}", f"merged-{OTHER_NAME}", "x", folder=OWN_CHK, is_own=True)
 
-    (found,) = meant(a_snapshot(NAME), [stray])
+    (found,) = meant(a_snapshot(NAME), [reference])
 
     assert set(found.names) == {f"merged-{NAME}"}
 
 
 def test_each_folder_of_its_own_is_asked_for_what_no_place_answers() -> None:
     """Names that lie elsewhere by their paths may come before it, and are no riddle."""
-    strays = [
+    references = [
         a_stray(NAME),
         a_stray(NAME, folder=job_directory().child("shared"), is_own=True),
         a_stray(NAME, folder=OWN_CHK, is_own=True),
         a_stray(NAME, OTHER_NAME, folder=OWN_CHK, is_own=True),
     ]
 
-    left = unaccounted(strays, [a_snapshot(OTHER_NAME)])
+    left = unaccounted(references, [a_snapshot(OTHER_NAME)])
 
     assert [(each.folder, set(each.names)) for each in left] == [(OWN_CHK, {NAME})] * 2
 
@@ -82,18 +84,18 @@ def test_each_folder_of_its_own_is_asked_for_what_no_place_answers() -> None:
 
 def test_files_of_one_name_in_two_folders_are_two() -> None:
     """A savepoint of the same job may have copied them; both are there to be removed."""
-    strays = [a_stray(NAME, "x"), a_stray(NAME, "x", folder=OTHER_SAVEPOINT)]
+    references = [a_stray(NAME, "x"), a_stray(NAME, "x", folder=OTHER_SAVEPOINT)]
 
-    assert standing_of(strays).references == 4
-    assert standing_of([*strays, *strays]).references == 4
+    assert standing_of(references).references == 4
+    assert standing_of([*references, *references]).references == 4
 
 
 def test_a_few_files_are_shown_as_they_are_spelled() -> None:
     """Enough to look one up; there may be a million."""
     numbered = [f"part-{number}" for number in range(7)]
-    strays = [a_stray(*numbered[:2]), a_stray(*numbered[2:], folder=OTHER_SAVEPOINT)]
+    references = [a_stray(*numbered[:2]), a_stray(*numbered[2:], folder=OTHER_SAVEPOINT)]
 
-    standing = standing_of(strays)
+    standing = standing_of(references)
 
     assert standing.references == 7
     assert standing.sample == (

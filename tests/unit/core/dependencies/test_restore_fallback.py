@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.dependencies.restore_fallback import is_way_back
+from orphangc.core.dependencies.restore_fallback import is_restore_fallback
 from support.builders import BASE, OTHER_JOB, a_root
 
 PLACE = BASE.child(f"{OTHER_JOB}/chk-5")
@@ -28,4 +28,4 @@ INSIDE = {PLACE: FileNames(["a"])}
 )
 def test_a_newer_one_that_names_nothing_of_it_replaces_it(checkpoint_id, others, answer) -> None:
     """A savepoint does not, for Flink never goes back to it; nor what lies at the same place."""
-    assert is_way_back(PLACE, checkpoint_id, others) is answer
+    assert is_restore_fallback(PLACE, checkpoint_id, others) is answer

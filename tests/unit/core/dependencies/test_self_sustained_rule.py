@@ -11,10 +11,10 @@ from orphangc.core.dependencies.foreign_files import (
     Foreign,
     files_of,
     meant,
-    strays_of,
     unaccounted,
+    unowned_references,
 )
-from orphangc.core.dependencies.self_sustained_rule import looks_of, stand_of
+from orphangc.core.dependencies.self_sustained_rule import checks_of, foreign_usage_of
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     RegistryEntry,
@@ -66,7 +66,7 @@ def a_foreign(*each, place=SAVEPOINT, kind=ForeignKind.SNAPSHOT, is_known=True):
 
 def looks(job, *foreigners, judgement=FREE, absent=None):
     """Return the looks at a job whose directories were listed."""
-    return looks_of(stand_of(job, judgement, absent=absent or {}), foreigners)
+    return checks_of(foreign_usage_of(job, judgement, absent=absent or {}), foreigners)
 
 
 def value(job, **more):
@@ -180,9 +180,9 @@ def test_places_that_it_was_restored_from_come_in_one_order():
     """By the checkpoint's number, then by place: two cycles of the same facts say the same."""
     said = [(at, BASE.child(f"savepoint-{letter}")) for at in (9, 10) for letter in "cabed"]
     facts = tuple(restored_at(at, place)[0] for at, place in said)
-    stand = stand_of(a_job(before=facts, after=()), FREE, absent={})
+    usage = foreign_usage_of(a_job(before=facts, after=()), FREE, absent={})
 
-    assert stand.restored == tuple(sorted(said, key=lambda each: (each[0], str(each[1]))))
+    assert usage.restored == tuple(sorted(said, key=lambda each: (each[0], str(each[1]))))
 
 
 def test_an_alias_of_the_operator_says_which_place_is_meant():
@@ -195,21 +195,21 @@ def test_an_alias_of_the_operator_says_which_place_is_meant():
         checkpoint_dir=spelled, entries=(an_entry(f"{spelled}/shared/{NAME}"),), retained=()
     )
     job = a_job(directories=(own,), before=facts, after=facts, snapshots=(snapshot,))
-    stand = stand_of(job, FREE, absent={}, aliases=[Alias(inner, outer)])
+    usage = foreign_usage_of(job, FREE, absent={}, aliases=[Alias(inner, outer)])
 
-    assert (stand.strays, stand.restored) == ((), ((44, savepoint),))
+    assert (usage.unowned, usage.restored) == ((), ((44, savepoint),))
     entry = an_entry("hdfs://inner/savepoint-1/x")
     job = replace(job, snapshots=(replace(snapshot, entries=(entry,)),))
-    (stray,) = stand_of(job, FREE, absent={}, aliases=[Alias(inner, outer)]).strays
-    assert stray.folder == savepoint
+    (reference,) = foreign_usage_of(job, FREE, absent={}, aliases=[Alias(inner, outer)]).unowned
+    assert reference.folder == savepoint
     moved = replace(snapshot, entries=(an_entry(f"{own}/shared/{NAME}"),))
-    stand = stand_of(
+    usage = foreign_usage_of(
         replace(job, directories=(OWN,), snapshots=(moved,)),
         FREE,
         absent={},
         aliases=[Alias(inner, outer)],
     )
-    assert stand.strays == ()
+    assert usage.unowned == ()
 
 
 # --- what an operator reads
@@ -285,13 +285,13 @@ def test_a_look_at_a_place_tells_its_other_users_and_the_bytes_that_are_needed_o
     """Of a place that nothing is needed of no storage is asked."""
     asked = []
 
-    def weigh(strays, place):
-        asked.append(([set(each.names) for each in strays], place))
+    def weigh(references, place):
+        asked.append(([set(each.names) for each in references], place))
         return 1234
 
     unused = BASE.child("savepoint-x")
-    everything, used, free = looks_of(
-        stand_of(holding(SAVEPOINT), FREE, absent={}),
+    everything, used, free = checks_of(
+        foreign_usage_of(holding(SAVEPOINT), FREE, absent={}),
         [a_foreign(NAME), a_foreign(place=unused)],
         users={SAVEPOINT: (OTHER_JOB, THIRD_JOB)},
         weigh=weigh,
@@ -338,9 +338,9 @@ def test_a_file_that_lies_where_it_is_named_is_the_jobs_own():
 
 def test_where_nobody_has_looked_a_name_may_mean_any_file():
     """The directory lies below an extra root: it was not listed."""
-    stand = stand_of(holding(OWN.child("shared")), FREE, absent=None)
+    usage = foreign_usage_of(holding(OWN.child("shared")), FREE, absent=None)
 
-    assert looks_of(stand, [a_foreign(NAME)])[1].value is False
+    assert checks_of(usage, [a_foreign(NAME)])[1].value is False
 
 
 @pytest.mark.parametrize(("folder", "sustained"), [("chk-42", None), ("shared", True)])
@@ -404,16 +404,16 @@ def test_unaccounted_are_the_names_that_no_known_place_answers():
     """One of two is found."""
     folder = OWN.child("chk-42")
     root = a_root(42, files={folder: names(NAME, OTHER_NAME)})
-    stand = stand_of(
+    usage = foreign_usage_of(
         a_job(own_roots=(root,)), FREE, absent={folder: {NAME, OTHER_NAME, "not named"}}
     )
 
-    assert [set(each.names) for each in stand.strays] == [{NAME, OTHER_NAME}]
-    assert [set(each.names) for each in unaccounted(stand.strays, [a_foreign(NAME)])] == [
+    assert [set(each.names) for each in usage.unowned] == [{NAME, OTHER_NAME}]
+    assert [set(each.names) for each in unaccounted(usage.unowned, [a_foreign(NAME)])] == [
         {OTHER_NAME}
     ]
-    assert meant(a_foreign(), stand.strays) == []
-    assert strays_of([], (OWN,), None) == ()
+    assert meant(a_foreign(), usage.unowned) == []
+    assert unowned_references([], (OWN,), None) == ()
 
 
 # --- registry mode

@@ -22,7 +22,7 @@ from orphangc.core.documents.plan import (
     Tally,
     tallies_of,
 )
-from orphangc.core.documents.self_sustained_record import LookPart, NamedPart
+from orphangc.core.documents.self_sustained_record import NamedPart, UsageCheckPart
 from orphangc.core.model.bounds import Bound, BoundName
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.settings import StorageRootSettings
@@ -77,8 +77,8 @@ def a_part(job=None, judgement=STOPPED):
         missing=[f"{FILE}2", FILE],
         evidence=evidence_of(job, a_cycle(), ["http://flink:8081"]),
         looks=(
-            LookPart(value=None, why="two at once"),
-            LookPart(
+            UsageCheckPart(value=None, why="two at once"),
+            UsageCheckPart(
                 kind=ForeignKind.SNAPSHOT,
                 place="s3://bucket/savepoint-1",
                 value=False,
@@ -401,8 +401,8 @@ def test_a_job_that_nothing_stops_shows_null_and_nothing() -> None:
 def test_the_first_look_of_a_job_says_whether_its_state_is_self_sustained(answer) -> None:
     """It is at everything; those at single places follow, and nobody looked at a job without."""
     looks = (
-        LookPart(value=answer, why="at all"),
-        LookPart(place="s3://bucket/x", value=answer is not True, why="at one place"),
+        UsageCheckPart(value=answer, why="at all"),
+        UsageCheckPart(place="s3://bucket/x", value=answer is not True, why="at one place"),
     )
     facts = {"bounds": (), "cutoff": T0, "oldest_retained_checkpoint_id": 42}
     part = job_part(a_job(), Judgement(), missing=(), evidence=(), looks=looks, **facts)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from orphangc.core.documents.self_sustained_record import (
-    LookPart,
-    RememberedLook,
+    RememberedUsageCheck,
+    UsageCheckPart,
     answer_of,
     merged,
     remembered,
@@ -17,16 +17,16 @@ from support.builders import T0, span
 SNAPSHOT = "s3://bucket/savepoint-1"
 
 
-def a_look(*, value, place="", **changes) -> LookPart:
+def a_look(*, value, place="", **changes) -> UsageCheckPart:
     """Return one look, at a snapshot if a place is given."""
     kind = ForeignKind.SNAPSHOT if place else None
-    return LookPart(kind=kind, place=place, value=value, why="because", **changes)
+    return UsageCheckPart(kind=kind, place=place, value=value, why="because", **changes)
 
 
-def story(*chapters, is_ended=False) -> list[RememberedLook]:
+def story(*chapters, is_ended=False) -> list[RememberedUsageCheck]:
     """Return what is remembered after each (value, newest checkpoint id), an hour each."""
-    told: list[RememberedLook] = []
-    before: tuple[RememberedLook, ...] = ()
+    told: list[RememberedUsageCheck] = []
+    before: tuple[RememberedUsageCheck, ...] = ()
     for hour, (value, newest) in enumerate(chapters):
         before = remembered(
             before,
@@ -75,8 +75,8 @@ def test_since_is_the_first_look_in_a_row():
     assert hours == [0, 0, 2, 2, 2]
     assert [look.since_checkpoint_id for look in told] == [7, 7, 9, 9, 9]
     assert [look.confirmed_at for look in told[2:]] == [None, T0 + span("3h"), T0 + span("3h")]
-    assert "second look, after checkpoint 9" in told[2].told
-    assert told[3].told == "because"
+    assert "second look, after checkpoint 9" in told[2].reason
+    assert told[3].reason == "because"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_snapshot_that_others_need_may_not_go():
     )
 
     assert (look.answer, look.is_safe_to_delete) == (True, False)
-    assert "f" * 32 in look.told
+    assert "f" * 32 in look.reason
 
 
 def test_of_two_memories_the_newer_look_at_each_place_counts():

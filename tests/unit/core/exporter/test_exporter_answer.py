@@ -36,8 +36,8 @@ def answered(**changes: object) -> Exported:
     """Return what a living exporter answers after a listing of ten minutes."""
     exported = Exported(
         job_id=JOB,
-        first=E1,
-        second=E2,
+        baseline=E1,
+        response=E2,
         nonce="N",
         waited=timedelta(seconds=12),
         asked_at=ahead("9m"),
@@ -74,42 +74,42 @@ def test_the_proven_order_lets_a_running_job_be_judged() -> None:
     assert blocks(a_job_with(before=(), after=())) == [Condition.GATE_NOT_SEEN], "R2: its backend"
 
 
-def second(**changes: object) -> Exported:
-    return answered(second=replace(E2, **changes))
+def response(**changes: object) -> Exported:
+    return answered(response=replace(E2, **changes))
 
 
 @pytest.mark.parametrize(
     ("exported", "words"),
     [
-        (answered(first=None, second=None), "has written no registry snapshot yet"),
+        (answered(baseline=None, response=None), "has written no registry snapshot yet"),
         (answered(unread="s3://x: at line 9: no JSON"), "cannot be read: s3://x: at line 9"),
-        (answered(second=None), "repeated the nonce within 12 s: is the JobManager dead"),
-        (answered(second=E1), "repeated the nonce within 12 s"),
-        (second(nonce="another collector's"), "repeated the nonce within 12 s"),
-        (second(jm_epoch="epoch-2"), "was started again between the snapshots"),
+        (answered(response=None), "repeated the nonce within 12 s: is the JobManager dead"),
+        (answered(response=E1), "repeated the nonce within 12 s"),
+        (response(nonce="another collector's"), "repeated the nonce within 12 s"),
+        (response(jm_epoch="epoch-2"), "was started again between the snapshots"),
         (
-            replace(second(jm_epoch="epoch-2"), rival="epoch-2"),
+            replace(response(jm_epoch="epoch-2"), rival="epoch-2"),
             f"at once, epochs {E1.jm_epoch} and epoch-2: do two clusters run it",
         ),
-        (second(job_id=OTHER_JOB), "are of two jobs"),
-        (second(checkpoint_dir="s3://b/else"), "checkpoint directory of job"),
-        (second(sequence=16), "sequence 16 does not follow 17"),
-        (second(sequence=17), "sequence 17 does not follow 17"),
-        (second(taken_at=ago("2m")), "was taken before snapshot 17"),
-        (second(retained=()), "oldest retained checkpoint went back from 42 to None"),
-        (second(taken_at=ahead("27m")), "in the future: the JobManager's clock is ahead"),
+        (response(job_id=OTHER_JOB), "are of two jobs"),
+        (response(checkpoint_dir="s3://b/else"), "checkpoint directory of job"),
+        (response(sequence=16), "sequence 16 does not follow 17"),
+        (response(sequence=17), "sequence 17 does not follow 17"),
+        (response(taken_at=ago("2m")), "was taken before snapshot 17"),
+        (response(retained=()), "oldest retained checkpoint went back from 42 to None"),
+        (response(taken_at=ahead("27m")), "in the future: the JobManager's clock is ahead"),
         (
             answered(asked_at=ahead("26m"), heard_at=ahead("27m")),
             "long before the nonce that it repeats: the JobManager's clock is behind",
         ),
         (
-            answered(first=replace(E1, taken_at=T0 - REGISTRY_MAX_AGE - timedelta(seconds=1))),
+            answered(baseline=replace(E1, taken_at=T0 - REGISTRY_MAX_AGE - timedelta(seconds=1))),
             "is older than 1:00:00: has the exporter stopped?",
         ),
         (
             answered(
-                first=replace(E1, taken_at=ahead("25m")),
-                second=replace(E2, taken_at=ahead("26m")),
+                baseline=replace(E1, taken_at=ahead("25m")),
+                response=replace(E2, taken_at=ahead("26m")),
             ),
             "17 of 2026-11-21T14:25:00+00:00 is dated in the future",
         ),
@@ -131,11 +131,11 @@ def test_each_violation_voids_in_its_own_words(exported: Exported, words: str) -
     ("exported", "sentence"),
     [
         (
-            answered(first=None, second=None),
+            answered(baseline=None, response=None),
             "its exporter has written no registry snapshot yet",
         ),
         (
-            answered(second=None),
+            answered(response=None),
             (
                 "no registry snapshot repeated the nonce within 12 s: is the JobManager dead, its"
                 " exporter off, or registry_wait too short?"
@@ -143,7 +143,7 @@ def test_each_violation_voids_in_its_own_words(exported: Exported, words: str) -
         ),
         (answered(nonce=""), "its exporter was not asked to repeat a nonce"),
         (
-            second(taken_at=ahead("27m")),
+            response(taken_at=ahead("27m")),
             (
                 "registry snapshot 19 is dated 2026-11-21T14:27:00+00:00, in the future: the"
                 " JobManager's clock is ahead"
@@ -164,7 +164,7 @@ def test_an_operator_reads_a_whole_sentence(exported: Exported, sentence: str) -
 
 
 @pytest.mark.parametrize(
-    "exported", [answered(nonce=""), answered(first=None), answered(second=None)]
+    "exported", [answered(nonce=""), answered(baseline=None), answered(response=None)]
 )
 def test_without_question_or_answer_the_order_is_unproven(exported: Exported) -> None:
     """R14: asked on its own, this says so too; nothing leans on who was asked first."""
@@ -174,14 +174,14 @@ def test_without_question_or_answer_the_order_is_unproven(exported: Exported) ->
 @pytest.mark.parametrize(
     "exported",
     [
-        second(taken_at=ahead("26m")),
+        response(taken_at=ahead("26m")),
         answered(asked_at=ahead("25m"), heard_at=ahead("26m")),
-        answered(first=replace(E1, taken_at=T0 - REGISTRY_MAX_AGE)),
-        answered(first=replace(E1, taken_at=ahead("9m"))),
+        answered(baseline=replace(E1, taken_at=T0 - REGISTRY_MAX_AGE)),
+        answered(baseline=replace(E1, taken_at=ahead("9m"))),
         answered(
-            first=replace(E1, taken_at=ahead("24m")), second=replace(E2, taken_at=ahead("24m"))
+            baseline=replace(E1, taken_at=ahead("24m")), response=replace(E2, taken_at=ahead("24m"))
         ),
-        answered(first=replace(E1, nonce=None)),
+        answered(baseline=replace(E1, nonce=None)),
     ],
 )
 def test_what_is_just_within_the_limits_is_believed(exported: Exported) -> None:
@@ -192,7 +192,7 @@ def test_what_is_just_within_the_limits_is_believed(exported: Exported) -> None:
 def test_where_no_nonce_can_be_written_the_plan_is_a_report() -> None:
     """R14: blocked, since nothing contradicts the snapshots, and nothing proves their order."""
     for seen in (None, replace(E2, nonce=None)):
-        job = a_job_with(answered(second=seen, unwritten="permission denied"))
+        job = a_job_with(answered(response=seen, unwritten="permission denied"))
         assert refused(job) is None
         assert blocks(job) == [Condition.REGISTRY_ORDER_UNPROVEN]
         assert "permission denied" in (order_unproven(job.exported) or "")
@@ -201,30 +201,32 @@ def test_where_no_nonce_can_be_written_the_plan_is_a_report() -> None:
 def test_an_ended_job_needs_no_answer_but_must_be_silent() -> None:
     """What a dead JobManager left lies there for ever; what goes on is not over."""
     old = replace(E1, taken_at=ago("30d"))
-    silent = answered(first=old, second=None, nonce="")
+    silent = answered(baseline=old, response=None, nonce="")
     assert refused(a_job_with(silent, an_ended_job)) is None
     assert blocks(a_job_with(silent, an_ended_job)) == []
-    torn = answered(first=old, second=None, nonce="", unread="half written")
+    torn = answered(baseline=old, response=None, nonce="", unread="half written")
     assert "half written" in (refused(a_job_with(torn, an_ended_job)) or "")
-    talking = answered(first=old, second=replace(E2, taken_at=ago("29d")), nonce="")
+    talking = answered(baseline=old, response=replace(E2, taken_at=ago("29d")), nonce="")
     assert refused(a_job_with(talking, an_ended_job)) == (
         "the job is over, as is said, but its exporter goes on writing registry snapshots"
     )
-    recent = answered(second=None, nonce="")
+    recent = answered(response=None, nonce="")
     assert blocks(a_job_with(recent, an_ended_job)) == [Condition.NOT_QUIET]
 
 
 def test_a_checkpoint_that_both_snapshots_retain_must_be_a_root() -> None:
     """R8: S1 is read between them; else its private files are named by nobody."""
     retained = (RetainedCheckpoint(id=41, is_savepoint=False, path="chk-41"), *E1.retained)
-    both = answered(first=replace(E1, retained=retained), second=replace(E2, retained=retained))
+    both = answered(
+        baseline=replace(E1, retained=retained), response=replace(E2, retained=retained)
+    )
     refusal = judge(a_job_with(both), a_cycle()).refused
     assert refusal is not None
     assert refusal.guard is Guard.RETAINED_ROOT_MISSING
     assert "checkpoint 41" in refusal.message
     for one in (
-        answered(first=replace(E1, retained=retained)),
-        answered(second=replace(E2, retained=(replace(retained[0], id=44), *E2.retained))),
+        answered(baseline=replace(E1, retained=retained)),
+        answered(response=replace(E2, retained=(replace(retained[0], id=44), *E2.retained))),
     ):
         assert refused(a_job_with(one)) is None, "subsumed, or completed, meanwhile"
 
@@ -232,7 +234,9 @@ def test_a_checkpoint_that_both_snapshots_retain_must_be_a_root() -> None:
 def test_what_both_snapshots_retain_may_be_seen_in_other_ways_than_by_both_listings() -> None:
     """R8: Flink's REST API tells where it is; or it was subsumed when E2 had been read."""
     retained = (RetainedCheckpoint(id=41, is_savepoint=False, path="chk-41"), *E1.retained)
-    both = answered(first=replace(E1, retained=retained), second=replace(E2, retained=retained))
+    both = answered(
+        baseline=replace(E1, retained=retained), response=replace(E2, retained=retained)
+    )
     assert refused(a_job_with(both, reported_ids=frozenset({41}))) is None
     shown = frozenset({41, 42, 43})
     assert refused(a_job_with(both, ids_before=shown, ids_after=frozenset({42, 43}))) is None
@@ -241,7 +245,9 @@ def test_what_both_snapshots_retain_may_be_seen_in_other_ways_than_by_both_listi
 def test_of_an_ended_job_that_goes_on_that_is_said_and_not_what_a_listing_lacks() -> None:
     """Whoever reads it has to stop the job, not to look for a checkpoint."""
     retained = (RetainedCheckpoint(id=41, is_savepoint=False, path="chk-41"), *E1.retained)
-    both = answered(first=replace(E1, retained=retained), second=replace(E2, retained=retained))
+    both = answered(
+        baseline=replace(E1, retained=retained), response=replace(E2, retained=retained)
+    )
     assert refused(a_job_with(both, an_ended_job)) == (
         "the job is over, as is said, but its exporter goes on writing registry snapshots"
     )
@@ -256,7 +262,7 @@ def test_directories_that_are_not_known_here_are_named_one_and_after_everything_
     )
     assert refused(a_job_with(answered(directories=elsewhere))) == sentence
     assert "is the JobManager dead" in (
-        refused(a_job_with(answered(second=None, directories=elsewhere))) or ""
+        refused(a_job_with(answered(response=None, directories=elsewhere))) or ""
     )
     assert refused(a_job_with(answered(directories=elsewhere), directories=())) is None
 
@@ -264,7 +270,7 @@ def test_directories_that_are_not_known_here_are_named_one_and_after_everything_
 def test_an_untested_release_only_reports() -> None:
     """R27: also where only the exporter tells the version."""
     for version in ("2.9.0", None):
-        new = answered(second=replace(E2, flink_version=version))
+        new = answered(response=replace(E2, flink_version=version))
         job = a_job_with(new, before=(), after=())
         assert blocks(job) == [Condition.GATE_NOT_SEEN, Condition.UNTESTED_FLINK_VERSION]
         message = judge(job, a_cycle()).blocked[1].message
@@ -281,12 +287,12 @@ def test_an_untested_release_only_reports_whoever_tells_of_it() -> None:
 def test_a_job_without_an_answer_stops_those_whose_files_it_needs() -> None:
     """R15: with several jobs referencing one directory each running one must answer."""
     own = a_job_with()
-    silent = answered(job_id=OTHER_JOB, second=None)
+    silent = answered(job_id=OTHER_JOB, response=None)
     directory = job_directory(OTHER_JOB)
     other = a_job_with(
         silent,
         job=OTHER_JOB,
-        feeds=frozenset({JOB}),
+        depends_on=frozenset({JOB}),
         before=(),
         after=(),
         own_roots=(a_root(42, job=OTHER_JOB),),
@@ -295,5 +301,5 @@ def test_a_job_without_an_answer_stops_those_whose_files_it_needs() -> None:
     judged = judge_all([own, other], a_cycle(is_registry_mode=True))
     assert judged[OTHER_JOB].refused.guard is Guard.REGISTRY
     assert judged[JOB].refused.guard is Guard.DEPENDENT_JOB
-    alone = judge_all([own, replace(other, feeds=frozenset())], a_cycle(is_registry_mode=True))
+    alone = judge_all([own, replace(other, depends_on=frozenset())], a_cycle(is_registry_mode=True))
     assert alone[JOB].refused is None

@@ -8,7 +8,14 @@ from bisect import bisect_right
 
 import pytest
 
-from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, Landmarks, cut, gaps, landmarks
+from orphangc.core.ranges.key_ranges import (
+    EVERYTHING,
+    KeyRange,
+    Landmarks,
+    gaps,
+    landmarks,
+    split_at,
+)
 from orphangc.core.ranges.split_points import Scale, midpoint, scale_of
 
 JOB = "4ae4a2986a0e1a49b0f165b58085d4b3"
@@ -62,7 +69,7 @@ def test_uuid_names_are_cut_by_hex_prefix(wanted) -> None:
     """No sample is needed for that: they are spread evenly."""
     known = landmarks([JOB], {SHARED: some_uuids(100)}, {SHARED: 1_000_000})
     keys = sorted(f"{SHARED}/{name}" for name in some_uuids(20_000))
-    found = counts(keys, cut(EVERYTHING, known.boundaries(wanted)))
+    found = counts(keys, split_at(EVERYTHING, known.boundaries(wanted)))
     assert len(found) == wanted
     assert max(found) < 1.1 * 20_000 / wanted + 60
 
@@ -72,7 +79,7 @@ def test_names_with_ids_are_cut_by_the_ids_that_roots_refer_to() -> None:
     names = [f"{DRAWN.randint(1, 12_000)}_{each}" for each in some_uuids(20_000)]
     known = landmarks([JOB], {SHARED: names[:4000]})
     found = counts(
-        sorted(f"{SHARED}/{name}" for name in names), cut(EVERYTHING, known.boundaries(64))
+        sorted(f"{SHARED}/{name}" for name in names), split_at(EVERYTHING, known.boundaries(64))
     )
     assert len(found) == 64
     assert max(found) < 2 * 20_000 / 64
@@ -103,7 +110,7 @@ def test_a_root_that_is_a_job_directory_has_its_shared_folder_at_the_top() -> No
 
 def test_nothing_known_is_not_cut() -> None:
     """One range to begin with."""
-    assert cut(EVERYTHING, landmarks([], {}).boundaries(64)) == [EVERYTHING]
+    assert split_at(EVERYTHING, landmarks([], {}).boundaries(64)) == [EVERYTHING]
     assert landmarks([], {}).median(EVERYTHING) is None
 
 
@@ -176,7 +183,7 @@ def test_an_overlap_is_told_by_its_place(one, other, end) -> None:
 
 def test_a_boundary_at_an_edge_cuts_nothing_off() -> None:
     """An empty part would be a request for nothing."""
-    assert cut(R("b", "d"), ["d", "c", "b", "c", "a", "e"]) == [R("b", "c"), R("c", "d")]
+    assert split_at(R("b", "d"), ["d", "c", "b", "c", "a", "e"]) == [R("b", "c"), R("c", "d")]
 
 
 def test_a_range_weighs_what_the_points_in_it_do() -> None:

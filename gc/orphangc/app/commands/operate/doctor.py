@@ -33,7 +33,7 @@ from orphangc.app.wiring.compose import (
     state_place,
 )
 from orphangc.collect.observe.checkpoints import MAX_METADATA_BYTES, scan_roots
-from orphangc.core.cluster.job_facts import gate_problem
+from orphangc.core.cluster.job_facts import eligibility_problem
 from orphangc.core.model.flink_versions import is_tested_version
 from orphangc.core.model.redaction import redacted
 from orphangc.core.model.settings import StorageRootSettings
@@ -206,7 +206,7 @@ def _rest_check(url: str, accepted: Sequence[str]) -> Check:
         if not is_tested_version(version) and version not in accepted:
             return CheckStatus.WARNING, f"Flink {version} is not in the tested list"
         alive = [job for job in cluster.jobs.values() if not job.is_globally_terminal]
-        problems = (gate_problem(job) for job in alive)
+        problems = (eligibility_problem(job) for job in alive)
         problem = next((each for each in problems if each is not None), None)
         if problem is not None:
             return CheckStatus.WARNING, problem

@@ -20,9 +20,13 @@ from orphangc.app.console.text import human_bytes, visible
 from orphangc.app.runner.make_plan import cycle_of
 from orphangc.app.wiring.compose import state_of
 from orphangc.collect.dependencies.sizes import Weighing
-from orphangc.collect.state.self_sustained_history import keep_looks, looks_at_job
+from orphangc.collect.state.self_sustained_history import checks_of_job, keep_checks
 from orphangc.core.decision.evidence import has_ended
-from orphangc.core.documents.self_sustained_record import LookPart, RememberedLook, remembered
+from orphangc.core.documents.self_sustained_record import (
+    RememberedUsageCheck,
+    UsageCheckPart,
+    remembered,
+)
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings, parse_duration
 from orphangc.core.model.types import JobId, is_job_id
@@ -65,14 +69,14 @@ def self_sustained(
     # what somebody asks for is read like a root that must stay, wherever it lies
     settings = settings_from({**values, "pin": asked})
     state = state_of(settings) if settings.state is not None else None
-    before = () if state is None else looks_at_job(state, JobId(job))
+    before = () if state is None else checks_of_job(state, JobId(job))
     places = [canonical(each, settings.aliases) for each in asked]
     document, looks = _look(settings, JobId(job), places, before)
     if pause and any(each.value and each.confirmed_at is None for each in looks):
         time.sleep(pause.total_seconds())
         document, looks = _look(settings, JobId(job), places, looks)
     if state is not None:
-        keep_looks(state, JobId(job), looks)
+        keep_checks(state, JobId(job), looks)
     return document
 
 
@@ -89,8 +93,8 @@ def _look(
     settings: StorageRootSettings,
     job: JobId,
     asked: Sequence[Location],
-    before: Sequence[RememberedLook],
-) -> tuple[dict[str, Any], tuple[RememberedLook, ...]]:
+    before: Sequence[RememberedUsageCheck],
+) -> tuple[dict[str, Any], tuple[RememberedUsageCheck, ...]]:
     """Return what one cycle shows, as a document and as what is to be remembered."""
     with shown_progress() as progress:
         cycle = cycle_of(settings, _NoSink, progress)
@@ -108,7 +112,7 @@ def _look(
         )
     evidence = cycle.jobs[key]
     _check_foreign(asked, evidence.directories)
-    seen = cycle.sustaining.look_at(key, asked, Weighing(open_storage).weigh)
+    seen = cycle.foreign_usages.check(key, asked, Weighing(open_storage).weigh)
     for each in asked:
         _check_known(each, seen, before)
     newest = max(evidence.retained_ids, default=None)
@@ -130,7 +134,7 @@ def _look(
         "confirmed": answer.confirmed_at is not None if answer.value else None,
         "safe_to_delete": answer.is_safe_to_delete if place else None,
         "since": answer.since.isoformat(),
-        "why": answer.told,
+        "why": answer.reason,
         "looked_at": answer.at.isoformat(),
         "job_state": evidence.state,
         "newest_checkpoint_id": newest,
@@ -138,9 +142,9 @@ def _look(
     }, looks
 
 
-def _document(look: RememberedLook) -> dict[str, Any]:
+def _document(look: RememberedUsageCheck) -> dict[str, Any]:
     told = {"is_safe_to_delete": look.is_safe_to_delete if look.place else None}
-    return {**look.model_dump(mode="json"), "why": look.told, **told}
+    return {**look.model_dump(mode="json"), "why": look.reason, **told}
 
 
 def _check_foreign(asked: Sequence[Location], own: Sequence[Location]) -> None:
@@ -150,7 +154,7 @@ def _check_foreign(asked: Sequence[Location], own: Sequence[Location]) -> None:
 
 
 def _check_known(
-    place: Location, seen: Sequence[LookPart], before: Sequence[RememberedLook]
+    place: Location, seen: Sequence[UsageCheckPart], before: Sequence[RememberedUsageCheck]
 ) -> None:
     """Make sure that somebody knows a snapshot: nothing needs what a mistyped name means.
 

@@ -40,7 +40,7 @@ def unlisted_cycle_of(settings: StorageRootSettings) -> UnlistedCycle:
     patient = settings.model_copy(update={"registry_wait": wait})
     with opened(patient, lambda *_: None, memory=before.memory) as root:
         return unlisted_cycle(
-            root.outside,
+            root.environment,
             root.settings,
             reader=RootReader(settings.aliases, settings.acknowledged),
             halted=state.halted(),

@@ -15,8 +15,13 @@ from hypothesis import strategies as st
 
 from orphangc.adapters.rows.temporary_rows import ArrowTemporarySpace
 from orphangc.collect.sweep import shards
-from orphangc.collect.sweep.agreement import Fresh, FreshSink, agreements, asked_of
-from orphangc.collect.sweep.tombstoning import Minding
+from orphangc.collect.sweep.plan_intersection import (
+    Fresh,
+    FreshSink,
+    confirmed_shards,
+    requested_verdicts,
+)
+from orphangc.collect.sweep.tombstoning import TombstoneUpdate
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.types import Action, JobId, ObjectKey, Reason, StoredObject, Tombstone
 from orphangc.ports import VERDICT_SCHEMA
@@ -105,10 +110,10 @@ class Stored:
 
 
 def compared(planned: list[Row], listed: list[Row], known: set[str], folder: Path):
-    """Return the agreements and what becomes of the tombstones, shard by shard."""
+    """Return the confirmed shards and what becomes of the tombstones, shard by shard."""
     room = ArrowTemporarySpace(folder)
     tombstones = Tombstones.of(map(a_tombstone, sorted(known)))
-    put = asked_of([batch_of(planned[:5]), batch_of(planned[5:])], room)
+    put = requested_verdicts([batch_of(planned[:5]), batch_of(planned[5:])], room)
     sink = FreshSink.opened(tombstones, put.cuts, room)
     for start in range(0, len(listed), 4):
         sink.write(batch_of(listed[start : start + 4]))
@@ -116,11 +121,11 @@ def compared(planned: list[Row], listed: list[Row], known: set[str], folder: Pat
     sink = pickle.loads(pickle.dumps(sink))
     fresh = Fresh.of(tombstones, [sink])
     storage = Stored({row.key for row in listed})
-    minding = Minding(fresh, "new", AT + timedelta(days=1), room.rows(None))
-    minding.laid = room.rows(tombstones.to_table().schema)
-    parts = list(agreements(put, fresh, storage))
-    told = [row for part in parts for each in minding.take(part) for row in each.to_pylist()]
-    return parts, told, minding, storage
+    update = TombstoneUpdate(fresh, "new", AT + timedelta(days=1), room.rows(None))
+    update.laid = room.rows(tombstones.to_table().schema)
+    parts = list(confirmed_shards(put, fresh, storage))
+    recorded = [row for part in parts for each in update.take(part) for row in each.to_pylist()]
+    return parts, recorded, update, storage
 
 
 @settings(max_examples=150, deadline=None)
@@ -131,8 +136,8 @@ def test_every_row_is_compared_as_if_it_were_alone(planned, listed, known, size)
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(shards, "ROWS_A_SHARD", size)
         patch.setattr(shards, "_SAMPLED", 1)
-        parts, told, minding, storage = compared(planned, listed, known, Path(folder))
-        generation = minding.generation()
+        parts, recorded, update, storage = compared(planned, listed, known, Path(folder))
+        generation = update.generation()
     asking = [row for row in planned if row.action is not Action.KEEP]
     seen = [key for part in parts for key in part.rows["key"].to_pylist()]
     assert seen == sorted(row.key for row in asking)
@@ -147,7 +152,7 @@ def test_every_row_is_compared_as_if_it_were_alone(planned, listed, known, size)
             assert agrees == (is_same and here.action is there.action)
             assert waits == (is_same and has_tombstone(there))
             assert is_absent == (there is None)
-    outcomes = {row["key"]: row["outcome"] for row in told}
+    outcomes = {row["key"]: row["outcome"] for row in recorded}
     assert outcomes == expected(by_key, now, known)
     assert kept(generation, known) == expected_tombstones(by_key, now, known)
     assert storage.asked <= sum(row.key not in known for row in asking)
@@ -155,18 +160,18 @@ def test_every_row_is_compared_as_if_it_were_alone(planned, listed, known, size)
 
 def expected(planned: dict[str, Row], now: dict[str, Row], known: set[str]) -> dict[str, str]:
     """Return what becomes of the verdicts that ask for a tombstone or for its end."""
-    told = {}
+    recorded = {}
     for key, row in planned.items():
         there = now.get(key)
         if row.action is Action.REVIVE:
-            told[key] = "done" if key in known else "gone"
+            recorded[key] = "done" if key in known else "gone"
         elif row.action is Action.TOMBSTONE:
             if there is None:
-                told[key] = "gone"
+                recorded[key] = "gone"
             else:
                 is_laid = there.action is row.action or has_tombstone(there)
-                told[key] = "done" if is_laid and there.facts == row.facts else "changed"
-    return told
+                recorded[key] = "done" if is_laid and there.facts == row.facts else "changed"
+    return recorded
 
 
 def has_tombstone(row: Row) -> bool:

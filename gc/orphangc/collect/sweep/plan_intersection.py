@@ -22,7 +22,7 @@ from orphangc.errors import PlanMismatchError
 from orphangc.ports import VERDICT_SCHEMA, Reader, TemporarySpace
 
 _MINIMAL_PLAN_LIFE = timedelta(hours=1)
-_LOOKED_AT_ONCE = 1000
+_HEADS_AT_ONCE = 1000
 _SEEN = ["key", "size", "modified_at", "etag", "action", "reason"]
 _SEEN_SCHEMA = pa.schema([VERDICT_SCHEMA.field(name) for name in _SEEN])
 _Mask = npt.NDArray[np.bool_]
@@ -45,7 +45,7 @@ def check_plan(plan: Plan, settings: StorageRootSettings, now: datetime) -> None
         raise PlanMismatchError(f"the plan was made {age} ago, longer than {life}: make a new one")
 
 
-def asked_of(batches: Iterable[pa.RecordBatch], scratch: TemporarySpace) -> Shards:
+def requested_verdicts(batches: Iterable[pa.RecordBatch], scratch: TemporarySpace) -> Shards:
     """Return the verdicts of a plan that ask for something, put aside by key."""
     return shelved(
         (batch.filter(pc.not_equal(batch["action"], Action.KEEP)) for batch in batches),
@@ -60,14 +60,14 @@ class FreshSink:
 
     Attributes:
         known: The tombstones, given back when the sink is closed.
-        asking: What the cycle asks for, and what waits in quarantine.
+        requested: What the cycle asks for, and what waits in quarantine.
         is_listed: bool[len(known)], which tombstones' keys are still stored.
         is_revived: bool[len(known)], which of them are referred to again.
 
     """
 
     known: Tombstones | None
-    asking: Shards
+    requested: Shards
     is_listed: _Mask
     is_revived: _Mask
 
@@ -80,8 +80,8 @@ class FreshSink:
     def write(self, batch: pa.RecordBatch) -> None:
         """Take a batch of ``VERDICT_SCHEMA``."""
         is_waiting = pc.equal(batch["reason"], Reason.IN_QUARANTINE)
-        is_asking = pc.not_equal(batch["action"], Action.KEEP)
-        self.asking.write(batch.filter(pc.or_(is_asking, is_waiting)).select(_SEEN))
+        is_requested = pc.not_equal(batch["action"], Action.KEEP)
+        self.requested.write(batch.filter(pc.or_(is_requested, is_waiting)).select(_SEEN))
         if self.known is not None and len(self.known):
             shared = batch.filter(pc.equal(batch["scope"], Scope.SHARED))
             rows = self.known.rows_of(shared["key"])
@@ -92,7 +92,7 @@ class FreshSink:
     def close(self) -> None:
         """Take note that there are no more."""
         self.known = None
-        self.asking.close()
+        self.requested.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Fresh:
             assert isinstance(sink, FreshSink)  # noqa: S101 - opened by the sweep
             is_listed |= sink.is_listed
             is_revived |= sink.is_revived
-            parts.append(sink.asking)
+            parts.append(sink.requested)
         return cls(known, is_listed, is_revived, tuple(parts))
 
     def shard(self, number: int, keys: pa.Array) -> pa.RecordBatch:
@@ -130,7 +130,7 @@ class Fresh:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class ConfirmedShard:
     """One shard of a plan, n rows by key, held against the fresh cycle.
 
     Attributes:
@@ -150,10 +150,10 @@ class Agreement:
     is_absent: _Mask
     tombstone: npt.NDArray[np.int64]
 
-    def asking_for(self, action: Action) -> Agreement:
+    def with_action(self, action: Action) -> ConfirmedShard:
         """Return the rows that ask for one action."""
         mask = mask_of(pc.equal(self.rows["action"], action))
-        return Agreement(
+        return ConfirmedShard(
             number=self.number,
             rows=self.rows.filter(pa.array(mask)),
             agrees=self.agrees[mask],
@@ -163,7 +163,7 @@ class Agreement:
         )
 
 
-def agreements(planned: Shards, fresh: Fresh, reader: Reader) -> Iterator[Agreement]:
+def confirmed_shards(planned: Shards, fresh: Fresh, reader: Reader) -> Iterator[ConfirmedShard]:
     """Yield a plan shard by shard, in the order of its keys.
 
     Raises:
@@ -174,27 +174,29 @@ def agreements(planned: Shards, fresh: Fresh, reader: Reader) -> Iterator[Agreem
     for number in range(len(planned.cuts.keys) + 1):
         rows = shard_of([planned], number, VERDICT_SCHEMA)
         if rows.num_rows:
-            yield _agreement(number, rows, fresh, reader)
+            yield _confirmed_shard(number, rows, fresh, reader)
 
 
-def _agreement(number: int, rows: pa.RecordBatch, fresh: Fresh, reader: Reader) -> Agreement:
-    asking = fresh.shard(number, rows["key"])
-    at = pc.index_in(rows["key"], value_set=asking["key"])
-    now = asking.take(at)
-    is_asked = mask_of(at.is_valid())
+def _confirmed_shard(
+    number: int, rows: pa.RecordBatch, fresh: Fresh, reader: Reader
+) -> ConfirmedShard:
+    requested = fresh.shard(number, rows["key"])
+    at = pc.index_in(rows["key"], value_set=requested["key"])
+    now = requested.take(at)
+    is_requested = mask_of(at.is_valid())
     same = [_is_equal(rows[name], now[name]) for name in ("size", "modified_at", "etag")]
-    is_same = is_asked & np.logical_and.reduce(same)
+    is_same = is_requested & np.logical_and.reduce(same)
     agrees = is_same & _is_equal(rows["action"], now["action"])
     has_own = mask_of(pc.equal(now["reason"], Reason.IN_QUARANTINE)) | mask_of(
         pc.equal(now["action"], Action.DELETE)
     )
     tombstone = fresh.known.rows_of(rows["key"])
-    return Agreement(
+    return ConfirmedShard(
         number=number,
         rows=rows,
         agrees=agrees,
         waits=has_own & is_same,
-        is_absent=_absent(rows, ~is_asked, tombstone, fresh=fresh, reader=reader),
+        is_absent=_absent(rows, ~is_requested, tombstone, fresh=fresh, reader=reader),
         tombstone=tombstone,
     )
 
@@ -227,8 +229,8 @@ def _absent(
     absent = is_unasked & (tombstone >= 0)
     absent[absent] = ~fresh.is_listed[tombstone[absent]]
     unknown = np.flatnonzero(is_unasked & (tombstone < 0))
-    for start in range(0, len(unknown), _LOOKED_AT_ONCE):
-        some = unknown[start : start + _LOOKED_AT_ONCE]
+    for start in range(0, len(unknown), _HEADS_AT_ONCE):
+        some = unknown[start : start + _HEADS_AT_ONCE]
         found = reader.stat(rows["key"].take(pa.array(some)).to_pylist())
         absent[some] = [each is None for each in found]
     return absent
