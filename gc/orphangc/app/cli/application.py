@@ -1,4 +1,4 @@
-"""The application that commands belong to, and what they share."""
+"""The Typer application, its command groups, and the options of every command."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ app.add_typer(config_commands, name="config")
 
 
 class _WorldGroup(TyperGroup):
-    """``world ROOT`` is ``world show ROOT``: most people want to see it."""
+    """Command group in which ``world ROOT`` means ``world show ROOT``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert the name of the command that is meant where none is given."""
+        """Insert ``show`` if the first argument names no command."""
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = ["show", *args]
         return super().parse_args(ctx, args)
@@ -46,7 +46,8 @@ class _WorldGroup(TyperGroup):
 
 world_commands = typer.Typer(
     cls=_WorldGroup,
-    help="What is searched and named, and what changed since earlier cycles: give ROOT or --config"
+    help="Show what is searched and named, and what changed since earlier cycles. Give ROOT or"
+    " --config"
     " FILE (all options: orphangc world show --help), or a command.",
     epilog="Example: orphangc world --config orphangc.yaml",
     no_args_is_help=True,
@@ -63,11 +64,11 @@ def _show_version(*, value: bool) -> None:
 @app.callback()
 def common(
     *,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Log single steps too.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Log single steps as well.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show version.")
     ] = False,
 ) -> None:
-    """Set up what all commands share."""
+    """Set up the logs of every command."""
     del version
     configure_logs(is_verbose=verbose)

@@ -1,4 +1,4 @@
-"""The commands that look into checkpoints: inspect, extract, declare, unclaimed."""
+"""The commands that read single checkpoints: inspect, extract, declare, unclaimed."""
 
 from __future__ import annotations
 
@@ -26,16 +26,19 @@ def inspect(
     ],
     output: Annotated[
         o.InspectOutput | None,
-        typer.Option(help="table (default on a terminal), tree, json, jsonl: a document a line."),
+        typer.Option(
+            help="table (default on a terminal), tree, json (default elsewhere), or jsonl: one"
+            " document per line."
+        ),
     ] = None,
-    tree: Annotated[bool, typer.Option("--tree", help="Short for --output tree.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Write a page with a picture.")] = None,
+    tree: Annotated[bool, typer.Option("--tree", help="Same as --output tree.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write an HTML page to this file.")] = None,
     against: o.Against = None,
     rescale_to: o.RescaleTo = None,
     metadata_only: o.MetadataOnly = False,
     alias: o.AliasOption = None,
 ) -> None:
-    """Show what checkpoints and savepoints hold: operators, states, files."""
+    """Show the operators, states and files of checkpoints and savepoints."""
     from orphangc.app.commands.checkpoints.inspect_checkpoint import (
         Questions,
         inspect_checkpoints,
@@ -69,14 +72,16 @@ def inspect(
 def extract(
     *,
     checkpoint: o.OneCheckpoint,
-    operator: Annotated[str, typer.Option(help="Its id, uid or name.")],
+    operator: Annotated[str, typer.Option(help="Id, uid or name of the operator.")],
     state: Annotated[str, typer.Option(help="Name of the operator state.")],
     out: Annotated[Path, typer.Option(help="New folder for the bytes.")],
-    subtask: Annotated[int | None, typer.Option(min=0, help="This subtask's alone.")] = None,
+    subtask: Annotated[
+        int | None, typer.Option(min=0, help="Write only the state of this subtask.")
+    ] = None,
     alias: o.AliasOption = None,
     output: o.OutputOption = None,
 ) -> None:
-    """Write the raw bytes of one operator state, a file each partition, and an index of them."""
+    """Write the raw bytes of one operator state, one file per partition, and an index."""
     from orphangc.app.commands.checkpoints.extract import extract_state, extracted_tables
 
     index = extract_state(
@@ -94,7 +99,7 @@ def declare(
     out: Annotated[Path, typer.Option(help="New file to write.")],
     alias: o.AliasOption = None,
 ) -> None:
-    """Write the state declarations that a checkpoint implies; say what it does not tell."""
+    """Write the state declarations that a checkpoint implies; list what it does not record."""
     from orphangc.app.commands.checkpoints.declare import declare_checkpoint
 
     for remark in declare_checkpoint(checkpoint, out=out, alias=alias or ()):
@@ -108,21 +113,26 @@ def declare(
 def unclaimed(
     *,
     checkpoint: o.OneCheckpoint,
-    declarations: Annotated[Path, typer.Option(help="What the job's next version declares.")],
+    declarations: Annotated[
+        Path, typer.Option(help="Declarations file of the job's next version.")
+    ],
     ignore_unclaimed_state: Annotated[
         bool,
-        typer.Option("--ignore-unclaimed-state", help="Report, and exit 0 all the same."),
+        typer.Option("--ignore-unclaimed-state", help="Report unclaimed state, but exit 0."),
     ] = False,
     prune_to: Annotated[
         str | None,
-        typer.Option(help="New folder: write the checkpoint there without it.", metavar="DIR"),
+        typer.Option(
+            help="New folder for a copy of the checkpoint without the unclaimed state.",
+            metavar="DIR",
+        ),
     ] = None,
     alias: o.AliasOption = None,
     output: o.OutputOption = None,
 ) -> None:
-    """Find state that nothing declares any more, before a deployment.
+    """Find state that the job's next version no longer declares, before a deployment.
 
-    Exit 5 if there is any, 4 if that cannot be known because names could not be read.
+    Exit code 5: unclaimed state found. 4: some state names could not be read.
     """
     from orphangc.app.commands.checkpoints.unclaimed import find_unclaimed
     from orphangc.app.commands.checkpoints.unclaimed_tables import (

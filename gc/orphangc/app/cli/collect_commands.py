@@ -1,4 +1,4 @@
-"""The commands that collect by hand: plan, sweep, explain, undelete."""
+"""The commands that collect one storage root by hand: plan, sweep, explain, undelete."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ def plan(  # noqa: PLR0913 - one parameter an option
         str, typer.Argument(help="The storage root: holds the job directories.", metavar="ROOT")
     ],
     out: Annotated[Path | None, typer.Option(help="New folder for the plan.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report.")] = None,
-    summary: Annotated[Path | None, typer.Option(help="Write a Markdown summary.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")] = None,
+    summary: Annotated[
+        Path | None, typer.Option(help="Write a Markdown summary to this file.")
+    ] = None,
     output: o.OutputOption = None,
     grace_period: o.GracePeriod = o.default_of("grace_period"),
     quarantine_period: o.QuarantinePeriod = o.default_of("quarantine_period"),
@@ -67,7 +69,7 @@ def plan(  # noqa: PLR0913 - one parameter an option
 
     for name in ("out", "report", "summary", "output", "engine", "spark_threshold", "work"):
         del values[name]
-    del spark_threshold  # nobody knows the number of objects before they are listed
+    del spark_threshold  # the number of objects is unknown until they are listed
     choice = o.engine_choice(engine, work)
     settings = settings_from(values)
     made, breakdown = make_plan(settings, out=out, report=report, summary=summary, engine=choice)
@@ -84,24 +86,27 @@ def sweep(
     *,
     path: o.PlanFolder,
     delete: Annotated[
-        bool, typer.Option("--delete", help="Delete what is due; without it nothing is deleted.")
+        bool,
+        typer.Option(
+            "--delete", help="Delete what is due. Without this option nothing is deleted."
+        ),
     ] = False,
     flink_rest: o.FlinkRestOption = None,
     delete_rate: Annotated[
         int | None,
-        typer.Option(help="Most keys a second, instead of what the plan says."),
+        typer.Option(help="Maximum number of keys deleted per second; replaces the plan's."),
     ] = None,
     unsafe_clear_halt: Annotated[
         bool,
         typer.Option(
-            "--unsafe-clear-halt", help="Go on after a halt whose cause a person has found."
+            "--unsafe-clear-halt", help="Continue after a halt whose cause a person has found."
         ),
     ] = False,
     engine: o.EngineOption = o.EngineName.AUTO,
     work: o.Work = None,
     output: o.OutputOption = None,
 ) -> None:
-    """Carry out a saved plan: mark again, then lay tombstones, and delete if told to."""
+    """Run a fresh cycle, lay tombstones where plan and cycle agree, and delete with --delete."""
     from orphangc.app.render.plan_tables import outcome_tables
     from orphangc.app.runner.sweep_plan import sweep_plan
 
@@ -135,7 +140,7 @@ def explain(  # noqa: PLR0913 - one parameter an option
         str, typer.Argument(help="Key in the storage root, or its full URI.", metavar="KEY")
     ],
     plan: Annotated[Path | None, typer.Option(help="Folder of a saved plan.")] = None,
-    root: Annotated[str | None, typer.Option(help="Storage root, where there is no plan.")] = None,
+    root: Annotated[str | None, typer.Option(help="Storage root, if there is no plan.")] = None,
     ended_job: o.EndedJob = None,
     flink_rest: o.FlinkRestOption = None,
     extra_roots: o.ExtraRoots = None,
@@ -143,7 +148,7 @@ def explain(  # noqa: PLR0913 - one parameter an option
     state: o.State = None,
     output: o.OutputOption = None,
 ) -> None:
-    """Say why an object has its verdict: its scheme, every bound, every root that names it."""
+    """Explain an object's verdict: its scheme, every bound, every checkpoint that names it."""
     from orphangc.app.commands.operate.explain import explain_key, explanation_tables
 
     values = {
@@ -160,10 +165,10 @@ def explain(  # noqa: PLR0913 - one parameter an option
 @app.command(epilog="Example: orphangc undelete plan-1")
 def undelete(
     *,
-    run: Annotated[Path, typer.Argument(help="Folder of the plan that was swept.", metavar="RUN")],
+    run: Annotated[Path, typer.Argument(help="Folder of the swept plan.", metavar="RUN")],
     output: o.OutputOption = None,
 ) -> None:
-    """Bring back what a run deleted, on a versioned bucket."""
+    """Restore what a run deleted, on a versioned bucket."""
     from orphangc.app.commands.operate.undelete import undelete_run
 
     document = undelete_run(run)

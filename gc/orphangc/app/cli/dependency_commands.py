@@ -1,4 +1,4 @@
-"""The commands that tell what jobs still need: registry, self-sustained, users-of."""
+"""The commands that report what jobs still need: registry, self-sustained, users-of."""
 
 from __future__ import annotations
 
@@ -20,11 +20,15 @@ def registry_export(
     root: Annotated[str, typer.Argument(help="The storage root.", metavar="ROOT")],
     job: Annotated[str, typer.Option(help="Job id.")],
     out: Annotated[Path, typer.Option(help="File to write; .gz compresses it.")],
-    flink_rest: Annotated[str | None, typer.Option(help="Flink REST endpoint to ask too.")] = None,
+    flink_rest: Annotated[
+        str | None, typer.Option(help="Flink REST endpoint of the running job.")
+    ] = None,
     alias: o.AliasOption = None,
     output: o.OutputOption = None,
 ) -> None:
-    """Write a registry snapshot derived from roots and, if asked, from the running job."""
+    """Write a registry snapshot derived from retained checkpoints and, with --flink-rest, from the
+    running job.
+    """
     from orphangc.app.commands.operate.registry_snapshots import export_snapshot
 
     values = {"root": root, "alias": alias}
@@ -43,7 +47,7 @@ def registry_show(
     file: Annotated[str, typer.Argument(help="A registry snapshot.")],
     output: o.OutputOption = None,
 ) -> None:
-    """Read a registry snapshot, check it, and say what it holds."""
+    """Read a registry snapshot, check it, and show its contents."""
     from orphangc.app.commands.operate.registry_snapshots import show_snapshot
 
     _show_snapshot(show_snapshot(file), output)
@@ -63,13 +67,14 @@ def self_sustained(  # noqa: PLR0913 - one parameter an option
     snapshot: Annotated[
         str | None,
         typer.Option(
-            help="Checkpoint or savepoint that it was restored from; without it all that is not"
+            help="Checkpoint or savepoint that the job was restored from; without it all that"
+            " is not"
             " the job's own.",
             metavar="PATH",
         ),
     ] = None,
     wait: Annotated[
-        str | None, typer.Option(help="Look a second time so much later, e.g. 10m.")
+        str | None, typer.Option(help="Check a second time after this duration, e.g. 10m.")
     ] = None,
     registry: o.Registry = None,
     registry_wait: o.RegistryWait = o.default_of("registry_wait"),
@@ -84,11 +89,11 @@ def self_sustained(  # noqa: PLR0913 - one parameter an option
     unsafe_acknowledge_root: o.AcknowledgeRoot = None,
     output: o.OutputOption = None,
 ) -> None:
-    """Say whether a job still needs files of the snapshot that it was restored from.
+    """Check whether a job still needs files of the snapshot that it was restored from.
 
-    One look is shown as ``seen``, with exit code 0 where it can tell. A yes becomes
-    ``state_self_sustained`` only after a second look with a newer checkpoint between (``--state``
-    or ``--wait``), or at once if the job is over; until then it is null.
+    The result of one check is ``seen``; the exit code is 0 if the check was conclusive. A yes
+    becomes ``state_self_sustained`` only after a second check with a newer checkpoint between them
+    (``--state`` or ``--wait``), or at once if the job has ended. Until then it is null.
     """
     values = dict(locals())
     from orphangc.app.commands.operate.self_sustained import exit_code, look_tables, self_sustained
@@ -111,7 +116,7 @@ def users_of(  # noqa: PLR0913 - one parameter an option
     roots: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Storage roots whose checkpoints may need it; without any, the one that holds"
+            help="Storage roots whose checkpoints may need it; by default the one that holds"
             " the snapshot's own job.",
             metavar="[ROOT]...",
         ),
@@ -126,10 +131,10 @@ def users_of(  # noqa: PLR0913 - one parameter an option
     unsafe_acknowledge_root: o.AcknowledgeRoot = None,
     output: o.OutputOption = None,
 ) -> None:
-    """List the jobs, and their checkpoints, that still need files of a snapshot.
+    """List the jobs and checkpoints that still need files of a snapshot.
 
-    ``confirmed`` is false as long as a job that was seen is not over: a pending checkpoint may
-    need it.
+    ``confirmed`` is false while any job that was seen has not ended: its pending checkpoint may
+    need the snapshot.
     """
     values = dict(locals())
     from orphangc.app.commands.operate.users_of import exit_code, find_users, user_tables

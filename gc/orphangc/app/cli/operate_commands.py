@@ -1,4 +1,4 @@
-"""The commands about all around a collector: doctor, policy, demo."""
+"""The commands that prepare a collector: doctor, policy, demo."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def policy(  # noqa: PLR0913 - one parameter an option
     partition: o.PartitionOption = o.Partition.AWS,
     output: o.OutputOption = None,
 ) -> None:
-    """Print the least that runs must be allowed, as the provider's own policy document."""
+    """Print the least permissions that runs need, as the provider's own policy document."""
     values = dict(locals())
     from orphangc.app.commands.operate.policy import make_policy, policy_tables
 
@@ -65,10 +65,10 @@ def policy(  # noqa: PLR0913 - one parameter an option
 def demo(
     *,
     keep: Annotated[
-        Path | None, typer.Option(help="Make the storage here and leave it there.")
+        Path | None, typer.Option(help="Folder in which the demo's storage is made and kept.")
     ] = None,
 ) -> None:
-    """Show the whole way on a small storage of real checkpoints: no network, no Java."""
+    """Plan, quarantine and sweep a small storage of real checkpoints: no network, no Java."""
     from orphangc.app.commands.operate.demo import demonstrate
 
     demonstrate(Console(width=100), keep)

@@ -1,4 +1,4 @@
-"""How commands show what they found, and end."""
+"""How commands print their results, and exit."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def print_json(data: Any) -> None:
 
 
 def print_tables(tables: list[RenderableType]) -> None:
-    """Print what a person reads: as wide as the terminal, or 120 columns."""
+    """Print tables as wide as the terminal, or 120 columns."""
     console = Console(soft_wrap=False, width=None if sys.stdout.isatty() else 120)
     for table in tables:
         console.print(table)
 
 
 def show(output: o.Output | None, document: Any, shown: Callable[[], list[RenderableType]]) -> None:
-    """Print a document as JSON or, where a person looks, what is shown of it."""
+    """Print a document as JSON or, on a terminal, as tables."""
     if is_json(output):
         print_json(document)
     else:
@@ -36,7 +36,7 @@ def show(output: o.Output | None, document: Any, shown: Callable[[], list[Render
 
 
 def end(code: ExitCode, why: str | None = None) -> None:
-    """End with a code other than "done", after saying why."""
+    """Exit with a code other than "done", after printing the reason."""
     if code is ExitCode.DONE:
         return
     if why is not None:
@@ -45,5 +45,5 @@ def end(code: ExitCode, why: str | None = None) -> None:
 
 
 def is_json(output: o.Output | None) -> bool:
-    """Return whether JSON is asked for, which it is by default where nobody looks."""
+    """Return whether JSON is asked for; it is the default if stdout is no terminal."""
     return o.is_json(output, is_terminal=sys.stdout.isatty)

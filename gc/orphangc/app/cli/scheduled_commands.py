@@ -1,4 +1,4 @@
-"""The commands that a configuration file drives: run, serve, config."""
+"""The commands that read a configuration file: run, serve, config."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def run(
     config: o.ConfigFile,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Run this storage root and no other. Repeatable.", metavar="ROOT"),
+        typer.Option(help="Run only this storage root. Repeatable.", metavar="ROOT"),
     ] = None,
     child: Annotated[bool, typer.Option("--child", hidden=True)] = False,
     output: o.OutputOption = None,
 ) -> None:
-    """Run every configured storage root once: plan, then as far as its mode allows."""
+    """Run every configured storage root once: plan, then act as far as its mode allows."""
     from orphangc.app.runner.run_all import record_tables, run_configured
 
     records, code = run_configured(config, only or (), is_child=child)
@@ -38,7 +38,7 @@ def run(
 
 @app.command(epilog="Example: orphangc serve --config orphangc.yaml")
 def serve(*, config: o.ConfigFile) -> None:
-    """Run every configured storage root by its schedule, and tell of it over HTTP."""
+    """Run every configured storage root on its schedule, and serve status and metrics over HTTP."""
     from orphangc.app.daemon.service import serve
 
     serve(config)
@@ -49,9 +49,9 @@ def records(
     *,
     config: o.ConfigFile,
     only: Annotated[list[str] | None, typer.Option()] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Write those on stdin.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Write the records given on stdin.")] = False,
 ) -> None:
-    """Print what is recorded of earlier runs, as JSON: how the daemon reads it."""
+    """Print the records of earlier runs as JSON, for the daemon."""
     from orphangc.app.runner.run_all import keep_records, known_records
 
     if keep:
@@ -64,7 +64,9 @@ def records(
 @config_commands.command("schema", epilog="Example: orphangc config schema > orphangc.schema.json")
 def config_schema(
     *,
-    of: Annotated[o.SchemaOf, typer.Option(help="Of which file.")] = o.SchemaOf.CONFIGURATION,
+    of: Annotated[
+        o.SchemaOf, typer.Option(help="File that the schema describes.")
+    ] = o.SchemaOf.CONFIGURATION,
 ) -> None:
     """Print the JSON schema of the configuration file, or of the declarations file."""
     from orphangc.app.config.load import configuration_schema
@@ -78,7 +80,7 @@ def config_schema(
 
 @config_commands.command("show", epilog="Example: orphangc config show --config orphangc.yaml")
 def config_show(*, config: o.ConfigFile) -> None:
-    """Print the configuration that holds, environment included, without credentials."""
+    """Print the effective configuration, environment included, without credentials."""
     from orphangc.app.config.load import load_configuration
 
     implied = {"storage_roots": {"__all__": {"siblings"}}}

@@ -1,4 +1,4 @@
-"""The commands about the world that a deletion rests on."""
+"""The commands about the world: everything that a deletion relies on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orphangc.errors import SettingsError
 
 _NOT_SETTINGS = frozenset({"config", "output"})
 _FACT = 2
-"""Names that state one fact: its condition, and what it is about."""
+"""Number of names that state one fact: its condition, and its subject."""
 
 
 @world_commands.command(
@@ -40,7 +40,9 @@ def world_show(  # noqa: PLR0913 - one parameter an option
     state: o.State = None,
     output: o.OutputOption = None,
 ) -> None:
-    """Show every place that is searched or named, what is in it, and what changed since."""
+    """Show every place that is searched or named, its contents, and what changed since earlier
+    cycles.
+    """
     values = dict(locals())
     from orphangc.app.commands.world.show import (
         world_document,
@@ -75,16 +77,17 @@ def world_acknowledge(
         list[str],
         typer.Argument(
             metavar="[ROOT] CONDITION WHAT",
-            help="Storage root (none with --config), then the fact as the plan's message names it.",
+            help="Storage root (not with --config), then the fact as the plan's message names it.",
         ),
     ],
     config: Annotated[
-        Path | None, typer.Option(help="Configuration file whose storage roots it blocks.")
+        Path | None,
+        typer.Option(help="Configuration file of the storage roots that the fact blocks."),
     ] = None,
     state: o.State = None,
     output: o.OutputOption = None,
 ) -> None:
-    """Record that one fact of earlier cycles is over for good, so that it blocks no more."""
+    """Record that one fact of earlier cycles has ended for ever, so that it no longer blocks."""
     from orphangc.app.commands.world.acknowledge import acknowledge
 
     if len(names) != _FACT + (config is None):

@@ -1,4 +1,4 @@
-"""How a command ends: with a stable code, and one line on stderr where something went wrong."""
+"""How a command ends: with a stable code, and one line on stderr for an error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 def complain(message: str) -> None:
-    """Say in one line on stderr what went wrong, without the credentials of any URL."""
+    """Print an error in one line on stderr, without the credentials of any URL."""
     line = visible(" ".join(redacted(message).split()))
     Console(stderr=True, soft_wrap=True, highlight=False).print(f"orphangc: {escape(line)}")
 
@@ -48,10 +48,10 @@ def _on_signal(number: int, _: FrameType | None) -> NoReturn:
 
 
 class Signals:
-    """Signals that are to end the process, kept until something may be broken off.
+    """Holds the signals that are to end the process until work may be interrupted.
 
     Attributes:
-        exit_code: What the process is to exit with because of the first; ``None``: none came.
+        exit_code: Exit code for the first signal; ``None`` if none came.
 
     """
 
@@ -60,10 +60,10 @@ class Signals:
         self._may_raise = False
 
     def take(self, number: int, _: FrameType | None = None) -> None:
-        """Keep a signal, or raise it where that is allowed; all but the first are ignored.
+        """Hold a signal, or raise it where that is allowed; all but the first are ignored.
 
         Raises:
-            SystemExit: It ends what is going on.
+            SystemExit: The signal interrupts the work.
 
         """
         is_first = self.exit_code is None
@@ -74,10 +74,10 @@ class Signals:
 
     @contextmanager
     def let_through(self) -> Iterator[None]:
-        """Let a signal break off the block, also one that came before.
+        """Let a signal interrupt the block, also one that came before it.
 
         Raises:
-            SystemExit: One did.
+            SystemExit: A signal came.
 
         """
         self._may_raise = True
@@ -91,7 +91,7 @@ class Signals:
 
 @contextmanager
 def shielded() -> Iterator[Signals]:
-    """Keep signals from breaking off a block, but where it lets them through."""
+    """Hold signals during a block, except where it lets them through."""
     signals = Signals()
     before = {number: signal.signal(number, signals.take) for number in _ENDING}
     try:

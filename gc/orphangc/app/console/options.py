@@ -1,4 +1,4 @@
-"""The options that say everything about one storage root, shared by every command that needs it."""
+"""The options that describe one storage root, shared by the commands that take them."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def _as_text(value: timedelta) -> str:
 
 
 class Output(StrEnum):
-    """How data is shown on stdout."""
+    """Format of a command's result on stdout."""
 
     TABLE = "table"
     JSON = "json"
 
 
 class InspectOutput(StrEnum):
-    """How documents are shown on stdout."""
+    """Format of checkpoints on stdout."""
 
     TABLE = "table"
     TREE = "tree"
@@ -52,14 +52,14 @@ class InspectOutput(StrEnum):
 
 
 class SchemaOf(StrEnum):
-    """Which file a JSON schema is of."""
+    """File that a JSON schema describes."""
 
     CONFIGURATION = "configuration"
     DECLARATIONS = "declarations"
 
 
 class EngineName(StrEnum):
-    """Who lists and decides."""
+    """Engine that lists and decides."""
 
     AUTO = "auto"
     LOCAL = "local"
@@ -72,26 +72,27 @@ OutputOption = Annotated[
 ]
 GracePeriod = Annotated[
     str,
-    typer.Option(help="Age below which nothing is an orphan.", rich_help_panel=_SAFETY),
+    typer.Option(help="Minimum age of an orphan.", rich_help_panel=_SAFETY),
 ]
 QuarantinePeriod = Annotated[
     str,
-    typer.Option(help="How long a tombstone must stand before deletion.", rich_help_panel=_SAFETY),
+    typer.Option(help="Minimum time between tombstone and deletion.", rich_help_panel=_SAFETY),
 ]
 CheckpointIdMargin = Annotated[
     int,
     typer.Option(
-        help="Checkpoint ids below the oldest retained one that still count as young.",
+        help="Number of checkpoint ids below the oldest retained one that still count as young.",
         rich_help_panel=_SAFETY,
     ),
 ]
 ClockSkew = Annotated[
-    str, typer.Option(help="Slack in every comparison of two clocks.", rich_help_panel=_SAFETY)
+    str, typer.Option(help="Tolerance in every comparison of two clocks.", rich_help_panel=_SAFETY)
 ]
 QuietPeriod = Annotated[
     str,
     typer.Option(
-        help="How long an ended job's directory must have been still.", rich_help_panel=_SAFETY
+        help="Time for which an ended job's directory must have been unchanged.",
+        rich_help_panel=_SAFETY,
     ),
 ]
 AllowShortMargins = Annotated[
@@ -127,13 +128,13 @@ Registry = Annotated[
 RegistryWait = Annotated[
     str,
     typer.Option(
-        help="How long a running job's exporter may take to answer.", rich_help_panel=_EVIDENCE
+        help="Maximum time for a running job's exporter to answer.", rich_help_panel=_EVIDENCE
     ),
 ]
 ExtraRoots = Annotated[
     list[str] | None,
     typer.Option(
-        help="Savepoints and other storages whose checkpoints may refer here. Repeatable.",
+        help="Savepoints and other places whose checkpoints may refer to files here. Repeatable.",
         rich_help_panel=_EVIDENCE,
     ),
 ]
@@ -152,20 +153,21 @@ ClosedWorld = Annotated[
     bool,
     typer.Option(
         "--closed-world",
-        help="State that the places that are searched are all there is.",
+        help="State that the searched places hold every checkpoint there is.",
         rich_help_panel=_EVIDENCE,
     ),
 ]
 EndedJob = Annotated[
     list[str] | None,
     typer.Option(
-        help="State that this job (or 'all') is over. Repeatable.", rich_help_panel=_EVIDENCE
+        help="State that this job (or 'all') has ended. Repeatable.", rich_help_panel=_EVIDENCE
     ),
 ]
 Owner = Annotated[
     str | None,
     typer.Option(
-        help="The one job of a directory not named by a job id.", rich_help_panel=_EVIDENCE
+        help="Id of the only job of a directory that is not named by a job id.",
+        rich_help_panel=_EVIDENCE,
     ),
 ]
 FlinkRestOption = Annotated[
@@ -179,7 +181,7 @@ AcceptFlinkVersion = Annotated[
     typer.Option(
         "--accept-flink-version",
         metavar="VERSION",
-        help="Vouch for a vendor's build of a tested release, as REST shows it. Repeatable.",
+        help="Accept a vendor's build of a tested release, as REST shows it. Repeatable.",
         rich_help_panel=_EVIDENCE,
     ),
 ]
@@ -188,7 +190,8 @@ KubernetesHaOption = Annotated[
     typer.Option(
         "--kubernetes-ha",
         metavar="NAMESPACE",
-        help="Namespace whose HA ConfigMaps and Flink resources tell who is alive. Repeatable.",
+        help="Namespace whose HA ConfigMaps and Flink resources show which jobs are alive."
+        " Repeatable.",
         rich_help_panel=_EVIDENCE,
     ),
 ]
@@ -197,7 +200,7 @@ ZooKeeperHaOption = Annotated[
     typer.Option(
         "--zookeeper-ha",
         metavar="HOSTS/PATH",
-        help="ZooKeeper whose HA metadata tells who is alive: host:port,host:port/path."
+        help="ZooKeeper whose HA metadata shows which jobs are alive: host:port,host:port/path."
         " Repeatable.",
         rich_help_panel=_EVIDENCE,
     ),
@@ -207,14 +210,15 @@ RescaleTo = Annotated[
     typer.Option(
         min=1,
         max=32768,
-        help="Show what each subtask would get if every operator had so many.",
+        help="Show the state of each subtask at this parallelism of every operator.",
         metavar="N",
     ),
 ]
 Against = Annotated[
     str | None,
     typer.Option(
-        help="Another checkpoint: what both keep, and what each adds.", metavar="CHECKPOINT"
+        help="Compare with another checkpoint: what both hold, and what each adds.",
+        metavar="CHECKPOINT",
     ),
 ]
 MetadataOnly = Annotated[
@@ -224,13 +228,16 @@ MetadataOnly = Annotated[
 AliasOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="FROM=TO: paths inside _metadata that start with FROM mean TO. Repeatable.",
+        help="FROM=TO: read paths inside _metadata that start with FROM as starting with TO."
+        " Repeatable.",
         rich_help_panel=_EVIDENCE,
     ),
 ]
 Pin = Annotated[
     list[str] | None,
-    typer.Option(help="File or folder that must stay. Repeatable.", rich_help_panel=_EVIDENCE),
+    typer.Option(
+        help="File or folder that is never deleted. Repeatable.", rich_help_panel=_EVIDENCE
+    ),
 ]
 AcknowledgeRoot = Annotated[
     list[str] | None,
@@ -250,54 +257,55 @@ Inventory = Annotated[
 ]
 InventoryMaxAge = Annotated[
     str,
-    typer.Option(help="Age above which an inventory is refused.", rich_help_panel=_LISTING),
+    typer.Option(help="Maximum age of an inventory.", rich_help_panel=_LISTING),
 ]
 NoncurrentVersions = Annotated[
     bool,
     typer.Option(
         "--noncurrent-versions",
-        help="Also count noncurrent versions: takes a second listing.",
+        help="Also count noncurrent versions; needs a second listing.",
         rich_help_panel=_LISTING,
     ),
 ]
-EngineOption = Annotated[EngineName, typer.Option(help="Who lists and decides.")]
-SparkThreshold = Annotated[int, typer.Option(help="Objects from which 'auto' would choose Spark.")]
+EngineOption = Annotated[EngineName, typer.Option(help="Engine that lists and decides.")]
+SparkThreshold = Annotated[
+    int, typer.Option(help="Number of objects from which 'auto' would choose Spark.")
+]
 Work = Annotated[
     str | None,
-    typer.Option(
-        help="Folder that all of Spark's executors see; holds their files while they work."
-    ),
+    typer.Option(help="Folder that every Spark executor can reach, for files during the run."),
 ]
 State = Annotated[
     str | None,
-    typer.Option(help="Where tombstones, journal, history and lock live; never inside ROOT."),
+    typer.Option(help="Location of tombstones, journal, history and lock; never inside ROOT."),
 ]
 MaxDeleteShare = Annotated[
     list[str] | None,
     typer.Option(
         metavar="SHARE|JOB=SHARE",
-        help="Largest part of a job's files in shared/ that may go (default"
+        help="Largest share of a job's files in shared/ that may be deleted (default"
         f" {default_of('max_delete_share')}); JOB=SHARE for one job. Repeatable.",
         rich_help_panel=_LIMITS,
     ),
 ]
 MaxDeletes = Annotated[
-    int | None, typer.Option(help="Most objects of one sweep.", rich_help_panel=_LIMITS)
+    int | None,
+    typer.Option(help="Maximum number of objects that one sweep deletes.", rich_help_panel=_LIMITS),
 ]
 DeleteRate = Annotated[
     int,
     typer.Option(
-        help="Most keys a second that a sweep deletes; throttling lowers it.",
+        help="Maximum number of keys deleted per second; throttling lowers it.",
         rich_help_panel=_LIMITS,
     ),
 ]
 
 
 def engine_choice(engine: EngineName, work: str | None) -> EngineChoice:
-    """Return who lists and decides.
+    """Return the engine that lists and decides.
 
     Raises:
-        SettingsError: ``--work`` names no place, or is of no use.
+        SettingsError: ``--work`` names no place, or the engine does not use it.
 
     """
     if engine is not EngineName.SPARK:
@@ -319,7 +327,7 @@ ConfigFile = Annotated[Path, typer.Option(help="The configuration file.")]
 
 
 class Provider(StrEnum):
-    """Whose permissions a policy is about."""
+    """Provider of a storage."""
 
     AWS = "aws"
     CEPH = "ceph"
@@ -328,27 +336,26 @@ class Provider(StrEnum):
 
 
 class Partition(StrEnum):
-    """Which of AWS's worlds."""
+    """Partition of AWS."""
 
     AWS = "aws"
     CHINA = "aws-cn"
     US_GOV = "aws-us-gov"
 
 
-ProviderOption = Annotated[Provider, typer.Option(help="Whose words the policy is written in.")]
+ProviderOption = Annotated[Provider, typer.Option(help="Provider whose policy language is used.")]
 PolicyRoot = Annotated[
-    str | None, typer.Option(help="The storage root: holds the job directories.", metavar="URI")
+    str | None,
+    typer.Option(help="Storage root: the URI that holds the job directories.", metavar="URI"),
 ]
 PolicyConfig = Annotated[
     Path | None, typer.Option(help="Configuration file, for all of its storage roots at once.")
 ]
 PolicyMode = Annotated[
     RunMode | None,
-    typer.Option(help="How far runs may go; else what the file says, or delete without a file."),
+    typer.Option(help="Highest mode of the runs; by default the file's, or delete without a file."),
 ]
-MayUndelete = Annotated[
-    bool, typer.Option("--undelete", help="Also allow to bring back what was deleted.")
-]
+MayUndelete = Annotated[bool, typer.Option("--undelete", help="Also allow undelete.")]
 PartitionOption = Annotated[Partition, typer.Option(help="Partition of AWS.")]
 OneCheckpoint = Annotated[
     str,

@@ -1,4 +1,4 @@
-"""Progress: bars with rate and time to go on a terminal, elsewhere a line now and then."""
+"""Progress: bars with rate and remaining time on a terminal, elsewhere a line every half minute."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _SECONDS_PER_LINE = 30.0
 
 @dataclass(slots=True)
 class LoggedProgress:
-    """Logs how far a phase is, at most every half minute, so that a short run logs nothing.
+    """Logs the progress of a phase at most every half minute, so that a short run logs nothing.
 
     Attributes:
-        clock: Seconds from any start.
+        clock: Monotonic clock, in seconds.
 
     """
 
@@ -61,14 +61,14 @@ class LoggedProgress:
 
 
 def _rate(task: Task) -> str:
-    """Return how many objects a second a phase does."""
+    """Return the rate of a phase in objects per second."""
     speed = task.finished_speed or task.speed
     return f"{speed:,.0f}/s" if speed else ""
 
 
 @contextmanager
 def shown_progress() -> Iterator[ProgressPort]:
-    """Yield what runs report their progress to: bars on stderr if that is a terminal."""
+    """Yield the progress reporter of a run: bars on stderr if that is a terminal."""
     if not sys.stderr.isatty():
         yield LoggedProgress()
         return

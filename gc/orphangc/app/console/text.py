@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from rich import filesize
 
 NO_JOB = "(no job)"
-"""Stands for the owner of what lies in no known job's directory."""
+"""Name shown for files outside all known job directories."""
 
 _INVISIBLE = re.compile(
     "["
@@ -31,7 +31,7 @@ def human_bytes(size: int) -> str:
 def visible(text: str) -> str:
     r"""Return foreign text with everything that a screen would obey spelled out: ``\x1b``.
 
-    Names in a bucket are anybody's: a line end breaks a table, a terminal escape moves the
+    Anyone can write a name into a bucket: a line end breaks a table, a terminal escape moves the
     cursor, and a direction mark makes one name look like another.
     """
     return _INVISIBLE.sub(lambda match: ascii(match[0])[1:-1], text)
@@ -43,7 +43,7 @@ def instant(at: datetime) -> str:
 
 
 def duration(span: timedelta | float) -> str:
-    """Return a duration in the words of the settings: ``1d12h``; seconds stand for themselves."""
+    """Return a duration as settings spell it: ``1d12h``; a number means seconds."""
     seconds = span.total_seconds() if isinstance(span, timedelta) else span
     rest, parts = round(abs(seconds)), []
     for unit, size in _UNITS:
@@ -54,7 +54,7 @@ def duration(span: timedelta | float) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Return a part in per cent; only nothing is 0 %, and only all is 100 %."""
+    """Return a share in per cent; 0 % and 100 % are exact."""
     if not part or not whole:
         return "0 %"
     per_cent = 100 * part / whole
@@ -66,7 +66,7 @@ def share(part: int, whole: int) -> str:
 
 
 def id_ranges(ids: Iterable[int], limit: int = 12) -> str:
-    """Return ascending ids with neighbours drawn together: ``3, 7-12``; a few ranges of many."""
+    """Return ascending ids as ranges, ``3, 7-12``; the last ``limit`` ranges."""
     ranges: list[list[int]] = []
     for each in ids:
         if ranges and each == ranges[-1][1] + 1:
