@@ -137,7 +137,7 @@ def _cycle(places: Places, mode: str) -> dict[str, Any]:
             cycle = run_cycle(
                 replace(root.environment, wait=lambda _: time.sleep(_POLL_SECONDS)),
                 settings,
-                reader=RootReader(settings.aliases, settings.acknowledged),
+                reader=RootReader.of(settings),
                 tombstones=state_of(settings).tombstones(),
                 halted=None,
                 open_sink=open_sink,

@@ -151,7 +151,8 @@ def fake_clock(monkeypatch: Any) -> Iterator[Clock]:
     monkeypatch.setattr(
         "orphangc.adapters.files.local_storage.store_time", lambda *_: clock.store_time
     )
-    for module in ("runner.run_root", "runner.make_plan", "runner.sweep_plan", "wiring.compose"):
+    modules = ("runner.run_root", "runner.make_plan", "runner.sweep_plan")
+    for module in (*modules, "wiring.compose", "wiring.sharing"):
         monkeypatch.setattr(f"orphangc.app.{module}.now", clock)
     yield clock
 

@@ -27,6 +27,7 @@ from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import Recalled, new_state_warning, not_kept, recalled
 from orphangc.core.documents.plan import Plan
@@ -87,6 +88,7 @@ def cycle_of(
     engine: EngineChoice = LOCAL,
     known: Sequence[KnownState] = (),
     is_remembered: bool = True,
+    shared: SharedCheckpoints | None = None,
 ) -> Cycle:
     """Return one dry cycle of a storage root.
 
@@ -98,6 +100,7 @@ def cycle_of(
         engine: Engine: local or Spark.
         known: What earlier plans know of their state location.
         is_remembered: Whether later cycles are to know what this one saw.
+        shared: Checkpoints that other storage roots of the same pass have read.
 
     """
     state = state_of(settings)
@@ -114,7 +117,7 @@ def cycle_of(
         cycle = run_cycle(
             root.environment,
             settings,
-            reader=RootReader(settings.aliases, settings.acknowledged),
+            reader=RootReader.of(settings, shared),
             tombstones=tombstones,
             halted=halted,
             open_sink=open_sink,
@@ -143,6 +146,7 @@ def make_plan(
     engine: EngineChoice = LOCAL,
     tells_blocked: bool = False,
     known: Sequence[KnownState] = (),
+    shared: SharedCheckpoints | None = None,
 ) -> tuple[Plan, Breakdown]:
     """Return a plan and its breakdown, written to ``out`` and rendered where asked.
 
@@ -154,6 +158,7 @@ def make_plan(
         engine: Who lists and decides.
         tells_blocked: Log each unmet condition of deletion too: nobody looks at a table.
         known: What earlier plans know of their state location.
+        shared: Checkpoints that other storage roots of the same pass have read.
 
     Raises:
         OrphanGcError: Nothing was planned, and nothing was written.
@@ -176,7 +181,15 @@ def make_plan(
     ):
         open_sink = partial(_open_plan_sink, folder, at, sent)
         listing = None if directory is None else directory.listing
-        cycle = cycle_of(settings, open_sink, progress, listing=listing, engine=engine, known=known)
+        cycle = cycle_of(
+            settings,
+            open_sink,
+            progress,
+            listing=listing,
+            engine=engine,
+            known=known,
+            shared=shared,
+        )
         for sink in cycle.sinks:
             assert isinstance(sink, _PlanSink)  # noqa: S101 - opened above
             breakdown.add(sink.breakdown)

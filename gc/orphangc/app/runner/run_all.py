@@ -25,6 +25,7 @@ from orphangc.app.runner.run_root import exit_code_of_all, run_root
 from orphangc.app.telemetry.logs import configure_logs
 from orphangc.app.telemetry.metrics_push import push, write_textfile
 from orphangc.app.wiring.compose import state_of
+from orphangc.app.wiring.sharing import PassSharing
 from orphangc.collect.state.history import kept_record, newest_records
 from orphangc.core.documents.run_record import RunRecord
 from orphangc.core.model.types import Action, Outcome
@@ -53,12 +54,13 @@ def run_configured(
     configuration = _loaded(config)
     roots = chosen_roots(configuration, only)
     records: list[RunRecord] = []
+    sharing = PassSharing()
     with shielded() as signals:
         if is_child:
             _end_with_stdin()
         for root in roots:
             plans = KeptPlans.of(configuration.plans_folder, root.root, configuration.keep_plans)
-            record = run_root(root, plans, signals)
+            record = run_root(root, plans, signals, sharing)
             records.append(record)
             if not is_child:
                 push(configuration.metrics, root, record)

@@ -22,6 +22,7 @@ from orphangc.app.telemetry.logs import run_named
 from orphangc.app.wiring.clock import now, this_process
 from orphangc.app.wiring.compose import state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
+from orphangc.app.wiring.sharing import PassSharing
 from orphangc.collect.state.history import checks_before, has_planned, kept_record, totals_so_far
 from orphangc.collect.state.lock import Holder, Lock, Renewal
 from orphangc.collect.state.store import RootState
@@ -64,7 +65,9 @@ def exit_code_of_all(records: list[RunRecord]) -> int:
     return worst
 
 
-def run_root(settings: ScheduledRoot, plans: KeptPlans, signals: Signals) -> RunRecord:
+def run_root(
+    settings: ScheduledRoot, plans: KeptPlans, signals: Signals, sharing: PassSharing
+) -> RunRecord:
     """Return the record of one run of one storage root, however it ended.
 
     It is written to the state location too, unless another run holds the lock, or nothing can be
@@ -74,6 +77,7 @@ def run_root(settings: ScheduledRoot, plans: KeptPlans, signals: Signals) -> Run
         settings: As configured.
         plans: Keeps the plans of this storage root.
         signals: Those that are to end the process; shielded.
+        sharing: What storage roots of the same pass read for each other.
 
     """
     holder, at = this_process(), now()
@@ -82,18 +86,20 @@ def run_root(settings: ScheduledRoot, plans: KeptPlans, signals: Signals) -> Run
     draft = Draft(run_id=run_id, settings=settings, started_at=at, effective_mode=mode)
     with run_named(run_id=run_id, root=settings.root):
         log.info("run.started", mode=mode)
-        record = _recorded(draft, plans, signals, holder=holder)
+        record = _recorded(draft, plans, signals, holder=holder, sharing=sharing)
         log_run(record)
     return record
 
 
-def _recorded(draft: Draft, plans: KeptPlans, signals: Signals, *, holder: Holder) -> RunRecord:
+def _recorded(
+    draft: Draft, plans: KeptPlans, signals: Signals, *, holder: Holder, sharing: PassSharing
+) -> RunRecord:
     record = None
     try:
         state = state_of(draft.settings)
         try:
             with held_lock(state, holder=holder) as lock:
-                _go(_ScheduledRun(draft, plans, signals, state, lock))
+                _go(_ScheduledRun(draft, plans, signals, state, lock, sharing))
                 record = _written(draft.finished(now()), state)
         except LockHeldError as err:
             if record is None:
@@ -162,6 +168,7 @@ class _ScheduledRun:
     signals: Signals
     state: RootState
     lock: Lock
+    sharing: PassSharing
 
     def go(self) -> None:
         """Plan, and sweep as far as the mode allows."""
@@ -200,6 +207,7 @@ class _ScheduledRun:
             engine=_engine(self.draft.settings),
             tells_blocked=True,
             known=known,
+            shared=self.sharing.plans,
         )
         self.draft.plan_folder = str(folder)
         if not self.draft.plan.are_all_refused:
@@ -221,6 +229,7 @@ class _ScheduledRun:
             plan,
             is_deleting=draft.effective_mode is RunMode.DELETE,
             engine=_engine(draft.settings),
+            shared=self.sharing.sweeps,
         )
         draft.swept = sweep.result
         result = sweep.carry_out()

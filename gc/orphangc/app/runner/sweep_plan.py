@@ -22,6 +22,7 @@ from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import WiredRoot, open_worker_environment, opened, state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.collect.delete.distributed import DistributedWorkers
+from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.lock import Lock
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import check_plan
@@ -97,6 +98,7 @@ class HeldSweep:
         plan: That was read from it.
         is_deleting: Delete what is due.
         engine: Who lists, decides and deletes.
+        shared: Checkpoints that the sweeps of other storage roots of the same pass have read.
         result: What was done so far, also where an error or a signal ends it.
 
     """
@@ -107,6 +109,7 @@ class HeldSweep:
     _: KW_ONLY
     is_deleting: bool
     engine: EngineChoice = LOCAL
+    shared: SharedCheckpoints | None = None
     result: SweepResult = field(default_factory=SweepResult)
 
     def carry_out(self) -> SweepResult:
@@ -134,6 +137,7 @@ class HeldSweep:
                 scratch=room if workers is None else workers.pool.scratch,
                 outcomes=Audited(outcomes),
                 workers=workers,
+                shared=self.shared,
                 result=self.result,
             )
             try:

@@ -353,7 +353,7 @@ def roots_now(settings: StorageRootSettings, named: Iterable[Location] = ()) -> 
         StorageUnreachableError: The storage root or an extra root cannot be searched.
 
     """
-    reader = RootReader(settings.aliases, settings.acknowledged)
+    reader = RootReader.of(settings)
     own = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
     siblings, remembered = _searched_beside(settings)
     answers = BaseSearch(own, [*siblings, *remembered]).ask(reader.collect, NOTHING_READ)

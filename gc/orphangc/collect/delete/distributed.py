@@ -148,7 +148,7 @@ class PartitionWork:
         return Revalidation(
             environment=environment,
             settings=self.settings,
-            reader=RootReader(self.settings.aliases, self.settings.acknowledged),
+            reader=RootReader.of(self.settings),
             jobs=self.preconditions,
             state=state,
             lock=Lock(state.files, folder, name, holder),

@@ -7,15 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import Protocol
 
+from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint, UnreadableRoot
 from orphangc.core.model.locations import Alias, Location, canonical
 from orphangc.core.model.naming import METADATA_NAME, FilePlace, place_of_folder
+from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
 from orphangc.flink.metadata.references import References, read_references
@@ -145,15 +148,24 @@ class RootReader:
     Attributes:
         aliases: Applied to every path inside a ``_metadata``.
         acknowledged: sha256 by place of roots that the operator knows to be broken.
+        shared: What the storage roots of one pass read for each other.
 
     """
 
     aliases: Sequence[Alias] = ()
     acknowledged: Mapping[str, str] = field(default_factory=dict)
-    _known: dict[tuple[Location, StoredObject], Checkpoint | UnreadableRoot] = field(
+    shared: SharedCheckpoints | None = None
+    _known: dict[Location, dict[StoredObject, Checkpoint | UnreadableRoot]] = field(
         default_factory=dict
     )
     _one_at_a_time: Lock = field(default_factory=Lock)
+
+    @classmethod
+    def of(
+        cls, settings: StorageRootSettings, shared: SharedCheckpoints | None = None
+    ) -> RootReader:
+        """Return a reader for a storage root that has read nothing yet."""
+        return cls(settings.aliases, settings.acknowledged, shared)
 
     def collect(self, storage: _ListerAndReader) -> RootsRead:
         """Return every root of a storage, listed and read (R4, R6).
@@ -181,9 +193,10 @@ class RootReader:
 
     def _forget_others(self, base: Location, scan: RootScan) -> None:
         """Keep in memory what is still there: a sweep of hours sees many roots come and go."""
-        listed = {(base, each) for each in scan.metadata.values()}
-        for key in [key for key in self._known if key[0] == base and key not in listed]:
-            del self._known[key]
+        known, listed = self._known.get(base, {}), scan.metadata.values()
+        self._known[base] = {each: known[each] for each in listed if each in known}
+        if self.shared is not None:
+            self.shared.keep_only(base, listed)
 
     def _read_all(
         self, storage: _ListerAndReader, scan: RootScan
@@ -197,21 +210,27 @@ class RootReader:
         self, storage: _ListerAndReader, folder: str, listed: StoredObject
     ) -> Checkpoint | UnreadableRoot | None:
         """Return one root, ``None`` if it is not there any more."""
-        key = (storage.location, listed)
-        if key in self._known:
-            return self._known[key]
-        place = storage.location.child(folder)
-        uri = f"{place}/{METADATA_NAME}"
+        known = self._known.setdefault(storage.location, {})
+        if listed in known:
+            return known[listed]
+        base, read = storage.location, partial(self._read_anew, storage, folder, listed)
+        root = read() if self.shared is None else self.shared.get(self.aliases, base, listed, read)
+        if root is not None and root.sha256:
+            known[listed] = root
+        return root
+
+    def _read_anew(
+        self, storage: _ListerAndReader, folder: str, listed: StoredObject
+    ) -> Checkpoint | UnreadableRoot | None:
+        """Return one root, ``None`` if it is gone; without a checksum if it cannot be had."""
+        base = storage.location
         with self._one_at_a_time if listed.size > _LARGE else nullcontext():
             try:
                 data = storage.read(listed.key, max_bytes=MAX_METADATA_BYTES)
             except StorageUnreachableError as err:
+                uri = f"{base.child(folder)}/{METADATA_NAME}"
                 return UnreadableRoot(uri=uri, reason=str(err), sha256="")
-            if data is None:
-                return None
-            root = self._decode(data, storage.location, folder, listed)
-        self._known[key] = root
-        return root
+            return None if data is None else self._decode(data, base, folder, listed)
 
     def _decode(
         self, data: bytes, base: Location, folder: str, listed: StoredObject

@@ -29,6 +29,7 @@ from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.delete.revalidation import Revalidation, preconditions_of
 from orphangc.collect.observe.checkpoints import RootReader
 from orphangc.collect.observe.observation import Environment
+from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.lock import Lock, Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.crashed_runs import Recovered
@@ -74,6 +75,7 @@ class Sweep:
         scratch: Room for what memory should not hold.
         outcomes: Takes what became of each verdict.
         workers: Who deletes instead of this process.
+        shared: Checkpoints that the sweeps of other storage roots of the same pass have read.
         result: What was done so far, also where an error or a signal ends the run.
 
     """
@@ -87,15 +89,16 @@ class Sweep:
     scratch: TemporarySpace
     outcomes: OutcomeSink
     workers: DistributedWorkers | None = None
+    shared: SharedCheckpoints | None = None
     result: SweepResult = field(default_factory=SweepResult)
     reader: RootReader = field(init=False)
     _tombstones: Tombstones = field(init=False)
     _has_gone: npt.NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Start with a reader that knows no root, and a result that bears the run's name."""
+        """Start with a reader of its own, and a result that bears the run's name."""
         self.result.run_id = self.run_id
-        self.reader = RootReader(self.settings.aliases, self.settings.acknowledged)
+        self.reader = RootReader.of(self.settings, self.shared)
 
     def carry_out(self, plan: Plan, planned_rows: Iterable[pa.RecordBatch]) -> SweepResult:
         """Return what became of the plan.

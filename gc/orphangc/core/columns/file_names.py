@@ -19,6 +19,8 @@ _Ids = npt.NDArray[np.int64]
 _NO_ID = -1
 _ANY_UUID = artifact_name(None, bytes(16))
 _BLOCK = 1 << 16
+_TEXT_BYTES = 96
+"""What a name in a set takes besides its characters."""
 
 
 class FileNames:
@@ -65,6 +67,13 @@ class FileNames:
         ends = [uuid for name in self.others if (uuid := uuid_of(name)) is not None]
         hi, lo = words_of(b"".join(ends))
         return np.concatenate((self.hi, hi)), np.concatenate((self.lo, lo))
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes of memory that the names take, roughly."""
+        columns = (self.hi, self.lo, _or_empty(self.checkpoint_ids))
+        texts = sum(len(name) + _TEXT_BYTES for name in self.others)
+        return sum(each.nbytes for each in columns) + texts
 
     def heads(self) -> Iterator[tuple[str, _Words, _Words]]:
         """Yield what stands before UUIDs of artifact names, "" or ``41_``, and those in order."""

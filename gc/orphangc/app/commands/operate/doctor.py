@@ -32,7 +32,9 @@ from orphangc.app.wiring.compose import (
     state_of,
     state_place,
 )
+from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.observe.checkpoints import MAX_METADATA_BYTES, scan_roots
+from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.core.cluster.job_facts import eligibility_problem
 from orphangc.core.model.flink_versions import is_tested_version
 from orphangc.core.model.redaction import redacted
@@ -66,14 +68,17 @@ def diagnose(config: Path) -> list[dict[str, Any]]:
 
     """
     configuration = load_configuration(config)
+    shared = shared_checkpoints()
     findings = [
-        finding for settings in configuration.storage_roots for finding in _findings(settings)
+        finding
+        for settings in configuration.storage_roots
+        for finding in _findings(settings, shared)
     ]
     findings += _checked(ALL_ROOTS, checks_of_all(configuration))
     return [asdict(finding) for finding in findings]
 
 
-def _findings(settings: StorageRootSettings) -> Iterator[Finding]:
+def _findings(settings: StorageRootSettings, shared: SharedCheckpoints) -> Iterator[Finding]:
     try:
         storage = open_storage(settings.root, state=state_place(settings))
     except OrphanGcError as err:
@@ -98,13 +103,13 @@ def _findings(settings: StorageRootSettings) -> Iterator[Finding]:
         yield _bad(settings.root, "exporters", err)
     checks |= checks_of_root(settings)
     yield from _checked(settings.root, checks)
-    yield from _collectable(settings)
+    yield from _collectable(settings, shared)
 
 
-def _collectable(settings: StorageRootSettings) -> Iterator[Finding]:
+def _collectable(settings: StorageRootSettings, shared: SharedCheckpoints) -> Iterator[Finding]:
     """Yield what the world is, and each job that this configuration can never collect."""
     try:
-        known = unlisted_cycle_of(settings)
+        known = unlisted_cycle_of(settings, shared)
     except OrphanGcError as err:
         yield _bad(settings.root, "world", err)
         return

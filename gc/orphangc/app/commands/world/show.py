@@ -14,7 +14,9 @@ from orphangc.app.config.load import load_configuration
 from orphangc.app.console.text import visible
 from orphangc.app.render.world_tables import world_tables
 from orphangc.app.wiring.compose import opened, state_of
+from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.unlisted_cycle import UnlistedCycle, unlisted_cycle
 from orphangc.collect.world.recalling import recalled
 from orphangc.core.model.locations import canonical
@@ -27,8 +29,14 @@ _LONGEST_WAIT = timedelta(seconds=30)
 """Time that an exporter has to answer here; a person waits for this."""
 
 
-def unlisted_cycle_of(settings: StorageRootSettings) -> UnlistedCycle:
+def unlisted_cycle_of(
+    settings: StorageRootSettings, shared: SharedCheckpoints | None = None
+) -> UnlistedCycle:
     """Return what is known of a storage root without listing its objects; changes nothing.
+
+    Args:
+        settings: Settings of the storage root.
+        shared: Checkpoints that other storage roots of the same file have read.
 
     Raises:
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
@@ -42,7 +50,7 @@ def unlisted_cycle_of(settings: StorageRootSettings) -> UnlistedCycle:
         return unlisted_cycle(
             root.environment,
             root.settings,
-            reader=RootReader(settings.aliases, settings.acknowledged),
+            reader=RootReader.of(settings, shared),
             halted=state.halted(),
             before=before,
         )
@@ -70,7 +78,8 @@ def worlds_of(config: Path) -> dict[str, World]:
 
     """
     roots = load_configuration(config).storage_roots
-    return {each.root: unlisted_cycle_of(each.bare).world for each in roots}
+    shared = shared_checkpoints()
+    return {each.root: unlisted_cycle_of(each.bare, shared).world for each in roots}
 
 
 def world_document(worlds: dict[str, World]) -> dict[str, Any]:

@@ -1,0 +1,103 @@
+"""Checkpoints that the storage roots of one pass over a configuration file read once for all.
+
+Each storage root's cycle searches every sibling, so N storage roots would read each ``_metadata``
+N times. Each cycle still lists for itself: a job that claims a checkpoint between two cycles is
+seen, and a ``_metadata`` that is replaced has another identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from threading import Lock
+
+from orphangc.core.decision.evidence import Checkpoint, UnreadableRoot
+from orphangc.core.model.locations import Alias, Location
+from orphangc.core.model.types import StoredObject
+
+_MOST_BYTES = 2**27
+"""Room for about three million names; a cycle holds as much of its siblings while it runs."""
+
+_FILE_SETTLES = timedelta(minutes=1)
+"""Age of a file that no later write can look like: far above the step of any file system's clock,
+and above the distance of a file server's clock from this machine's."""
+
+_ROOT_BYTES = 2048
+"""What a decoded checkpoint takes besides its names."""
+
+Reading = Callable[[], Checkpoint | UnreadableRoot | None]
+_Identity = tuple[tuple[Alias, ...], StoredObject]
+
+
+@dataclass(slots=True)
+class SharedCheckpoints:
+    """Decoded checkpoints by place, identity and aliases, bounded in memory.
+
+    A checkpoint is only shared if its bytes are surely unchanged while its listing is. Object
+    stores give each write another ETag. The ETag of a local file is its inode and its time, so a
+    young file does not qualify; an object without an ETag never does. Nor does what cannot be
+    read: a refusal rests on a reading of its own.
+
+    Attributes:
+        clock: Returns this machine's time.
+        most_bytes: Memory that decoded checkpoints may take; what finds no room is not shared.
+        held_bytes: Memory that they take now, roughly.
+
+    """
+
+    clock: Callable[[], datetime]
+    most_bytes: int = _MOST_BYTES
+    held_bytes: int = 0
+    _known: dict[Location, dict[_Identity, Checkpoint]] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def get(
+        self, aliases: Sequence[Alias], base: Location, listed: StoredObject, read: Reading
+    ) -> Checkpoint | UnreadableRoot | None:
+        """Return the checkpoint of an unchanged object, or else what a reading finds.
+
+        Args:
+            aliases: Aliases that the reading applies to the paths in the checkpoint.
+            base: The storage that the object was listed in.
+            listed: What the listing showed before any reading.
+            read: Reads the object.
+
+        """
+        identity = (tuple(aliases), listed)
+        known = self._known.get(base, {}).get(identity)
+        if known is not None:
+            return known
+        read_at = self.clock()
+        found = read()
+        if isinstance(found, Checkpoint) and _is_settled(base, listed, read_at):
+            self._add(base, identity, found)
+        return found
+
+    def _add(self, base: Location, identity: _Identity, root: Checkpoint) -> None:
+        size = _bytes_of(root)
+        with self._lock:
+            known = self._known.setdefault(base, {})
+            if identity not in known and self.held_bytes + size <= self.most_bytes:
+                known[identity] = root
+                self.held_bytes += size
+
+    def keep_only(self, base: Location, listed: Collection[StoredObject]) -> None:
+        """Forget all checkpoints of a storage that it does not list any more."""
+        present = frozenset(listed)
+        with self._lock:
+            known = self._known.get(base, {})
+            for identity in [each for each in known if each[1] not in present]:
+                self.held_bytes -= _bytes_of(known.pop(identity))
+
+
+def _is_settled(base: Location, listed: StoredObject, read_at: datetime) -> bool:
+    """Return whether any later write to the object would give it another identity."""
+    if listed.etag is None or listed.modified_at is None:
+        return False
+    return base.scheme != "file" or listed.modified_at < read_at - _FILE_SETTLES
+
+
+def _bytes_of(root: Checkpoint) -> int:
+    names = (*root.files.values(), root.unregistered)
+    return _ROOT_BYTES + 16 * len(root.raw) + sum(each.nbytes for each in names)
