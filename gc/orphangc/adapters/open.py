@@ -1,4 +1,4 @@
-"""Opens what a URI names: the one place that knows which adapter serves which scheme."""
+"""Opens the storage that a URI names: the one place that maps schemes to adapters."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def open_storage(where: str | Location, *, state: Location | None = None) -> Sto
     """Return the storage whose root is ``where``; credentials come from the environment only.
 
     Args:
-        where: The place.
-        state: The state location, where a mounted file system shows its clock.
+        where: URI of the storage root.
+        state: State location, in which a mounted file system shows its clock.
 
     Raises:
-        SettingsError: No such scheme, or its package is not installed.
-        StorageUnreachableError: The root is absent or refuses access, where that shows now.
+        SettingsError: The scheme is unknown, or its package is not installed.
+        StorageUnreachableError: The root is absent or refuses access, if opening shows it.
 
     """
     location = _location(where)
@@ -39,10 +39,10 @@ def open_storage(where: str | Location, *, state: Location | None = None) -> Sto
 
 
 def open_extras(where: str | Location) -> Extras | None:
-    """Return who tells what a listing of ``where`` does not show, ``None`` where nobody can.
+    """Return the reader of what a listing of ``where`` does not show, ``None`` if there is none.
 
     Raises:
-        SettingsError: ``where`` is no place.
+        SettingsError: ``where`` is no location.
 
     """
     location = _location(where)
@@ -53,7 +53,7 @@ def open_state_files(where: str | Location) -> StateFiles:
     """Return the state location ``where``, which may not exist yet.
 
     Raises:
-        SettingsError: No such scheme, or its package is not installed.
+        SettingsError: The scheme is unknown, or its package is not installed.
 
     """
     location = _location(where)

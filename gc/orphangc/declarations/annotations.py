@@ -11,13 +11,13 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 def resolved(owner: type, annotation: Any) -> Any:
     """Return an annotation of a class with its forward references resolved.
 
-    It alone is looked at: other fields may name what is there for a type checker only.
+    Only this annotation is evaluated: other fields may name what only a type checker imports.
 
     Raises:
-        NameError: It names what nobody knows.
-        AttributeError: The same, of a module.
-        TypeError: It is no type.
-        SyntaxError: It is no Python.
+        NameError: The annotation names something undefined.
+        AttributeError: A module lacks what the annotation names in it.
+        TypeError: The annotation is no type.
+        SyntaxError: The annotation is no Python.
 
     """
     holder = SimpleNamespace(__annotations__={"it": annotation})
@@ -27,29 +27,29 @@ def resolved(owner: type, annotation: Any) -> Any:
 
 
 def bound(annotation: Any, owner: type, cls: type) -> Any:
-    """Return an annotation of a base class with the types that a class gives its variables.
+    """Return an annotation of a base class, its type variables replaced by a subclass's types.
 
     Raises:
-        NameError: And others, as ``resolved``: a type that a subclass gives is not to be had.
+        NameError: A type that a subclass names is undefined; other errors as in ``resolved``.
 
     """
     return _substituted(annotation, _type_arguments(cls).get(owner, {}))
 
 
 def is_open(annotation: Any) -> bool:
-    """Return whether an annotation that is given types leaves one of them open."""
+    """Return whether a type argument of an annotation is still a type variable."""
     return bool(get_args(annotation)) and bool(getattr(annotation, "__parameters__", ()))
 
 
 def text_of(annotation: Any) -> str:
-    """Return a type as a person writes it."""
+    """Return a type as it is written in source code."""
     if isinstance(annotation, type) and not get_args(annotation):
         return annotation.__qualname__
     return str(annotation).replace("typing.", "")
 
 
 def _type_arguments(cls: type) -> dict[type, Mapping[Any, Any]]:
-    """Return what each base class's type variables stand for in a class."""
+    """Return the types that a class substitutes for the type variables of each base class."""
     arguments: dict[type, Mapping[Any, Any]] = {}
     for each in cls.__mro__:
         given = arguments.get(each, {})

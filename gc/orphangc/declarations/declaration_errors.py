@@ -1,4 +1,4 @@
-"""What a job can do wrong when it declares its state; each names the operator and the state."""
+"""Errors in the state declarations of a job; each names the operator and the state."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from orphangc.errors import ExitCode, OrphanGcError
 
 
 class DeclarationError(OrphanGcError):
-    """A declaration that cannot be made.
+    """A declaration is refused.
 
     Attributes:
-        operator: Whose it is, or the class whose field it is.
+        operator: Operator that declares the state, or class whose field declares it.
         state: Id of the state, or name of the field.
 
     """
@@ -17,7 +17,7 @@ class DeclarationError(OrphanGcError):
     exit_code = ExitCode.USAGE
 
     def __init__(self, message: str, *, operator: str, state: str | None = None) -> None:
-        """Keep the names beside the sentence."""
+        """Keep the names beside the message."""
         super().__init__(message)
         self.operator = operator
         self.state = state
@@ -28,11 +28,11 @@ class StateConflictError(DeclarationError):
 
 
 class RegistryFrozenError(DeclarationError):
-    """The job is submitted: nothing can be declared any more."""
+    """A state is declared after the job's submission."""
 
 
 class UndeclaredStateError(DeclarationError):
-    """State is asked for that was not declared."""
+    """The job asks for a state that it did not declare."""
 
 
 class RestoreMismatchError(DeclarationError):
@@ -40,10 +40,10 @@ class RestoreMismatchError(DeclarationError):
 
 
 def check_text(what: str, value: object, *, operator: str, state: str | None = None) -> None:
-    """Make sure that a value is text that a file can hold.
+    """Check that a value is text that a file can hold.
 
     Raises:
-        DeclarationError: It is something else, or holds half a character.
+        DeclarationError: The value is no text, or holds a lone surrogate.
 
     """
     if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Descriptors: what a job says of one state before it runs."""
+"""Descriptors: declarations of single states, made before the job runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _check_id(state_id: str, *, is_keyed: bool) -> None:
     if not state_id.strip():
         raise DeclarationError("a state needs an id that is not blank", operator="", state=state_id)
     if is_keyed and is_timer(state_id):
-        problem = f"{state_id!r} is a timer of Flink's own, which nobody declares"
+        problem = f"{state_id!r} is a timer of Flink's own: it needs no declaration"
         raise DeclarationError(problem, operator="", state=state_id)
 
 
@@ -32,17 +32,17 @@ def _check_hints(state_id: str, hints: Mapping[str, str | None]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedStateDescriptor:
-    """A state that the job keeps for each key.
+    """Declaration of a keyed state.
 
     Attributes:
-        id: Name that it is registered and found by.
-        type: What it is to the job.
-        value_type: What it holds, as text; None if nobody says.
-        serializer: Hint for people: what writes its values.
-        queryable_name: Name that it can be queried by from outside.
+        id: Name under which the job registers the state.
+        type: Kind of state: value, list, map and so on.
+        value_type: Type of the values as text; None if not declared.
+        serializer: Hint for people: serializer of the values.
+        queryable_name: Name under which other programs query the state.
 
     Raises:
-        DeclarationError: The id is blank, or that of a timer; or something is no text.
+        DeclarationError: The id is blank or a timer's, or an attribute is no text.
 
     """
 
@@ -78,16 +78,16 @@ class KeyedStateDescriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorStateDescriptor:
-    """A state that the job keeps for each subtask.
+    """Declaration of an operator state.
 
     Attributes:
-        id: Name that it is registered and found by.
-        redistribution: What becomes of it when the parallelism changes.
-        value_type: What it holds, as text; None if nobody says.
-        serializer: Hint for people: what writes its elements.
+        id: Name under which the job registers the state.
+        redistribution: How Flink redistributes the state when the parallelism changes.
+        value_type: Type of the elements as text; None if not declared.
+        serializer: Hint for people: serializer of the elements.
 
     Raises:
-        DeclarationError: The id is blank; or something is no text.
+        DeclarationError: The id is blank, or an attribute is no text.
 
     """
 
@@ -124,7 +124,7 @@ def value_state(
     serializer: str | None = None,
     queryable_name: str | None = None,
 ) -> KeyedStateDescriptor:
-    """Return the descriptor of one value a key."""
+    """Return the descriptor of one value for each key."""
     return KeyedStateDescriptor(
         id=state_id,
         type=KeyedStateType.VALUE,
@@ -141,7 +141,7 @@ def list_state(
     serializer: str | None = None,
     queryable_name: str | None = None,
 ) -> KeyedStateDescriptor:
-    """Return the descriptor of a list a key."""
+    """Return the descriptor of a list for each key."""
     return KeyedStateDescriptor(
         id=state_id,
         type=KeyedStateType.LIST,
@@ -158,7 +158,7 @@ def map_state(
     serializer: str | None = None,
     queryable_name: str | None = None,
 ) -> KeyedStateDescriptor:
-    """Return the descriptor of a map a key; the type is that of its entries (``str, int``)."""
+    """Return the descriptor of a map for each key; ``entry_type`` reads ``str, int``."""
     return KeyedStateDescriptor(
         id=state_id,
         type=KeyedStateType.MAP,
@@ -175,7 +175,7 @@ def reducing_state(
     serializer: str | None = None,
     queryable_name: str | None = None,
 ) -> KeyedStateDescriptor:
-    """Return the descriptor of a value a key that new ones are reduced into."""
+    """Return the descriptor of a value for each key, into which new values are reduced."""
     return KeyedStateDescriptor(
         id=state_id,
         type=KeyedStateType.REDUCING,
@@ -192,7 +192,7 @@ def aggregating_state(
     serializer: str | None = None,
     queryable_name: str | None = None,
 ) -> KeyedStateDescriptor:
-    """Return the descriptor of an accumulator a key; it is what is stored."""
+    """Return the descriptor of an accumulator for each key; Flink stores the accumulator."""
     return KeyedStateDescriptor(
         id=state_id,
         type=KeyedStateType.AGGREGATING,
@@ -205,7 +205,7 @@ def aggregating_state(
 def operator_list_state(
     state_id: str, element_type: str | None = None, *, serializer: str | None = None
 ) -> OperatorStateDescriptor:
-    """Return the descriptor of a list that is cut into equal shares."""
+    """Return the descriptor of a list that Flink splits evenly among the subtasks."""
     return OperatorStateDescriptor(
         id=state_id,
         redistribution=RedistributionMode.SPLIT,
@@ -217,7 +217,7 @@ def operator_list_state(
 def union_list_state(
     state_id: str, element_type: str | None = None, *, serializer: str | None = None
 ) -> OperatorStateDescriptor:
-    """Return the descriptor of a list that every subtask gets whole."""
+    """Return the descriptor of a list that every subtask receives whole."""
     return OperatorStateDescriptor(
         id=state_id,
         redistribution=RedistributionMode.UNION,

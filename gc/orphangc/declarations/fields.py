@@ -1,4 +1,4 @@
-"""Annotations: state that a class declares on its fields, and how it is found there."""
+"""State that a class declares on its fields, by markers and annotations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from orphangc.flink.compatibility.declarations import RedistributionMode
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Marker:
-    """What ``keyed_state`` and ``operator_state`` leave on a class; never a field's value."""
+    """Marker that ``keyed_state`` and ``operator_state`` put on a class; never a field's value."""
 
     is_keyed: bool
     state_id: str | None
@@ -46,18 +46,17 @@ def keyed_state(
     serializer: str | None = None,
     queryable_name: str | None = None,
 ) -> Any:
-    """Return what marks a field as keyed state; the annotation says which kind and type.
+    """Return the marker of a keyed state; the annotation gives its kind and type.
 
-    It is the field's default (``seen: ValueState[int] = keyed_state("seen")``), or stands in
-    the annotation (``seen: Annotated[ValueState[int], keyed_state("seen")]``), as it must where
-    ``__slots__`` leave no room for a default. The running job assigns the state to the field;
-    until then there is nothing to read.
+    The marker is the field's default (``seen: ValueState[int] = keyed_state("seen")``) or part of
+    the annotation (``seen: Annotated[ValueState[int], keyed_state("seen")]``), which ``__slots__``
+    require. The running job assigns the state to the field; reading the field earlier fails.
 
     Args:
-        state_id: Name that it is registered by; the field's own, without leading underscores,
-            if not given.
-        serializer: Hint for people: what writes its values.
-        queryable_name: Name that it can be queried by from outside.
+        state_id: Name under which the job registers the state; by default the name of the field
+            without leading underscores.
+        serializer: Hint for people: serializer of the values.
+        queryable_name: Name under which other programs query the state.
 
     """
     return _Marker(
@@ -71,16 +70,16 @@ def operator_state(
     redistribution: RedistributionMode | str | None = None,
     serializer: str | None = None,
 ) -> Any:
-    """Return what marks a field as operator state, as ``keyed_state`` does for keyed state.
+    """Return the marker of an operator state; placed as that of ``keyed_state``.
 
     Args:
-        state_id: As there.
-        redistribution: What becomes of a list when the parallelism changes: ``split``, also if
-            not given, or ``union``. A ``BroadcastState`` is ``broadcast``.
-        serializer: Hint for people: what writes its elements.
+        state_id: See ``keyed_state``.
+        redistribution: How Flink redistributes a list when the parallelism changes: ``split``
+            (the default) or ``union``. A ``BroadcastState`` is ``broadcast``.
+        serializer: Hint for people: serializer of the elements.
 
     Raises:
-        DeclarationError: There is no such redistribution.
+        DeclarationError: The redistribution is unknown.
 
     """
     try:
@@ -100,9 +99,9 @@ class DeclaredField:
     """A field that declares state.
 
     Attributes:
-        name: As Python keeps it; of a private one with its class in front.
-        owner: Class that declares it.
-        descriptor: What it declares.
+        name: Name in the class namespace; a private name is mangled with its class.
+        owner: Class that declares the field.
+        descriptor: State that the field declares.
 
     """
 
@@ -112,18 +111,18 @@ class DeclaredField:
 
     @property
     def label(self) -> str:
-        """Return what a person knows it by."""
+        """Return the name for messages: class and field."""
         return f"{self.owner.__name__}.{self.name}"
 
 
 def declared_fields(cls: type) -> tuple[DeclaredField, ...]:
-    """Return the state that a class declares on its fields, base classes' first.
+    """Return the state that a class declares on its fields; fields of base classes come first.
 
-    A field that a subclass sets to something else declares nothing any more; one that it
-    declares anew must be what it was. Type variables get the types that subclasses give them.
+    A subclass that sets a field to something else removes its declaration; a subclass that declares
+    the field again must declare the same kind of state. Subclasses substitute type variables.
 
     Raises:
-        StateConflictError: Two fields declare one id, or a field is declared anew as another.
+        StateConflictError: Two fields declare one id, or a subclass changes the kind of a field.
         DeclarationError: A field's annotation is missing, cannot be resolved, is no kind of
             state, or leaves open what it holds.
 
@@ -172,7 +171,7 @@ def _in_annotation(owner: type, name: str, annotation: Any) -> tuple[_Marker, An
         if f"{keyed_state.__name__}(" not in annotation and (
             f"{operator_state.__name__}(" not in annotation
         ):
-            return None  # whatever it names, it need not be there
+            return None  # names in other annotations may be undefined at run time
         annotation = _resolved(owner, name, annotation)
     if get_origin(annotation) is not Annotated:
         return None
@@ -201,7 +200,7 @@ def _bound(owner: type, name: str, annotation: Any, cls: type) -> Any:
 
 def _unresolvable(owner: type, name: str, annotation: Any, err: Exception) -> DeclarationError:
     return _unusable(
-        owner, name, f"has an annotation that nobody can resolve: {text_of(annotation)} ({err})"
+        owner, name, f"has an annotation that cannot be resolved: {text_of(annotation)} ({err})"
     )
 
 

@@ -25,10 +25,10 @@ _D = TypeVar("_D", KeyedStateDescriptor, OperatorStateDescriptor)
 
 
 class StateRegistry:
-    """All the state of one job; any thread may use it.
+    """Declared state of one job; may be used by many threads at once.
 
-    An operator is announced by its uid, and declares its state through what it gets back.
-    ``submit`` ends that and gives the manifest. What a thread declares at that very moment is
+    ``operator`` announces an operator by its uid and returns the object that declares its state.
+    ``submit`` freezes the registry and returns the manifest. A declaration that races with it is
     either in the manifest or refused.
     """
 
@@ -40,11 +40,11 @@ class StateRegistry:
     def operator(
         self, uid: str, *, name: str | None = None, has_coordinator: bool = False
     ) -> OperatorStates:
-        """Return where an operator declares its state.
+        """Announce an operator; return the object that declares its state.
 
         Args:
-            uid: As the job sets it.
-            name: For people.
+            uid: Uid that the job sets.
+            name: Name for people.
             has_coordinator: Whether its coordinator on the JobManager keeps state.
 
         Raises:
@@ -73,11 +73,11 @@ class StateRegistry:
 
     @property
     def is_frozen(self) -> bool:
-        """Whether the job is submitted."""
+        """Return whether the job is submitted."""
         return self._manifest is not None
 
     def submit(self) -> Declarations:
-        """Freeze the registry and return the manifest; the same one if asked again."""
+        """Freeze the registry and return the manifest; later calls return the same one."""
         with self._lock:
             if self._manifest is None:
                 operators = tuple(each.declared() for each in self._operators.values())
@@ -85,7 +85,7 @@ class StateRegistry:
             return self._manifest
 
     def add(self, uid: str, declared: dict[str, _D], descriptor: _D) -> None:
-        """Put a state into an operator's table, unless it is too late or the id is taken.
+        """Add a state to an operator's table.
 
         Raises:
             RegistryFrozenError: The job is submitted.
@@ -113,10 +113,10 @@ class StateRegistry:
 
 
 class OperatorStates:
-    """The state of one operator.
+    """Declared state of one operator.
 
     Attributes:
-        uid: As the job sets it.
+        uid: Uid that the job sets.
 
     """
 
@@ -131,7 +131,7 @@ class OperatorStates:
         self._operator: dict[str, OperatorStateDescriptor] = {}
 
     def declare(self, *descriptors: StateDescriptor) -> None:
-        """Declare states; those before one that is refused stay declared.
+        """Declare states; if one is refused, those before it stay declared.
 
         Raises:
             RegistryFrozenError: The job is submitted.
@@ -145,10 +145,10 @@ class OperatorStates:
                 self._registry.add(self.uid, self._operator, descriptor)
 
     def declare_fields(self, cls: type) -> None:
-        """Declare what a class says on its fields (``declared_fields``).
+        """Declare the state of a class's fields (``declared_fields``).
 
         Raises:
-            DeclarationError: As ``declare``, or a field cannot be understood.
+            DeclarationError: A field cannot be understood; other errors as in ``declare``.
 
         """
         self.declare(*(field.descriptor for field in declared_fields(cls)))
@@ -176,7 +176,7 @@ class OperatorStates:
         return self._operator[state_id]
 
     def declared(self) -> OperatorDeclaration:
-        """Return its part of the manifest, states in the order of declaration."""
+        """Return the operator's part of the manifest, states in the order of declaration."""
         return OperatorDeclaration(
             uid=self.uid,
             name=self._name,

@@ -14,11 +14,11 @@ class RestoredState:
     """One declared operator state at restore.
 
     Attributes:
-        operator: Its id, 32 hex digits.
-        label: What a person knows the operator by.
+        operator: Id of the operator, 32 hex digits.
+        label: Name of the operator for messages.
         state: Id of the state.
-        redistribution: As declared.
-        is_in_checkpoint: Whether there is anything to redistribute.
+        redistribution: Declared redistribution.
+        is_in_checkpoint: Whether the checkpoint holds the state.
 
     """
 
@@ -34,14 +34,14 @@ def check_restore(
 ) -> tuple[RestoredState, ...]:
     """Return how every declared operator state is redistributed, in the declarations' order.
 
-    Flink deals the partitions out by what the checkpoint says, before the job declares
-    anything, and only then fails the task that registers the state in another way. So a
-    difference is refused here, before there is a job. What the checkpoint holds and nobody
-    declares is not looked at: ``orphangc unclaimed`` tells it.
+    Flink assigns the partitions by the redistribution in the checkpoint, before the job registers
+    any state, and only then fails the task that registers a state in another way. This check
+    refuses a difference before the job starts. It ignores stored states without a declaration:
+    ``orphangc unclaimed`` reports those.
 
     Raises:
-        RestoreMismatchError: A state is declared in another way than it was written; all that
-            are stand in the message, the first in its attributes.
+        RestoreMismatchError: A state's declared redistribution differs from the stored one. The
+            message lists all such states; the attributes hold the first.
 
     Source: Flink 1.8-2.3, ``DefaultOperatorStateBackend.getListState``,
     ``StateAssignmentOperation.reDistributePartitionableStates``.
@@ -65,13 +65,13 @@ def check_restore(
     )
     wrong = [each for each in restored if _others(each, held)]
     if wrong:
-        told = "; ".join(
+        differences = "; ".join(
             f"operator {each.label!r} declares {each.state!r} as {each.redistribution}, checkpoint"
             f" {contents.checkpoint_id} holds it as {' and '.join(_others(each, held))}"
             for each in wrong
         )
         raise RestoreMismatchError(
-            f"{told}: the job would fail when it registers the state",
+            f"{differences}: the job would fail when it registers the state",
             operator=wrong[0].label,
             state=wrong[0].state,
         )

@@ -1,4 +1,4 @@
-"""Names of kinds of state, for annotations; PyFlink's own classes of these names do as well."""
+"""Kinds of state for annotations; PyFlink's own classes of these names also serve."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ _V = TypeVar("_V")
 
 
 class ValueState(Generic[_T]):
-    """One value a key."""
+    """One value for each key."""
 
 
 class ListState(Generic[_T]):
-    """A list, a key or a subtask."""
+    """A list for each key or subtask."""
 
 
 class MapState(Generic[_K, _V]):
-    """A map a key."""
+    """A map for each key."""
 
 
 class ReducingState(Generic[_T]):
-    """A value a key that new ones are reduced into."""
+    """A value for each key, into which new values are reduced."""
 
 
 class AggregatingState(Generic[_K, _V]):
-    """An accumulator a key: of what comes in, and what comes out."""
+    """An accumulator for each key, with the types of its input and output."""
 
 
 class BroadcastState(Generic[_K, _V]):
@@ -50,6 +50,6 @@ _NAMES = {*KEYED, *OPERATOR}
 
 
 def kind_of(annotation: object) -> str | None:
-    """Return the name of the kind of state that a class stands for, itself or by descent."""
+    """Return the kind of state that a class or one of its base classes names."""
     bases = annotation.__mro__ if isinstance(annotation, type) else ()
     return next((base.__name__ for base in bases if base.__name__ in _NAMES), None)

@@ -1,8 +1,8 @@
-"""What the collection needs from outside, one verb each; adapters provide it.
+"""Ports: what the collection needs from other systems, one verb each; adapters implement them.
 
 Keys are relative to the storage root that an adapter was opened for. Every method translates
-the failures of its library: what cannot be reached raises ``StorageUnreachableError``, and no
-error is ever turned into an empty answer.
+the errors of its library: a storage that cannot be reached raises ``StorageUnreachableError``.
+No error becomes an empty answer.
 """
 
 from __future__ import annotations

@@ -6,12 +6,12 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Is told how far a run has come; shows it to a person, or to nobody."""
+    """Receives the progress of a run, and may show it."""
 
     def __call__(self, phase: str, done: int, total: int | None = None) -> None:
-        """Take note: ``done`` objects of ``total`` in ``phase``.
+        """Report ``done`` objects of ``total`` in ``phase``.
 
-        ``None`` is unknown; a listing's total is an estimate that changes as it goes on.
+        A ``total`` of ``None`` is unknown. The total of a listing is an estimate that changes.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What knows about jobs: Flink clusters, exporter folders, HA metadata."""
+"""Sources of facts about jobs: Flink clusters, exporter folders, HA metadata."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from orphangc.core.model.types import JobId
 
 
 class ClusterClient(Protocol):
-    """Tells what a cluster says of its jobs (Flink's REST API).
+    """Reads what a cluster reports about its jobs (Flink's REST API).
 
     Attributes:
-        uri: Where it is asked, without credentials.
+        uri: URI of the cluster, without credentials.
 
     """
 
     uri: str
 
     def observe(self) -> ClusterFacts:
-        """Return the facts of this moment about every job that the cluster lists.
+        """Return the present facts about every job that the cluster lists.
 
         Raises:
-            RegistryUnavailableError: One answer is missing or unusable; never a part of them.
+            RegistryUnavailableError: An answer is missing or unusable; the call returns no part.
 
         """
         ...
 
 
 class ExporterReader(Protocol):
-    """A folder that exporters inside JobManagers write registry snapshots into.
+    """Reads a folder that exporters inside JobManagers write registry snapshots into.
 
     Attributes:
-        location: The folder; it has one folder for each job.
+        location: Location of the folder; it has one folder for each job.
 
     """
 
@@ -56,7 +56,7 @@ class ExporterReader(Protocol):
         ...
 
     def read(self, job_id: JobId, name: str) -> bytes | None:
-        """Return one snapshot's bytes, ``None`` if the exporter has removed it by now."""
+        """Return one snapshot's bytes, ``None`` if the exporter has removed it."""
         ...
 
     def owners(self, job_id: JobId) -> Mapping[str, datetime | None]:
@@ -64,43 +64,43 @@ class ExporterReader(Protocol):
         ...
 
     def nonce(self, job_id: JobId) -> str | None:
-        """Return the nonce that stands there for the exporter to repeat, ``None`` if none does."""
+        """Return the nonce that the exporter has to repeat, ``None`` if there is none."""
         ...
 
 
 class NonceWriter(Protocol):
-    """Asks the exporters for a new snapshot: the only thing that is ever written beside theirs."""
+    """Requests a new snapshot from an exporter by a nonce: the only file written beside theirs."""
 
     def write(self, job_id: JobId, nonce: str) -> None:
-        """Let the job's exporter find ``nonce``, in place of whatever stands there.
+        """Write ``nonce`` for the job's exporter; replace an older nonce.
 
         Raises:
-            StorageUnreachableError: It cannot be written.
+            StorageUnreachableError: The nonce cannot be written.
 
         """
         ...
 
 
 class ExporterChannel(ExporterReader, NonceWriter, Protocol):
-    """Both sides of one folder."""
+    """Reads snapshots from and writes nonces to one exporter folder."""
 
 
 class HaMetadata(Protocol):
-    """Tells who is not over, though no cluster shows it (Kubernetes, ZooKeeper).
+    """Finds jobs that have not ended though no cluster lists them (Kubernetes, ZooKeeper).
 
     Attributes:
-        uri: Where it is asked, without credentials.
+        uri: URI of the HA metadata, without credentials.
 
     """
 
     uri: str
 
     def observe(self) -> HaFacts:
-        """Return the facts of this moment.
+        """Return the present facts.
 
         Raises:
-            RegistryUnavailableError: One answer is missing, forbidden or unusable; never a part
-                of them.
+            RegistryUnavailableError: An answer is missing, forbidden or unusable; the call returns
+                no part.
 
         """
         ...

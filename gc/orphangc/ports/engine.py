@@ -1,8 +1,8 @@
-"""What a cycle asks of an engine: to list a storage root, and to pass over what it listed.
+"""Engines: list a storage root, and run passes over the listing.
 
-One decision, two drivers: the passes are the same for both engines, and know nothing of how the
-rows reach them. The local engine hands them batches of a spool; on Spark the rows are joined
-with the live set and the tombstones, and the executors run the passes over their parts.
+The passes are the same for both engines and do not know how the rows reach them. The local
+engine passes batches of a spool; Spark joins the rows with the live set and the tombstones, and
+its executors run the passes over their parts.
 """
 
 from __future__ import annotations
@@ -23,41 +23,41 @@ EngineName = Literal["local", "spark"]
 
 
 class ListingPass(Protocol[_T]):
-    """One pass over everything that was listed; picklable, for it may run in other processes.
+    """One pass over the whole listing; picklable, because it may run in other processes.
 
-    Several workers may each take a part of the rows; what they found is put together at the end.
+    Several workers may each process a part of the rows; ``together`` merges their results.
     """
 
     @property
     def phase(self) -> str:
-        """Return what it does, for progress."""
+        """Return the name of the phase, for progress."""
         ...
 
     def begin(self) -> _T:
-        """Return what a worker has found before its first row."""
+        """Return the empty result of a worker."""
         ...
 
     def add(self, found: _T, rows: MarkedRows) -> None:
-        """Take a batch into what a worker has found."""
+        """Add a batch to the result of a worker."""
         ...
 
     def end(self, found: _T) -> None:
-        """Close whatever a worker has opened, after its last row or after an error."""
+        """Close the files that a worker opened, after its last row or after an error."""
         ...
 
     def together(self, found: Iterable[_T]) -> _T:
-        """Return what all workers have found."""
+        """Return the merged result of all workers."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListingHints:
-    """What is known of the key space before it is listed.
+    """What is known about the key space before the listing.
 
     Attributes:
         directories: Keys of the job directories.
-        names: A sample of the base names that roots refer to, by the key of their folder.
-        counts: How many names a folder's sample stands for, where it is not all of them.
+        names: Sample of the base names that checkpoints refer to, by the key of their folder.
+        counts: Number of names that a folder's sample represents, if it is not all of them.
 
     """
 
@@ -68,12 +68,12 @@ class ListingHints:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """How the listing went.
+    """Summary of a listing.
 
     Attributes:
-        objects: How many objects were listed.
-        is_resumed: Whether a part of it is older than this cycle: of a run that was interrupted.
-        ranges: In how many key ranges it was listed.
+        objects: Number of listed objects.
+        is_resumed: Whether a part is older than this cycle: an interrupted run listed it.
+        ranges: Number of key ranges.
 
     """
 
@@ -83,10 +83,10 @@ class Listed:
 
 
 class Engine(Protocol):
-    """Lists a storage root, and runs passes over what it listed: here, or on a cluster.
+    """Lists a storage root and runs passes over the listing, on this machine or on a cluster.
 
     Attributes:
-        name: ``local`` or ``spark``.
+        name: Name of the engine: ``local`` or ``spark``.
 
     """
 
@@ -96,19 +96,19 @@ class Engine(Protocol):
         """List everything below the storage root.
 
         Raises:
-            StorageUnreachableError: It could not be listed completely.
+            StorageUnreachableError: The listing is not complete.
 
         """
         ...
 
     def objects_named(self, name: str) -> Iterator[StoredObject]:
-        """Yield the listed objects of one base name; there are few."""
+        """Yield the listed objects with one base name; there are few."""
         ...
 
     def mark(self, live: LiveSet, tombstones: Tombstones) -> None:
-        """From now on show the rows with what these say of them; before, nothing is live."""
+        """Set the live set and the tombstones that later passes see; before, nothing is live."""
         ...
 
     def run(self, work: ListingPass[_T], progress: Progress) -> _T:
-        """Return what a pass over all rows finds."""
+        """Return the result of a pass over all rows."""
         ...

@@ -15,59 +15,59 @@ OUTCOME_SCHEMA = (
     .append(pa.field("error", pa.string()))
     .append(pa.field("version_id", pa.string()))
 )
-"""One row for each verdict of a plan that asked for something: what became of it."""
+"""One row for each verdict that requested an action, with its outcome."""
 
 
 class TemporaryRows(Protocol):
-    """Rows put aside on disk; picklable once it is closed."""
+    """Temporary rows on disk; picklable once closed."""
 
     def append(self, batch: pa.RecordBatch) -> None:
-        """Add a batch; not after ``close``."""
+        """Append a batch; not after ``close``."""
         ...
 
     def close(self) -> None:
-        """Take note that there are no more; may be called twice."""
+        """Complete the file; may be called twice."""
         ...
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield all that was appended, in order; closes; may be asked more than once."""
+        """Close, and yield all appended batches in order; may be called more than once."""
         ...
 
 
 class TemporarySpace(Protocol):
-    """Gives room for what is too much for memory, as long as a run lasts; picklable."""
+    """Holds temporary rows that memory should not hold, until the run ends; picklable."""
 
     def rows(self, schema: pa.Schema) -> TemporaryRows:
-        """Return an empty pile for rows of a schema."""
+        """Return empty temporary rows of a schema."""
         ...
 
 
 class OutcomeSink(Protocol):
-    """Takes what became of each verdict, batch by batch."""
+    """Stores the outcome of each verdict, batch by batch."""
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take a batch of ``OUTCOME_SCHEMA``."""
+        """Append a batch of ``OUTCOME_SCHEMA``."""
         ...
 
 
 class SpoolPart(Protocol):
-    """Takes the rows of one key range; used by one thread at a time.
+    """Stores the rows of one key range; used by one thread at a time.
 
     Attributes:
-        rows: How many it has taken.
+        rows: Number of appended rows.
 
     """
 
     rows: int
 
     def append(self, batch: pa.RecordBatch) -> None:
-        """Add a batch of ``LISTING_SCHEMA``."""
+        """Append a batch of ``LISTING_SCHEMA``."""
         ...
 
     def finish(self, within: KeyRange) -> None:
-        """Take note that these are all rows of a range: from now on it is listed.
+        """Record that these are all rows of a range: the range is listed from now on.
 
-        A part that is not finished was never there.
+        The spool drops a part that is not finished.
         """
         ...
 
@@ -85,21 +85,21 @@ class Spool(Protocol):
         ...
 
     def finished(self) -> list[KeyRange]:
-        """Return the ranges that are listed; also those of an interrupted run that left them."""
+        """Return the listed ranges, those of an interrupted run included."""
         ...
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield each row of the finished ranges once, in large batches; may be asked again."""
+        """Yield each row of the finished ranges once, in large batches; may be called again."""
         ...
 
 
 class VerdictSink(Protocol):
-    """Takes verdicts, batch by batch; picklable once it is closed."""
+    """Stores verdicts, batch by batch; picklable once closed."""
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take a batch of ``VERDICT_SCHEMA``."""
+        """Append a batch of ``VERDICT_SCHEMA``."""
         ...
 
     def close(self) -> None:
-        """Take note that there are no more; may be called twice."""
+        """Complete the files; may be called twice."""
         ...

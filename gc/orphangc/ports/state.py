@@ -18,21 +18,21 @@ class StateFiles(Protocol):
         ...
 
     def read(self, name: str) -> bytes | None:
-        """Return a whole file, or ``None`` if it is not there."""
+        """Return a whole file, or ``None`` if it is absent."""
         ...
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a whole file atomically, over an older one if there is one."""
+        """Write a whole file atomically; replace an older one."""
         ...
 
     def create(self, name: str, data: bytes) -> bool:
-        """Write a file unless it exists; return whether this call made it (exactly one does)."""
+        """Create a file unless it exists; return whether this call created it: one call does."""
         ...
 
     def remove(self, name: str) -> None:
-        """Remove one file; absent is fine."""
+        """Remove one file; an absent file is no error."""
         ...
 
     def modified_at(self, name: str) -> datetime | None:
-        """Return the store time of a file, ``None`` if absent: a probe of the store's clock."""
+        """Return the store time of a file, ``None`` if absent: this reads the store's clock."""
         ...

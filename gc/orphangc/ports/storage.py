@@ -22,8 +22,8 @@ LISTING_SCHEMA = pa.schema(
         pa.field("etag", pa.string()),
     ]
 )
-"""One row an object. On stores that have real folders, a row whose key ends in "/" and whose
-size is null is a folder: it is no object, but an empty folder in ``shared/`` tells of a layout."""
+"""One row for each object. On stores with real folders, a row whose key ends in "/" and whose
+size is null is a folder: no object, but an empty folder in ``shared/`` is evidence of a layout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class Folder:
     """One level of a storage.
 
     Attributes:
-        folders: Names of sub-folders, no slash.
-        objects: What lies beside them.
-        closed: Names of what may hold objects and is not looked into: links to folders, and a
-            nameless prefix. Deletion must not follow them; marking must not overlook them.
+        folders: Names of sub-folders, without slash.
+        objects: Objects of this level.
+        closed: Names that may hold objects and are never opened: links to folders, and a nameless
+            prefix. Deletion must not follow them; marking must not overlook them.
 
     """
 
@@ -44,11 +44,11 @@ class Folder:
 
 
 class Lister(Protocol):
-    """Lists what is stored, uncached, all pages or an error.
+    """Lists a storage without cache: every page, or an error.
 
     Attributes:
-        is_ordered: Whether ``pages`` comes in the order of the keys' UTF-8 bytes and can start
-            anywhere; where not (local folders, HDFS, S3 directory buckets), one stream lists all.
+        is_ordered: Whether ``pages`` yields keys in the order of their UTF-8 bytes and can start
+            anywhere. If not (local folders, HDFS, S3 directory buckets), one cursor lists all.
 
     """
 
@@ -70,7 +70,7 @@ class Lister(Protocol):
     def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
         """Yield the objects of one key range once, a batch each request, as ``LISTING_SCHEMA``.
 
-        In ascending order of the keys' UTF-8 bytes, which is checked: a store that breaks it is
+        Keys ascend by their UTF-8 bytes. The adapter checks this: a store that breaks the order is
         an error, never a shorter listing. May be called from several threads at once.
 
         Raises:
@@ -89,7 +89,7 @@ class Reader(Protocol):
     """Reads bytes and facts of single objects."""
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
-        """Return the whole object, or ``None`` if it is not there.
+        """Return the whole object, or ``None`` if it is absent.
 
         Raises:
             StorageUnreachableError: Anything but absence, also an object over ``max_bytes``.
@@ -98,9 +98,9 @@ class Reader(Protocol):
         ...
 
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
-        """Return ``size`` bytes from ``start`` on, or ``None`` if the object is not there.
+        """Return ``size`` bytes from ``start`` on, or ``None`` if the object is absent.
 
-        Fewer where the object ends; none behind its end.
+        Returns fewer bytes at the end of the object, and none behind it.
 
         Raises:
             StorageUnreachableError: Anything but absence.
@@ -109,34 +109,34 @@ class Reader(Protocol):
         ...
 
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
-        """Return the fresh facts of each key in order, ``None`` for one that is not there."""
+        """Return the present facts of each key in order, ``None`` for an absent one."""
         ...
 
 
 class DeletionStatus(StrEnum):
-    """What the storage said of one key."""
+    """Answer of the storage about one key."""
 
     DELETED = "deleted"
     GONE = "gone"
     CHANGED = "changed"
     FAILED = "failed"
     REFUSED = "refused"
-    """For now: the store wants less asked of it, and has not touched the object."""
+    """The store throttles requests, and has not touched the object: retry later, more slowly."""
     UNKNOWN = "unknown"
-    """No answer, or none that says what became of the object: it may be gone by now, or soon."""
+    """Outcome unknown: no usable answer came, so the object may be deleted now or soon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletionResult:
-    """What became of one key.
+    """Outcome of the deletion of one key.
 
     Attributes:
-        key: The key that was asked for, exactly.
-        status: ``GONE`` if it was absent already where the store can tell; ``CHANGED`` if the
-            store refused because the object is another one by now (``If-Match``).
+        key: The requested key, exactly.
+        status: ``GONE`` if the object was already absent, where the store reports this;
+            ``CHANGED`` if the store refused because another object has the key now (``If-Match``).
         error: Code and message of the store, without credentials; ``None`` unless failed,
             refused or unknown.
-        version_id: The delete marker that a versioned bucket made, for ``Undeleter``.
+        version_id: Version id of the delete marker in a versioned bucket, for ``Undeleter``.
 
     """
 
@@ -150,8 +150,8 @@ class Deleter(Protocol):
     """Deletes exactly the keys it is given: no glob, no prefix, no recursion, no folder.
 
     Attributes:
-        batch_size: Most objects of one call.
-        at_once: How many calls at a time hide what each of them waits; 1 where none waits.
+        batch_size: Maximum number of objects in one call.
+        at_once: Number of concurrent calls that hides the latency of each; 1 without latency.
 
     """
 
@@ -161,37 +161,37 @@ class Deleter(Protocol):
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
         """Return one result for each object, in order; never raise for a single object.
 
-        At most ``batch_size`` objects, each looked at again first. Asks once: what was refused
-        for now, or got no answer, is the caller's to ask again, more slowly. May be called from
-        several threads at once.
+        Takes at most ``batch_size`` objects and revalidates each first. Sends one request: the
+        caller retries what was throttled or got no answer, more slowly. May be called from several
+        threads at once.
 
         Raises:
-            StorageUnreachableError: The objects could not be looked at, or the request as a whole
-                was refused (credentials, bucket): nothing was deleted.
+            StorageUnreachableError: The objects could not be revalidated, or the store refused the
+                whole request (credentials, bucket): nothing was deleted.
 
         """
         ...
 
 
 class Undeleter(Protocol):
-    """Brings back what a delete marker of a versioned bucket hides."""
+    """Restores objects that a delete marker of a versioned bucket hides."""
 
     def undelete(self, markers: Sequence[tuple[ObjectKey, str]]) -> list[DeletionResult]:
         """Remove exactly these delete markers (key, version id); one result each.
 
-        Status ``DELETED`` means that the marker is gone, so the object is back.
+        Status ``DELETED`` means that the marker is gone and the object is visible again.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreTime:
-    """One reading of the store's clock beside ours.
+    """Time of the store's clock and of this machine at one moment.
 
     Attributes:
-        now: The store's time, aware UTC; ``None`` if the store does not tell it.
-        local: This machine's time at the same moment.
-        source: How it was read, for people: ``Date header``, ``file system of this host``, ...
+        now: Time of the store, aware UTC; ``None`` if the store reports none.
+        local: Time of this machine at the same moment.
+        source: Origin of the time, for people: ``Date header``, ``file system of this host``, ...
 
     """
 
@@ -206,10 +206,10 @@ class StoreTime:
 
 
 class StoreClock(Protocol):
-    """Tells the store's time without writing anything."""
+    """Reads the store's clock without writing anything."""
 
     def now(self) -> StoreTime:
-        """Return the store's present time beside ours."""
+        """Return the present time of the store and of this machine."""
         ...
 
 
@@ -217,11 +217,11 @@ class Storage(Lister, Reader, Deleter, StoreClock, Protocol):
     """One storage root, opened.
 
     Attributes:
-        location: The root.
-        is_tested: Whether this kind of file system is in the tested list (R27); where it is
-            not, plans are made but nothing is deleted.
+        location: Location of the storage root.
+        is_tested: Whether this kind of file system is in the tested list (R27). If not, plans are
+            made but nothing is deleted.
         is_versioned: Whether deletions can be undone (a versioned bucket).
-        list_requests: How many list requests (or folder reads) it has sent so far.
+        list_requests: Number of list requests (or folder reads) sent so far.
 
     """
 

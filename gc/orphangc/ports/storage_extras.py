@@ -1,4 +1,4 @@
-"""What a storage can say beyond a listing: its inventory, and what no listing shows."""
+"""What a storage offers beyond a listing: an inventory, and objects that no listing shows."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from orphangc.core.documents.s3_inventory import Inventory
 
 @runtime_checkable
 class Inventoried(Protocol):
-    """A storage whose listing is an inventory of it: older than now, by hours or days.
+    """A storage listed by an inventory report, which is hours or days old.
 
-    All that it lists is a candidate at most. What is looked at one by one is as fresh as ever.
+    Everything it lists is at most a candidate. Facts of single objects are fresh.
 
     Attributes:
-        inventory: What stands in for the listing; ``objects`` are those of the last listing.
+        inventory: Inventory report used as the listing; ``objects`` are those of the last listing.
 
     """
 
     @property
     def inventory(self) -> Inventory:
-        """Return what stands in for the listing."""
+        """Return the inventory report used as the listing."""
         ...
 
 
 class HiddenKind(StrEnum):
-    """What costs money and stands in no listing, or is no object of Flink's in one."""
+    """Kinds of stored data that cost money and are no objects of Flink's in a listing."""
 
     UPLOAD = "upload"
-    """A multipart upload that was neither completed nor aborted; its parts cost."""
+    """A multipart upload that was neither completed nor aborted; its parts cost money."""
     NONCURRENT = "noncurrent"
     """A version that a newer one or a delete marker hides."""
     DELETE_MARKER = "delete_marker"
-    """What a deletion leaves in a versioned bucket."""
+    """The marker that a deletion leaves in a versioned bucket."""
     DIRECTORY_MARKER = "directory_marker"
-    """An empty object that some tool made to look like a folder."""
+    """An empty object that a tool created to represent a folder."""
 
 
 HIDDEN_SCHEMA = pa.schema(
@@ -49,22 +49,22 @@ HIDDEN_SCHEMA = pa.schema(
         pa.field("at", pa.timestamp("us", tz="UTC")),
     ]
 )
-"""One row a hidden thing; ``size`` is null where nobody counted its bytes."""
+"""One row for each hidden entry; ``size`` is null if its bytes were not counted."""
 
 
 class Extras(Protocol):
-    """Tells what a listing does not show, for a report (R28); nothing of it is ever touched."""
+    """Lists what a listing does not show, for a report (R28); the collector never touches it."""
 
     def uploads(self) -> Iterator[pa.RecordBatch]:
         """Yield the unfinished uploads below the storage root, as ``HIDDEN_SCHEMA``.
 
         Raises:
-            NotReportedError: The store does not tell.
-            StorageUnreachableError: Anything else; what was yielded before is a part.
+            NotReportedError: The store does not report uploads.
+            StorageUnreachableError: Any other error; the rows yielded before are incomplete.
 
         """
         ...
 
     def versions(self) -> Iterator[pa.RecordBatch]:
-        """Yield noncurrent versions and delete markers; as costly as a listing, else alike."""
+        """Yield noncurrent versions and delete markers; it costs as much as a listing."""
         ...

@@ -177,7 +177,7 @@ def test_type_variables_get_what_subclasses_give_them() -> None:
 
 def test_a_type_that_a_subclass_gives_and_nobody_knows_is_told() -> None:
     """By the field that needs it."""
-    with pytest.raises(DeclarationError, match=r"Items.items .* nobody can resolve: .*Nowhere"):
+    with pytest.raises(DeclarationError, match=r"Items.items .* cannot be resolved: .*Nowhere"):
         declared_fields(jobs.Lost)
 
 
@@ -249,7 +249,7 @@ def test_other_classes_of_these_names_do_as_well() -> None:
             "is a BroadcastState, which is never redistributed union",
             id="union broadcast",
         ),
-        pytest.param("ValueState[", keyed_state(), "nobody can resolve", id="no Python"),
+        pytest.param("ValueState[", keyed_state(), "cannot be resolved", id="no Python"),
         pytest.param(None, keyed_state(), "is no keyed state", id="none"),
         pytest.param(ValueState[int], keyed_state(" "), "not blank", id="blank id"),
         pytest.param(

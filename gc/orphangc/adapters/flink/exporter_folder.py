@@ -1,8 +1,8 @@
 """The folder that the exporters inside JobManagers write into (deploy/flink-plugin).
 
 ``<folder>/<job id>/snapshots/snapshot-<13 digits>-<epoch>-<sequence>.jsonl[.gz]`` and
-``<folder>/<job id>/nonce``; ``<folder>/<job id>/owners/<epoch>.began`` and ``.alive``. Names of
-another form are no finished snapshots, and not looked at.
+``<folder>/<job id>/nonce``; ``<folder>/<job id>/owners/<epoch>.began`` and ``.alive``. A name of
+another form is no finished snapshot and is ignored.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _MOST_NONCE_BYTES = 1 << 10
 
 
 def is_job_folder(name: str) -> bool:
-    """Return whether an exporter could have made a folder of this name."""
+    """Return whether an exporter could have created a folder of this name."""
     return is_job_id(name)
 
 
 class ExporterFolder:
-    """Reads what exporters wrote; writes nonces, and nothing else."""
+    """Reads registry snapshots of exporters; writes nonces and nothing else."""
 
     def __init__(self, location: Location) -> None:
         self.location = location
@@ -42,9 +42,7 @@ class ExporterFolder:
         )
 
     def names(self, job_id: JobId) -> list[str]:
-        """Return the names of finished snapshots: they begin with their time; see
-        ``ExporterReader``.
-        """
+        """Return the names of finished snapshots by time; see ``ExporterReader``."""
         listed = self._storage.folder(f"{job_id}/snapshots").objects
         names = (each.key.rpartition("/")[2] for each in listed)
         return sorted(name for name in names if _SNAPSHOT.fullmatch(name))
@@ -60,20 +58,20 @@ class ExporterFolder:
         return {each.key.rpartition("/")[2]: each.modified_at for each in listed}
 
     def nonce(self, job_id: JobId) -> str | None:
-        """Return the nonce that stands there; see ``ExporterReader``."""
+        """Return the present nonce; see ``ExporterReader``."""
         key = ObjectKey(f"{job_id}/{_NONCE}")
         data = self._storage.read(key, max_bytes=_MOST_NONCE_BYTES)
         return None if data is None else data.decode("utf-8", "replace").strip()
 
     def write(self, job_id: JobId, nonce: str) -> None:
-        """Replace the nonce, whole; see ``NonceWriter``."""
+        """Replace the nonce atomically; see ``NonceWriter``."""
         self._files.write(f"{job_id}/{_NONCE}", nonce.encode())
 
     def check_writable(self, job_id: JobId) -> None:
-        """Write and remove a throwaway file beside the job's nonce.
+        """Write and remove a temporary file beside the job's nonce.
 
         Raises:
-            StorageUnreachableError: It cannot be written.
+            StorageUnreachableError: The folder cannot be written.
 
         """
         name = f"{job_id}/doctor-{uuid.uuid4().hex}"

@@ -1,4 +1,4 @@
-"""The official Kubernetes client, made once: who we are, how long we wait, what errors mean."""
+"""The official Kubernetes client, created once: credentials, timeouts, meaning of errors."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ Answer = TypeVar("Answer")
 
 
 class KubernetesProblem(Exception):  # noqa: N818 - translated at the edge of each adapter
-    """An answer that is none.
+    """The API server gave no usable answer.
 
     Attributes:
-        status: Of HTTP; ``None`` without any answer.
+        status: HTTP status; ``None`` without an answer.
 
     """
 
     def __init__(self, message: str, *, status: int | None) -> None:
-        """Keep the status beside the sentence."""
+        """Keep the status beside the message."""
         super().__init__(message)
         self.status = status
 
 
 class _PassingProblem(KubernetesProblem):
-    """One that may be over at the next attempt."""
+    """A problem that may pass until the next attempt."""
 
 
 def own_namespace() -> str:
@@ -49,13 +49,13 @@ def own_namespace() -> str:
 
 
 class KubernetesApi:
-    """Asks one API server; where it is and who asks comes from the pod, else from kubeconfig."""
+    """Client of one API server; address and account come from the pod, else from kubeconfig."""
 
     def __init__(self, *, timeout: timedelta) -> None:
-        """Make sure that the client is installed; nothing is asked or read yet.
+        """Check that the client is installed; send no request yet.
 
         Args:
-            timeout: For each attempt at one answer.
+            timeout: Time limit of each attempt.
 
         Raises:
             SettingsError: The extra ``kubernetes`` is not installed.
@@ -73,10 +73,10 @@ class KubernetesApi:
         self._opened: Any = None
 
     def _api_client(self) -> Any:
-        """Return the configured client; service account tokens are read anew as they change.
+        """Return the configured client; it reads a changed service account token again.
 
         Raises:
-            KubernetesProblem: Nothing says where the API server is.
+            KubernetesProblem: The address of the API server is unknown.
 
         """
         if self._opened is not None:
@@ -91,7 +91,7 @@ class KubernetesApi:
                 )
         except (self._config.ConfigException, OSError, ValueError, TypeError, KeyError) as err:
             raise KubernetesProblem(f"no usable access: {_one_line(err)}", status=None) from err
-        configuration.retries = False  # ours are counted, and waited for
+        configuration.retries = False  # ``ask_again`` counts attempts and waits between them
         self._opened = self.client.ApiClient(configuration)
         return self._opened
 
@@ -102,14 +102,14 @@ class KubernetesApi:
             self._opened = None
 
     def ask(self, call: Callable[[Any, Any], Answer], *, seconds: float | None = None) -> Answer:
-        """Return the answer to one request, asked once.
+        """Return the answer to one request, sent once.
 
         Args:
-            call: Gets the client to build an API on, and the keyword of the time-out.
-            seconds: Instead of the usual time-out.
+            call: Function of the client and of the keyword argument for the time limit.
+            seconds: Time limit instead of the usual one.
 
         Raises:
-            KubernetesProblem: No usable answer.
+            KubernetesProblem: The API server gave no usable answer.
 
         """
         limit = {"_request_timeout": seconds or self._timeout_seconds}
@@ -126,10 +126,10 @@ class KubernetesApi:
             raise KubernetesProblem(f"unusable answer: {_one_line(err)}", status=None) from err
 
     def ask_again(self, call: Callable[[Any, Any], Answer]) -> Answer:
-        """Return the answer to one request, after a few attempts if it must be.
+        """Return the answer to one request, after a few attempts if needed.
 
         Raises:
-            KubernetesProblem: No usable answer.
+            KubernetesProblem: The API server gave no usable answer.
 
         """
         for attempt in stamina.retry_context(
@@ -140,7 +140,7 @@ class KubernetesApi:
         raise AssertionError("the last attempt neither returned nor raised")
 
     def unavailable(self, what: str, err: KubernetesProblem) -> RegistryUnavailableError:
-        """Return a problem as the error of a source of evidence."""
+        """Return the error of this source of evidence for a problem."""
         return RegistryUnavailableError(f"Kubernetes: {what}: {err}; who is alive is unknown")
 
 
@@ -150,7 +150,7 @@ def _reason(err: Exception) -> str:
 
 
 def _said(err: Any) -> str:
-    """Return the reason of a refusal; the body of an answer may repeat what was sent."""
+    """Return the reason of a refusal; the body is left out, for it may repeat the request."""
     return _one_line(err.reason or "no reason given")
 
 

@@ -85,7 +85,7 @@ class KeyedState(_Value):
     @model_validator(mode="after")
     def _is_the_jobs(self) -> Self:
         if is_timer(self.id):
-            raise ValueError(f"{self.id!r} is a timer of Flink's own, which nobody declares")
+            raise ValueError(f"{self.id!r} is a timer of Flink's own: it needs no declaration")
         return self
 
 
