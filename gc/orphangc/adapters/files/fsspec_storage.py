@@ -1,4 +1,4 @@
-"""A storage on any file system that fsspec knows, by its common verbs only."""
+"""A storage on any file system that fsspec supports, by fsspec's common methods only."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from orphangc.ports import DeletionResult, DeletionStatus, Folder, StoreTime
 _TESTED = {"file", "memory"}
 _TIME_KEYS = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
 _ETAG_KEYS = ("ETag", "etag", "e_tag", "md5Hash", "checksum")
-_NO_SIZE = -1  # what tells no size is never the same as what was judged
+_NO_SIZE = -1  # a file of unknown size never equals the object that was judged
 _GLOB = re.compile(r"[*?\[\]{}\\]")
 
 Info = Mapping[str, Any]
@@ -39,7 +39,7 @@ def open_file_system(location: Location) -> tuple[Any, str]:
 
     Raises:
         SettingsError: fsspec does not know the scheme, or its package is not installed.
-        StorageUnreachableError: It refuses to open.
+        StorageUnreachableError: The file system cannot be opened.
 
     """
     try:
@@ -57,8 +57,8 @@ def open_file_system(location: Location) -> tuple[Any, str]:
 class FsspecStorage:
     """One folder of an fsspec file system as a storage root.
 
-    Nothing is globbed, walked or removed by fsspec's clever calls: folders are listed one by
-    one, and ``rm_file`` gets one literal path, after a look at what is there now.
+    The adapter uses no glob, walk or recursive removal of fsspec's: it lists folders one by one,
+    and passes ``rm_file`` one literal path after it has checked the present file.
     """
 
     batch_size = 1000
@@ -160,7 +160,7 @@ class FsspecStorage:
         return [self._delete(wanted) for wanted in objects]
 
     def now(self) -> StoreTime:
-        """Return the host's time for file systems of this host, else none."""
+        """Return this host's time for file systems of this host, else an unknown time."""
         now = host_now()
         if self.location.scheme in _TESTED:
             return StoreTime(now=now, local=now, source="clock of this host")
@@ -176,7 +176,7 @@ class FsspecStorage:
             return DeletionResult(key=wanted.key, status=failed, error=one_line(err))
 
     def _remove(self, wanted: StoredObject) -> DeletionStatus:
-        """Remove the file if it is what was judged."""
+        """Remove the file if it is still the judged one."""
         key = wanted.key
         if _GLOB.search(key):
             raise ValueError("the key has a glob character, which a file system may expand")
@@ -192,7 +192,7 @@ class FsspecStorage:
         return DeletionStatus.DELETED
 
     def _entries(self, key: str) -> list[tuple[str, Info]] | None:
-        """Return names and facts in a folder, fresh; ``None`` if the folder is absent."""
+        """Return the present names and facts in a folder; ``None`` if the folder is absent."""
         path = self._path(key) if key else self._root
         self.list_requests += 1
         with self._translated(f"list {key!r} in"):
@@ -229,7 +229,7 @@ class FsspecStorage:
         return f"{self._root}/{key}"
 
     def _check_root(self) -> None:
-        """Raise if the root is no folder; stores without folders have only a top that exists."""
+        """Raise if the root is no folder; on stores without folders only the top level exists."""
         with self._translated("list"):
             try:
                 info = self._fs.info(self._root or "/")
@@ -242,7 +242,7 @@ class FsspecStorage:
 
     @contextmanager
     def _translated(self, action: str) -> Iterator[None]:
-        """Turn whatever a file system raises into ``StorageUnreachableError``."""
+        """Translate every error of the file system into ``StorageUnreachableError``."""
         try:
             yield
         except StorageUnreachableError:
@@ -252,12 +252,12 @@ class FsspecStorage:
 
 
 def _is_link(info: Mapping[str, Any]) -> bool:
-    """Return whether an entry is a link, which may lead to a folder."""
+    """Return whether an entry is a link, which may point to a folder."""
     return bool(info.get("islink")) or info.get("type") == "link"
 
 
 def _is_folder(info: Info) -> bool:
-    """Return whether to descend: never into a link, of which some file systems tell."""
+    """Return whether to descend: never into a link, which some file systems report."""
     return info.get("type") == "directory" and not info.get("islink")
 
 

@@ -33,10 +33,10 @@ class _LinkedFolderError(OSError):
 
 
 def _facts(key: str, found: os.stat_result) -> StoredObject:
-    """Return what ``lstat`` tells of anything but a folder.
+    """Return the facts of ``lstat`` about an entry that is no folder.
 
-    Only a regular file has a store time: what has none is too young for ever (rule 6), so that
-    links, pipes and devices are counted and kept.
+    Only a regular file gets a store time. An entry without one always counts as too young (rule 6),
+    so links, pipes and devices are counted and kept.
     """
     is_file = st.S_ISREG(found.st_mode)
     return StoredObject(
@@ -50,9 +50,9 @@ def _facts(key: str, found: os.stat_result) -> StoredObject:
 class LocalStorage:
     """One folder as a storage root.
 
-    The root itself may be a link (the operator named it); below it no symbolic link is ever
-    followed: each folder is opened part by part with ``O_NOFOLLOW``, so that no link can be
-    slipped in between check and use.
+    The root itself may be a link (the operator named it). Below it the adapter follows no symbolic
+    link: it opens each folder part by part with ``O_NOFOLLOW``, so that no link can replace a
+    folder between check and use.
     """
 
     batch_size = 1000
@@ -76,7 +76,7 @@ class LocalStorage:
         while pending:
             key = pending.pop()
             with self._folder(key) as handle:
-                if handle is None:  # Flink deletes folders while we walk
+                if handle is None:  # Flink deletes folders during the listing
                     continue
                 if key:
                     rows.add(f"{key}/", None, None, None)
@@ -130,7 +130,7 @@ class LocalStorage:
                 if not st.S_ISREG(found.st_mode):
                     raise StorageUnreachableError(f"{self._place(key)} is no regular file")
                 file.seek(start)
-                # Python makes room for all that it is asked for, before it knows how much there is
+                # Python allocates the requested size before it knows how much there is
                 return file.read(min(size, max(found.st_size - start, 0)))
         except FileNotFoundError as err:
             if "\\" in key:
@@ -162,7 +162,7 @@ class LocalStorage:
             return [self._delete(wanted) for wanted in objects]
 
     def now(self) -> StoreTime:
-        """Return the time by the clock that dates the files; see ``mount_clock``."""
+        """Return the time of the clock that dates the files; see ``mount_clock``."""
         return store_time(self.location, self._clock_in)
 
     def _delete(self, wanted: StoredObject) -> DeletionResult:
@@ -175,7 +175,7 @@ class LocalStorage:
             return DeletionResult(key=wanted.key, status=DeletionStatus.FAILED, error=reason)
 
     def _unlink(self, wanted: StoredObject) -> DeletionStatus:
-        """Remove the file if it is what was judged; folder and name are the ones looked at."""
+        """Remove the file if it is still the judged one; both steps use the same open folder."""
         if "\\" in wanted.key:
             raise ValueError(f"{wanted.key!r} may be an escaped name")
         with self._parent(wanted.key) as (handle, name):
@@ -190,7 +190,7 @@ class LocalStorage:
     def _scan(
         self, handle: int, parent: str, rows: BatchBuilder, folders: list[str]
     ) -> Iterator[None]:
-        """Fill rows and folder keys from one open folder; yield whenever the rows are full."""
+        """Add an open folder to rows and folder keys; yield a batch when the rows are full."""
         self.list_requests += 1
         with os.scandir(handle) as entries:
             for entry in entries:
@@ -234,7 +234,7 @@ class LocalStorage:
 
     @contextmanager
     def _parent(self, key: str) -> Iterator[tuple[int, str]]:
-        """Open the folder of a key, through no link."""
+        """Open the folder of a key without following links."""
         parts = checked_parts(key)
         try:
             handle = self._open_root()
@@ -247,7 +247,9 @@ class LocalStorage:
             os.close(handle)
 
     def _open_root(self) -> int:
-        """Open the root, once and for all the same: an unmounted disk looks like an empty one."""
+        """Open the root and check that it stays the same: an unmounted disk looks like an empty
+        one.
+        """
         handle = os.open(self.location.path, _FOLDER & ~os.O_NOFOLLOW)
         found = os.fstat(handle)
         identity = (found.st_dev, found.st_ino)
@@ -270,17 +272,17 @@ class LocalStorage:
 
 
 def _is_same(found: StoredObject, wanted: StoredObject) -> bool:
-    """Return whether size, store time and, if it is known, inode are those that were judged."""
+    """Return whether size, store time and inode (if known) equal those of the judged object."""
     return (found.size, found.modified_at) == (wanted.size, wanted.modified_at) and (
         wanted.etag in {None, found.etag}
     )
 
 
 def _descend(handle: int, parts: Sequence[str]) -> int:
-    """Return the descriptor of a folder below ``handle``, which is closed.
+    """Return the descriptor of a folder below ``handle``; close ``handle``.
 
     Raises:
-        FileNotFoundError: There is no such folder.
+        FileNotFoundError: The folder is absent.
         OSError: A part is a symbolic link, or access is denied.
 
     """
@@ -298,7 +300,7 @@ def _descend(handle: int, parts: Sequence[str]) -> int:
 
 
 def _links_to_folders(handle: int) -> tuple[str, ...]:
-    """Return the links of an open folder that lead to a folder, or to nowhere that can be seen."""
+    """Return the links of an open folder whose target is a folder or cannot be seen."""
     closed = []
     with os.scandir(handle) as entries:
         for entry in entries:

@@ -1,8 +1,8 @@
-"""The clock that dates the files of a folder: this host's, or that of a server far away (R10).
+"""The clock that dates the files of a folder: this host's, or a remote server's (R10).
 
 A file system of this host dates its files by the host's clock. A mounted one (NFS, SMB, FUSE, ...)
-may date them by its server's, which only a new file shows. Nothing is ever written below a storage
-root, so that file lies in the state location, if that is on the same file system.
+may date them by its server's clock, which only a new file shows. The collector writes nothing below
+a storage root, so it writes that file into the state location, if that is on the same file system.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ OF_THIS_HOST = frozenset(
 
 
 def store_time(root: Location, probe_in: Path | None) -> StoreTime:
-    """Return the time by the clock that dates the files below a folder; unknown is ``None``.
+    """Return the time of the clock that dates the files below a folder; ``None`` if unknown.
 
     Args:
-        root: The folder.
-        probe_in: Where a file may be written to read its time: the state location.
+        root: Location of the folder.
+        probe_in: Folder for a new file whose time is read: the state location.
 
     """
     kind = (device_of(root) or "unknown").partition(" ")[0]
@@ -50,7 +50,7 @@ def store_time(root: Location, probe_in: Path | None) -> StoreTime:
 
 
 def is_on_same_device(root: Path, folder: Path) -> bool:
-    """Return whether a folder, or the one that it will be made in, is on a root's file system."""
+    """Return whether a folder, or its nearest existing parent, is on a root's file system."""
     with suppress(OSError):
         there = next(each for each in (folder, *folder.parents) if each.exists())
         return there.stat().st_dev == root.stat().st_dev
@@ -58,7 +58,7 @@ def is_on_same_device(root: Path, folder: Path) -> bool:
 
 
 def _time_of_new_file(folder: Path) -> datetime | None:
-    """Return the store time of a file that was written just now, ``None`` if none can be."""
+    """Return the store time of a new file, ``None`` if none can be written."""
     probe = folder / f"{PROBE}{uuid.uuid4()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)

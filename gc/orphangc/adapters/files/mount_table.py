@@ -1,4 +1,4 @@
-"""The device of a place: a bucket, or the file system that this machine has mounted there."""
+"""The device of a location: a bucket, or the file system that this machine mounted there."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from orphangc.core.model.locations import Location
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _MOUNT_POINT = 4
-"""Position of the mount point in a line of it."""
+"""Position of the mount point in a line of the mount table."""
 
 
 def device_of(place: Location) -> str | None:
-    """Return the device of a place; ``None`` if this machine does not know it.
+    """Return the device of a location; ``None`` if this machine does not know it.
 
-    A network file system is named by its type and export, any other by its type and the folder at
-    which it is mounted: numbers and names of block devices change when a machine starts again.
-    An empty folder where a file system is no longer mounted has the device of the folder around.
+    A network file system is named by its type and export, any other by its type and mount point:
+    numbers and names of block devices change when a machine restarts. An empty folder where a file
+    system is no longer mounted has the device of the folder around it.
     """
     if place.scheme != "file":
         return f"{place.scheme}://{place.authority}"
@@ -53,7 +53,7 @@ def _named(kind: str, source: str, mounted_at: Path) -> str:
 
 
 def _unescaped(text: str) -> str:
-    """Return a field as it is: the table spells blanks and backslashes as octal numbers."""
+    """Return a field decoded: the table writes blanks and backslashes as octal numbers."""
     for code, char in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         text = text.replace(code, char)
     return text

@@ -1,4 +1,4 @@
-"""The state location in a local folder, and on any file system that fsspec knows."""
+"""The state location in a local folder, and on any file system that fsspec supports."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from orphangc.core.times.instants import from_microseconds
 from orphangc.errors import SettingsError
 
 TEMPORARY = ".orphangc-tmp-"
-"""Start of the name of a file that is being written; no listing shows it."""
+"""Prefix of the name of a file that is being written; no listing shows it."""
 
 PROBE = ".orphangc-probe-"
-"""Start of the name of a throwaway file that finds out whether a location can lock."""
+"""Prefix of the name of a temporary file that shows whether a location can lock."""
 
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}
 _MEMORY = threading.RLock()
-"""fsspec's memory file system is one dictionary a process, without a lock of its own."""
+"""fsspec's memory file system is one dictionary for each process, without a lock of its own."""
 
 
 def cannot_lock(location: Location, why: object) -> SettingsError:
-    """Return the error for a location where two runs could both believe that they made a file."""
+    """Return the error for a location where two runs could both create the same file."""
     return SettingsError(f"state location {location} cannot lock ({why}); choose another one")
 
 
 class LocalStateFiles:
-    """Files in a local folder, which is made on the first write."""
+    """Files in a local folder, which the first write creates."""
 
     def __init__(self, location: Location) -> None:
         self.location = location
@@ -102,7 +102,7 @@ class LocalStateFiles:
 
     @contextmanager
     def _finished(self, path: Path, data: bytes) -> Iterator[Path]:
-        """Yield a file of another name that safely holds the data, and remove it afterwards."""
+        """Yield a synced file of another name that holds the data; remove it afterwards."""
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f"{TEMPORARY}{uuid.uuid4()}")
         try:
@@ -123,7 +123,7 @@ class LocalStateFiles:
 
 
 def _create_in_place(path: Path, data: bytes) -> bool:
-    """Create the file itself: for file systems without links, where it grows before one's eyes."""
+    """Create the file in place, for file systems without links: readers may see a part of it."""
     try:
         with path.open("xb") as file:
             file.write(data)
@@ -135,7 +135,7 @@ def _create_in_place(path: Path, data: bytes) -> bool:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a new name in ``folder`` survive a power cut."""
+    """Sync a folder, so that a new name in it survives a power cut."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -144,7 +144,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 class FsspecStateFiles:
-    """Files on any file system that has an exclusive creation (mode ``xb``)."""
+    """Files on any file system with exclusive creation (mode ``xb``)."""
 
     def __init__(self, location: Location, *, file_system: tuple[Any, str] | None = None) -> None:
         self.location = location
@@ -175,7 +175,7 @@ class FsspecStateFiles:
                 return None
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file; object stores show it whole or not at all; see ``StateFiles``."""
+        """Write a file; object stores show a file whole or not at all; see ``StateFiles``."""
         with self._translated(f"write {name!r} in"):
             self._make_parent(name)
             self._fs.pipe_file(self._path(name), data)
@@ -197,7 +197,7 @@ class FsspecStateFiles:
             self._fs.rm_file(self._path(name))
 
     def modified_at(self, name: str) -> datetime | None:
-        """Return the store time of a file where the file system tells it; see ``StateFiles``."""
+        """Return the store time of a file if the file system reports it; see ``StateFiles``."""
         with self._translated(f"stat {name!r} in"):
             self._fs.invalidate_cache()
             try:
@@ -207,7 +207,7 @@ class FsspecStateFiles:
         return from_microseconds(found)
 
     def _probe(self) -> None:
-        """Find out once whether a second creation of the same name is refused."""
+        """Check once that the file system refuses to create the same name twice."""
         name = f"{PROBE}{uuid.uuid4()}"
         try:
             if not self._create(name, b"1") or self._create(name, b"2"):
@@ -237,7 +237,7 @@ class FsspecStateFiles:
 
     @contextmanager
     def _translated(self, action: str) -> Iterator[None]:
-        """Turn whatever a file system raises into ``StorageUnreachableError``."""
+        """Translate every error of the file system into ``StorageUnreachableError``."""
         try:
             with self._alone:
                 yield

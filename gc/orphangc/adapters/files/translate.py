@@ -1,4 +1,4 @@
-"""What every storage adapter does at its edge: word an error, name a moment, shape a batch."""
+"""Translation shared by the storage adapters: errors, times, names, batches."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def host_now() -> datetime:
 
 
 def to_microseconds(when: object) -> int | None:
-    """Return microseconds since 1970 of what libraries call a time; ``None`` if unclear.
+    """Return microseconds since 1970 of a library's time value; ``None`` if it is ambiguous.
 
-    A naive ``datetime`` is unclear: guessing its zone could make an object look older. So is an
-    instant out of range (``core/times/instants.py``).
+    A naive ``datetime`` is ambiguous: a guessed zone could make an object look older. The result is
+    also ``None`` for an instant out of range (``core/times/instants.py``).
     """
     if isinstance(when, str):
         when = from_iso(when)
@@ -43,21 +43,21 @@ def to_microseconds(when: object) -> int | None:
 
 
 def one_line(err: object) -> str:
-    """Return what an error says in one short line, without credentials."""
+    """Return the message of an error as one short line, without credentials."""
     text = redacted(" ".join(str(err).split())) or type(err).__name__
     return text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 1] + "…"
 
 
 def unreachable(action: str, err: object) -> StorageUnreachableError:
-    """Return the error that says which action failed and why; raise it ``from err``."""
+    """Return the error that names the failed action and its reason; raise it ``from err``."""
     return StorageUnreachableError(one_line(f"cannot {action}: {err}"))
 
 
 def escaped(name: str) -> str:
-    r"""Return a name that is not UTF-8 with its odd bytes as ``\xff``; others as they are.
+    r"""Return a name with the bytes that are no UTF-8 written as ``\xff``.
 
-    A parquet string must be UTF-8. No deleter accepts a key with a backslash where names can
-    be escaped, so that an escaped name never leads to the file that is really called so.
+    A parquet string must be UTF-8. Where names can be escaped, no deleter accepts a key with a
+    backslash: an escaped name never selects the file that really has this name.
     """
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
@@ -76,7 +76,7 @@ def checked_parts(key: str) -> list[str]:
 
 
 class BatchBuilder:
-    """Collects listing rows into batches of ``LISTING_SCHEMA``; lists are what appends fastest."""
+    """Collects listing rows into batches of ``LISTING_SCHEMA``; Python lists append fastest."""
 
     ROWS = 50_000
 
@@ -95,11 +95,11 @@ class BatchBuilder:
 
     @property
     def is_full(self) -> bool:
-        """Return whether it is time to ``take``."""
+        """Return whether a batch is full."""
         return len(self.keys) >= self.ROWS
 
     def take(self) -> pa.RecordBatch:
-        """Return the rows as one batch, and start anew."""
+        """Return the rows as one batch; start an empty one."""
         try:
             keys = pa.array(self.keys, pa.string())
         except UnicodeEncodeError:

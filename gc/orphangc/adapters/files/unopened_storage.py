@@ -1,4 +1,4 @@
-"""A storage that could not be opened: every question to it gives the reason."""
+"""A storage that could not be opened: every method raises the reason."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from orphangc.ports import DeletionResult, Folder, StoreTime
 
 
 class UnopenedStorage:
-    """Stands for a place that must be searched and cannot be.
+    """Represents a location that must be searched and cannot be opened.
 
     Attributes:
-        location: The place.
-        reason: Why it cannot be opened.
+        location: Location that cannot be opened.
+        reason: Reason why it cannot be opened.
 
     """
 

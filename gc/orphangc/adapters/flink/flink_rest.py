@@ -1,4 +1,4 @@
-"""Asks a Flink cluster's REST API about its jobs: the ``ClusterClient`` of unmodified Flink.
+"""Reads the jobs of a Flink cluster from its REST API: the ``ClusterClient`` of unmodified Flink.
 
 Source: Flink 1.14-2.3, ``runtime.rest.messages`` (``/config``, ``/jobmanager/config``, ``/jobs``,
 ``/jobs/:jobid``, ``/jobs/:jobid/checkpoints``, ``/jobs/:jobid/checkpoints/config``).
@@ -38,13 +38,13 @@ _MAX_REASON_CHARS = 200
 _PLAIN = "identity"
 _HEADERS = {
     "Accept": "application/json",
-    "Accept-Encoding": _PLAIN,  # packed, an answer is as large as whoever packed it likes
+    "Accept-Encoding": _PLAIN,  # the size of a compressed answer would have no bound
     "Cache-Control": "no-cache",
 }
 
 
 class _PassingError(Exception):
-    """A failure that may be over at the next attempt: no connection, no time, no leader."""
+    """A failure that may pass until the next attempt: no connection, timeout, no leader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +57,21 @@ class FlinkRest:
     """One cluster, addressed by the URL of its REST API.
 
     Attributes:
-        uri: The URL without credentials, as it may be shown.
+        uri: URL without credentials, fit to be shown.
 
     """
 
     def __init__(self, url: str, *, timeout: timedelta, now: Callable[[], datetime]) -> None:
-        """Take the address; nothing is asked yet.
+        """Parse the address; send no request yet.
 
         Args:
             url: ``http(s)://[user:password@]host[:port][/prefix]``; user and password become
-                basic authentication and are shown nowhere.
-            timeout: For each attempt at one answer, from connecting to its last byte.
-            now: This machine's clock, aware UTC.
+                basic authentication and are never shown.
+            timeout: Time limit of each attempt, from connecting to the last byte of the answer.
+            now: Clock of this machine, aware UTC.
 
         Raises:
-            SettingsError: ``url`` is no such address.
+            SettingsError: ``url`` is no such URL.
 
         """
         address = _address(url)
@@ -81,10 +81,10 @@ class FlinkRest:
         self._now = now
 
     def observe(self) -> ClusterFacts:
-        """Return what the cluster says of every job that it lists, all or nothing.
+        """Return the facts about every job that the cluster lists, all or nothing.
 
-        A job that vanishes between two requests fails the observation: its checkpoints would be
-        missing from it.
+        A job that disappears between two requests fails the observation, because its checkpoints
+        would be missing.
 
         Raises:
             RegistryUnavailableError: After bounded retries; one line, without credentials.
@@ -125,9 +125,9 @@ class FlinkRest:
     def _job(self, client: httpx.Client, job_id: JobId, status: str, version: str) -> JobFacts:
         """Return one job's facts.
 
-        The details come last, since they carry the incarnation: if the JobManager changes
-        between the requests of a later look, that look bears another incarnation than the
-        earlier one, although its numbers are still the former JobManager's.
+        The details are requested last, because they carry the incarnation. If the JobManager
+        changes between the requests of a later observation, that observation carries a new
+        incarnation, although its numbers may still come from the former JobManager.
         """
         checkpoints = self._body_if_checkpointing(client, checkpoints_path(job_id))
         config = self._body_if_checkpointing(client, checkpoint_config_path(job_id))
@@ -145,7 +145,7 @@ class FlinkRest:
         return _usable_body(answer, path)
 
     def _answer(self, client: httpx.Client, path: str) -> _HttpAnswer:
-        """Return the answer to a GET, after a few attempts if it must be."""
+        """Return the answer to a GET, after a few attempts if needed."""
         try:
             for attempt in stamina.retry_context(
                 on=_PassingError, attempts=_ATTEMPTS, timeout=None, wait_max=2
@@ -159,7 +159,8 @@ class FlinkRest:
     def _attempt(self, client: httpx.Client, path: str) -> _HttpAnswer:
         """Return the whole answer, bounded in bytes and in time.
 
-        httpx bounds each read; a server that sends a byte now and then is bounded here.
+        httpx bounds each read only; this method also bounds a server that sends single bytes
+        slowly.
         """
         deadline = monotonic() + self._timeout_seconds
         body = bytearray()
@@ -182,7 +183,7 @@ class FlinkRest:
 
 
 def _address(url: str) -> httpx.URL:
-    """Return the parsed URL; no message repeats it, since it may hold a password."""
+    """Return the parsed URL; no message repeats it, because it may hold a password."""
     try:
         address = httpx.URL(url)
     except httpx.InvalidURL as err:
@@ -197,8 +198,8 @@ def _address(url: str) -> httpx.URL:
 def _usable_body(answer: _HttpAnswer, path: str) -> bytes:
     """Return the body of a 200.
 
-    Redirects are not followed: credentials and questions stay with the host that was named, and
-    Flink itself never redirects.
+    Redirects are not followed: credentials stay with the configured host, and Flink itself never
+    redirects.
     """
     if answer.status == HTTPStatus.OK:
         return answer.body

@@ -1,6 +1,6 @@
 """Reads one Kubernetes namespace: Flink's HA ConfigMaps, and the operator's resources.
 
-Lists only, page by page; nothing is watched, nothing is written.
+It only lists, page by page; it neither watches nor writes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from orphangc.errors import RegistryUnavailableError
 
 _GROUP, _VERSION = "flink.apache.org", "v1beta1"
 _PAGE = 200
-"""A HA ConfigMap or a resource with its history has some 10 kB."""
+"""Items of a page: a HA ConfigMap or a resource with its history has some 10 kB."""
 _MAX_PAGES = 5_000
 _LISTINGS = 3
 
@@ -26,23 +26,23 @@ _Found = TypeVar("_Found")
 
 
 class _Expired(Exception):  # noqa: N818 - never leaves this module
-    """A listing took so long that the server forgot where it was."""
+    """A listing took so long that the server dropped its continuation token."""
 
 
 class KubernetesHa:
     """One namespace.
 
     Attributes:
-        uri: Names it.
+        uri: URI of the namespace.
 
     """
 
     def __init__(self, namespace: str, *, timeout: timedelta) -> None:
-        """Take the namespace; nothing is asked yet.
+        """Take the namespace; send no request yet.
 
         Args:
-            namespace: Its name.
-            timeout: For each attempt at one answer.
+            namespace: Name of the namespace.
+            timeout: Time limit of each attempt.
 
         Raises:
             SettingsError: The extra ``kubernetes`` is not installed.
@@ -53,10 +53,10 @@ class KubernetesHa:
         self.uri = f"kubernetes:{namespace}"
 
     def observe(self) -> HaFacts:
-        """Return what the namespace says, all or nothing.
+        """Return the facts of the namespace, all or nothing.
 
-        A kind of resource that the API server's own discovery does not show has none. One that it
-        shows must be listed: what may not be listed, or is not found, is unknown.
+        A kind that the API server's discovery does not show has no resources. A kind that it shows
+        must be listed: if listing is forbidden or the kind is not found, its resources are unknown.
 
         Raises:
             RegistryUnavailableError: After bounded retries; one line.
@@ -92,8 +92,8 @@ class KubernetesHa:
         """Return the plurals of the operator's group that are defined in the cluster.
 
         Raises:
-            RegistryUnavailableError: Discovery does not answer, answers something else, or shows
-                the group in other versions only.
+            RegistryUnavailableError: Discovery gives no usable answer, or shows the group in other
+                versions only.
 
         """
         where = f"the discovery of {_GROUP}"
@@ -113,7 +113,7 @@ class KubernetesHa:
         api: Callable[[Any], Any],
         read: Callable[[Any, Any], _Found],
     ) -> _Found:
-        """Return what one question about the API itself is answered."""
+        """Return the answer to one discovery request."""
 
         def call(client: Any, timeout: Any) -> _Found:
             return read(api(self._api.client)(client), timeout)
@@ -148,7 +148,7 @@ class KubernetesHa:
         what: str,
         asked: Callable[[int, str | None], tuple[list[Any], str | None]],
     ) -> Iterator[Any]:
-        """Return all pages of one listing; one that expired half-way is begun again."""
+        """Return all pages of one listing; restart a listing that expired half-way."""
         where = f"{what} in namespace {self._namespace}"
         for _ in range(_LISTINGS):
             try:
@@ -183,7 +183,7 @@ def _next_page(what: str, page: str | None, remaining: object) -> str | None:
     """Return the token of the next page of a listing, ``None`` behind the last one.
 
     Raises:
-        RegistryUnavailableError: More items remain, and no token leads to them.
+        RegistryUnavailableError: More items remain, but the page has no token.
 
     """
     if remaining and not page:
@@ -198,7 +198,7 @@ def _versions_of(api: Any, timeout: Any) -> frozenset[str] | None:
     """Return the served versions of the operator's group, ``None`` if it is not installed.
 
     Raises:
-        ValueError: No group at all is served: that is no API server's answer.
+        ValueError: The answer names no group at all: no API server answers so.
 
     """
     groups = api.get_api_versions(**timeout).groups
@@ -209,6 +209,6 @@ def _versions_of(api: Any, timeout: Any) -> frozenset[str] | None:
 
 
 def _plurals_of(api: Any, timeout: Any) -> frozenset[str]:
-    """Return the plurals that the operator's group and version serve."""
+    """Return the plurals of the kinds in the operator's group and version."""
     listed = api.get_api_resources(_GROUP, _VERSION, **timeout)
     return frozenset(each.name for each in listed.resources)

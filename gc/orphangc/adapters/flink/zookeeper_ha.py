@@ -1,4 +1,4 @@
-"""Reads the names of ZooKeeper's nodes below one path: Flink's HA metadata. Writes nothing."""
+"""Reads the names of ZooKeeper's nodes below one path: Flink's HA metadata. It writes nothing."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _MAX_DEPTH = 16
 
 _silent = logging.getLogger(f"{__name__}.client")
 _silent.addHandler(logging.NullHandler())
-_silent.propagate = False  # what matters is in the error
+_silent.propagate = False  # the raised error holds all that matters
 
 
 class ZooKeeperHa:
     """One ensemble, below one path.
 
     Attributes:
-        uri: Names it.
+        uri: URI of the ensemble and path.
 
     """
 
     def __init__(self, address: str, *, timeout: timedelta) -> None:
-        """Take the address; nothing is asked yet.
+        """Parse the address; connect later.
 
         Args:
-            address: ``host:port,host:port/path``.
-            timeout: For one whole observation.
+            address: Servers and path: ``host:port,host:port/path``.
+            timeout: Time limit of one whole observation.
 
         Raises:
             SettingsError: The extra ``zookeeper`` is not installed.
@@ -57,18 +57,18 @@ class ZooKeeperHa:
             ) from err
 
     def observe(self) -> HaFacts:
-        """Return what the nodes say, all or nothing.
+        """Return the facts of the nodes, all or nothing.
 
         Raises:
-            RegistryUnavailableError: No answer in time, no permission, or no such path: a
-                mistyped one would show no job alive.
+            RegistryUnavailableError: No answer in time, no permission, or the path is absent: a
+                mistyped path would show no running job.
 
         """
         client = self._client.KazooClient(
             hosts=self._hosts,
             timeout=max(self._timeout, 1.0),
             logger=_silent,
-            read_only=False,  # a cut-off server would answer with what was true before
+            read_only=False,  # a partitioned server would answer with outdated nodes
         )
         deadline = monotonic() + self._timeout
         try:
@@ -84,7 +84,7 @@ class ZooKeeperHa:
         return zookeeper_facts(self.uri, self._hosts, paths)
 
     def _below(self, client: Any, left: Callable[[], float]) -> list[str]:
-        """Return every node below the path, seen no earlier than this call began."""
+        """Return every node below the path, read after this call began."""
         client.sync_async(self._path).get(timeout=left())
         found: list[str] = []
         level = [self._path]
@@ -97,7 +97,7 @@ class ZooKeeperHa:
                 except self._errors.NoNodeError:
                     if depth == 0:
                         raise
-                    continue  # gone since its parent was listed
+                    continue  # removed since its parent was listed
                 following += [f"{path}/{name}" for name in names]
             found += following
             level = [path for path in following if not is_leaf(path)]
@@ -114,7 +114,7 @@ class ZooKeeperHa:
 
 
 def _end(client: Any) -> None:
-    """End the session; nothing that fails now matters any more."""
+    """End the session; an error here does not matter."""
     try:
         client.stop()
         client.close()

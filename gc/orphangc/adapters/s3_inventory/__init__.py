@@ -1,1 +1,1 @@
-"""S3 Inventory reports in the place of a listing."""
+"""S3 Inventory reports instead of a listing."""

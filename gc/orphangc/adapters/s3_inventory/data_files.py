@@ -20,7 +20,7 @@ _ROWS = 65_536
 _CSV_BLOCK = 1 << 20
 _BUFFER = 1 << 20
 _LONGEST_TEXT = 1 << 14
-"""Bytes; a key of S3 has 1024 at most."""
+"""Maximum length of a text in bytes; a key of S3 has at most 1024."""
 _FLAGS = (Column.IS_LATEST, Column.IS_DELETE_MARKER)
 _STAMP = LISTING_SCHEMA.field("modified_at").type
 _TYPES = {
@@ -36,15 +36,15 @@ _Columns = Mapping[Column, pa.Array]
 def current_objects(path: Path, manifest: Manifest) -> Iterator[pa.RecordBatch]:
     """Yield the objects of a data file as ``LISTING_SCHEMA``, with keys of the bucket.
 
-    Noncurrent versions and delete markers are left out. Store times are rounded down to seconds,
-    as everywhere on S3. Memory does not grow with the file.
+    Noncurrent versions and delete markers are left out. Store times are rounded down to seconds, as
+    all S3 adapters do. Memory does not grow with the file.
 
     Args:
-        path: The file, already known to be the one that the manifest names.
-        manifest: Of the report.
+        path: Path of the file, whose checksum was already compared with the manifest.
+        manifest: Manifest of the report.
 
     Raises:
-        UnreadableInventoryError: A row is not as the manifest says, or of another bucket.
+        UnreadableInventoryError: A row contradicts the manifest, or is of another bucket.
 
     """
     read = _csv_batches if manifest.file_format is FileFormat.CSV else _parquet_batches
@@ -61,7 +61,7 @@ def current_objects(path: Path, manifest: Manifest) -> Iterator[pa.RecordBatch]:
 
 
 def _parquet_batches(path: Path, manifest: Manifest) -> Iterator[_Columns]:
-    # pre_buffer would keep all of the file that was read so far
+    # pre_buffer would keep every byte read so far in memory
     with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
         names = {column: manifest.name_of(column) for column in manifest.wanted}
         for column, name in names.items():
@@ -74,10 +74,10 @@ def _parquet_batches(path: Path, manifest: Manifest) -> Iterator[_Columns]:
 
 
 def _check_dictionaries(path: Path, names: list[str], row_groups: int) -> None:
-    """Refuse texts that no key and no ETag is as long as, before rows repeat them.
+    """Refuse texts longer than any key or ETag, before rows repeat them.
 
-    A dictionary has a long text once, and a row that means it takes two bits: a file of two
-    kilobytes can stand for rows of sixty gigabytes.
+    A dictionary stores a long text once, and a row that refers to it takes two bits: a file of two
+    kilobytes can expand to rows of sixty gigabytes.
     """
     with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER, read_dictionary=names) as file:
         for number in range(row_groups):
@@ -93,7 +93,7 @@ def _check_lengths(texts: pa.Array) -> None:
 
 
 def _check_type(column: Column, found: pa.DataType) -> None:
-    """Refuse a type that would have to be guessed at: a time without a zone, a size as text."""
+    """Refuse an ambiguous type: a time without a zone, a size as text."""
     if column is Column.MODIFIED_AT:
         is_fit = pa.types.is_timestamp(found) and found.tz is not None
     elif column in _TYPES:
@@ -113,7 +113,7 @@ def _typed(values: pa.Array, column: Column) -> pa.Array:
 
 
 def _seconds(times: pa.Array) -> pa.Array:
-    """Return store times rounded down to seconds; null, which is unknown, if out of range."""
+    """Return store times rounded down to seconds; null (unknown) if out of range."""
     exact = pc.CastOptions(_STAMP, allow_time_truncate=True)  # too large a number is an error
     return pc.floor_temporal(known_times(pc.cast(times, options=exact)), unit="second")
 
@@ -124,7 +124,7 @@ def _csv_batches(path: Path, manifest: Manifest) -> Iterator[_Columns]:
         raise UnreadableInventoryError("a data file has no bytes")
     with pa.OSFile(str(path)) as raw, pa.CompressedInputStream(raw, "gzip") as stream:
         if not stream.read(1):
-            return  # a report's part without rows, which the reader would not take
+            return  # a data file without rows, which the reader refuses
     with pa.OSFile(str(path)) as raw, pa.CompressedInputStream(raw, "gzip") as stream:
         reader = pcsv.open_csv(
             stream,
@@ -153,7 +153,7 @@ def _parsed(texts: pa.Array, column: Column) -> pa.Array:
 
 
 def _decoded(keys: pa.Array) -> pa.Array:
-    """Return URL-encoded keys decoded; most have nothing to decode but slashes."""
+    """Return URL-encoded keys decoded; in most of them only slashes are encoded."""
     plain = pc.replace_substring_regex(keys, "%2[Ff]", "/")
     if not pc.any(pc.match_substring_regex(plain, "[%+]"), min_count=0).as_py():
         return plain
@@ -161,7 +161,7 @@ def _decoded(keys: pa.Array) -> pa.Array:
 
 
 def _objects(columns: _Columns, manifest: Manifest) -> pa.RecordBatch:
-    """Return the rows that are objects, or raise: nothing is left out because it is odd."""
+    """Return the rows that are objects; raise for a malformed row instead of leaving it out."""
     if not _all(pc.equal(columns[Column.BUCKET], manifest.source_bucket)):
         raise UnreadableInventoryError("a data file has rows of another bucket")
     rows = [columns[each] for each in (Column.KEY, Column.SIZE, Column.MODIFIED_AT)]
@@ -181,5 +181,5 @@ def _objects(columns: _Columns, manifest: Manifest) -> pa.RecordBatch:
 
 
 def _all(conditions: pa.Array) -> bool:
-    """Return whether all are true; one that is null is not."""
+    """Return whether all conditions are true; null counts as false."""
     return bool(pc.all(pc.fill_null(conditions, fill_value=False), min_count=0).as_py())

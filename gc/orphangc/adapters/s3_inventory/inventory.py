@@ -1,4 +1,4 @@
-"""A report of S3 Inventory in the place of a listing: found, checked, fetched file by file."""
+"""A storage listed by an S3 Inventory report: find it, check it, fetch it file by file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """A complete report: its manifest's place and content."""
+    """A complete report: location and content of its manifest."""
 
     uri: Location
     manifest: Manifest
@@ -51,19 +51,19 @@ class _Report:
 def open_inventory(
     uri: str, storage: Storage, *, max_age: timedelta, clock_skew: timedelta
 ) -> InventoryStorage:
-    """Return the storage with an inventory in the place of its listing.
+    """Return the storage with an inventory instead of its listing.
 
     Args:
-        uri: A report: its ``manifest.json``, or its dated folder. Or the folder above dated ones,
-            of which the newest complete report is taken. Its data files are in the same bucket.
-        storage: The storage root, in S3.
-        max_age: Since the report's scan of the bucket began.
-        clock_skew: How far in the future a report may be dated.
+        uri: A report: its ``manifest.json`` or its dated folder; or the folder above dated ones,
+            whose newest complete report is used. Its data files are in the same bucket.
+        storage: Storage root in S3.
+        max_age: Maximum age since the report's scan of the bucket began.
+        clock_skew: Maximum time by which a report may be dated in the future.
 
     Raises:
-        SettingsError: It is no inventory of this bucket, or not one to list from.
-        RefusedError: It is damaged, too old, or of the future; nothing was planned.
-        StorageUnreachableError: Its bucket cannot be read.
+        SettingsError: The URI names no inventory of this bucket, or one without the needed columns.
+        RefusedError: The report is damaged, too old, or dated in the future; nothing was planned.
+        StorageUnreachableError: The bucket of the report cannot be read.
 
     """
     place = canonical(uri)
@@ -85,7 +85,7 @@ def open_inventory(
 
 
 def _find(place: Location, bucket: Storage) -> _Report:
-    """Return the report that a place names."""
+    """Return the report that a location names."""
     if report_time(place.name):
         place = place.child(_MANIFEST)
     if place.name == _MANIFEST:
@@ -108,7 +108,7 @@ def _find(place: Location, bucket: Storage) -> _Report:
 
 
 def _complete_manifest(manifest: Location, bucket: Storage) -> bytes | None:
-    """Return a manifest's bytes, ``None`` if it is absent or its checksum does not fit."""
+    """Return the bytes of a manifest, ``None`` if it is absent or its checksum differs."""
     key = ObjectKey(manifest.path.lstrip("/"))
     data = bucket.read(key, max_bytes=_MAX_MANIFEST_BYTES)
     beside = ObjectKey(key.removesuffix(_MANIFEST) + _CHECKSUM)
@@ -125,11 +125,11 @@ def _parsed(manifest: Location, data: bytes) -> Manifest:
 
 
 class InventoryStorage:
-    """A storage whose whole listing comes from an inventory; all else is asked of the storage.
+    """A storage whose full listing comes from an inventory; all else comes from the storage itself.
 
     Attributes:
-        location: Of the storage root.
-        is_ordered: ``False``: the files of a report come in no order.
+        location: Location of the storage root.
+        is_ordered: ``False``: the files of a report have no order.
 
     """
 
@@ -148,13 +148,13 @@ class InventoryStorage:
 
     @property
     def inventory(self) -> Inventory:
-        """Return what the listing comes from; see ``Inventoried``."""
+        """Return the inventory report; see ``Inventoried``."""
         created_at = self._report.manifest.created_at
         return Inventory(uri=str(self._report.uri), created_at=created_at, objects=self._objects)
 
     @property
     def list_requests(self) -> int:
-        """Return how many list requests the storage itself was sent."""
+        """Return the number of list requests sent to the storage itself."""
         return self._storage.list_requests
 
     @list_requests.setter
@@ -162,7 +162,7 @@ class InventoryStorage:
         self._storage.list_requests = count
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
-        """Yield the inventory's objects below the storage root, or a folder's as it is now.
+        """Yield the inventory's objects below the storage root, or the present objects of a folder.
 
         Raises:
             RefusedError: A data file is absent or damaged; nothing was planned.
@@ -200,7 +200,7 @@ class InventoryStorage:
         return RefusedError(f"inventory {self._report.uri}: {err}; nothing was planned")
 
     def _fetched(self) -> Iterator[Path]:
-        """Yield the data files on this disk, one after the other; the next is under way."""
+        """Yield the data files on the local disk in turn; prefetch the next one."""
         files = self._report.manifest.files
         with (
             tempfile.TemporaryDirectory(prefix="orphangc-") as name,
@@ -216,7 +216,7 @@ class InventoryStorage:
                 yield path
 
     def _fetch(self, file: DataFile, path: Path) -> Path:
-        """Return the path that a data file was fetched to, with the bytes of the manifest."""
+        """Fetch a data file to ``path``, check it against the manifest, and return the path."""
         try:
             size, md5 = self._reports.run(_download(self._reports, file.key, path))
         except CALL_ERRORS as err:
@@ -228,7 +228,7 @@ class InventoryStorage:
         return path
 
     def folder(self, prefix: str = "") -> Folder:
-        """Return one level as it is now; see ``Lister``."""
+        """Return the present level; see ``Lister``."""
         return self._storage.folder(prefix)
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
@@ -253,7 +253,7 @@ class InventoryStorage:
 
 
 async def _download(client: S3Client, key: str, path: Path) -> tuple[int, str]:
-    """Return size and MD5 of an object that was written to ``path``, chunk by chunk."""
+    """Write an object to ``path`` chunk by chunk; return its size and MD5."""
     async for attempt in stamina.retry_context(
         on=_is_broken_body, attempts=3, wait_initial=0.2, wait_max=2
     ):
@@ -271,5 +271,5 @@ async def _download(client: S3Client, key: str, path: Path) -> tuple[int, str]:
 
 
 def _is_broken_body(err: Exception) -> bool:
-    """Return whether a body broke off, which botocore does not retry."""
+    """Return whether the body of an answer is incomplete, which botocore does not retry."""
     return isinstance(err, CALL_ERRORS) and not error_code(err)
