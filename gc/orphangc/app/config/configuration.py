@@ -1,4 +1,4 @@
-"""What the configuration file may say, and what holds where it is silent."""
+"""The settings of the configuration file, and their defaults."""
 
 from __future__ import annotations
 
@@ -45,45 +45,45 @@ PushUrl = Annotated[
 
 
 class ScheduledRoot(StorageRootSettings):
-    """A storage root, when it is looked at, and how far that may go."""
+    """A storage root with its schedule and its mode."""
 
     mode: RunMode | None = None
-    """How far its runs may go; else what the file says for all."""
+    """Highest mode of its runs; by default that of the whole file."""
     schedule: Schedule | None = None
-    """When: five cron fields, or a duration; else what the file says for all."""
+    """When its runs start: five cron fields, or a duration; by default that of the whole file."""
     engine: Literal["auto", "local", "spark"] = "auto"
-    """Who lists and decides."""
+    """Engine that lists and decides."""
     work: Place | None = None
-    """Folder that all of Spark's executors see."""
+    """Folder that every Spark executor can reach."""
 
     @property
     def bare(self) -> StorageRootSettings:
-        """Return what a plan is made with."""
+        """Return the settings of a plan, without those of scheduled runs."""
         return StorageRootSettings(**self.model_dump(include=set(StorageRootSettings.model_fields)))
 
 
 class HttpSettings(_ConfigSection):
-    """Where the daemon answers."""
+    """HTTP endpoint of the daemon."""
 
     host: str = "127.0.0.1"
-    """Address to listen at; loopback unless somebody means otherwise."""
+    """Address that the daemon listens at; loopback by default."""
     port: int = Field(default=8080, ge=0, le=65535)
-    """Port to listen at; 0 takes a free one."""
+    """Port that the daemon listens at; 0 takes a free one."""
     allowed_hosts: tuple[str, ...] = ()
-    """Host names that are answered, against DNS rebinding; none given: any."""
+    """Host names that the daemon answers, against DNS rebinding; none given: any."""
     price_per_gib_month: float = Field(default=0.023, ge=0)
-    """What a GiB costs a month, for the status page; the default is S3 Standard's list price."""
+    """Price of a GiB a month on the status page; the default is S3 Standard's list price."""
     currency: str = Field(default="USD", max_length=8)
-    """Of that price."""
+    """Currency of that price."""
 
 
 class MetricsSettings(_ConfigSection):
-    """Where a single run leaves its metrics; the daemon is scraped."""
+    """Targets for the metrics of single runs; Prometheus scrapes the daemon."""
 
     pushgateway: PushUrl | None = None
     """Pushgateway to push to after each run."""
     push_job: str = "orphangc"
-    """The ``job`` that the metrics are grouped by there."""
+    """Value of the label ``job`` of pushed metrics."""
     textfile: Path | None = None
     """File for the node exporter's textfile collector."""
 
@@ -94,11 +94,11 @@ class LogSettings(_ConfigSection):
     format: Literal["auto", "json", "console"] = "auto"
     """``auto``: lines for people on a terminal, JSON elsewhere."""
     level: Literal["debug", "info", "warning"] = "info"
-    """Least severe events that are shown; deletions always are."""
+    """Least severity of the events that are shown; deletions are always shown."""
 
 
 class Configuration(BaseSettings):
-    """Everything that the configuration file may say."""
+    """The configuration file."""
 
     model_config = SettingsConfigDict(
         extra="forbid",
@@ -110,25 +110,25 @@ class Configuration(BaseSettings):
     )
 
     mode: RunMode = RunMode.REPORT
-    """How far runs may go, where a storage root says nothing else."""
+    """Highest mode of runs, unless a storage root has its own."""
     schedule: Schedule = "6h"
-    """When runs start, where a storage root says nothing else: five cron fields, or a duration."""
+    """When runs start, unless a storage root has its own: five cron fields, or a duration."""
     timezone: Annotated[str, AfterValidator(check_timezone)] = "UTC"
-    """Of the cron fields."""
+    """Time zone of the cron fields."""
     run_at_start: bool = True
-    """Whether the daemon runs every storage root soon after it has started, too."""
+    """Whether the daemon also runs every storage root soon after its start."""
     concurrent_runs: int = Field(default=1, ge=1)
-    """How many runs the daemon has going on at the same time, each of another storage root."""
+    """Maximum number of runs at the same time, each of another storage root."""
     plans: Path | None = None
-    """Folder for the plans of runs; else below this user's own state folder."""
+    """Folder for the plans of runs; by default below this user's state folder."""
     keep_plans: int = Field(default=3, ge=1)
-    """Plans to keep of each storage root."""
+    """Number of plans to keep of each storage root."""
     http: HttpSettings = HttpSettings()
-    """Where the daemon answers."""
+    """HTTP endpoint of the daemon."""
     metrics: MetricsSettings = MetricsSettings()
-    """Where a single run leaves its metrics."""
+    """Targets for the metrics of single runs."""
     log: LogSettings = LogSettings()
-    """Logs."""
+    """Format and level of logs."""
     storage_roots: tuple[ScheduledRoot, ...] = Field(min_length=1)
     """The storage roots, each with its own schedule, safety margins and sources of evidence."""
 

@@ -1,4 +1,4 @@
-"""Reads the configuration file: one YAML file, completed and overridden by the environment."""
+"""Read the configuration file: one YAML file, completed and overridden by the environment."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _VARIABLE = re.compile(r"\$(\$|\{([^{}]*)\})")
 def load_configuration(path: Path) -> Configuration:
     """Return the checked configuration; every storage root has its mode and its schedule.
 
-    ``${NAME}`` in a text is the environment's NAME, ``$$`` a dollar sign: so a password is named
-    in the file and stands in none.
+    ``${NAME}`` in a text is the environment's NAME, ``$$`` a dollar sign: the file names a password
+    and does not hold it.
 
     Raises:
-        SettingsError: In one line: the file cannot be read, is no YAML, or says something that
-            is unknown (with the nearest known key) or wrong.
+        SettingsError: The file cannot be read, is no YAML, or holds an unknown key (the message
+        names the nearest known one) or a wrong value. The message is one line.
 
     """
     content = _read(path)
@@ -65,7 +65,7 @@ def load_configuration(path: Path) -> Configuration:
 
 
 def overriding() -> list[str]:
-    """Return the names of the environment's variables that win over the file."""
+    """Return the names of the environment variables that override the file."""
     prefix = str(Configuration.model_config["env_prefix"])
     known = tuple(f"{prefix}{name}".upper() for name in Configuration.model_fields)
     return sorted(name for name in os.environ if name.upper().startswith(known))
@@ -79,10 +79,10 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _completed(value: Any, path: Path, where: str) -> Any:
-    """Return a value with the environment's variables in all its texts.
+    """Return a value with environment variables inserted in all its texts.
 
     Raises:
-        SettingsError: One is not set.
+        SettingsError: A variable is not set.
 
     """
 
@@ -117,7 +117,7 @@ def _root_settings(content: object, path: Path, position: int) -> dict[str, Any]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a sentence that tells the known name most like an unknown one."""
+    """Return the end of a message about an unknown name: the known name most like it."""
     found = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {found[0]}?" if found else ""
 
@@ -130,11 +130,11 @@ def _check_keys(content: dict[str, Any], model: type[BaseModel], path: Path, whe
 
 
 def _with_defaults(configuration: Configuration, path: Path) -> Configuration:
-    """Return the configuration with what it says for all in each storage root.
+    """Return the configuration with the common settings inserted in each storage root.
 
     Raises:
         SettingsError: Two storage roots are one place, or one contains the other: two runs would
-            judge the same files by different evidence. Or the plans would lie in one of them.
+        judge the same files by different evidence. Or the folder of plans is inside a storage root.
 
     """
     roots = tuple(_scheduled(each, configuration) for each in configuration.storage_roots)
@@ -152,16 +152,15 @@ def _with_defaults(configuration: Configuration, path: Path) -> Configuration:
 
 
 def _with_siblings(roots: Sequence[ScheduledRoot]) -> tuple[ScheduledRoot, ...]:
-    """Return the storage roots, each with the world of all the others.
+    """Return the storage roots, each with the places and clusters of all the others.
 
-    Their jobs may need its files, and so may whatever their extra roots hold and their clusters
-    report.
+    Jobs of the others may need its files, and so may checkpoints in their extra roots and clusters.
     """
     return tuple(_with_world_of(each, [o for o in roots if o.root != each.root]) for each in roots)
 
 
 def _with_world_of(root: ScheduledRoot, others: Sequence[ScheduledRoot]) -> ScheduledRoot:
-    """Return a storage root that searches what others name, and asks whom they ask."""
+    """Return a storage root with the places and clusters that the others name."""
     places = dict.fromkeys(place for o in others for place in (o.root, *o.extra_roots))
     searched = {root.root, *root.extra_roots}
     shared = ("empty_roots", "flink_rest", "kubernetes_ha", "zookeeper_ha")
@@ -186,10 +185,10 @@ def _scheduled(root: ScheduledRoot, configuration: Configuration) -> ScheduledRo
 def chosen_roots(
     configuration: Configuration, only: Iterable[str] | None
 ) -> tuple[ScheduledRoot, ...]:
-    """Return the configured storage roots that are named, in the file's order; all if none is.
+    """Return the named storage roots in the file's order; all of them if none is named.
 
     Raises:
-        SettingsError: One is not configured.
+        SettingsError: A named storage root is not configured.
 
     """
     wanted = [str(located(each)) for each in only or ()]

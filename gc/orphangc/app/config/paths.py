@@ -1,4 +1,4 @@
-"""Where things lie, as a person writes it and as it really is."""
+"""Paths and URIs, as a person writes them and resolved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orphangc.errors import SettingsError
 
 
 def absolute(uri: str) -> str:
-    """Return a local path as an absolute one; leave a URI as it is, and an empty text too."""
+    """Return a local path as an absolute one; a URI or an empty text is returned unchanged."""
     return uri if not uri or ":" in uri.partition("/")[0] else str(Path(uri).absolute())
 
 
@@ -20,7 +20,7 @@ def located(uri: str) -> Location:
     """Return the place that an argument names: a URI, or a path from here.
 
     Raises:
-        SettingsError: It names none.
+        SettingsError: The argument names no place.
 
     """
     try:
@@ -33,7 +33,7 @@ def aliases_from(texts: Sequence[str]) -> tuple[Alias, ...]:
     """Return the aliases that options of the form ``FROM=TO`` state.
 
     Raises:
-        SettingsError: One has another form, or a side of it is no place.
+        SettingsError: An alias has another form, or one of its sides is no place.
 
     """
     try:
@@ -49,28 +49,28 @@ def _with_absolute_sides(text: str) -> str:
 
 
 def local(path: Path) -> Location:
-    """Return the place of a path of this machine; two slashes before it are one, links stay."""
+    """Return the location of a local path; leading slashes become one, links stay."""
     return canonical("/" + str(path.absolute()).lstrip("/"))
 
 
 def resolved(place: Location) -> Location:
-    """Return where a local place really lies: a link is only another spelling."""
+    """Return a local place with its links resolved."""
     if place.scheme != "file":
         return place
     return canonical(str(Path(place.path).resolve()))
 
 
 def overlap(one: Location, other: Location) -> bool:
-    """Return whether one of two places is, or contains, the other."""
+    """Return whether two places are the same, or one contains the other."""
     real, other_real = resolved(one), resolved(other)
     return real.contains(other_real) or other_real.contains(real)
 
 
 def check_outside(root: str, places: Sequence[Path]) -> None:
-    """Make sure that nothing is going to be written below the storage root, which is Flink's.
+    """Make sure that no file is written below the storage root, which belongs to Flink.
 
     Raises:
-        SettingsError: A place lies there.
+        SettingsError: A place is inside the storage root.
 
     """
     for place in places:
@@ -79,5 +79,5 @@ def check_outside(root: str, places: Sequence[Path]) -> None:
 
 
 def default_plans() -> Path:
-    """Return where the plans of runs are kept if nobody says: below this user's state folder."""
+    """Return the default folder of plans, below this user's state folder."""
     return user_state_path("orphangc") / "plans"

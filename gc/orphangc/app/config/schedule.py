@@ -14,7 +14,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 from orphangc.core.model.settings import parse_duration
 
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
-"""By cron's numbers; APScheduler's own begin with Monday, so none is ever handed to it."""
+"""Names of weekdays by cron's numbers; APScheduler, which counts from Monday, gets names."""
 
 _DAY_PART = re.compile(r"(\*|[a-z0-9]+)(?:-([a-z0-9]+))?(?:/(\d+))?")
 _THURSDAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -26,7 +26,7 @@ def check_timezone(name: str) -> str:
     """Return the name of a time zone.
 
     Raises:
-        ValueError: There is none of that name.
+        ValueError: There is no such time zone.
 
     """
     try:
@@ -40,7 +40,7 @@ def check_schedule(text: str) -> str:
     """Return a schedule.
 
     Raises:
-        ValueError: It is neither five cron fields nor a duration, or it never comes.
+        ValueError: The text is neither five cron fields nor a duration, or no instant matches it.
 
     """
     trigger = trigger_of(text, "UTC")
@@ -50,7 +50,7 @@ def check_schedule(text: str) -> str:
 
 
 def trigger_of(text: str, timezone: str) -> BaseTrigger:
-    """Return what tells the instants of a schedule.
+    """Return the trigger that computes the instants of a schedule.
 
     Raises:
         ValueError: It is neither five cron fields nor a duration.
@@ -71,7 +71,7 @@ def trigger_of(text: str, timezone: str) -> BaseTrigger:
         days = _weekdays(weekday.lower())
         if "*" in (day[:1], weekday[:1]):
             return CronTrigger(day=day, day_of_week=days, **common)
-        # cron: where both are restricted, a day that fits either will do
+        # cron: if both fields are restricted, a day that matches either is enough
         return OrTrigger([CronTrigger(day=day, **common), CronTrigger(day_of_week=days, **common)])
     except ValueError as err:
         raise ValueError(f"{text!r} is no cron schedule: {err}") from err
@@ -112,7 +112,7 @@ def _day_number(text: str) -> int:
 def longest_gap(text: str, timezone: str = "UTC") -> timedelta:
     """Return the longest time between two runs that a schedule asks for.
 
-    Cron has no such number, so its instants of a year are looked at, or the first few thousand.
+    Cron has no such number, so the instants of a year are compared, or the first few thousand.
     """
     trigger = trigger_of(text, timezone)
     if isinstance(trigger, IntervalTrigger):

@@ -1,4 +1,4 @@
-"""What an operator gives, as options or as keys of a file, made into settings."""
+"""Validation of options and of keys of the configuration file."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _PLACES = ("root", "state", "registry", "extra_roots", "empty_roots", "pin", "in
 
 
 def settings_from(values: Mapping[str, Any]) -> StorageRootSettings:
-    """Return the settings that options amount to.
+    """Return validated settings from options.
 
     Raises:
-        SettingsError: In one line: which setting, and what is wrong with it.
+        SettingsError: A setting is invalid; the message names it, in one line.
 
     """
     return validated(StorageRootSettings, values)
 
 
 def validated(model: type[_Settings], values: Mapping[str, Any]) -> _Settings:
-    """Return the settings that options, or a part of the configuration file, amount to.
+    """Return validated settings from options, or from a part of the configuration file.
 
     Raises:
-        SettingsError: In one line: which setting, and what is wrong with it.
+        SettingsError: A setting is invalid; the message names it, in one line.
 
     """
     given = {name: value for name, value in values.items() if value is not None}
@@ -44,7 +44,7 @@ def validated(model: type[_Settings], values: Mapping[str, Any]) -> _Settings:
 
 
 def _each(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a text, or each text of a list, changed; what is neither is judged later."""
+    """Return a text, or each text of a list, changed; other values are returned for validation."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list | tuple):

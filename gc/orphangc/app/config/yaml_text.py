@@ -1,7 +1,7 @@
-"""YAML from a file that somebody wrote: bounded in length, in depth and in what its aliases make.
+"""YAML from an untrusted file: its length, depth and number of values are bounded.
 
-An alias is a few bytes that stand for a whole value: nine of nine of nine of them, ten levels
-deep, are more values than a machine has memory for.
+An alias is a few bytes that stand for a whole value. Nine aliases in each of ten levels are more
+values than a machine has memory for.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def read_yaml(path: Path) -> Any:
     """Return the one document of a file.
 
     Raises:
-        SettingsError: In one line, without what stands there, which may be a password: the file
-            cannot be read, is too large, or is no YAML.
+        SettingsError: The file cannot be read, is too large, or is no YAML. The message is one line
+        and quotes nothing of the file, which may hold a password.
 
     """
     try:
@@ -35,7 +35,7 @@ def read_yaml(path: Path) -> Any:
         raise SettingsError(f"cannot read {path}: {err}") from err
     except yaml.YAMLError as err:
         raise SettingsError(f"{path} is no YAML: {_problem(err)}") from err
-    except (ValueError, RecursionError) as err:  # a date or a number that is none, or no end of it
+    except (ValueError, RecursionError) as err:  # an impossible date or number, or endless nesting
         raise SettingsError(f"{path} is no YAML that can be used: {type(err).__name__}") from err
 
 
@@ -56,7 +56,7 @@ def _values(node: yaml.Node, known: dict[yaml.Node, int]) -> int:
     """Return how many values a node is once every alias is spelled out.
 
     Raises:
-        YAMLError: It would never end.
+        YAMLError: An alias contains itself.
 
     """
     if node not in known:
@@ -72,7 +72,7 @@ def _values(node: yaml.Node, known: dict[yaml.Node, int]) -> int:
 
 
 def _problem(err: yaml.YAMLError) -> str:
-    """Return what is wrong and where, without the line itself, which may hold a password."""
+    """Return the problem and its position, without the line itself, which may hold a password."""
     if not isinstance(err, yaml.MarkedYAMLError) or err.problem_mark is None:
         return str(err) if type(err) is yaml.YAMLError else type(err).__name__
     mark = err.problem_mark

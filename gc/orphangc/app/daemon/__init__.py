@@ -1,1 +1,1 @@
-"""``serve``: schedules, HTTP, shutdown."""
+"""``serve``: the daemon's schedules, HTTP server and shutdown."""

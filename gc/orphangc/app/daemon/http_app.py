@@ -1,4 +1,4 @@
-"""The HTTP application, put together."""
+"""The HTTP application with its middleware and routes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NO_TELEMETRY: TelemetryConfig = {
     "metrics": False,
     "logs": False,
 }
-"""What people ask for, keys of objects included, is told to nobody else."""
+"""OpenTelemetry is off: requests, which hold keys of objects, are reported to no third party."""
 
 _DESCRIPTION = """\
 What the garbage collector for Apache Flink's checkpoint files knows. Everything is read-only and
@@ -48,16 +48,16 @@ def create_app(
     """Return the ASGI application.
 
     Args:
-        source: Tells the status; asked at every request, from several threads.
-        registry: The metrics.
-        http: As configured; prices and host names are taken from it.
+        source: Source of the status, read at every request and from several threads.
+        registry: Prometheus registry of the metrics.
+        http: HTTP settings, for prices and host names.
 
     """
     settings = http or HttpSettings()
     app = FastAPI(
         title="orphangc",
         version=__version__,
-        docs_url=None,  # their pages load scripts from elsewhere
+        docs_url=None,  # their pages load scripts from other hosts
         redoc_url=None,
         redirect_slashes=False,
         telemetry=_NO_TELEMETRY,
@@ -73,7 +73,7 @@ def create_app(
 
 
 def _openapi_of(app: FastAPI) -> dict[str, Any]:
-    """Return the description of the API; errors are said to be the problem documents they are."""
+    """Return the description of the API, in which errors are problem documents."""
     document = get_openapi(
         title=app.title,
         version=app.version,

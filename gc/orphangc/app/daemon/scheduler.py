@@ -1,4 +1,4 @@
-"""The scheduler of the daemon: starts runs when they are due, one at a time of each root."""
+"""The scheduler of the daemon: starts runs on schedule, one at a time of each storage root."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ log = structlog.get_logger()
 _TICKS_EVERY_SECONDS = 10
 _ALIVE_FOR_SECONDS = 60.0
 _LOOKS_EVERY_SECONDS = 300
-"""Time between two attempts to read records that could not be read."""
+"""Seconds between two attempts to read records that could not be read."""
 _SIGNALLED = 128
 
 
 def unrecorded(settings: ScheduledRoot, result: RunResult, exit_code: int, error: str) -> RunRecord:
-    """Return the record of a run that could not write its own."""
+    """Return a record for a run that could not write its own."""
     at = now()
     mode = settings.mode or RunMode.REPORT
     phase = PhaseRecord(phase=Phase.PLAN, result=result, started_at=at, duration_seconds=0.0)
@@ -61,11 +61,11 @@ def unrecorded(settings: ScheduledRoot, result: RunResult, exit_code: int, error
 class Daemon:
     """Starts runs by their schedules.
 
-    Nothing here waits for a storage: what touches one is a child process.
+    The scheduler never waits for a storage: only child processes touch one.
     """
 
     def __init__(self, board: StatusStore, children: Children) -> None:
-        """Take what is told of runs, and what runs them; ``start`` begins."""
+        """Take the store of the status and the workers; ``start`` starts the scheduler."""
         self._board = board
         self._children = children
         self._configuration = board.configuration
@@ -80,14 +80,16 @@ class Daemon:
             job_defaults={"coalesce": True, "max_instances": 1},
             timezone=self._configuration.timezone,
         )
-        logging.getLogger("apscheduler").setLevel(logging.CRITICAL)  # the listeners tell it all
+        logging.getLogger("apscheduler").setLevel(
+            logging.CRITICAL
+        )  # the listeners report every event
         self._scheduler.add_listener(self._note, EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES)
         self._scheduler.add_listener(self._note_fault, EVENT_JOB_ERROR)
         board.next_run_of = self._next_run_of
         board.alive = self.is_alive
 
     def start(self) -> None:
-        """Begin to tick, to read what earlier runs recorded, and to start runs."""
+        """Start the clock, read the records of earlier runs, and start runs on schedule."""
         self._every(_TICKS_EVERY_SECONDS, "ticks", self._tick)
         self._every(_LOOKS_EVERY_SECONDS, "records", self._look)
         for settings in self._configuration.storage_roots:
@@ -114,28 +116,28 @@ class Daemon:
             args=(settings.root,),
             id=settings.root,
             name=settings.root,
-            # a run that waits for others may begin as late as the next one is due
+            # a run that waits for others may start until the next one is scheduled
             misfire_grace_time=int(longest_gap(schedule, timezone).total_seconds()),
             replace_existing=True,
             **first,
         )
 
     def stop(self) -> None:
-        """End in order: no new run; those that go on end, and are waited for."""
+        """Stop in order: start no new run, end those in progress, and wait for them."""
         self._board.is_ending = True
         self._children.end()
         self._scheduler.remove_all_jobs()
         self._scheduler.shutdown(wait=True)
 
     def is_alive(self) -> bool:
-        """Return whether the scheduler's thread lives and has ticked of late."""
+        """Return whether the scheduler's thread lives and has ticked recently."""
         return bool(self._scheduler.running) and monotonic() - self._ticked < _ALIVE_FOR_SECONDS
 
     def _tick(self) -> None:
         self._ticked = monotonic()
 
     def _look(self) -> None:
-        """Read what is recorded, once; from then on this daemon knows its own runs."""
+        """Read the records of earlier runs once; after that the daemon knows its own runs."""
         if self._board.is_loaded:
             return
         for root, known in self._children.known().items():
@@ -149,7 +151,7 @@ class Daemon:
     # ------------------------------------------------------------------ runs
 
     def _run(self, root: str) -> None:
-        """Run a storage root in a child, and take its record."""
+        """Run a storage root in a child process, and take its record."""
         self._board.began(root)
         record = None
         try:
@@ -162,7 +164,7 @@ class Daemon:
             self._look()
 
     def _of_dead(self, root: str, ended: Ended) -> RunRecord:
-        """Return the record of a run whose process told nothing; it is written down for it."""
+        """Return a record for a run whose process left none; write it to the state too."""
         settings = self._board.settings(root)
         if ended.code < 0:
             error = f"the process of the run was killed by {signal_name(ended.code)}"
@@ -177,7 +179,7 @@ class Daemon:
         return self._children.keep(record)
 
     def _note(self, event: JobEvent) -> None:
-        """Count a run that could not start in time."""
+        """Record a run that could not start in time."""
         if event.job_id not in {each.root for each in self._configuration.storage_roots}:
             return
         is_busy = event.code == EVENT_JOB_MAX_INSTANCES
@@ -188,7 +190,7 @@ class Daemon:
         self._board.tell(record)
 
     def _note_fault(self, event: JobEvent) -> None:
-        """Count a run that failed before it had a process: a fault of ours, or no memory."""
+        """Record a run that failed before its process started: our error, or no memory."""
         reason = f"{type(event.exception).__name__}: {event.exception}"
         log.error("run.failed", root=event.job_id, reason=reason)
         if event.job_id in {each.root for each in self._configuration.storage_roots}:

@@ -34,10 +34,10 @@ _GOODBYE_SECONDS = 3
 
 
 def serve(config: Path) -> None:
-    """Run by the schedules of a configuration until a signal comes; then end in order.
+    """Run the schedules of a configuration until a signal comes, then stop in order.
 
     Raises:
-        SettingsError: The configuration is not usable, or the address is not to be had.
+        SettingsError: The configuration is not usable, or the daemon cannot listen at the address.
 
     """
     configuration = load_configuration(config)
@@ -52,7 +52,7 @@ def serve(config: Path) -> None:
 
 @contextmanager
 def _private_copy(config: Path) -> Iterator[Path]:
-    """Yield a copy of the configuration: what runs do does not change while the daemon lives."""
+    """Yield a copy of the configuration: runs keep their settings while the daemon lives."""
     folder = Path(tempfile.mkdtemp(prefix="orphangc-"))
     try:
         copy = folder / config.name
@@ -64,7 +64,7 @@ def _private_copy(config: Path) -> Iterator[Path]:
 
 @contextmanager
 def _listening(http: HttpSettings) -> Iterator[socket.socket]:
-    """Yield a socket that listens already, so that an address in use is told at once."""
+    """Yield a listening socket, so that an address in use is reported at once."""
     try:
         family = socket.getaddrinfo(http.host, http.port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.create_server((http.host, http.port), family=family, backlog=128)
@@ -81,7 +81,9 @@ class _Service:
         self, configuration: Configuration, children: Children, listening: socket.socket
     ) -> None:
         self._listening = listening
-        self._ending, self._end = os.pipe()  # a signal's handler may take no lock, and wakes by it
+        self._ending, self._end = (
+            os.pipe()
+        )  # a signal handler may take no lock, so it writes to a pipe
         self._is_over = False
         self._failure: BaseException | None = None
         metrics = Metrics(configuration.storage_roots, __version__)
@@ -99,7 +101,7 @@ class _Service:
         )
 
     def run(self, folder: Path) -> None:
-        """Serve until a signal comes; a second one ends this process at once.
+        """Serve until a signal comes; a second signal ends this process at once.
 
         Raises:
             OrphanGcError: The server failed.
@@ -142,6 +144,6 @@ class _Service:
     def _signalled(self, number: int, _: FrameType | None, folder: Path) -> None:
         if self._is_over:
             shutil.rmtree(folder, ignore_errors=True)
-            os._exit(128 + number)  # children see their stdin end
+            os._exit(128 + number)  # children read the end of their stdin
         self._is_over = True
         os.write(self._end, b"!")

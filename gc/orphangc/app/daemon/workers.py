@@ -1,7 +1,7 @@
-"""The child processes of the daemon: each run is one, so it may need memory, or die, for itself.
+"""The child processes of the daemon: each run is one, so its memory and its crash are its own.
 
-A child holds the other end of a pipe as its stdin: when the daemon has died, however it did, that
-ends, and the child ends too, in order.
+A child holds the other end of a pipe as its stdin. When the daemon dies, the pipe closes, and the
+child stops in order.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _RECORDS = TypeAdapter(list[RunRecord])
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a child that ran a storage root ended.
+    """Result of a child that ran a storage root.
 
     Attributes:
-        code: Exit code; negative: the signal that killed it.
-        record: What it said, ``None`` if it said nothing that is whole.
+        code: Exit code; a negative one is the signal that killed the child.
+        record: Record that the child printed; ``None`` if it is absent or incomplete.
 
     """
 
@@ -42,11 +42,11 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is recorded of one storage root.
+    """Records of one storage root.
 
     Attributes:
-        records: Newest first.
-        error: Why they cannot be read, ``None`` if they could be.
+        records: Records, newest first.
+        error: Reason why they cannot be read; ``None`` if they were read.
 
     """
 
@@ -56,11 +56,11 @@ class Known:
 
 @dataclass(slots=True)
 class Children:
-    """Starts children, and tells those that run to end.
+    """Starts children, and stops those that run.
 
     Attributes:
-        config: The configuration file that they read.
-        options: Of the command line, before the command.
+        config: Configuration file that the children read.
+        options: Options of the command line, before the command.
 
     """
 
@@ -71,14 +71,14 @@ class Children:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def end(self) -> None:
-        """Start no further run, and end those that go on: they finish their batch."""
+        """Start no further run, and stop those in progress: they finish their batch."""
         with self._lock:
             self._is_over = True
             for process in self._running.values():
                 process.terminate()
 
     def run(self, root: str) -> Ended | None:
-        """Return how a run of a storage root ended; ``None`` if none may start now."""
+        """Return the result of a run of a storage root; ``None`` if no run may start now."""
         with self._lock:
             if self._is_over:
                 return None
@@ -92,7 +92,7 @@ class Children:
         return Ended(code, _only_record(out))
 
     def known(self) -> dict[str, Known]:
-        """Return what is recorded of each storage root; none if that could not be asked."""
+        """Return the records of each storage root; empty if the child failed."""
         out, code = _waited_for(self._start("records"))
         try:
             content: dict[str, Any] = json.loads(out)
@@ -105,7 +105,7 @@ class Children:
             return {}
 
     def keep(self, record: RunRecord) -> RunRecord:
-        """Write down the record of a run that left none; return it with its totals, if it was."""
+        """Write a record for a run that left none; return it with its totals if it was written."""
         process = self._start("records", "--keep")
         assert process.stdin is not None  # noqa: S101 - asked for
         try:
@@ -123,12 +123,12 @@ class Children:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            start_new_session=True,  # a terminal's Ctrl-C reaches the daemon alone
+            start_new_session=True,  # Ctrl-C of a terminal reaches only the daemon
         )
 
 
 def _waited_for(process: subprocess.Popen[str]) -> tuple[str, int]:
-    """Return what a child said and its exit code."""
+    """Return the output of a child and its exit code."""
     assert process.stdout is not None  # noqa: S101 - asked for
     assert process.stdin is not None  # noqa: S101
     try:
@@ -149,7 +149,7 @@ def _only_record(text: str) -> RunRecord | None:
 
 
 def signal_name(code: int) -> str:
-    """Return the name of the signal that an exit code of a child tells of."""
+    """Return the name of the signal in an exit code of a child."""
     try:
         return signal.Signals(-code).name
     except ValueError:

@@ -1,1 +1,1 @@
-"""The status of the last runs, as page, REST and metrics read it."""
+"""The status of the last runs, for the status page, REST and metrics."""

@@ -1,4 +1,4 @@
-"""What the daemon knows, in memory: every answer over HTTP is made from it."""
+"""The daemon's status in memory, from which every answer over HTTP is made."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class _Row:
 
 @dataclass(slots=True)
 class StatusStore:
-    """The status of a daemon: a ``StatusSource`` that many threads ask and few write to.
+    """Holds the status of a daemon; many threads read it and few write it.
 
     Attributes:
-        configuration: Of the daemon.
-        metrics: Are told of every run too.
-        next_run_of: Tells when a storage root runs next.
-        alive: Tells whether the scheduler does its work.
-        is_ending: No run starts any more.
+        configuration: Configuration of the daemon.
+        metrics: Metrics that every run is added to.
+        next_run_of: Returns the time of a storage root's next run.
+        alive: Returns whether the scheduler works.
+        is_ending: Whether the daemon ends and starts no further run.
 
     """
 
@@ -48,7 +48,7 @@ class StatusStore:
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
-        """Begin with nothing but the configuration."""
+        """Start with the configuration and no records."""
         self._rows = {each.root: _Row(each) for each in self.configuration.storage_roots}
 
     @property
@@ -61,7 +61,7 @@ class StatusStore:
         return self._rows[root].settings
 
     def load(self, root: str, records: Sequence[RunRecord], error: str | None) -> None:
-        """Take what is recorded of a storage root, or why it cannot be read."""
+        """Take the records of a storage root, or the reason why they cannot be read."""
         with self._lock:
             row = self._rows.get(root)
             if row is None:
@@ -77,19 +77,19 @@ class StatusStore:
             self._rows[root] = replace(row, records=_newest(merged.values()), unread=None)
 
     def began(self, root: str) -> None:
-        """Note that a run has started."""
+        """Record that a run has started."""
         with self._lock:
             self._rows[root] = replace(self._rows[root], running_since=now())
 
     def ended(self, root: str, record: RunRecord | None) -> None:
-        """Note that a run has ended, and how; without a record it had not begun."""
+        """Record that a run has ended; without a record it never began."""
         with self._lock:
             self._rows[root] = replace(self._rows[root], running_since=None)
             if record is not None:
                 self.tell(record)
 
     def tell(self, record: RunRecord) -> None:
-        """Take the record of a run; of missed runs in a row the newest stands for all."""
+        """Add the record of a run; of consecutive missed runs only the newest is kept."""
         with self._lock:
             row, before = self._rows[record.root], self._rows[record.root].records
             self.metrics.observe(record)
@@ -104,7 +104,7 @@ class StatusStore:
             self._rows[record.root] = replace(row, records=records, unread=unread)
 
     def status(self) -> Status:
-        """Return the status of this moment."""
+        """Return the present status."""
         with self._lock:
             rows = list(self._rows.values())
         return Status(
@@ -124,11 +124,11 @@ class StatusStore:
         )
 
     def is_alive(self) -> bool:
-        """Return whether the scheduler still does its work."""
+        """Return whether the scheduler still works."""
         return self.alive()
 
     def _not_ready(self, rows: Sequence[_Row]) -> str | None:
-        """Return why nobody should rely on what is told: it ends, or it does not know enough."""
+        """Return why the status is not reliable: the daemon ends, or it has not read enough."""
         if self.is_ending:
             return "the daemon is ending"
         for row in rows:
@@ -141,7 +141,7 @@ class StatusStore:
 
 
 def _newest(records: Iterable[RunRecord]) -> tuple[RunRecord, ...]:
-    """Return the newest records, newest first; only the newest plan keeps its world."""
+    """Return the newest records, newest first; only that of the newest plan keeps its world."""
     found = sorted(records, key=lambda each: each.run_id, reverse=True)[:_KEPT]
     plan = next((each for each in found if each.plan_id is not None), None)
     return tuple(

@@ -1,4 +1,4 @@
-"""What the daemon shows of itself: the one thing that pages, REST and readiness are made from."""
+"""The status of the daemon, as a value that pages, REST and readiness are made from."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from orphangc.core.documents.run_record import JobRecord, RunRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootStatus:
-    """One configured storage root.
+    """Status of one configured storage root.
 
     Attributes:
-        settings: As configured; show only ``model_dump(mode="json")``, which hides credentials.
-        records: Newest first; of any process that shares the state location.
-        next_run_at: ``None`` while the daemon ends.
-        running_since: A run of this daemon is going on.
+        settings: Configured settings; show only ``model_dump(mode="json")``, which hides
+        credentials.
+        records: Records of runs, newest first, of every process that shares the state location.
+        next_run_at: Time of the next run; ``None`` while the daemon ends.
+        running_since: Start of the daemon's run in progress; ``None`` if there is none.
 
     """
 
@@ -35,25 +36,25 @@ class RootStatus:
 
     @property
     def newest_plan(self) -> RunRecord | None:
-        """Return the newest record that has a plan: what its numbers say still stands."""
+        """Return the newest record with a plan: its numbers are the latest known."""
         return next((each for each in self.records if each.plan_id is not None), None)
 
     @property
     def jobs(self) -> tuple[JobRecord, ...]:
-        """Return the jobs that the newest plan knows."""
+        """Return the jobs of the newest plan."""
         return () if self.newest_plan is None else self.newest_plan.jobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """The daemon at one moment.
+    """Status of the daemon at one moment.
 
     Attributes:
-        version: Of the tool.
-        now: By this machine's clock.
-        started_at: Of the daemon.
-        not_ready: Why the daemon is not ready, ``None`` if it is.
-        roots: In the order of the configuration.
+        version: Version of orphangc.
+        now: Time of this machine's clock.
+        started_at: Start of the daemon.
+        not_ready: Reason why the daemon is not ready; ``None`` if it is.
+        roots: Storage roots in the order of the configuration.
 
     """
 
@@ -65,7 +66,7 @@ class Status:
 
 
 class StatusSource(Protocol):
-    """Tells the status from memory: it never touches a storage."""
+    """Source of the status; it answers from memory and never touches a storage."""
 
     def status(self) -> Status:
         """Return the status of this moment."""

@@ -1,4 +1,4 @@
-"""This machine's clock, this process's name: the only reads of either."""
+"""This machine's clock and this process's identity; no other module reads them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def now() -> datetime:
 
 
 def _started(pid: int) -> str | None:
-    """Return what tells one process of a pid from the next, ``None`` if there is none.
+    """Return what distinguishes a process from a later one with the same pid, or ``None``.
 
     Linux only: the start time in ``/proc``; elsewhere every foreign process counts as alive.
     """
@@ -30,14 +30,14 @@ def _started(pid: int) -> str | None:
 
 
 def this_process() -> Holder:
-    """Return who asks for a lock, with a token that no other run has."""
+    """Return this process as holder of a lock, with a token that no other run has."""
     pid = os.getpid()
     started = _started(pid) or "unknown"
     return Holder(token=uuid.uuid4().hex, host=socket.gethostname(), pid=pid, started=started)
 
 
 def is_dead(holder: Holder) -> bool:
-    """Return whether a holder was a process of this machine that has ended for sure."""
+    """Return whether a holder was a process of this machine that has certainly ended."""
     if holder.host != socket.gethostname() or not Path("/proc/self/stat").exists():
         return False
     return _started(holder.pid) != holder.started

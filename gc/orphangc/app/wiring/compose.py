@@ -1,4 +1,4 @@
-"""Puts adapters behind the ports for one storage root."""
+"""Put adapters behind the ports for one storage root."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ from orphangc.ports.engine import Engine
 REST_TIMEOUT = timedelta(seconds=30)
 _STREAMS = 32
 _ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_PROFILE", "FSSPEC_S3_ENDPOINT_URL")
-"""Variables that make one URI mean another storage."""
+"""Environment variables that make a URI mean another storage."""
 
 
 def default_state(root: Location) -> Location:
-    """Return where the state of a root is kept if nobody says: this user's own state folder."""
+    """Return the default state location of a storage root: below this user's state folder."""
     digest = hashlib.sha256(str(root).encode()).hexdigest()[:16]
     return canonical(str(user_state_path("orphangc") / digest))
 
@@ -75,7 +75,7 @@ def state_of(settings: StorageRootSettings) -> RootState:
     """Return the state of a storage root.
 
     Raises:
-        SettingsError: The default state folder lies inside the storage root, or around it.
+        SettingsError: The default state folder is inside the storage root, or contains it.
 
     """
     root = canonical(settings.root)
@@ -86,13 +86,13 @@ def state_of(settings: StorageRootSettings) -> RootState:
 
 
 def load_snapshots(sources: Sequence[str]) -> list[RegistrySnapshot]:
-    """Return the registry snapshots of all sources: a file each, or all files of a folder.
+    """Return the registry snapshots of all sources; a source is a file, or a folder of files.
 
-    What exporters write lies deeper: ``open_exports``.
+    Files of exporters are in subfolders, which ``open_exports`` reads.
 
     Raises:
-        RefusedError: One is damaged, partial, or not there: its job's liveness is
-            unknown, and with it everybody's.
+        RefusedError: A snapshot is damaged, partial, or absent: the liveness of its job is unknown,
+        and so is that of every other job.
         StorageUnreachableError: The place cannot be listed or read.
 
     """
@@ -145,7 +145,7 @@ def _folders_beside(place: Location) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class WiredRoot:
-    """One storage root, ready for a cycle."""
+    """Adapters of one storage root, ready for a cycle."""
 
     settings: StorageRootSettings
     environment: Environment
@@ -161,16 +161,16 @@ def opened(
     is_planning: bool = False,
     memory: WorldMemory | None = None,
 ) -> Iterator[WiredRoot]:
-    """Open everything that a cycle of one storage root asks.
+    """Open the adapters that a cycle of one storage root needs.
 
     Args:
-        settings: Of the storage root.
-        progress: Is told how far the cycle has come.
-        listing: Where the listing is kept, so that an interrupted one can be gone on with; if
-            nowhere, it is a temporary one.
-        engine: Who lists and decides.
-        is_planning: Take an inventory for the listing where the settings name one, and count
-            what a listing does not show; a sweep lists for itself.
+        settings: Settings of the storage root.
+        progress: Shows the progress of the cycle.
+        listing: Folder that keeps the listing, so that an interrupted one can be resumed; ``None``
+        for a temporary listing.
+        engine: Engine that lists and decides.
+        is_planning: Whether an inventory may replace the listing, and what a listing does not show
+        is counted; a sweep always lists.
         memory: What earlier cycles saw, if the caller has read it.
 
     Raises:
@@ -189,7 +189,7 @@ def opened(
             max_age=settings.inventory_max_age,
             clock_skew=settings.clock_skew,
         )
-        listing = None  # an inventory is never gone on with by a listing, nor the other way round
+        listing = None  # a listing never resumes an inventory, nor an inventory a listing
     siblings, remembered = _searched_beside(settings, memory)
     with _opened_engine(engine, storage, listing) as chosen:
         environment = Environment(
@@ -212,7 +212,7 @@ def opened(
 
 
 def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
-    """Return who tells which jobs are not over, each once.
+    """Return the sources of jobs that have not ended, each once.
 
     Raises:
         SettingsError: An extra is not installed.
@@ -227,7 +227,7 @@ def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
 
 
 def open_worker_environment(settings: StorageRootSettings) -> Environment:
-    """Return what a process asks that only deletes: it lists nothing, so it needs no engine."""
+    """Return the environment of a process that only deletes; it lists nothing and has no engine."""
     siblings, remembered = _searched_beside(settings)
     return Environment(
         storage=open_storage(settings.root, state=state_place(settings)),
@@ -269,7 +269,7 @@ def _searched_beside(
 
 
 def _siblings_of(settings: StorageRootSettings) -> list[Storage]:
-    """Return the other storage roots that are searched, each place once.
+    """Return the other storage roots to search, each place once.
 
     These are those that the settings imply, and those that the same state location serves.
 
@@ -291,10 +291,10 @@ def _siblings_of(settings: StorageRootSettings) -> list[Storage]:
 
 
 def _around_job_directory(root: Location) -> list[Location]:
-    """Return the folder around a storage root that is itself a job directory by what it holds.
+    """Return the parent of a storage root whose contents show that it is itself a job directory.
 
-    With ``create-subdir=false`` its name is no job id; jobs beside it may have claimed its
-    checkpoints. The root folder of a machine is none that holds jobs.
+    With ``create-subdir=false`` its name is no job id, and jobs beside it may have claimed its
+    checkpoints. The root folder of a machine holds no jobs.
     """
     if root.path == "/" or (root.scheme == "file" and root.parent.path == "/"):
         return []
@@ -306,7 +306,7 @@ def _around_job_directory(root: Location) -> list[Location]:
 
 
 def _add_sibling(place: Location, known: list[Location], chosen: list[Storage]) -> None:
-    """Open a place, unless it lies in one that is searched already, whatever its spelling."""
+    """Open a place, unless it is inside one that is searched already, whatever its spelling."""
     if any(resolved(each).contains(resolved(place)) for each in known):
         return
     known.append(place)
@@ -329,7 +329,7 @@ def _opened_engine(
 
 
 def _kept_in(folder: Path, storage: Storage) -> ResumableListing:
-    """Return the folder that keeps a listing of a storage, as it is reached from here."""
+    """Return the folder that keeps the listing of a storage, by how this process reaches it."""
     asked = "\n".join(f"{name}={os.environ.get(name, '')}" for name in _ENDPOINTS)
     identity = ListingIdentity(
         root=str(storage.location),
@@ -340,16 +340,16 @@ def _kept_in(folder: Path, storage: Storage) -> ResumableListing:
 
 
 def roots_now(settings: StorageRootSettings, named: Iterable[Location] = ()) -> list[Checkpoint]:
-    """Return every checkpoint that a cycle of the storage root reads, as it is now.
+    """Return every checkpoint that a cycle of the storage root reads, in its present state.
 
-    A sibling that is out of reach shows none, for which plans are blocked.
+    A sibling that is out of reach shows none; its condition blocks plans.
 
     Args:
         settings: Settings of the storage root.
-        named: Folders of checkpoints that a plan has read, wherever they lie.
+        named: Folders of checkpoints that a plan has read, in any place.
 
     Raises:
-        RefusedError: One of them cannot be read.
+        RefusedError: A checkpoint cannot be read.
         StorageUnreachableError: The storage root or an extra root cannot be searched.
 
     """

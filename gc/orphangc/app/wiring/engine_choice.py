@@ -1,4 +1,4 @@
-"""Who lists and decides, as the operator says it."""
+"""The engine that lists and decides, as the operator chose it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from orphangc.core.model.locations import Location
 
 @dataclass(frozen=True, slots=True)
 class EngineChoice:
-    """Who lists and decides.
+    """The engine that lists and decides.
 
     Attributes:
-        is_spark: Spark; else this process.
-        work: Where Spark's executors keep files meanwhile; ``None``: on this machine.
+        is_spark: Whether Spark lists and decides; otherwise this process does.
+        work: Folder for files of Spark's executors during the run; ``None``: on this machine.
 
     """
 

@@ -1,4 +1,4 @@
-"""Opens the engine that was chosen; Spark needs a session and a folder that executors see."""
+"""Open the chosen engine; Spark needs a session and a folder that executors can reach."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _NEEDS_WORK = (
 
 @contextmanager
 def opened_spark_engine(root: Location, work: Location | None) -> Iterator[Engine]:
-    """Yield the Spark engine of a storage root; its files go when it is closed.
+    """Yield the Spark engine of a storage root; its files are removed when it is closed.
 
     Args:
         root: The storage root; executors reach it with credentials of their environment.
-        work: Where files lie meanwhile; ``None``: on this machine, where that will do.
+        work: Folder for files during the run; ``None``: on this machine, if its executors run here.
 
     Raises:
-        SettingsError: PySpark or Java is missing, Spark cannot be reached, or its executors do
-            not see ``work``.
+        SettingsError: PySpark or Java is missing, Spark cannot be reached, or its executors cannot
+        reach ``work``.
 
     """
     is_verbose = structlog.get_logger().is_enabled_for(logging.DEBUG)

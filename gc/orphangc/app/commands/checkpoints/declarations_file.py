@@ -1,4 +1,4 @@
-"""The declarations file on disk: YAML that people write and keep beside their job."""
+"""The declarations file: YAML that people write and keep beside their job."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ from orphangc.flink.compatibility.declarations import (
 )
 
 _MAX_BYTES = 4_000_000
-"""No job declares as much: a file that is larger is another file."""
+"""Maximum size of the file in bytes; no job declares more."""
 
 _ONE_LINE = 2**30
-"""Characters: a text is not folded, as PyYAML does not read every folded text as it was."""
+"""Line width in characters, so that no text is folded: PyYAML does not read every folded text back
+unchanged.
+"""
 
 _INSIDE: Mapping[str, type[BaseModel]] = {
     "operators": OperatorDeclaration,
@@ -37,8 +39,8 @@ def read_declarations(path: Path) -> Declarations:
     """Return the checked declarations.
 
     Raises:
-        SettingsError: In one line: the file cannot be read, is no YAML, or says something that
-            is unknown (with the nearest known key), wrong, or said twice.
+        SettingsError: The file cannot be read, is no YAML, or holds an unknown key (the message
+        names the nearest known one), a wrong value, or a key twice. The message is one line.
 
     """
     content = _parsed(path)
@@ -61,9 +63,9 @@ def declarations_yaml(
     """Return the file's text.
 
     Args:
-        declarations: What it declares.
-        heading: Comment above all.
-        remarks: Comments above single operators, by operator id.
+        declarations: State declarations.
+        heading: Comment at the top of the file.
+        remarks: Comments above operators, by operator id.
 
     """
     parts = [*_comments([heading] if heading else []), "version: 1\n"]
@@ -83,7 +85,7 @@ def _dumped(content: object) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes plain YAML; names with invisible characters in it stand escaped in quotes."""
+    """Writes plain YAML; names with invisible characters are quoted and escaped."""
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
         style = None if text.isprintable() else '"'
@@ -98,7 +100,9 @@ def _comments(lines: Sequence[str]) -> list[str]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads plain YAML: no aliases, which can make a small file endless, and no key twice."""
+    """Reads plain YAML without aliases, which can make a small file endless, and without duplicate
+    keys.
+    """
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -131,7 +135,7 @@ def _parsed(path: Path) -> object:
         raise SettingsError(f"cannot read {path}: {err}") from err
     except yaml.YAMLError as err:
         raise SettingsError(f"{path} is no declarations file: {_problem(err)}") from err
-    except (RecursionError, ValueError) as err:  # nested without end; a date of no calendar
+    except (RecursionError, ValueError) as err:  # endless nesting; an impossible date
         raise SettingsError(f"{path} is no declarations file: {type(err).__name__}") from err
 
 
@@ -146,11 +150,11 @@ def _check_keys(content: object, model: type[BaseModel], path: Path, where: str)
     """Make sure that all keys are known, at any depth.
 
     Raises:
-        SettingsError: One is not; the message names the nearest known one.
+        SettingsError: A key is unknown; the message names the nearest known one.
 
     """
     if not isinstance(content, dict):
-        return  # the model says what is wrong with it
+        return  # the model reports what is wrong with it
     for key, value in content.items():
         if key not in model.model_fields:
             hint = nearest(str(key), model.model_fields)

@@ -1,4 +1,4 @@
-"""``declare``: the state declarations that a checkpoint implies, as a file to keep."""
+"""``declare``: write the state declarations that a checkpoint implies."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from orphangc.flink.state.contents import CheckpointContents, OperatorContents
 
 
 def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str]:
-    """Write the declarations file of a checkpoint; return what it could not say, a line each.
+    """Write the declarations file of a checkpoint; return what it lacks, one line each.
 
     Raises:
-        SettingsError: The file exists, or would lie in the checkpoint's folder, which Flink
-            deletes only while nothing else is in it.
+        SettingsError: The file exists, or would be inside the checkpoint's folder, which Flink
+        deletes only if nothing else is in it.
         OrphanGcError: The checkpoint cannot be read. Nothing is written.
 
     """
@@ -51,7 +51,7 @@ def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str
 def _implied_by(contents: CheckpointContents, uri: str) -> Declarations:
     try:
         return implied_by(contents)
-    except ValidationError as err:  # two operators of one id, say: no Flink writes that
+    except ValidationError as err:  # for example two operators with one id, which no Flink writes
         problem = first_problem(err)
         raise OrphanGcError(f"{uri} implies no declarations: {problem}") from err
 
@@ -61,10 +61,10 @@ def _label(operator: OperatorContents) -> str:
 
 
 def read_or_tell(uri: str, alias: Sequence[str]) -> OpenedCheckpoint:
-    """Return a checkpoint; the error about an unreadable one says which it is.
+    """Return a checkpoint; an error names the checkpoint that cannot be read.
 
     Raises:
-        OrphanGcError: It cannot be read.
+        OrphanGcError: The checkpoint cannot be read.
 
     """
     try:

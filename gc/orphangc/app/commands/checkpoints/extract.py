@@ -1,4 +1,4 @@
-"""``extract``: the raw bytes of one operator state, a file each partition, for debugging."""
+"""``extract``: write the raw bytes of one operator state, one file per partition, for debugging."""
 
 from __future__ import annotations
 
@@ -38,14 +38,15 @@ def extract_state(
 ) -> dict[str, Any]:
     """Write the partitions of an operator state into a new folder; return its index.
 
-    A partition's bytes are what the state's serializer wrote, up to where the next partition
-    begins (``partition_sizes``); where ``compressed`` is true they are a Snappy stream. The
-    index tells where each lies in storage: ``source`` is null for what lies in ``_metadata``.
+    A partition's bytes are what the state's serializer wrote, up to the start of the next partition
+    (``partition_sizes``). If ``compressed`` is true they are a Snappy stream. The index holds the
+    position of each in storage; ``source`` is null for bytes in ``_metadata``.
 
     Raises:
-        SettingsError: The folder exists, or lies in the checkpoint's; nothing is called so.
-        OrphanGcError: A file is missing, shorter than its partitions, or cannot be read. No
-            folder is left then.
+        SettingsError: The folder exists, or is inside the checkpoint's folder; or there is no such
+        operator or state.
+        OrphanGcError: A file is missing, shorter than its partitions, or cannot be read. The new
+        folder is then removed.
 
     """
     aliases = aliases_from(alias)
@@ -118,7 +119,7 @@ def _written(found: FoundPartition, source: _Source, folder: Path) -> dict[str, 
 
 
 class _Source:
-    """Reads what handles stand for: files, segments of merged files, bytes in ``_metadata``."""
+    """Reads the bytes of handles: files, segments of merged files, bytes in ``_metadata``."""
 
     def __init__(self, directory: str, files: CheckpointFiles) -> None:
         self._directory = directory
@@ -130,12 +131,12 @@ class _Source:
         return None if isinstance(place, Inline) else place.path
 
     def start_of(self, handle: StreamHandle) -> int:
-        """Return where in its file the handle's own byte 0 lies."""
+        """Return the offset of the handle's first byte in its file."""
         place = place_of(handle, self._directory)
         return 0 if isinstance(place, Inline) else place.start or 0
 
     def chunks(self, found: FoundPartition) -> Iterator[bytes]:
-        """Yield the bytes of a partition; fewer if there are fewer."""
+        """Yield the bytes of a partition; fewer if the file is shorter."""
         at, left = found.offset, found.size
         while left is None or left > 0:
             size = _CHUNK_BYTES if left is None else min(left, _CHUNK_BYTES)
@@ -147,7 +148,8 @@ class _Source:
                 return
 
     def is_compressed(self, found: FoundPartition) -> bool | None:
-        """Return whether a state is compressed, None for raw state, which the job writes itself.
+        """Return whether a state is compressed; ``None`` for raw state, which the job writes
+        itself.
 
         Source: Flink 1.18-2.3, ``OperatorBackendSerializationProxy`` version 6; none before is.
         """

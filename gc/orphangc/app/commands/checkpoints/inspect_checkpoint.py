@@ -1,4 +1,4 @@
-"""``inspect``: what checkpoints and savepoints hold, as documents, tables, trees and a page."""
+"""``inspect``: the contents of checkpoints as documents, tables, trees and a page."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from orphangc.flink.inspection.metadata_json import describe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
-    """What is asked of every checkpoint.
+    """Options of ``inspect`` that hold for every checkpoint.
 
     Attributes:
-        aliases: What paths inside ``_metadata`` mean, as ``FROM=TO``.
-        reads_state: Whether to look into state files for the names of keyed states.
-        against: Another checkpoint to hold each one against.
-        rescale_to: A parallelism: which subtask would be given what.
+        aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
+        reads_state: Whether to read state files for the names of keyed states.
+        against: Another checkpoint to compare each one with.
+        rescale_to: Parallelism for which the state of each subtask is shown.
 
     """
 
@@ -49,12 +49,12 @@ class Questions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspected:
-    """One checkpoint that was looked at.
+    """One inspected checkpoint.
 
     Attributes:
-        document: All there is to say of it, or ``error`` and ``exit_code``.
-        checkpoint: None if it could not be read.
-        comparison: With another one, None if nobody asked.
+        document: Its contents, or ``error`` and ``exit_code``.
+        checkpoint: The checkpoint; ``None`` if it could not be read.
+        comparison: Comparison with another checkpoint; ``None`` if not requested.
 
     """
 
@@ -64,14 +64,15 @@ class Inspected:
 
 
 def inspect_checkpoints(uris: Sequence[str], questions: Questions) -> Iterator[Inspected]:
-    """Yield what each checkpoint holds; one that cannot be read is a document with ``error``.
+    """Yield the contents of each checkpoint; one that cannot be read yields a document with
+    ``error``.
 
     Args:
-        uris: Their folders, or their ``_metadata`` files.
-        questions: What is asked.
+        uris: Folders of the checkpoints, or their ``_metadata`` files.
+        questions: Options of ``inspect``.
 
     Raises:
-        OrphanGcError: An alias is none, or the checkpoint to hold them against cannot be read.
+        OrphanGcError: An alias is invalid, or the checkpoint to compare with cannot be read.
 
     """
     aliases = aliases_from(questions.aliases)
@@ -82,7 +83,7 @@ def inspect_checkpoints(uris: Sequence[str], questions: Questions) -> Iterator[I
 
 
 def _other(uri: str, aliases: tuple[Alias, ...], *, reads_state: bool) -> OpenedCheckpoint:
-    """Return the checkpoint to hold others against; an error says which it is."""
+    """Return the checkpoint to compare others with; an error names it."""
     try:
         return read_checkpoint(uri, aliases=aliases, reads_state=reads_state)
     except UnreadableMetadataError as err:
@@ -136,16 +137,16 @@ def show_checkpoints(
     html: Path | None,
     show: Callable[[list[RenderableType]], None],
 ) -> list[dict[str, Any]]:
-    """Print checkpoints, a line each as soon as it is read, or all together in the end.
+    """Print checkpoints, each in one line as soon as it is read, or all together at the end.
 
     Args:
-        every: What was found.
-        output: How it is printed.
-        html: A file for a page about all of them, None for none.
-        show: Prints what is for people.
+        every: Inspected checkpoints.
+        output: Output format.
+        html: File for a page about all of them; ``None`` for no page.
+        show: Prints tables.
 
     Returns:
-        The documents of those that could not be read.
+        Documents of the checkpoints that could not be read.
 
     Raises:
         OSError: The page cannot be written.

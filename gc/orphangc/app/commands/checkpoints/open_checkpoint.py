@@ -1,4 +1,4 @@
-"""Opens single checkpoints and savepoints, wherever they lie, for the commands that ask of one."""
+"""Open single checkpoints and savepoints in any place, for the commands about one."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from orphangc.ports import Storage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedCheckpoint:
-    """One checkpoint or savepoint.
+    """One opened checkpoint or savepoint.
 
     Attributes:
-        folder: Where its ``_metadata`` lies.
-        metadata: All that this says.
-        contents: What state it holds.
+        folder: Folder of its ``_metadata``.
+        metadata: Parsed ``_metadata``.
+        contents: State of its operators.
 
     """
 
@@ -42,15 +42,15 @@ def read_checkpoint(
     """Return a checkpoint.
 
     Args:
-        uri: Its folder, or its ``_metadata`` file, whatever that is called.
-        aliases: What paths inside ``_metadata`` mean here.
+        uri: Its folder, or its ``_metadata`` file under any name.
+        aliases: Replacements in paths inside ``_metadata``.
         reads_state: Whether to look into state files for the names of keyed states.
 
     Raises:
         SettingsError: ``uri`` names no place.
         StorageUnreachableError: The place cannot be read.
         UnreadableMetadataError: The bytes are not exactly one metadata file.
-        OrphanGcError: There is none.
+        OrphanGcError: There is no checkpoint.
 
     """
     folder, data = _read(located(uri))
@@ -66,8 +66,8 @@ def read_checkpoint(
 class CheckpointFiles:
     """Reads parts of state files by the paths that ``_metadata`` gives; each folder opens once.
 
-    Only where the checkpoint itself lies: in the same bucket, or on this machine. A path is
-    whatever its writer wrote, and must not make anybody ask other stores, or wait for them.
+    It reads only in the checkpoint's own bucket, or on this machine. A path is untrusted and must
+    not make a command connect to other stores, or wait for them.
     """
 
     def __init__(self, home: Location, aliases: Sequence[Alias] = ()) -> None:
@@ -77,10 +77,10 @@ class CheckpointFiles:
         self._storages: dict[Location, Storage | OrphanGcError] = {}
 
     def part(self, path: str, *, start: int, size: int) -> bytes | None:
-        """Return ``size`` bytes from ``start`` on, fewer at the end, None if there is no file.
+        """Return ``size`` bytes from ``start`` on, fewer at the end; ``None`` if there is no file.
 
         Raises:
-            OrphanGcError: The path is none, or cannot be read.
+            OrphanGcError: The path is invalid, or cannot be read.
 
         """
         try:
@@ -110,7 +110,7 @@ def _opened(folder: Location) -> Storage | OrphanGcError:
 
 
 def _read(place: Location) -> tuple[Location, bytes]:
-    """Return a checkpoint's folder and its metadata: of a folder, or of a file of any name."""
+    """Return the folder and the metadata of a checkpoint, given its folder or any file."""
     folder, name = place.parent, place.name
     storage = open_storage(folder)
     data = (

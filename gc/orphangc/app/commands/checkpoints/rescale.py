@@ -1,4 +1,4 @@
-"""``inspect --rescale-to``: what each new subtask would be given, as a document and as tables."""
+"""``inspect --rescale-to``: the state of each new subtask, as a document and as tables."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _NONE_MOVED = "in-flight data moves as the job partitions its streams, which no 
 
 
 def rescaled_document(metadata: Metadata, parallelism: int) -> _Document:
-    """Return what becomes of every operator's state at a new parallelism.
+    """Return the distribution of every operator's state at a new parallelism.
 
     ``from_subtask`` is the old subtask, ``offsets`` and ``sizes`` are those of its handle in
-    ``operators``. Sizes and bytes are null where a handle does not tell.
+    ``operators``. Sizes and bytes are null where a handle does not give them.
 
     Args:
-        metadata: Of the checkpoint.
-        parallelism: New one, of every operator.
+        metadata: Metadata of the checkpoint.
+        parallelism: New parallelism of every operator.
 
     """
     return {
@@ -100,7 +100,7 @@ def _keyed(states: Iterable[AssignedKeyed]) -> list[_Document]:
 
 
 def rescaled_tables(document: _Document) -> list[RenderableType]:
-    """Return a document of ``rescaled_document`` as tables, one an operator with state."""
+    """Return a document of ``rescaled_document`` as tables, one for each operator with state."""
     return [
         shown
         for operator in document["operators"]
@@ -135,7 +135,7 @@ def _operator_tables(operator: _Document, parallelism: int) -> list[RenderableTy
 
 
 def _given(subtask: _Document) -> list[tuple[str, str, str]]:
-    """Return what a subtask is given: what, of which old subtask, and how large."""
+    """Return the state that a subtask is given: its kind, its old subtask, and its size."""
     return [
         *(_state_row(each, "") for each in subtask["operator_states"]),
         *(_state_row(each, "raw ") for each in subtask["raw_operator_states"]),

@@ -1,4 +1,4 @@
-"""``unclaimed``: what of a checkpoint the next version of its job declares no more."""
+"""``unclaimed``: the state of a checkpoint that the job's next version no longer declares."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from orphangc.flink.compatibility.prune import pruned_bytes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:
-    """What ``unclaimed`` found and did.
+    """Result of ``unclaimed``.
 
     Attributes:
-        checkpoint: Its folder.
-        comparison: With the declarations.
-        pruned_to: The new folder, if one was written.
+        checkpoint: Folder of the checkpoint.
+        comparison: Comparison with the declarations.
+        pruned_to: New folder, if a pruned checkpoint was written.
 
     """
 
@@ -36,9 +36,10 @@ class Claims:
 
     @property
     def exit_code(self) -> ExitCode:
-        """Return what the command ends with, unless unclaimed state is to be ignored.
+        """Return the exit code, unless unclaimed state is to be ignored.
 
-        4 where nothing is unclaimed as far as could be read: what was not read may be.
+        4 means that nothing unclaimed was found but not all could be read: the rest may be
+        unclaimed.
         """
         if not self.comparison.is_clean:
             return ExitCode.UNCLAIMED_STATE
@@ -48,12 +49,12 @@ class Claims:
 def find_unclaimed(
     uri: str, *, declarations: Path, prune_to: str | None, alias: Sequence[str]
 ) -> Claims:
-    """Return what is unclaimed in a checkpoint; write one without it, if that is asked for.
+    """Return the unclaimed state of a checkpoint; write a checkpoint without it, if requested.
 
     Raises:
-        SettingsError: The declarations are unusable, or the new folder is; or what is to go may
-            be something declared under another name; or Flink will refuse the pruned
-            checkpoint. Nothing is written.
+        SettingsError: The declarations or the new folder are unusable; or the state to remove may
+        be declared under another name; or Flink will refuse the pruned checkpoint. Nothing is
+        written.
         OrphanGcError: The checkpoint cannot be read or pruned. Nothing is written.
 
     """
@@ -71,8 +72,8 @@ def find_unclaimed(
 def as_flink_spells(uri: str, folder: Location, alias: Sequence[str] = ()) -> str:
     """Return a checkpoint's folder as a handle names it: with the scheme that the caller uses.
 
-    ``s3`` and ``s3a`` are one place to us, but a cluster may have a file system for one only.
-    A folder that an alias leads to is named by what it stands for, which the cluster knows.
+    ``s3`` and ``s3a`` are the same place to orphangc, but a cluster may have a file system for one
+    only. A folder behind an alias keeps the name that the cluster knows.
 
     Source: Flink 1.8-2.3, ``Path.toString``.
     """
@@ -90,7 +91,7 @@ def as_flink_spells(uri: str, folder: Location, alias: Sequence[str] = ()) -> st
 def _prune(
     checkpoint: OpenedCheckpoint, comparison: DeclarationComparison, place: Location, directory: str
 ) -> None:
-    """Write the pruned checkpoint: one file, whole or not at all, where nothing was."""
+    """Write the pruned checkpoint: one file, complete or not at all, in a new folder."""
     if overlap(checkpoint.folder, place):
         raise SettingsError(
             f"{place} and the checkpoint {checkpoint.folder} contain one another: choose another"
@@ -108,7 +109,7 @@ def _prune(
 
 
 def _objection(found: DeclarationComparison) -> str | None:
-    """Return why nothing can be left out safely, None if it can."""
+    """Return why no state can be removed safely; ``None`` if it can."""
     for operator in found.misnamed:
         return (
             f"operator {operator.label!r} is declared and not in the checkpoint, which holds"

@@ -1,4 +1,4 @@
-"""What ``unclaimed`` found, as a document, as tables, and as warnings."""
+"""Results of ``unclaimed`` as a document, as tables, and as warnings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from orphangc.flink.compatibility.comparison import (
 
 
 def claims_document(claims: Claims) -> dict[str, Any]:
-    """Return everything that was found; ``complete`` is false where names could not be read."""
+    """Return the whole result; ``complete`` is false if names could not be read."""
     found = claims.comparison
     return {
         "checkpoint": str(claims.checkpoint),
@@ -57,7 +57,7 @@ def _known_bytes(found: Iterable[Unclaimed]) -> int:
 
 
 def claims_tables(claims: Claims) -> list[RenderableType]:
-    """Return the same as tables and lines for people; warnings are not among them."""
+    """Return the result as tables and lines for people, without warnings."""
     found = claims.comparison
     if not found.unclaimed:
         shown: list[RenderableType] = [Text(f"{_head(claims)}: {_none(found)}")]
@@ -104,7 +104,7 @@ def _table(found: tuple[Unclaimed, ...]) -> Table:
 
 
 def claims_warnings(claims: Claims) -> list[str]:
-    """Return what a person must not overlook, a line each, the dangerous first."""
+    """Return warnings, one line each, the dangerous ones first."""
     found = claims.comparison
     lines = [
         *map(_replaced, found.replaced),

@@ -1,7 +1,7 @@
-"""``demo``: the whole way, on a small storage made from real ``_metadata`` files.
+"""``demo``: plan, quarantine and sweep a small storage made from real ``_metadata`` files.
 
-The metadata was written by Flink 1.20.5 and 2.3.0; the state files that it names are made here,
-as empty shells of the right names, with a few orphans between them.
+Flink 1.20.5 and 2.3.0 wrote the metadata. The demo makes the state files that it names, empty files
+of the right names, and a few orphans.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _WRITTEN_BELOW = {
         "file:/tmp/flink-checkpoints/1.20.5/restore-noclaim/checkpoints"
     ),
 }
-"""Job directory in the package, and the storage root that Flink had written it to."""
+"""Job directories in the package, and the storage root that Flink wrote each to."""
 
 _ORPHANS = 6
 _AGE = timedelta(days=30)
@@ -60,14 +60,14 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 
 def demonstrate(console: Console, keep: Path | None) -> None:
-    """Make a storage, plan, tombstone, sweep, and show that every checkpoint is still whole.
+    """Make a storage, plan, tombstone, sweep, and check that every checkpoint is still complete.
 
     Args:
-        console: Where it is told.
-        keep: Folder to leave behind; a temporary one if ``None``.
+        console: Console for the steps and their results.
+        keep: Folder to make and keep; ``None`` for a temporary one.
 
     Raises:
-        OrphanGcError: A retained checkpoint is not whole afterwards, or an orphan is left.
+        OrphanGcError: A retained checkpoint is incomplete afterwards, or an orphan is left.
 
     """
     with _folder(keep) as folder:
@@ -154,10 +154,10 @@ def _files(root: Path, metadata: Path) -> Iterator[Path]:
 
 
 def _check(root: Path, orphans: set[Path]) -> int:
-    """Return how many checkpoints are whole.
+    """Return the number of complete checkpoints.
 
     Raises:
-        OrphanGcError: One is not, or an orphan is left.
+        OrphanGcError: A checkpoint is incomplete, or an orphan is left.
 
     """
     checkpoints = sorted(root.glob("*/chk-*/_metadata"))

@@ -1,4 +1,4 @@
-"""``doctor``: is everything in place, before anything runs?"""
+"""``doctor``: check the configuration and its surroundings before anything runs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check of one storage root."""
+    """Finding of one check of one storage root."""
 
     root: str
     check: str
@@ -107,7 +107,7 @@ def _findings(settings: StorageRootSettings, shared: SharedCheckpoints) -> Itera
 
 
 def _collectable(settings: StorageRootSettings, shared: SharedCheckpoints) -> Iterator[Finding]:
-    """Yield what the world is, and each job that this configuration can never collect."""
+    """Yield findings about the world, and each job that this configuration can never collect."""
     try:
         known = unlisted_cycle_of(settings, shared)
     except OrphanGcError as err:
@@ -132,7 +132,7 @@ def _never(obstacle: Obstacle) -> str:
 
 
 def _world(world: World) -> tuple[CheckStatus, str]:
-    """Return what a closed world covers, and whether anything of it needs a person."""
+    """Return what a closed world covers, and whether a person must act."""
     waiting = [each for each in world.changed if not each.acknowledged]
     asked = [each for each in world.places if each.kind is not PlaceKind.REPORTED]
     uncovered = [each for each in asked if each.uri not in world.closed_world.covers]
@@ -186,7 +186,7 @@ def _undo(storage: Storage) -> tuple[CheckStatus, str]:
 
 
 def _state(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
-    """Try all that the state location must do, on a throwaway name."""
+    """Try every operation on the state location, with a temporary name."""
     state = state_of(settings)
     name = f"{state.folder}/doctor-{uuid.uuid4().hex}"
     is_first = state.files.create(name, b"1")
@@ -221,7 +221,7 @@ def _rest_check(url: str, accepted: Sequence[str]) -> Check:
 
 
 def _ha_checks(settings: StorageRootSettings) -> dict[str, Check]:
-    """Return the checks of whoever tells which jobs are not over, by name."""
+    """Return the checks of the sources of jobs that have not ended, by name."""
     return {
         **{f"kubernetes {each}": _namespace_check(each) for each in settings.kubernetes_ha},
         **{f"zookeeper {each}": _zookeeper_check(each) for each in settings.zookeeper_ha},

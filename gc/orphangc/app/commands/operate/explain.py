@@ -1,4 +1,4 @@
-"""``explain``: why one object has its verdict."""
+"""``explain``: the reasons for one object's verdict."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def explain_key(
     """Return the explanation of one object's verdict, in a saved plan or in a fresh cycle.
 
     Raises:
-        SettingsError: The object is not in the plan or storage, or its root cannot be told.
+        SettingsError: The object is not in the plan or storage, or its storage root is unknown.
 
     """
     if plan_folder is not None:
@@ -81,7 +81,7 @@ def _folders_of(plan: Plan) -> Iterator[Location]:
 
 
 def _relative(key: str, settings: StorageRootSettings) -> str:
-    """Return a key relative to the storage root, whether it was given so or as a URI."""
+    """Return a key relative to the storage root, given relative or as a URI."""
     base = canonical(settings.root)
     if ":" in key.partition("/")[0] or key.startswith("/"):
         inside = base.key_of(_aliased(located(key), settings))
@@ -99,7 +99,7 @@ def _root_of(key: str) -> str:
     """Return the folder that holds the job directory of an object.
 
     Raises:
-        SettingsError: The object lies in no job directory.
+        SettingsError: The object is in no job directory.
 
     """
     directory = job_directory_of(located(key).parent)

@@ -1,4 +1,4 @@
-"""``doctor``'s look at the exporters inside JobManagers."""
+"""Checks of ``doctor`` for the exporters inside JobManagers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def exporter_checks(settings: StorageRootSettings) -> dict[str, Check]:
 def _exporter(
     folder: ExporterFolder, job_id: JobId, settings: StorageRootSettings
 ) -> tuple[CheckStatus, str]:
-    """Tell how old the newest snapshot is, and try whether a nonce could be written beside it."""
+    """Return the age of the newest snapshot, and whether a nonce can be written beside it."""
     if any(
         canonical(root).contains(folder.location) for root in (settings.root, *settings.extra_roots)
     ):

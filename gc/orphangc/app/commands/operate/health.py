@@ -1,4 +1,4 @@
-"""How a check of ``doctor`` ends."""
+"""Status of a check of ``doctor``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class CheckStatus(StrEnum):
-    """How a check ended."""
+    """Status of a check."""
 
     GOOD = "good"
     WARNING = "warning"

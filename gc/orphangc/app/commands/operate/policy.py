@@ -1,6 +1,4 @@
-"""``policy``: the least that the configured storage roots must be allowed, as a provider's own
-document.
-"""
+"""``policy``: the least permissions that runs need, as a provider's own policy document."""
 
 from __future__ import annotations
 
@@ -59,12 +57,12 @@ _OF_ALL = (
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What was asked for.
+    """A policy and what it grants.
 
     Attributes:
-        needs: In no provider's words.
-        document: In the provider's.
-        notes: What a person must know, and what the provider cannot express.
+        needs: Permissions, independent of a provider.
+        document: Policy document of the provider.
+        notes: Remarks for people, and permissions that the provider cannot express.
 
     """
 
@@ -85,15 +83,15 @@ def make_policy(
     """Return the policy of one storage root, or of all that a configuration file names.
 
     Args:
-        provider: Whose words.
-        values: What the command line says of one storage root.
-        config: The file, instead of it.
-        mode: How far runs may go; else what the file says, and ``delete`` without one.
-        may_undelete: Whether deletions are to be undone by the same identity.
-        partition: Of AWS.
+        provider: Provider of the storage.
+        values: Options about one storage root.
+        config: Configuration file, in place of options.
+        mode: Highest mode of the runs; by default the file's, or ``delete`` without a file.
+        may_undelete: Whether the same identity may undelete.
+        partition: Partition of AWS.
 
     Raises:
-        SettingsError: The settings are not usable, or the provider has no words for them.
+        SettingsError: The settings are not usable, or the provider cannot express them.
 
     """
     wanted = _wanted(values, config, mode, may_undelete=may_undelete)
@@ -119,7 +117,7 @@ def make_policy(
 def _wanted(
     values: Mapping[str, Any], config: Path | None, mode: RunMode | None, *, may_undelete: bool
 ) -> list[tuple[StorageNeed, ...]]:
-    """Return the needs of each storage root."""
+    """Return the permissions that each storage root needs."""
     if (config is None) == (values.get("root") is None):
         raise SettingsError("name one storage root with --root, or all of them with --config")
     if config is None:
@@ -141,10 +139,10 @@ def _wanted(
 
 
 def _check_apart(roots: Sequence[ScheduledRoot]) -> None:
-    """Make sure that nobody may write or delete freely where checkpoints lie.
+    """Make sure that no identity may write or delete freely beside checkpoints.
 
     Raises:
-        SettingsError: A place of orphangc's own is, contains, or lies in a storage root.
+        SettingsError: A place of orphangc is a storage root, contains one, or is inside one.
 
     """
     for each in roots:
@@ -196,7 +194,7 @@ def _notes(
 
 
 def policy_tables(policy: Policy) -> list[RenderableType]:
-    """Return what is needed, as a table."""
+    """Return the permissions as a table."""
     table = Table("may", "what", "where", "for")
     for need in policy.needs:
         row = (need.right, need.area, str(need.place), need.purpose)

@@ -36,11 +36,11 @@ from orphangc.ports import Storage
 def export_snapshot(
     values: Mapping[str, Any], *, job: str, out: Path, flink_rest: str | None
 ) -> dict[str, Any]:
-    """Write a derived snapshot and return what is in it.
+    """Write a derived snapshot and return its contents.
 
     Raises:
-        SettingsError: The job id is none, or the file cannot be written there.
-        RefusedError: A root cannot be read, or the job has none.
+        SettingsError: The job id is invalid, or the file cannot be written.
+        RefusedError: A checkpoint cannot be read, or the job has none.
 
     """
     if not is_job_id(job):
@@ -83,7 +83,7 @@ def _sizes(storage: Storage, directory: Location) -> dict[str, int]:
 
 
 def _facts(url: str | None, job_id: JobId) -> JobFacts | None:
-    """Return what Flink says of the job.
+    """Return what Flink reports about the job.
 
     Raises:
         RefusedError: Flink does not know it.
@@ -98,11 +98,11 @@ def _facts(url: str | None, job_id: JobId) -> JobFacts | None:
 
 
 def show_snapshot(file: str) -> dict[str, Any]:
-    """Return what a snapshot holds.
+    """Return the contents of a snapshot.
 
     Raises:
-        UnreadableSnapshotError: It is damaged, partial, or of an unknown form.
-        StorageUnreachableError: It is not there.
+        UnreadableSnapshotError: The snapshot is damaged, partial, or of an unknown form.
+        StorageUnreachableError: The snapshot does not exist.
         SettingsError: The argument names no place.
 
     """
@@ -136,7 +136,7 @@ def _document(snapshot: RegistrySnapshot) -> dict[str, Any]:
 
 
 def snapshot_tables(document: dict[str, Any]) -> list[RenderableType]:
-    """Return what a snapshot holds as a table."""
+    """Return the contents of a snapshot as a table."""
     table = Table("field", "value")
     for name, value in document.items():
         table.add_row(name, str(value))

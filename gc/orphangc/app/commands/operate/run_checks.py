@@ -1,4 +1,4 @@
-"""What ``doctor`` looks at for scheduled runs: plans, the lock, the Pushgateway."""
+"""Checks of ``doctor`` for scheduled runs: the folder of plans, the lock, the Pushgateway."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _lock(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
 
 
 def _plans(folder: Path) -> tuple[CheckStatus, str]:
-    """Try the folder; that it lies outside the storage roots the configuration has checked."""
+    """Try to write to the folder; the configuration checks that it is outside the storage roots."""
     probe = folder / f"doctor-{uuid.uuid4().hex}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def _plans(folder: Path) -> tuple[CheckStatus, str]:
 
 
 def _pushgateway(url: str) -> tuple[CheckStatus, str]:
-    """Ask for its page; a run goes on without it, so nothing here is bad."""
+    """Request its page; runs work without a Pushgateway, so the worst result is a warning."""
     shown = without_credentials(url)
     try:
         answer = httpx.get(f"{url.rstrip('/')}/-/ready", timeout=_TIMEOUT_SECONDS)

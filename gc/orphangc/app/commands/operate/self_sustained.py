@@ -1,4 +1,4 @@
-"""``self-sustained``: may the snapshot go that a job was restored from?"""
+"""``self-sustained``: whether a job still needs the snapshot that it was restored from."""
 
 from __future__ import annotations
 
@@ -36,37 +36,37 @@ _WORDS = {True: "yes", False: "no", None: "cannot be known"}
 
 
 class _NoSink:
-    """Takes verdicts that nobody wants."""
+    """Discards verdicts."""
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Forget them."""
+        """Discard rows."""
 
     def close(self) -> None:
-        """Nothing was opened."""
+        """Do nothing; no file is open."""
 
 
 def self_sustained(
     values: Mapping[str, Any], *, job: str, snapshot: str | None, wait: str | None
 ) -> dict[str, Any]:
-    """Return whether a job needs nothing of a snapshot, or of anything that is not its own.
+    """Return whether a job needs no file of a snapshot, or of any place that is not its own.
 
-    One look is ``seen``; ``state_self_sustained`` is what may be acted upon: a yes only when it is
-    confirmed, ``None`` until then.
+    ``seen`` is the result of one check. ``state_self_sustained`` is the answer to act upon: a yes
+    must be confirmed and is ``None`` until then.
 
-    With ``--state`` the look is remembered there, and so are those of scheduled runs: the second
-    one, with a newer completed checkpoint between, confirms the first.
+    With ``--state`` the check is stored there, as are those of scheduled runs. A second check, with
+    a newer completed checkpoint between them, confirms the first.
 
     Raises:
-        SettingsError: The job id is none, the snapshot is no place, or lies in no other's hands,
-            or nothing is there and nobody knows it.
-        RefusedError: Nobody knows the job.
+        SettingsError: The job id is invalid, the snapshot is no place or belongs to the job itself,
+        or it is absent and unknown.
+        RefusedError: The job is unknown.
 
     """
     if not is_job_id(job):
         raise SettingsError(f"--job {job!r} is no job id of 32 lower-case hex digits")
     pause = _pause(wait)
     asked = () if snapshot is None else (absolute(snapshot).rstrip("/").removesuffix("/_metadata"),)
-    # what somebody asks for is read like a root that must stay, wherever it lies
+    # the snapshot is read like a checkpoint that must stay, in any place
     settings = settings_from({**values, "pin": asked})
     state = state_of(settings) if settings.state is not None else None
     before = () if state is None else checks_of_job(state, JobId(job))
@@ -95,7 +95,7 @@ def _look(
     asked: Sequence[Location],
     before: Sequence[RememberedUsageCheck],
 ) -> tuple[dict[str, Any], tuple[RememberedUsageCheck, ...]]:
-    """Return what one cycle shows, as a document and as what is to be remembered."""
+    """Return the result of one cycle, as a document and as a record to store."""
     with shown_progress() as progress:
         cycle = cycle_of(settings, _NoSink, progress)
     keys = [key for key, each in cycle.jobs.items() if each.job_id == job and each.directories]
@@ -156,13 +156,13 @@ def _check_foreign(asked: Sequence[Location], own: Sequence[Location]) -> None:
 def _check_known(
     place: Location, seen: Sequence[UsageCheckPart], before: Sequence[RememberedUsageCheck]
 ) -> None:
-    """Make sure that somebody knows a snapshot: nothing needs what a mistyped name means.
+    """Make sure that a snapshot is known: no job needs a mistyped name.
 
-    Flink deletes what it claimed, so one that is gone is still known by what was seen before, or
-    as what the job was restored from.
+    Flink deletes what it claimed. An absent snapshot is still known from earlier checks, or as the
+    one that the job was restored from.
 
     Raises:
-        SettingsError: Nobody does.
+        SettingsError: The snapshot is unknown.
 
     """
     told = str(place)
@@ -178,13 +178,13 @@ def _check_known(
 
 
 def exit_code(document: Mapping[str, Any]) -> ExitCode:
-    """Return 0 where one look can tell, a no and a yes seen once as well; 4 where it cannot."""
+    """Return 0 if one check was conclusive, also for a no or an unconfirmed yes; otherwise 4."""
     is_known = document["seen"]["value"] is not None
     return ExitCode.DONE if is_known else ExitCode.REFUSED
 
 
 def look_tables(document: Mapping[str, Any]) -> list[RenderableType]:
-    """Return the looks as a table, a line a place."""
+    """Return the checks as a table, one line per place."""
     table = Table("what is not the job's own", "needed no more", "since", "files", "bytes", "why")
     for look in document["looks"]:
         table.add_row(
@@ -200,7 +200,7 @@ def look_tables(document: Mapping[str, Any]) -> list[RenderableType]:
 
 
 def _said(document: Mapping[str, Any]) -> str:
-    """Return the answer; what was seen once is none yet, though the exit code is 0."""
+    """Return the answer; a result seen once is not confirmed yet, though the exit code is 0."""
     seen, answer = document["seen"]["value"], document["state_self_sustained"]
     if seen and answer is None:
         return "self-sustained: seen once, not confirmed yet (exit code 0 all the same)"

@@ -1,4 +1,4 @@
-"""``undelete``: what a run deleted, back from a versioned bucket."""
+"""``undelete``: restore what a run deleted, on a versioned bucket."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orphangc.ports import DeletionStatus, Undeleter
 
 
 def undelete_run(path: Path) -> dict[str, Any]:
-    """Bring back what the sweep of a plan deleted; return how many came back.
+    """Restore what the sweep of a plan deleted; return the number of restored objects.
 
     Raises:
         SettingsError: There is no plan, or it was not swept.

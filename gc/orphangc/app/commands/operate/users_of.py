@@ -1,4 +1,4 @@
-"""``users-of``: who still needs a snapshot."""
+"""``users-of``: the jobs and checkpoints that still need a snapshot."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ _FactsT_co = TypeVar("_FactsT_co", covariant=True)
 
 
 def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return who still needs a snapshot, among the roots below some storage roots.
+    """Return which checkpoints below some storage roots still need a snapshot.
 
     Args:
-        snapshot: Its folder, or its ``_metadata``.
-        roots: Storage roots; none: the one that holds the snapshot's own job directory.
-        values: The other options.
+        snapshot: Folder of the snapshot, or its ``_metadata``.
+        roots: Storage roots; if empty, the one that holds the snapshot's own job directory.
+        values: Other options.
 
     Raises:
-        SettingsError: A place is none, there is no snapshot, or no storage root can be told.
+        SettingsError: A place is invalid, there is no snapshot, or its storage root is unknown.
         RefusedError: The snapshot cannot be read.
         StorageUnreachableError: A storage root cannot be listed.
 
@@ -104,7 +104,7 @@ def _observed(asked: Iterable[_Observed[_FactsT_co]]) -> list[_FactsT_co]:
 
 
 def _changed_at(roots: Iterable[Checkpoint]) -> dict[str, datetime]:
-    """Return the store time of the newest checkpoint in the directories of each job id."""
+    """Return the storage's time of the newest checkpoint in the directories of each job id."""
     found: dict[str, datetime] = {}
     for root in roots:
         if root.directory is not None and root.modified_at is not None:
@@ -120,7 +120,9 @@ def _reported(
     *,
     ha: Iterable[HaFacts],
 ) -> tuple[list[Checkpoint], list[UnreadableRoot]]:
-    """Return the roots that Flink reports outside all storage roots (R4), and the unreadable."""
+    """Return the checkpoints that Flink reports outside all storage roots (R4), and the unreadable
+    ones.
+    """
     known = {root.folder for root in read}
     places, unusable = reported_places(clusters, (), settings, ha=ha)
     found = [
@@ -140,7 +142,7 @@ def _root_of(snapshot: str) -> str:
     """Return the folder that holds the job directory of a checkpoint.
 
     Raises:
-        SettingsError: It lies in none: a savepoint, mostly.
+        SettingsError: The checkpoint is in no job directory; it is probably a savepoint.
 
     """
     try:
@@ -236,12 +238,12 @@ def _statement(found: Users, settings: StorageRootSettings) -> str:
 
 
 def exit_code(document: Mapping[str, Any]) -> ExitCode:
-    """Return 0 where all users are known, 4 where there may be others."""
+    """Return 0 if all users are known, 4 if there may be others."""
     return ExitCode.DONE if document["is_complete"] else ExitCode.REFUSED
 
 
 def user_tables(document: Mapping[str, Any]) -> list[RenderableType]:
-    """Return the users as a table, a line each, and what follows from it."""
+    """Return the users as a table, one line each, and the conclusion."""
     table = Table("who", "checkpoints", "files", "bytes", "why")
     for user in document["users"]:
         table.add_row(

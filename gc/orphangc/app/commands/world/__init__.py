@@ -1,1 +1,1 @@
-"""``world`` and ``world acknowledge``, and what ``doctor`` says of the world."""
+"""``world`` and ``world acknowledge``, and checks of ``doctor`` for the world."""

@@ -1,4 +1,4 @@
-"""``world acknowledge``: a person's word that one fact of an earlier cycle is over for good."""
+"""``world acknowledge``: a person's statement that one fact of an earlier cycle has ended."""
 
 from __future__ import annotations
 
@@ -34,17 +34,18 @@ def acknowledge(
     config: Path | None = None,
     state: str | None = None,
 ) -> list[Acknowledgement]:
-    """Return what was acknowledged, after it was written to the state and the audit log.
+    """Write an acknowledgement to the state and the audit log, and return it.
 
     Args:
-        condition: Name of the condition that blocks.
+        condition: Name of the unmet condition.
         what: The place, directory, checkpoint, cluster, state or file that its message names.
         root: Storage root that it blocks, unless a configuration names it.
-        config: Configuration file; every storage root that it blocks is meant.
+        config: Configuration file; the acknowledgement holds for every storage root that the fact
+        blocks.
         state: State location of ``root``.
 
     Raises:
-        SettingsError: The last plan was blocked by no such fact: it says by which ones it was.
+        SettingsError: No such fact blocked the last plan; the message names those that did.
         OrphanGcError: The state location cannot be read or written.
 
     """
@@ -68,7 +69,7 @@ def _settings(
 
 
 def _standing(state: RootState) -> Iterator[StandingFact]:
-    """Yield what blocks: what the last cycle missed, and a file that cannot be read."""
+    """Yield the facts that block: what the last cycle missed, and a file that cannot be read."""
     try:
         read_acknowledgements(state)
         yield from read_memory(state).memory.standing
@@ -97,7 +98,7 @@ def _acknowledged(state: RootState, condition: str, what: str) -> Iterator[Ackno
 
 
 def _account() -> str:
-    """Return the account that runs this process; a container's may have no name."""
+    """Return the account of this process; that of a container may have no name."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

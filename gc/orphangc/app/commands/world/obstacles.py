@@ -1,4 +1,4 @@
-"""What ``doctor`` says of jobs: which of them can never be collected with this configuration."""
+"""Checks of ``doctor`` for jobs: which can never be collected with this configuration."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ PASSING: frozenset[str] = frozenset(
         Condition.GATE_NOT_SEEN,
     }
 )
-"""Guards and conditions that may be content in the next cycle although no setting has changed."""
+"""Guards and conditions that may be satisfied in the next cycle without a change of settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Obstacle:
-    """What keeps jobs from ever being collected.
+    """One reason why jobs can never be collected.
 
     Attributes:
         code: Name of the guard or condition.
-        message: What it says.
-        remedy: The one thing that would change it.
+        message: Its message.
+        remedy: The action that would lift it.
 
     """
 
@@ -40,12 +40,12 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Obstacles:
-    """What keeps the jobs of one storage root from ever being collected.
+    """Reasons why the jobs of one storage root can never be collected.
 
     Attributes:
         jobs: Number of jobs below the storage root.
-        common: What all of several jobs have in common.
-        own: By job key: the first one that is not common.
+        common: Obstacles that all of several jobs share.
+        own: First obstacle of each job that is not common, by job key.
 
     """
 
@@ -70,7 +70,7 @@ def obstacles_of(jobs: Mapping[str, JobEvidence], judged: Mapping[str, Judgement
 
 
 def _lasting(job: JobEvidence, judgement: Judgement) -> Iterator[Obstacle]:
-    """Yield what no waiting lifts, a refusal first."""
+    """Yield the obstacles that no waiting lifts, a refusal first."""
     refused = judgement.refused
     if refused is not None and not _is_passing(refused.guard, job):
         remedy = guard_advice(refused.guard)

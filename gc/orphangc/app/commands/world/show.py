@@ -1,4 +1,4 @@
-"""``world``: everything that is searched, named, asked and remembered around storage roots."""
+"""``world``: the places, clusters and memories that a deletion relies on."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from orphangc.core.world.unasked import without_unasked
 from orphangc.core.world.united import united_world
 
 _LONGEST_WAIT = timedelta(seconds=30)
-"""Time that an exporter has to answer here; a person waits for this."""
+"""Maximum time for an exporter to answer; a person waits for this command."""
 
 
 def unlisted_cycle_of(
     settings: StorageRootSettings, shared: SharedCheckpoints | None = None
 ) -> UnlistedCycle:
-    """Return what is known of a storage root without listing its objects; changes nothing.
+    """Return what is known about a storage root without listing its objects; change nothing.
 
     Args:
         settings: Settings of the storage root.
@@ -57,9 +57,9 @@ def unlisted_cycle_of(
 
 
 def world_of_call(settings: StorageRootSettings) -> tuple[World, tuple[WorldChange, ...]]:
-    """Return the world that a command line names, and what earlier cycles know of all else.
+    """Return the world that the options name, and what earlier cycles know about the rest.
 
-    What such a call leaves out may be configured elsewhere: it is neither lost nor silent.
+    Another configuration may name what the options leave out: it is neither lost nor silent.
 
     Raises:
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
@@ -83,7 +83,7 @@ def worlds_of(config: Path) -> dict[str, World]:
 
 
 def world_document(worlds: dict[str, World]) -> dict[str, Any]:
-    """Return all worlds as one document; ``storage_roots`` holds the one of each storage root."""
+    """Return all worlds as one document, in ``storage_roots``."""
     parts = {root: world.model_dump(mode="json") for root, world in worlds.items()}
     return {**united_world([*worlds.values()]).model_dump(mode="json"), "storage_roots": parts}
 
