@@ -174,33 +174,41 @@ def _directories(
     )
 
 
-def _ids(
-    observation: Observation, bases: Sequence[Location], directories: Iterable[Location]
+_Ids = tuple[set[int], set[int], set[int]]
+
+
+def _ids_by_directory(observation: Observation, bases: Sequence[Location]) -> dict[Location, _Ids]:
+    """Return the ids of S0, S1 and S2 in each job directory."""
+    found: dict[Location, _Ids] = {}
+    for base, scans in zip(bases, _scans(observation), strict=True):
+        for number, scan in enumerate(scans):
+            for directory, shown in scan.ids.items():
+                ids = found.setdefault(base.child(directory), (set(), set(), set()))
+                ids[number].update(shown)
+    return found
+
+
+def _ids_in(
+    ids: Mapping[Location, _Ids], directories: Sequence[Location]
 ) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
     """Return the ids of S0, S1 and S2 in a job's directories."""
-    wanted = set(directories)
-    found: tuple[set[int], set[int], set[int]] = (set(), set(), set())
+    own = [ids[each] for each in directories if each in ids]
+    start, first, second = (
+        frozenset[int]().union(*(i[number] for i in own)) for number in range(3)
+    )
+    return start, first, second
+
+
+def _areas_by_directory(
+    observation: Observation, bases: Sequence[Location]
+) -> dict[Location, set[Scope]]:
+    """Return the areas that any look showed in each job directory."""
+    found: dict[Location, set[Scope]] = {}
     for base, scans in zip(bases, _scans(observation), strict=True):
-        for ids, scan in zip(found, scans, strict=True):
-            for directory, shown in scan.ids.items():
-                if (base.child(directory)) in wanted:
-                    ids.update(shown)
-    return frozenset(found[0]), frozenset(found[1]), frozenset(found[2])
-
-
-def _areas(
-    observation: Observation, bases: Sequence[Location], directories: Iterable[Location]
-) -> set[Scope]:
-    """Return the areas that any look showed in a job's directories."""
-    wanted = set(directories)
-    return {
-        area
-        for base, scans in zip(bases, _scans(observation), strict=True)
-        for scan in scans
-        for directory, areas in scan.areas.items()
-        if base.child(directory) in wanted
-        for area in areas
-    }
+        for scan in scans:
+            for directory, areas in scan.areas.items():
+                found.setdefault(base.child(directory), set()).update(areas)
+    return found
 
 
 def _jobs(
@@ -212,19 +220,22 @@ def _jobs(
     siblings: Sequence[Location],
 ) -> dict[str, JobEvidence]:
     """Return the evidence of every job that has a directory, or that may be alive."""
-    by_folder = {root.folder: root for root in observation.roots}
+    roots = observation.roots
+    by_folder = {root.folder: root for root in roots}
     reports = job_reports(observation, settings, known)
     jobs: dict[str, JobEvidence] = {}
     exported = _exported_by_key(observation.exported, known)
-    needed = {owner_of(folder, known.keys) for root in observation.roots for folder in root.files}
-    seen = {key: _ids(observation, bases, known.directories_of(key)) for key in known.job_ids}
+    needed = {owner_of(folder, known.keys) for root in roots for folder in root.files}
+    ids = _ids_by_directory(observation, bases)
+    areas = _areas_by_directory(observation, bases)
+    seen = {key: _ids_in(ids, known.directories_of(key)) for key in known.job_ids}
     for key in sorted({*reports.jobs, *exported}):
         job_id = known.job_ids.get(key, JobId(key.partition("@")[0]))
         report = reports.jobs.get(key) or JobReport(job_id=job_id)
         directories = known.directories_of(key)
         start, first, second = seen.get(key, (frozenset(), frozenset(), frozenset()))
         own_roots = _own_roots(
-            observation.roots,
+            roots,
             directories,
             "" if "@" in key else job_id,
             _reported_by(report, settings),
@@ -233,7 +244,7 @@ def _jobs(
             observation.snapshots, job_id, key, known=known, settings=settings
         )
         has_trace = has_trace_of_flink(
-            _areas(observation, bases, directories),
+            {area for each in directories for area in areas.get(each, ())},
             *(own_roots, report.before, report.after),
             *(report.held_before, report.held_after),
             *(snapshots, {key} & exported.keys()),
