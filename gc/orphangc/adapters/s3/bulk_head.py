@@ -1,7 +1,7 @@
-"""Looks at many S3 objects at once: by listing where they lie close together, else one by one.
+"""Present facts of many S3 objects: by listing where keys are close together, else by HEAD.
 
-A HEAD request tells of one object, a page of a listing of a thousand, and it costs as much as a
-dozen of them. Both are answered from what is stored at that moment, with the same facts.
+A HEAD request answers for one object. A page of a listing answers for a thousand and costs as much
+as a dozen HEAD requests. Both show the present objects, with the same facts.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import StorageUnreachableError
 
 _FEWEST = 32
-"""Fewer objects are looked at one by one, all at once."""
+"""Fewer objects get a HEAD request each, all at once."""
 _KEYS_A_PAGE = 12
-"""Where a page tells of fewer wanted objects than this, HEAD requests cost less."""
+"""If a page holds fewer wanted objects, HEAD requests cost less."""
 _ODD = re.compile(r"[^ -\[\]-~]")
-"""A listing spells what is no UTF-8 with a backslash, so such a key may be another one's."""
+"""A listing writes bytes that are no UTF-8 with a backslash, so such a key is ambiguous."""
 
 HeadResult = StoredObject | Exception | None
 
@@ -33,17 +33,19 @@ _log = structlog.get_logger()
 
 
 class S3BulkHead:
-    """Fresh facts of objects of one root; may be used by several threads at once."""
+    """Present facts of objects below one root; may be used by several threads at once."""
 
     def __init__(
-        self, facts: S3Reader, pages: Callable[[KeyRange], Iterator[pa.RecordBatch]] | None
+        self, reader: S3Reader, pages: Callable[[KeyRange], Iterator[pa.RecordBatch]] | None
     ) -> None:
-        """Take what asks for single objects, and what lists a key range if the store can."""
-        self._facts = facts
+        """Take the reader of single objects, and the lister of key ranges if the store has an
+        order.
+        """
+        self._reader = reader
         self._pages = pages
 
-    def look(self, keys: Sequence[ObjectKey]) -> list[HeadResult]:
-        """Return facts, ``None`` where absent, or the error, for each key.
+    def heads(self, keys: Sequence[ObjectKey]) -> list[HeadResult]:
+        """Return for each key the facts, ``None`` if absent, or the error.
 
         Raises:
             StorageUnreachableError: The bucket is absent or cannot be listed.
@@ -54,25 +56,25 @@ class S3BulkHead:
         if self._pages is not None and len(plain) >= _FEWEST:
             found.update(self._listed(sorted(plain)))
         left = [key for key in keys if key not in found]
-        found.update(zip(left, self._facts.heads(left), strict=True))
+        found.update(zip(left, self._reader.heads(left), strict=True))
         return [found[key] for key in keys]
 
     def _listed(self, wanted: list[ObjectKey]) -> dict[ObjectKey, StoredObject | None]:
-        """Return what a listing tells, until its pages tell too little."""
+        """Return facts by listing, until its pages hold too few wanted keys."""
         assert self._pages is not None  # noqa: S101 - asked by the caller
-        told: list[StoredObject] = []
+        listed: list[StoredObject] = []
         covered, value_set = 0, pa.array(wanted, pa.string())
         within = KeyRange(wanted[0][:-1], wanted[-1])
         try:
             for number, page in enumerate(self._pages(within), start=1):
-                told += stored_objects(page.filter(pc.is_in(page["key"], value_set=value_set)))
+                listed += stored_objects(page.filter(pc.is_in(page["key"], value_set=value_set)))
                 covered = bisect_right(wanted, page["key"][-1].as_py())
                 if covered < number * _KEYS_A_PAGE:
                     break
             else:
                 covered = len(wanted)
         except StorageUnreachableError as err:
-            _log.warning("look.listing_failed", reason=str(err))
+            _log.warning("heads.listing_failed", reason=str(err))
         found: dict[ObjectKey, StoredObject | None] = dict.fromkeys(wanted[:covered])
-        found.update((each.key, each) for each in told)
+        found.update((each.key, each) for each in listed)
         return found

@@ -1,10 +1,10 @@
-"""Deleting in S3: exactly the keys that are asked for, each of them accounted for.
+"""Deletion in S3: exactly the requested keys, with one result for each.
 
-Every object is looked at again right before: some stores accept an ``ETag`` in ``DeleteObjects``
-and ignore it (radosgw 16, moto 5), and no answer can tell them from those that honour it. Where it
-is honoured (AWS), it also closes the moment between look and deletion.
+Every object is revalidated right before. Some stores accept an ``ETag`` in ``DeleteObjects`` and
+ignore it (radosgw 16, moto 5); their answers equal those of stores that check it. Where the store
+checks it (AWS), it also closes the gap between revalidation and deletion.
 
-A request is sent once. Who asked knows what else goes on, and asks again more slowly.
+A request is sent once. The caller knows the rate of all requests, and retries more slowly.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ _NEVER_SENT = (
     boto.ParamValidationError,
     boto.ConnectTimeoutError,
 )
-"""Everything else that is no answer may have reached the store: aiobotocore words a connection
-that broke while the answer was on its way as one that could not be made."""
+"""Any other error may follow a request that reached the store: aiobotocore reports a connection
+that broke before the answer as one that could not be opened."""
 
 _log = structlog.get_logger()
 
@@ -59,18 +59,18 @@ _log = structlog.get_logger()
 class S3Deleter:
     """Deletes and undeletes keys of one root."""
 
-    def __init__(self, client: S3Client, facts: S3Reader, looks: S3BulkHead) -> None:
-        """Take a client that sends a request once, and what looks at objects."""
+    def __init__(self, client: S3Client, reader: S3Reader, bulk_head: S3BulkHead) -> None:
+        """Take a client that sends each request once, and the readers of present facts."""
         self._client = client
-        self._facts = facts
-        self._looks = looks
+        self._reader = reader
+        self._bulk_head = bulk_head
         self._requests = DeleteRequests(client)
         self._has_conditions = True
 
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
         """Return the fresh facts of each key; see ``Reader``."""
         found: list[StoredObject | None] = []
-        for key, fact in zip(keys, self._looks.look(keys), strict=True):
+        for key, fact in zip(keys, self._bulk_head.heads(keys), strict=True):
             if isinstance(fact, Exception):
                 raise self._client.explained(f"stat {key!r} in", fact) from fact
             found.append(fact)
@@ -89,29 +89,29 @@ class S3Deleter:
     def _still_the_same(
         self, objects: Sequence[StoredObject], results: dict[ObjectKey, DeletionResult]
     ) -> list[StoredObject]:
-        """Return the objects that are what they were; note the results of all others."""
+        """Return the objects that are unchanged; record the results of all others."""
         same = []
         for key in (wanted.key for wanted in objects):
             if not key or _UNNAMEABLE.search(key):
                 results[key] = _failed(key, "the key cannot be named in a request")
         nameable = [wanted for wanted in objects if wanted.key not in results]
-        facts = self._looks.look([wanted.key for wanted in nameable])
+        facts = self._bulk_head.heads([wanted.key for wanted in nameable])
         if facts and all(isinstance(fact, Exception) and not _is_slow(fact) for fact in facts):
-            self._facts.check_bucket()
+            self._reader.check_bucket()
         for wanted, fact in zip(nameable, facts, strict=True):
             if isinstance(fact, StoredObject) and fact.is_same_as(wanted):
                 same.append(wanted)
             else:
-                results[wanted.key] = _looked(wanted.key, fact)
+                results[wanted.key] = _unfit(wanted.key, fact)
         return same
 
     def _delete(
         self, pending: list[StoredObject], results: dict[ObjectKey, DeletionResult]
     ) -> None:
-        """Delete in one request; note every result.
+        """Delete in one request; record every result.
 
         Raises:
-            StorageUnreachableError: The request was refused as a whole, or never sent.
+            StorageUnreachableError: The store refused the whole request, or it was never sent.
 
         """
         if not pending:
@@ -144,7 +144,7 @@ class S3Deleter:
         answer: Answer,
         results: dict[ObjectKey, DeletionResult],
     ) -> None:
-        """Note what the answer says of each key; of the worse of two news the worse counts."""
+        """Record the result of each key; of two contradicting results the worse one counts."""
         deleted = {entry.get("Key"): entry for entry in answer.get("Deleted", ())}
         errors = {entry.get("Key"): entry for entry in answer.get("Errors", ())}
         for key in (wanted.key for wanted in pending):
@@ -172,7 +172,7 @@ class S3Deleter:
         return DeletionResult(key=key, status=DeletionStatus.DELETED)
 
     def _is_marker(self, whole: str, version: str) -> bool:
-        """Return whether the version is a delete marker: only those may be deleted by version."""
+        """Return whether the version is a delete marker: only markers may be deleted by version."""
         request: dict[str, str] = {}
         while True:
             answer = self._client.call("list_object_versions", Prefix=whole, **request)
@@ -186,12 +186,12 @@ class S3Deleter:
 
 
 def _is_slow(err: BaseException) -> bool:
-    """Return whether the store wants less asked of it, and has done nothing."""
+    """Return whether the store throttles requests and has changed nothing."""
     return error_code(err) in _SLOW_DOWN
 
 
 def _status_of(err: BaseException) -> DeletionStatus:
-    """Return what a failed request means for each of its keys."""
+    """Return the status that a failed request gives each of its keys."""
     if _is_slow(err):
         return DeletionStatus.REFUSED
     if isinstance(err, boto.ClientError):
@@ -209,8 +209,8 @@ def _all(
     return {o.key: DeletionResult(key=o.key, status=status, error=text) for o in objects}
 
 
-def _looked(key: ObjectKey, fact: StoredObject | Exception | None) -> DeletionResult:
-    """Return the result of an object that is not what it was, or could not be looked at."""
+def _unfit(key: ObjectKey, fact: StoredObject | Exception | None) -> DeletionResult:
+    """Return the result of an object that has changed, or could not be revalidated."""
     if fact is None:
         return DeletionResult(key=key, status=DeletionStatus.GONE)
     if isinstance(fact, StoredObject):
@@ -222,7 +222,7 @@ def _looked(key: ObjectKey, fact: StoredObject | Exception | None) -> DeletionRe
 
 
 def _marker(entry: dict[str, object]) -> str | None:
-    """Return the id of the delete marker that was made, if one was."""
+    """Return the version id of the new delete marker, if there is one."""
     marker = entry.get("DeleteMarkerVersionId")
     return str(marker) if entry.get("DeleteMarker") and marker else None
 

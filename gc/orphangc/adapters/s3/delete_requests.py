@@ -33,7 +33,7 @@ class DeleteRequests:
     """Deletes keys of one bucket; may be used by many threads at once."""
 
     def __init__(self, client: S3Client) -> None:
-        """Take a client that sends a request once."""
+        """Take a client that sends each request once."""
         self._client = client
         with client.translated("open"):
             self._sender = TemplateSender(client, "DeleteObjects")
@@ -68,7 +68,7 @@ class DeleteRequests:
         try:
             answer = self._sender.send(template, request)
             content: bytes = answer.content
-        except HTTPError as err:  # those that botocore does not translate
+        except HTTPError as err:  # botocore does not translate these
             raise boto.HTTPClientError(error=err) from err
         return answer.status_code, content
 

@@ -21,11 +21,11 @@ _FORBIDDEN = {"403", "AccessDenied", "Forbidden"}
 _BEHIND_THE_END = "InvalidRange"
 _CONCURRENT_HEADS = 32
 _UNNAMEABLE = re.compile("[\x00-\x1f\x7f\ufffe\uffff].*", re.DOTALL)
-"""What XML cannot hold, and some stores repeat in their answer as it is."""
+"""Characters that XML cannot hold, and the rest: some stores repeat them unescaped."""
 
 
 class S3Reader:
-    """Reads of one root."""
+    """Reads facts and bytes of single objects below one root."""
 
     def __init__(self, client: S3Client) -> None:
         self._client = client
@@ -33,20 +33,20 @@ class S3Reader:
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
         """Return the bytes of an object; see ``Reader``."""
-        return self._asked(key, max_bytes)
+        return self._get(key, max_bytes)
 
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
         """Return some bytes of an object; see ``Reader``."""
         if size < 1:
             return b""
         try:
-            return self._asked(key, size, start=start)
+            return self._get(key, size, start=start)
         except StorageUnreachableError as err:
             if error_code(err.__cause__ or err) != _BEHIND_THE_END:
                 raise
             return b""
 
-    def _asked(self, key: ObjectKey, max_bytes: int, *, start: int | None = None) -> bytes | None:
+    def _get(self, key: ObjectKey, max_bytes: int, *, start: int | None = None) -> bytes | None:
         """Return a whole object, or ``max_bytes`` of it from ``start`` on."""
         try:
             with self._client.translated(f"read {key!r} in"):
@@ -70,9 +70,9 @@ class S3Reader:
         return [fact if isinstance(fact, StoredObject) else None for fact in found]
 
     def heads(self, keys: Sequence[ObjectKey]) -> list[StoredObject | Exception | None]:
-        """Return facts, ``None`` where absent, or the error, for each key.
+        """Return for each key the facts, ``None`` if absent, or the error.
 
-        A HEAD answer has no body, so an absent bucket looks like absent keys: it is ruled out.
+        A HEAD answer has no body, so an absent bucket looks like absent keys: a check excludes it.
         """
         found: list[StoredObject | Exception | None] = self._client.run(self._heads(keys))
         if None in found:
@@ -80,9 +80,10 @@ class S3Reader:
         return found
 
     def check_bucket(self, key: str = "") -> Answer:
-        """Return the answer to the cheapest listing: of the root, or of what a key begins with.
+        """Return the answer to the cheapest listing: of the root, or of keys that start with
+        ``key``.
 
-        A policy may allow to list below a prefix that lies below the root.
+        A policy may allow listing only below a prefix below the root.
 
         Raises:
             StorageUnreachableError: The bucket is absent or cannot be listed.
@@ -105,7 +106,7 @@ class S3Reader:
         """Return the bytes.
 
         Raises:
-            StorageUnreachableError: There are too many, or they are not those asked for.
+            StorageUnreachableError: The object is too large, or the store sent another range.
 
         """
         within = {} if start is None else {"Range": f"bytes={start}-{start + max_bytes - 1}"}
@@ -136,10 +137,10 @@ class S3Reader:
         return list(await asyncio.gather(*map(head, keys)))
 
     async def _head(self, key: ObjectKey) -> StoredObject | Exception | None:
-        """Return facts, ``None`` where absent, or the error.
+        """Return the facts, ``None`` if absent, or the error.
 
-        Whoever may not read an object may not ask for its facts either, but a listing tells them:
-        so a policy need not let anybody read state only to have it deleted.
+        HEAD needs the permission to read the object. A listing gives the same facts without it, so
+        a policy need not allow reading state only to delete it.
         """
         if self._is_head_refused and not isinstance(shown := await self._shown(key), Exception):
             return shown
@@ -157,9 +158,9 @@ class S3Reader:
         return await self._shown(key) is None
 
     async def _shown(self, key: ObjectKey) -> StoredObject | Exception | None:
-        """Return the facts of an object by a listing, ``None`` if nothing begins with the key.
+        """Return the facts of an object by a listing, ``None`` if no key starts with it.
 
-        Stores answer for what is absent with a refusal, unless one may list the whole bucket.
+        Stores refuse requests for absent keys unless the account may list the whole bucket.
         """
         whole = self._client.root + key
         try:
@@ -175,17 +176,17 @@ class S3Reader:
 
 
 def _begins_at(content_range: str | None, start: int | None) -> bool:
-    """Return whether the store sent the part that was asked for, not some other or the whole."""
+    """Return whether the store sent the requested range, not another one or the whole object."""
     return content_range is not None and content_range.startswith(f"bytes {start}-")
 
 
 def _is_broken_body(err: Exception) -> bool:
-    """Return whether a body broke off, which botocore does not retry."""
+    """Return whether the body of an answer is incomplete, which botocore does not retry."""
     return isinstance(err, CALL_ERRORS) and not error_code(err)
 
 
 def _stored(key: ObjectKey, answer: dict[str, Any]) -> StoredObject:
-    """Return the facts; a HEAD answer has whole seconds, and so have listings of ours."""
+    """Return the facts; store times have whole seconds, as HEAD answers and our listings have."""
     etag, at = answer.get("ETag"), known(answer.get("LastModified"))
     return StoredObject(
         key=key,

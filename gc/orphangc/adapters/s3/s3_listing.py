@@ -1,7 +1,7 @@
-"""Listings of S3: every page or an error, every key as it is.
+"""Listings of S3: every page or an error, every key unchanged.
 
-The page loop counts tokens itself, and checks the order of keys where a range is asked for.
-obstore would be about as fast, but it silently renames keys: ``x/`` becomes ``x`` and ``/x`` too.
+The page loop checks the tokens, and the order of keys in a key range. obstore would be about as
+fast, but it silently renames keys: ``x/`` and ``/x`` become ``x``.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import StorageUnreachableError
 
 _WORTH_A_THREAD = 0.01
-"""Seconds: a page that comes sooner is not worth asking for in another thread."""
+"""Seconds: a store that answers sooner needs no prefetch in another thread."""
 
 _UNNAMEABLE = re.compile("[\x00-\x1f\x7f\ufffe\uffff].*", re.DOTALL)
-"""What XML cannot hold: some stores repeat ``StartAfter`` in their answer as it is."""
+"""Characters that XML cannot hold, and the rest: some stores repeat ``StartAfter`` unescaped."""
 
 
 class S3Pages:
     """Reads the pages of one bucket; may be used by many threads at once.
 
     Attributes:
-        read_by: How many pages each reader has read: ``bytes``, ``botocore``.
+        read_by: Number of pages by reader: ``bytes``, ``botocore``.
 
     """
 
@@ -55,9 +55,9 @@ class S3Pages:
         self.read_by: Counter[str] = Counter()
 
     def pages(self, prefix: str, *, delimiter: str = "", root: str = "") -> Iterator[Page]:
-        """Yield all pages of the keys that start with ``prefix``, with ``root`` taken off them.
+        """Yield all pages of the keys that start with ``prefix``, relative to ``root``.
 
-        The next page is under way while one is worked on, if the store is slow to answer.
+        If the store answers slowly, the next page is prefetched.
 
         Raises:
             StorageUnreachableError: Any page failed, or the pages do not add up.
@@ -71,10 +71,10 @@ class S3Pages:
     def range(self, root: str, within: KeyRange) -> Iterator[Page]:
         """Yield the pages of a key range below ``root``, in ascending order of their bytes.
 
-        Of a part of the keys no page is fetched ahead: other parts are listed meanwhile.
+        Pages of a true key range are not prefetched: other ranges are listed at the same time.
 
         Raises:
-            StorageUnreachableError: As ``pages``; also if keys do not ascend.
+            StorageUnreachableError: See ``pages``; also if keys do not ascend.
 
         """
         query = {"Prefix": root, "EncodingType": "url"}
@@ -82,18 +82,18 @@ class S3Pages:
         if after is not None and root + after:
             query["StartAfter"] = root + after
         read = partial(self._read, prefix=root, root=root)
-        cut = _RangeFilter(KeyRange(after), within)
-        return self._stream(query, read, cut=cut, is_ahead=within == EVERYTHING)
+        clip = _RangeFilter(KeyRange(after), within)
+        return self._stream(query, read, clip=clip, is_ahead=within == EVERYTHING)
 
     def _stream(
         self,
         query: Query,
         read: Callable[[bytes], Page],
         *,
-        cut: Callable[[Page], tuple[Page, bool]] = lambda page: (page, False),
+        clip: Callable[[Page], tuple[Page, bool]] = lambda page: (page, False),
         is_ahead: bool = True,
     ) -> Iterator[Page]:
-        """Yield pages until the last one, or until ``cut`` says that one is."""
+        """Yield pages until the last one, or until ``clip`` returns that the range has ended."""
         seen: set[str] = set()
         page_size = AdaptivePageSize()
         fetch = partial(self._requests.fetch, read=read, page_size=page_size)
@@ -101,7 +101,7 @@ class S3Pages:
         while True:
             page = following()
             token = next_token(page, seen)
-            page, is_over = cut(page)
+            page, is_over = clip(page)
             if token is None or is_over:
                 yield page
                 return
@@ -111,7 +111,7 @@ class S3Pages:
             yield page
 
     def _read(self, body: bytes, *, prefix: str, root: str) -> Page:
-        with self._lock:  # sixty threads that take turns cost less than sixty that compete
+        with self._lock:  # sixty threads in turn cost less than sixty that compete
             page = read_page(body, prefix, root=root) if self._is_fast else None
             self.read_by["botocore" if page is None else "bytes"] += 1
         return parse_page(body, prefix, self._shape, root=root) if page is None else page
@@ -121,7 +121,7 @@ def next_token(page: Page, seen: set[str]) -> str | None:
     """Return the token of the following page, ``None`` after the last; remember it in ``seen``.
 
     Raises:
-        StorageUnreachableError: It is not the last, and has no token or an old one.
+        StorageUnreachableError: A further page exists, but the token is absent or was used before.
 
     """
     if not page.is_truncated:
@@ -134,7 +134,7 @@ def next_token(page: Page, seen: set[str]) -> str | None:
 
 
 def _started(fetch: Callable[[], Page]) -> Callable[[], Page]:
-    """Start fetching in a thread that no exit waits for; return what waits for the page."""
+    """Start fetching in a daemon thread; return a function that waits for the page."""
     future: Future[Page] = Future()
 
     def run() -> None:
@@ -148,14 +148,14 @@ def _started(fetch: Callable[[], Page]) -> Callable[[], Page]:
 
 
 class _RangeFilter:
-    """Cuts the pages of one stream to a range, and checks their order."""
+    """Reduces the pages of one listing to a key range, and checks their order."""
 
     def __init__(self, asked: KeyRange, within: KeyRange) -> None:
         self._last = _encoded(asked.after)
         self._after, self._until = _encoded(within.after), _encoded(within.until)
 
     def __call__(self, page: Page) -> tuple[Page, bool]:
-        """Return the part of a page that is in the range, and whether no other can be."""
+        """Return the part of a page in the range, and whether the range has ended."""
         keys = page.keys
         if not len(keys):
             return page, False
@@ -187,5 +187,5 @@ def _encoded(key: str | None) -> bytes | None:
 
 
 def _count(keys: pa.BinaryArray, until: bytes) -> int:
-    """Return how many of some ascending keys are not greater than ``until``."""
+    """Return the number of ascending keys that are not greater than ``until``."""
     return int(pc.sum(pc.less_equal(keys, until)).as_py())

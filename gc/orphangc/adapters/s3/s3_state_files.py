@@ -28,7 +28,7 @@ class S3StateFiles:
             raise SettingsError(f"{location} names no bucket")
         self.location = location
         self._client = S3Client(location)
-        self._facts = S3Reader(self._client)
+        self._reader = S3Reader(self._client)
         self._pages = S3Pages(self._client)
         self._can_create = False
 
@@ -44,7 +44,7 @@ class S3StateFiles:
     def read(self, name: str) -> bytes | None:
         """Return a whole file; see ``StateFiles``."""
         self._key(name)
-        return self._facts.read(ObjectKey(name), max_bytes=_MOST_BYTES)
+        return self._reader.read(ObjectKey(name), max_bytes=_MOST_BYTES)
 
     def write(self, name: str, data: bytes) -> None:
         """Write a whole file; see ``StateFiles``."""
@@ -55,7 +55,7 @@ class S3StateFiles:
         """Write a file unless it exists, by ``If-None-Match: *``; see ``StateFiles``.
 
         Raises:
-            SettingsError: The store ignores or refuses that condition, as a probe has shown.
+            SettingsError: A probe shows that the store ignores or refuses this condition.
 
         """
         if not self._can_create:
@@ -70,11 +70,11 @@ class S3StateFiles:
     def modified_at(self, name: str) -> datetime | None:
         """Return the store time of a file; see ``StateFiles``."""
         self._key(name)
-        (found,) = self._facts.stat([ObjectKey(name)])
+        (found,) = self._reader.stat([ObjectKey(name)])
         return found.modified_at if found else None
 
     def _probe(self) -> None:
-        """Find out once whether a second creation of the same name is refused."""
+        """Check once that the store refuses to create the same name twice."""
         name = f"{PROBE}{uuid.uuid4()}"
         try:
             if not self._create(name, b"1") or self._create(name, b"2"):
@@ -86,8 +86,8 @@ class S3StateFiles:
     def _create(self, name: str, data: bytes) -> bool:
         """Put the object conditionally.
 
-        botocore repeats a request whose answer was lost: a refusal after a repetition may be due
-        to our own first attempt, which the writer's mark on the object tells.
+        botocore repeats a request whose answer was lost. A refusal after a repetition may be caused
+        by our own first attempt; the writer's mark on the object shows this.
         """
         writer = str(uuid.uuid4())
         try:
@@ -107,12 +107,12 @@ class S3StateFiles:
         return True
 
     def _is_written_by(self, name: str, writer: str) -> bool:
-        """Return whether the object bears this writer's mark."""
+        """Return whether the object carries this writer's mark."""
         try:
             found = self._client.call("head_object", Key=self._key(name))
         except CALL_ERRORS as err:
             if error_code(err) in {"404", "NoSuchKey"}:
-                return False  # removed meanwhile, so it was another's
+                return False  # removed meanwhile, so another writer created it
             raise self._client.explained(f"create {name!r} in", err) from err
         return bool(found.get("Metadata", {}).get(_WRITER) == writer)
 

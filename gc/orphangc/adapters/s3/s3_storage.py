@@ -1,4 +1,4 @@
-"""A storage in an S3 bucket, or below a prefix of one."""
+"""A storage in an S3 bucket or below a prefix of it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from orphangc.ports import DeletionResult, Folder, StoreTime
 
 _PAGES_A_BATCH = 20
 _DIRECTORY_BUCKETS = ("--x-s3", "--xa-s3")  # and their access points: no order, no StartAfter
-_NOT_TOLD = {"AccessDenied", "MethodNotAllowed", "NotImplemented"}
+_NOT_REPORTED = {"AccessDenied", "MethodNotAllowed", "NotImplemented"}
 
 
 class S3Storage:
-    """One root in a bucket; also an ``Undeleter`` if the bucket is versioned.
+    """One storage root in a bucket; also an ``Undeleter`` if the bucket is versioned.
 
-    Store times are whole seconds, rounded down: that is all that HEAD requests tell.
+    Store times are whole seconds, rounded down, because HEAD answers have no fractions.
     """
 
     batch_size = 1000
@@ -42,9 +42,9 @@ class S3Storage:
         self._counting = threading.Lock()
         self._client = S3Client(location)
         self._pages = S3Pages(self._client, on_request=self._count)
-        self._facts = S3Reader(self._client)
-        self._looks = S3BulkHead(self._facts, self._range if self.is_ordered else None)
-        self._deleting = S3Deleter(S3Client(location, attempts=1), self._facts, self._looks)
+        self._reader = S3Reader(self._client)
+        self._bulk_head = S3BulkHead(self._reader, self._range if self.is_ordered else None)
+        self._deleter = S3Deleter(S3Client(location, attempts=1), self._reader, self._bulk_head)
         self.is_versioned = self._has_versions()
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
@@ -88,33 +88,33 @@ class S3Storage:
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
         """Return the bytes of an object; see ``Reader``."""
-        return self._facts.read(key, max_bytes=max_bytes)
+        return self._reader.read(key, max_bytes=max_bytes)
 
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
         """Return some bytes of an object; see ``Reader``."""
-        return self._facts.part(key, start=start, size=size)
+        return self._reader.part(key, start=start, size=size)
 
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
         """Return the fresh facts of each key; see ``Reader``."""
-        return self._deleting.stat(keys)
+        return self._deleter.stat(keys)
 
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
         """Delete the objects that are still the same; see ``Deleter``."""
         if len(objects) > self.batch_size:
             raise ValueError(f"{len(objects)} keys are more than a batch of {self.batch_size}")
-        return self._deleting.delete(objects)
+        return self._deleter.delete(objects)
 
     def undelete(self, markers: Sequence[tuple[ObjectKey, str]]) -> list[DeletionResult]:
         """Remove exactly these delete markers; see ``Undeleter``."""
-        return self._deleting.undelete(markers)
+        return self._deleter.undelete(markers)
 
     def now(self) -> StoreTime:
         """Return the store's time; see ``StoreClock``."""
-        return self._facts.now()
+        return self._reader.now()
 
     @property
     def pages_read(self) -> Mapping[str, int]:
-        """Return how many pages were read by their ``bytes``, and how many by ``botocore``."""
+        """Return the number of pages by reader: ``bytes``, ``botocore``."""
         return dict(self._pages.read_by)
 
     def _count(self) -> None:
@@ -125,16 +125,16 @@ class S3Storage:
         return f"{self._client.root}{folder}/" if folder else self._client.root
 
     def _has_versions(self) -> bool:
-        """Return whether deletions leave a delete marker; a suspended bucket really deletes."""
+        """Return whether deletions leave a delete marker; with suspended versioning they do not."""
         try:
             answer = self._client.call("get_bucket_versioning")
         except CALL_ERRORS as err:
-            if error_code(err) in _NOT_TOLD:
+            if error_code(err) in _NOT_REPORTED:
                 return False
             raise self._client.explained("open", err) from err
         return bool(answer.get("Status") == "Enabled")
 
 
 def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """Return a few pages as one batch: what works by batch would drown in pages."""
+    """Return some pages as one batch: single pages would make too many batches."""
     return pa.concat_batches(batches)

@@ -1,4 +1,4 @@
-"""What S3 keeps and no listing shows: unfinished uploads, noncurrent versions, delete markers."""
+"""Lists what no listing of S3 shows: unfinished uploads, noncurrent versions, delete markers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from orphangc.errors import NotReportedError, StorageUnreachableError
 from orphangc.ports import HIDDEN_SCHEMA, HiddenKind
 
 MAX_PARTS_REQUESTS = 1000
-"""Requests for the parts of uploads, at most: a leak of millions must not hold up a plan."""
+"""Maximum number of requests for parts of uploads: a leak of millions must not delay a plan."""
 
 _CONCURRENT = 32
 _FORBIDDEN = {"403", "AccessDenied", "AllAccessDisabled", "Forbidden"}
@@ -33,7 +33,7 @@ _Row = dict[str, Any]
 
 
 class S3Extras:
-    """Asks one root of a bucket; see ``Extras``."""
+    """Unlisted data below one root of a bucket; see ``Extras``."""
 
     def __init__(self, location: Location) -> None:
         self._client = S3Client(location)
@@ -42,11 +42,11 @@ class S3Extras:
     def uploads(self) -> Iterator[pa.RecordBatch]:
         """Yield unfinished uploads, a batch each page; see ``Extras``.
 
-        Their bytes are those of their parts, which only one request an upload tells: the first
-        ``MAX_PARTS_REQUESTS`` are counted, the others have no size.
+        The size of an upload is that of its parts, which needs one request for each upload: the
+        first ``MAX_PARTS_REQUESTS`` uploads have a size, the others none.
         """
         self._parts_requests = 0
-        # without EncodingType: radosgw encodes keys then and does not say that it did
+        # without EncodingType: radosgw would encode keys without stating it
         for page in self._pages("list_multipart_uploads", ("KeyMarker", "UploadIdMarker")):
             found = page.get("Uploads", ())
             sizes = self._client.run(self._sizes(found, page))
@@ -75,7 +75,7 @@ class S3Extras:
             yield pa.RecordBatch.from_pylist(rows, schema=HIDDEN_SCHEMA)
 
     def _may_have_versions(self) -> bool:
-        """Return whether the bucket ever kept versions; whoever may not ask that looks."""
+        """Return whether the bucket may hold versions; true if the account may not ask."""
         try:
             answer = self._client.call("get_bucket_versioning")
         except CALL_ERRORS as err:
@@ -93,7 +93,7 @@ class S3Extras:
         """Return a key relative to the root.
 
         Raises:
-            StorageUnreachableError: It is from elsewhere, so the answer is to another question.
+            StorageUnreachableError: The key is outside the root: the answer is to another request.
 
         """
         whole = _decoded(key, page)
@@ -102,17 +102,17 @@ class S3Extras:
         return whole[len(self._client.root) :]
 
     def _pages(self, operation: str, markers: Sequence[str], **more: str) -> Iterator[Answer]:
-        """Yield all pages of an operation that goes on from two markers.
+        """Yield all pages of an operation that continues from two markers.
 
         Raises:
-            NotReportedError: The store refuses, or has no such request.
+            NotReportedError: The store refuses or does not support the request.
             StorageUnreachableError: Any other error, or pages that do not add up.
 
         """
         request = {"Prefix": self._client.root, **more}
         seen: set[tuple[str, ...]] = set()
         while True:
-            page = self._asked(operation, request)
+            page = self._get(operation, request)
             yield page
             if page.get("IsTruncated") is False:
                 return
@@ -125,13 +125,13 @@ class S3Extras:
             )
 
     def _markers(self, page: Answer, names: Sequence[str]) -> tuple[str, ...]:
-        """Return where the next page begins; radosgw encodes all keys but this one."""
+        """Return the markers of the next page; radosgw encodes all keys but this one."""
         key, other = (page.get(f"Next{name}") or "" for name in names)
         lists = ("Uploads", "Versions", "DeleteMarkers")
         found = {_decoded(row["Key"], page) for name in lists for row in page.get(name, ())}
         return key if key in found else _decoded(key, page), other
 
-    def _asked(self, operation: str, request: dict[str, str]) -> Answer:
+    def _get(self, operation: str, request: dict[str, str]) -> Answer:
         try:
             return self._client.call(operation, **request)
         except CALL_ERRORS as err:
@@ -141,7 +141,7 @@ class S3Extras:
             raise self._client.explained("list", err) from err
 
     async def _sizes(self, uploads: Sequence[Answer], page: Answer) -> list[int | _Gone | None]:
-        """Return the bytes of each upload, ``None`` where they were not told."""
+        """Return the bytes of each upload, ``None`` if the store did not report them."""
         turns = asyncio.Semaphore(_CONCURRENT)
 
         async def size(upload: Answer) -> int | _Gone | None:
@@ -170,14 +170,14 @@ class S3Extras:
 
 
 class _Gone:
-    """Stands for an upload that was completed or aborted while it was looked at."""
+    """Represents an upload that was completed or aborted during the request."""
 
 
 _GONE_BY_NOW = _Gone()
 
 
 def _decoded(text: str, page: Answer) -> str:
-    """Return a key of a page, of which bytes that are no UTF-8 stay visible as escapes."""
+    """Return a key of a page, with bytes that are no UTF-8 as escapes."""
     if page.get("EncodingType") != "url":
         return text
     return unquote_plus(text, errors="backslashreplace")

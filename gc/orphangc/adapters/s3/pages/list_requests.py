@@ -26,14 +26,14 @@ from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client
 from orphangc.errors import StorageUnreachableError
 
 Query = Mapping[str, str]
-"""A list request, by botocore's names: ``Prefix``, ``ContinuationToken``, ..."""
+"""A list request by botocore's parameter names: ``Prefix``, ``ContinuationToken``, ..."""
 
 _BODY = "OrphanGcBody"
 _BEFORE_ALL_OTHERS = "before-parse.*.ListObjectsV2"
-"""Handlers of ``before-parse.s3.*`` come later, of which one parses the whole page for errors."""
+"""Event before those of ``before-parse.s3.*``, one of which parses the whole page for errors."""
 
 _SMALL = 4096
-"""Bytes. Others list a single key to see whether a bucket is there: garbage must not pass."""
+"""Bytes. botocore parses smaller pages: ``check_bucket`` lists one key and must refuse garbage."""
 
 _NAMES = {
     "Prefix": "prefix",
@@ -74,7 +74,7 @@ class UnreadablePageError(StorageUnreachableError):
 
 
 class _NotNowError(boto.ClientError):  # type: ignore[misc]
-    """The store is throttling or in trouble."""
+    """The store throttles requests or has an internal error."""
 
 
 class AdaptivePageSize:
@@ -184,7 +184,7 @@ class ListRequests:
         body = StreamingBody(answer.raw, answer.headers.get("content-length"))
         try:
             return answer.status_code, body.read()
-        except HTTPError as err:  # those that botocore does not translate
+        except HTTPError as err:  # botocore does not translate these
             raise boto.HTTPClientError(error=err) from err
 
     def _second_opinion(self, query: Query) -> bytes:
@@ -207,7 +207,7 @@ class ListRequests:
             answer = self._client.call("list_objects_v2", **request)
         except _TIMEOUTS:
             raise
-        except CALL_ERRORS as err:  # botocore has tried again, where it may pass
+        except CALL_ERRORS as err:  # botocore has already retried errors that may pass
             raise self._client.explained("list", err) from err
         body: bytes | None = answer.get(_BODY)
         if body is None:

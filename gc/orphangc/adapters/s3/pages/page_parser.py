@@ -1,10 +1,9 @@
-"""Reads pages of ListObjectsV2 by their bytes: the usual form to the letter, or not at all.
+"""Reads pages of ListObjectsV2 from their bytes: only the usual form, exactly.
 
-botocore's parser costs seventy microseconds a key, this reader a third of one. It never guesses:
-it knows where every ``<`` of a page stands, and compares all that stands between the values with
-what the first object of the same form has there. Whatever it does not know (a comment, an entity,
-an attribute, an unknown element, one byte too few) makes it decline, and the page is read by
-botocore's parser instead.
+botocore's parser costs seventy microseconds for each key, this reader a third of a microsecond. It
+never guesses: it finds every ``<`` of a page, and compares the bytes between the values with those
+of the first object of the same form. It declines anything else (a comment, an entity, an attribute,
+an unknown element, a missing byte), and botocore's parser reads the page instead.
 """
 
 from __future__ import annotations
@@ -53,11 +52,11 @@ class Page:
     """One page of a listing.
 
     Attributes:
-        objects: The rows, as ``LISTING_SCHEMA``.
-        keys: Their keys in bytes, by which they are ordered.
-        prefixes: The common prefixes, whole; only where a delimiter was asked for.
+        objects: Rows of ``LISTING_SCHEMA``.
+        keys: Keys of the rows in bytes, which define the order.
+        prefixes: Common prefixes, whole; only if the request has a delimiter.
         is_truncated: Whether another page follows.
-        token: What to ask for it with.
+        token: Continuation token of the next page.
 
     """
 
@@ -69,12 +68,12 @@ class Page:
 
 
 def read_page(body: bytes, prefix: str, *, root: str = "") -> Page | None:
-    """Return a page, or ``None`` if it is not in every byte of a form that this reader knows.
+    """Return a page, or ``None`` if any byte deviates from the forms that this reader knows.
 
     Args:
-        body: The whole answer.
-        prefix: What all keys must start with; else the page is declined.
-        root: The part of ``prefix`` that is taken off the keys.
+        body: Bytes of the whole answer.
+        prefix: Start of all keys; the reader declines a page with other keys.
+        root: Part of ``prefix`` that is removed from the keys.
 
     """
     try:
@@ -106,7 +105,7 @@ def _read(body: bytes, prefix: bytes, root: bytes) -> Page:
 
 
 def _envelope(head: bytes, tail: bytes) -> Mapping[bytes, bytes]:
-    """Return what stands around the objects: each field at most once, and a flag."""
+    """Return the fields around the objects: each at most once."""
     before, after = _HEAD.fullmatch(head), _TAIL.fullmatch(tail)
     if before is None or after is None:
         raise OddError
@@ -122,7 +121,7 @@ def _envelope(head: bytes, tail: bytes) -> Mapping[bytes, bytes]:
 
 
 def _keys(rows: Rows, prefix: bytes, root: bytes, *, is_encoded: bool) -> pa.StringArray:
-    """Return the keys less the root; all are checked to start with the prefix as the first."""
+    """Return the keys without the root; check that all start with the prefix as the first does."""
     starts, ends = rows.spans["Key"]
     if len(rows) and prefix:
         first = rows.codes[starts[0] : ends[0]].tobytes()
@@ -134,7 +133,7 @@ def _keys(rows: Rows, prefix: bytes, root: bytes, *, is_encoded: bool) -> pa.Str
 
 
 def _lead(encoded: bytes, wanted: bytes) -> bytes:
-    """Return the part of an encoded key that means ``wanted``, however it is spelled."""
+    """Return the start of an encoded key that decodes to ``wanted``, however it is encoded."""
     found = re.match(rb"(?:%%[0-9A-Fa-f]{2}|[^%%]){%d}" % len(wanted), encoded, re.DOTALL)
     lead = found[0] if found else b""
     require(unquote_to_bytes(lead.replace(b"+", b" ")) == wanted)
@@ -142,7 +141,7 @@ def _lead(encoded: bytes, wanted: bytes) -> bytes:
 
 
 def _decoded(texts: pa.StringArray) -> pa.StringArray:
-    """Return URL-encoded texts decoded; any escape that is not one is odd."""
+    """Return URL-encoded texts decoded; a malformed escape makes the page odd."""
     codes = _codes(texts)
     escapes, is_plus = np.flatnonzero(codes == _PERCENT), codes == _PLUS
     if not escapes.size and not is_plus.any():
@@ -188,7 +187,7 @@ def _stamps(rows: Rows) -> pa.TimestampArray:
 
 
 def _etags(rows: Rows) -> pa.StringArray:
-    """Return the ETags without quotes, ``null`` where there are none."""
+    """Return the ETags without quotes, null for objects without one."""
     starts, ends = rows.spans["ETag"]
     if not (is_whole := rows.has_etag.all()):
         starts, ends = starts[rows.has_etag], ends[rows.has_etag]
@@ -206,7 +205,7 @@ def _etags(rows: Rows) -> pa.StringArray:
 
 
 def _codes(texts: pa.StringArray) -> npt.NDArray[np.uint8]:
-    """Return all bytes of fresh texts, one after the other."""
+    """Return the bytes of all texts of a new array, one after the other."""
     _, offsets, codes = texts.buffers()
     if codes is None or not len(texts):
         return _NIL[:0]

@@ -1,7 +1,7 @@
-"""Finds the values of the objects in a page of ListObjectsV2 by where every ``<`` stands.
+"""Finds the values of the objects in a page of ListObjectsV2 by the positions of every ``<``.
 
-Nothing is parsed twice: one object tells the form, and whatever stands between the values of all
-others is compared with it, a thousand rows at a time.
+One object gives the form. The bytes between the values of all other objects are compared with it, a
+thousand rows at a time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Positions = npt.NDArray[np.int64]
 
 OPEN, CLOSE = b"<Contents>", b"</Contents>"
 HEAP = pa.system_memory_pool()
-"""Arrow's own pool keeps three megabytes for every thread that ever read a page."""
+"""Memory pool: Arrow's own keeps three megabytes for every thread that ever read a page."""
 
 _TAG = re.compile(rb"<(/?[A-Za-z]+)>")
 _WANTED = ("Key", "LastModified", "ETag", "Size")
@@ -33,23 +33,23 @@ _BLANK, _LESS, _MORE, _AMPERSAND = b" <>&"
 
 
 class OddError(ValueError):
-    """The page is not of the usual form."""
+    """The page deviates from the usual form."""
 
 
 def require(expected: object) -> None:
-    """Find the page odd unless it is as expected."""
+    """Raise ``OddError`` unless the page is as expected."""
     if not expected:
         raise OddError
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What the ``Contents`` of a page have in common but for their values.
+    """Common form of the ``Contents`` of a page, without their values.
 
     Attributes:
-        parts: What stands before, between and after the values, each with the number of its
-            first ``<`` in the object.
-        values: For each wanted element the part that its value comes after.
+        parts: Bytes before, between and after the values, each with the number of its first
+            ``<`` in the object.
+        values: Number of the part before the value, for each wanted element.
 
     """
 
@@ -81,7 +81,7 @@ def _form(tags: tuple[bytes, ...]) -> _Form:
 
 
 def _is_known(path: list[bytes]) -> bool:
-    """Return whether an element may stand there without changing what the page means."""
+    """Return whether an element at this path leaves the meaning of the page unchanged."""
     match path:
         case [b"Contents"]:
             return True
@@ -98,14 +98,14 @@ def _written(tags: tuple[bytes, ...]) -> bytes:
 
 
 class Rows:
-    """Where the values of all objects of a page begin and end.
+    """Positions of the values of all objects of a page.
 
     Attributes:
-        codes: The bytes of the page.
-        spans: For each wanted element the positions in the page, one a row; of a row without
-            the element, an empty span.
-        has_etag: Which rows have an ETag.
-        references: How many ``&`` there are.
+        codes: Bytes of the page.
+        spans: Begin and end in each row, for each wanted element; an empty span for a row without
+            the element.
+        has_etag: Whether each row has an ETag.
+        references: Number of ``&`` in the page.
 
     """
 
@@ -115,7 +115,7 @@ class Rows:
         region = self.codes[begin:end]
         require(not region.size or region.min() >= _BLANK)
         self._marks: Positions = np.flatnonzero(region == _LESS) + begin
-        if b"]" in body:  # the only text that a ">" makes unlawful is "]]>"
+        if b"]" in body:  # "]]>" is the only text in which XML forbids ">"
             require(np.count_nonzero(region == _MORE) == len(self._marks))
         self.references = np.count_nonzero(region == _AMPERSAND)
         self.spans: dict[str, tuple[Positions, Positions]] = {}
@@ -171,7 +171,7 @@ class Rows:
         self.has_etag = np.zeros(len(starts), bool)
 
     def _note(self, form: _Form, cuts: Positions, rows: slice | Positions) -> None:
-        """Note the spans of rows that have a form."""
+        """Record the spans of rows that have a form."""
         for name, at in form.values.items():
             mark, text = form.parts[at]
             starts, ends = self.spans[name]
@@ -180,7 +180,7 @@ class Rows:
         self.has_etag[rows] = "ETag" in form.values
 
     def _gulps(self, size: int) -> npt.NDArray[np.void]:
-        """Return the page as overlapping texts of one size, without a copy."""
+        """Return the page as overlapping windows of one size, without a copy."""
         count = max(len(self._body) - size + 1, 0)
         return np.ndarray((count,), f"V{size}", self._body, strides=(1,))
 
@@ -193,7 +193,7 @@ class Rows:
         return self._gulps(len(text))[positions].tobytes() == text * len(positions)
 
     def have(self, positions: Positions, text: bytes) -> npt.NDArray[np.bool_]:
-        """Return at which positions a text stands."""
+        """Return for each position whether a text stands there."""
         gulps = self._gulps(len(text))
         found = gulps[np.minimum(positions, len(gulps) - 1)]
         letters = found.view(np.uint8).reshape(len(positions), len(text))
@@ -201,7 +201,7 @@ class Rows:
         return is_there & (positions + len(text) <= self._end)
 
     def texts(self, span: tuple[Positions, Positions]) -> pa.StringArray:
-        """Return the text of a span in each row; the page was found to be UTF-8."""
+        """Return the text of a span in each row; the page was already checked to be UTF-8."""
         rows = len(span[0])
         offsets = np.zeros(2 * rows + 1, np.int32)
         offsets[1::2], offsets[2::2] = span
@@ -212,14 +212,14 @@ class Rows:
 
 
 def _form_of(example: bytes, marks: int) -> _Form:
-    """Return the form of an object with so many ``<``."""
+    """Return the form of an object with ``marks`` times ``<``."""
     tags = tuple(_TAG.findall(example))
     require(len(tags) == marks)
     return _form(tags)
 
 
 def _last(form: _Form, cuts: Positions) -> Positions:
-    """Return where rows of a form end."""
+    """Return the end positions of rows of a form."""
     mark, text = form.parts[-1]
     return cuts[:, mark] + len(text)
 

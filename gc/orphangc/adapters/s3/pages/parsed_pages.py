@@ -1,4 +1,4 @@
-"""Reads pages of ListObjectsV2 by botocore's parser: any form of them, and slowly."""
+"""Reads pages of ListObjectsV2 by botocore's parser: any form, slowly."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from orphangc.ports import LISTING_SCHEMA
 _FLAG = re.compile(rb"<IsTruncated\s*(?:/>|>([^<]*))")
 _UNREADABLE = (ResponseParserError, pa.ArrowException, ValueError, KeyError, TypeError,
                AttributeError)  # fmt: skip
-"""botocore's parser turns a repeated element into a list, and stumbles later."""
+"""Errors of a malformed page: botocore's parser turns a repeated element into a list."""
 
 
 _DATED = re.compile(r"[+-]?\d{4,}-\d\d-\d\dT")
 
 
 def _instant(text: str) -> datetime | None:
-    """Return a store time, ``None`` if it is out of range; botocore would guess at any text.
+    """Return a store time, ``None`` if out of range; botocore's own reader guesses.
 
     Raises:
-        ValueError: It is no time at all.
+        ValueError: The text is no time.
 
     """
     found = from_iso(text)
@@ -46,13 +46,14 @@ def parse_page(body: bytes, prefix: str, shape: Any, *, root: str = "") -> Page:
     """Return a page.
 
     Args:
-        body: The whole answer.
-        prefix: What all keys must start with.
+        body: Bytes of the whole answer.
+        prefix: Start of all keys.
         shape: botocore's shape of the answer.
-        root: The part of ``prefix`` that is taken off the keys.
+        root: Part of ``prefix`` that is removed from the keys.
 
     Raises:
-        UnreadablePageError: It is no page, or not a whole one, or has keys from elsewhere.
+        UnreadablePageError: The body is no page, or not a whole one, or has keys outside the
+        prefix.
 
     """
     try:
@@ -88,7 +89,7 @@ def _read(answer: Mapping[str, Any], body: bytes, prefix: str, root: str) -> Pag
 
 
 def _flag(body: bytes) -> bool:
-    """Return whether another page follows: botocore reads any odd text, or two, as "no"."""
+    """Return whether another page follows: botocore reads an odd or repeated flag as "no"."""
     match [flag.strip() for flag in _FLAG.findall(body)]:
         case [b"true"]:
             return True
@@ -110,7 +111,7 @@ def _key(text: str, *, is_encoded: bool) -> bytes:
 
 
 def _text(key: bytes) -> str:
-    """Return the key, of which bytes that are no UTF-8 stay visible as escapes."""
+    """Return the key, with bytes that are no UTF-8 as escapes."""
     return key.decode("utf-8", "backslashreplace")
 
 

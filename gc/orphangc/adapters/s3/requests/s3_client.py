@@ -1,4 +1,4 @@
-"""One bucket behind s3fs's session: bounded requests, and errors in words of ours.
+"""One bucket behind s3fs's session: bounded requests and translated errors.
 
 s3fs resolves endpoint, region, profile and credentials (``AWS_*``, ``FSSPEC_S3_*``, shared
 configuration files, web identity, instance roles). Its own calls are not used: they retry five
@@ -42,7 +42,7 @@ CALL_ERRORS: tuple[type[Exception], ...] = (
     asyncio.TimeoutError,
     OSError,
 )
-"""All that a request may raise: a refusal, a broken answer, a broken connection."""
+"""Errors that a request may raise: a refusal, a broken answer, a broken connection."""
 
 _CONFIG = {
     "connect_timeout": 5,
@@ -61,7 +61,7 @@ def error_code(err: BaseException) -> str:
 
 
 def error_text(err: BaseException) -> str:
-    """Return what happened without the request: botocore's texts quote URLs."""
+    """Return the reason of an error without the request: botocore's messages quote URLs."""
     match err:
         case boto.ClientError():
             error = err.response.get("Error", {})
@@ -81,26 +81,26 @@ def error_text(err: BaseException) -> str:
             return f"{type(err).__name__}: {err}"
 
 
-def _instant(told: str | float) -> datetime | None:
-    """Return the time in an answer, ``None`` if it is none or out of range: then it is unknown.
+def _instant(value: str | float) -> datetime | None:
+    """Return the time in an answer, ``None`` (unknown) if it is malformed or out of range.
 
-    botocore's own reading guesses, and raises three kinds of errors of which none is its own.
+    botocore's own reader guesses, and raises three kinds of foreign errors.
     """
-    if isinstance(told, str):
-        return from_iso(told) or from_http(told)
-    return from_microseconds(known_microseconds(told * 1_000_000))
+    if isinstance(value, str):
+        return from_iso(value) or from_http(value)
+    return from_microseconds(known_microseconds(value * 1_000_000))
 
 
 class S3Client:
-    """Sends requests for one root in a bucket on fsspec's I/O thread.
+    """Sends requests about one storage root in a bucket on fsspec's I/O thread.
 
     Attributes:
-        root: What every key of the root starts with: "" or ending in a slash.
+        root: Start of every key of the root: "" or ending in a slash.
 
     """
 
     def __init__(self, location: Location, *, attempts: int = 4) -> None:
-        """Take the place; a request is sent so many times at most, some 7 s apart in all."""
+        """Take the location and the maximum attempts of a request; four take some 7 s in all."""
         self.bucket = location.authority
         self.root = location.path[1:] + "/" if location.path != "/" else ""
         with self.translated("open"):
@@ -114,12 +114,12 @@ class S3Client:
             )
 
     def call(self, operation: str, **request: Any) -> Answer:
-        """Return the answer to one request; errors are botocore's own."""
+        """Return the answer to one request; raise botocore's own errors."""
         answer: Answer = self.run(self.request(operation, **request))
         return answer
 
     async def request(self, operation: str, **request: Any) -> Answer:
-        """As ``call``, on the I/O thread."""
+        """Return the answer to one request, as ``call`` does, on the I/O thread."""
         client = await self._fs.set_session()
         parsers = self._fs.session.get_component("response_parser_factory")
         parsers.set_parser_defaults(timestamp_parser=_instant)
@@ -148,9 +148,9 @@ class S3Client:
         self.run(register())
 
     def http_session(self, url: str) -> URLLib3Session:
-        """Return botocore's blocking HTTP session, with the proxies and certificates for ``url``.
+        """Return botocore's blocking HTTP session with the proxies and certificates for ``url``.
 
-        As many threads may use it at once as may send requests.
+        As many threads may use it at once as the client allows concurrent requests.
         """
         client = self.run(self._fs.set_session())
         config, session = client.meta.config, self._fs.session
@@ -170,7 +170,7 @@ class S3Client:
         return endpoint.http_session
 
     def output_shape(self, operation: str) -> Any:
-        """Return what botocore knows of the form of an answer."""
+        """Return botocore's shape of an answer."""
         client = self.run(self._fs.set_session())
         return client.meta.service_model.operation_model(operation).output_shape
 
@@ -180,7 +180,7 @@ class S3Client:
 
     @contextmanager
     def translated(self, action: str) -> Iterator[None]:
-        """Turn what requests raise into ``StorageUnreachableError``."""
+        """Translate errors of requests into ``StorageUnreachableError``."""
         try:
             yield
         except CALL_ERRORS as err:
