@@ -136,19 +136,19 @@ def unclaimed(
     """
     from orphangc.app.commands.checkpoints.unclaimed import find_unclaimed
     from orphangc.app.commands.checkpoints.unclaimed_tables import (
-        claims_document,
-        claims_tables,
-        claims_warnings,
+        comparison_document,
+        comparison_tables,
+        comparison_warnings,
     )
 
     found = find_unclaimed(
         checkpoint, declarations=declarations, prune_to=prune_to, alias=alias or ()
     )
     if is_json(output):
-        print_json(claims_document(found))
+        print_json(comparison_document(found))
     else:
-        print_tables(claims_tables(found))
-    for warning in claims_warnings(found):
+        print_tables(comparison_tables(found))
+    for warning in comparison_warnings(found):
         complain(warning)
     if found.exit_code is not ExitCode.DONE and not ignore_unclaimed_state:
         raise typer.Exit(found.exit_code)

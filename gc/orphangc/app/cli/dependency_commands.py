@@ -96,12 +96,12 @@ def self_sustained(  # noqa: PLR0913 - one parameter an option
     (``--state`` or ``--wait``), or at once if the job has ended. Until then it is null.
     """
     values = dict(locals())
-    from orphangc.app.commands.operate.self_sustained import exit_code, look_tables, self_sustained
+    from orphangc.app.commands.operate.self_sustained import check_tables, exit_code, self_sustained
 
     for name in ("job", "snapshot", "wait", "output"):
         del values[name]
     document = self_sustained(values, job=job, snapshot=snapshot, wait=wait)
-    show(output, document, lambda: look_tables(document))
+    show(output, document, lambda: check_tables(document))
     end(exit_code(document), document["why"])
 
 

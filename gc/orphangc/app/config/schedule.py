@@ -18,8 +18,8 @@ _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 _DAY_PART = re.compile(r"(\*|[a-z0-9]+)(?:-([a-z0-9]+))?(?:/(\d+))?")
 _THURSDAY = datetime(2026, 1, 1, tzinfo=UTC)
-_LOOKS = 3000
-_LOOKS_AHEAD = timedelta(days=400)
+_INSTANTS = 3000
+_HORIZON = timedelta(days=400)
 
 
 def check_timezone(name: str) -> str:
@@ -119,11 +119,11 @@ def longest_gap(text: str, timezone: str = "UTC") -> timedelta:
         interval: timedelta = trigger.interval
         return interval
     longest, last = timedelta(0), trigger.get_next_fire_time(None, _THURSDAY)
-    for _ in range(_LOOKS):
+    for _ in range(_INSTANTS):
         following = trigger.get_next_fire_time(last, last)
         if following is None:
             break
         longest, last = max(longest, following - last), following
-        if last - _THURSDAY > _LOOKS_AHEAD:
+        if last - _THURSDAY > _HORIZON:
             break
     return longest

@@ -23,7 +23,7 @@ from orphangc import __version__
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.config.schedule import longest_gap, trigger_of
 from orphangc.app.daemon.workers import Children, Ended, signal_name
-from orphangc.app.status.board import StatusStore
+from orphangc.app.status.status_store import StatusStore
 from orphangc.app.wiring.clock import now
 from orphangc.core.documents.run_record import Phase, PhaseRecord, RunMode, RunRecord, RunResult
 from orphangc.errors import ExitCode
@@ -32,7 +32,7 @@ log = structlog.get_logger()
 
 _TICKS_EVERY_SECONDS = 10
 _ALIVE_FOR_SECONDS = 60.0
-_LOOKS_EVERY_SECONDS = 300
+_READ_EVERY_SECONDS = 300
 """Seconds between two attempts to read records that could not be read."""
 _SIGNALLED = 128
 
@@ -64,11 +64,11 @@ class Daemon:
     The scheduler never waits for a storage: only child processes touch one.
     """
 
-    def __init__(self, board: StatusStore, children: Children) -> None:
+    def __init__(self, status: StatusStore, children: Children) -> None:
         """Take the store of the status and the workers; ``start`` starts the scheduler."""
-        self._board = board
+        self._status = status
         self._children = children
-        self._configuration = board.configuration
+        self._configuration = status.configuration
         self._ticked = monotonic()
         self._scheduler = BackgroundScheduler(
             jobstores={"default": MemoryJobStore()},
@@ -85,13 +85,13 @@ class Daemon:
         )  # the listeners report every event
         self._scheduler.add_listener(self._note, EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES)
         self._scheduler.add_listener(self._note_fault, EVENT_JOB_ERROR)
-        board.next_run_of = self._next_run_of
-        board.alive = self.is_alive
+        status.next_run_of = self._next_run_of
+        status.alive = self.is_alive
 
     def start(self) -> None:
         """Start the clock, read the records of earlier runs, and start runs on schedule."""
         self._every(_TICKS_EVERY_SECONDS, "ticks", self._tick)
-        self._every(_LOOKS_EVERY_SECONDS, "records", self._look)
+        self._every(_READ_EVERY_SECONDS, "records", self._read_records)
         for settings in self._configuration.storage_roots:
             self._schedule(settings)
         self._scheduler.start()
@@ -124,7 +124,7 @@ class Daemon:
 
     def stop(self) -> None:
         """Stop in order: start no new run, end those in progress, and wait for them."""
-        self._board.is_ending = True
+        self._status.is_ending = True
         self._children.end()
         self._scheduler.remove_all_jobs()
         self._scheduler.shutdown(wait=True)
@@ -136,12 +136,12 @@ class Daemon:
     def _tick(self) -> None:
         self._ticked = monotonic()
 
-    def _look(self) -> None:
+    def _read_records(self) -> None:
         """Read the records of earlier runs once; after that the daemon knows its own runs."""
-        if self._board.is_loaded:
+        if self._status.is_loaded:
             return
         for root, known in self._children.known().items():
-            self._board.load(root, known.records, known.error)
+            self._status.load(root, known.records, known.error)
 
     def _next_run_of(self, root: str) -> datetime | None:
         job = self._scheduler.get_job(root)
@@ -152,20 +152,20 @@ class Daemon:
 
     def _run(self, root: str) -> None:
         """Run a storage root in a child process, and take its record."""
-        self._board.began(root)
+        self._status.began(root)
         record = None
         try:
             ended = self._children.run(root)
             if ended is not None:
                 record = ended.record or self._of_dead(root, ended)
         finally:
-            self._board.ended(root, record)
-        if not self._board.is_loaded:
-            self._look()
+            self._status.ended(root, record)
+        if not self._status.is_loaded:
+            self._read_records()
 
     def _of_dead(self, root: str, ended: Ended) -> RunRecord:
         """Return a record for a run whose process left none; write it to the state too."""
-        settings = self._board.settings(root)
+        settings = self._status.settings(root)
         if ended.code < 0:
             error = f"the process of the run was killed by {signal_name(ended.code)}"
             code = _SIGNALLED - ended.code
@@ -184,15 +184,15 @@ class Daemon:
             return
         is_busy = event.code == EVENT_JOB_MAX_INSTANCES
         why = "the run before has not ended" if is_busy else "it could not start in time"
-        settings = self._board.settings(event.job_id)
+        settings = self._status.settings(event.job_id)
         record = unrecorded(settings, RunResult.MISSED, ExitCode.FAILED, why)
         log.warning("run.missed", root=event.job_id, reason=why)
-        self._board.tell(record)
+        self._status.add(record)
 
     def _note_fault(self, event: JobEvent) -> None:
         """Record a run that failed before its process started: our error, or no memory."""
         reason = f"{type(event.exception).__name__}: {event.exception}"
         log.error("run.failed", root=event.job_id, reason=reason)
         if event.job_id in {each.root for each in self._configuration.storage_roots}:
-            settings = self._board.settings(event.job_id)
-            self._board.tell(unrecorded(settings, RunResult.FAILED, ExitCode.FAILED, reason))
+            settings = self._status.settings(event.job_id)
+            self._status.add(unrecorded(settings, RunResult.FAILED, ExitCode.FAILED, reason))

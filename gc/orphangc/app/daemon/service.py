@@ -23,7 +23,7 @@ from orphangc.app.config.load import load_configuration, overriding
 from orphangc.app.daemon.http_app import create_app
 from orphangc.app.daemon.scheduler import Daemon
 from orphangc.app.daemon.workers import Children
-from orphangc.app.status.board import StatusStore
+from orphangc.app.status.status_store import StatusStore
 from orphangc.app.telemetry.logs import configure_logs
 from orphangc.app.telemetry.metrics import Metrics
 from orphangc.errors import OrphanGcError, SettingsError
@@ -87,11 +87,11 @@ class _Service:
         self._is_over = False
         self._failure: BaseException | None = None
         metrics = Metrics(configuration.storage_roots, __version__)
-        self._board = StatusStore(configuration, metrics)
-        self._daemon = Daemon(self._board, children)
+        self._status = StatusStore(configuration, metrics)
+        self._daemon = Daemon(self._status, children)
         self._server = uvicorn.Server(
             uvicorn.Config(
-                create_app(self._board, metrics.registry, configuration.http),
+                create_app(self._status, metrics.registry, configuration.http),
                 log_config=None,
                 access_log=False,
                 lifespan="off",

@@ -11,7 +11,7 @@ from orphangc.app.render.reason_groups import (
     AGE_LABELS,
     KIND_OF,
     KINDS,
-    STATE_WORDS,
+    STATE_TEXT,
     ReasonKind,
     kind_order,
 )
@@ -93,7 +93,7 @@ def _job_view(job: JobPart, anchor: str, cells: Sequence[Cell]) -> JobPageView:
         anchor=anchor,
         name=name_of(job),
         fate=fate_of(job),
-        state=STATE_WORDS[job.state],
+        state=STATE_TEXT[job.state],
         retained=id_ranges(job.retained_checkpoint_ids),
         total=sum(verdicts.values(), Amount()),
         going=sum(going, Amount()),

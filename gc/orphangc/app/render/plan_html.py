@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment
 
 from orphangc.app.render.page_values import Row, job_views, rows_by_age, rows_by_job, settings_rows
-from orphangc.app.render.reason_groups import BOUND_WORDS, KINDS, kind_order
+from orphangc.app.render.reason_groups import BOUND_TEXT, KINDS, kind_order
 from orphangc.app.render.stacked_bars import stacked
 from orphangc.app.render.summary import Fate, headline, stops, summarise
 from orphangc.app.render.template_environment import page_environment
@@ -56,7 +56,7 @@ def render_html(plan: Plan, breakdown: Breakdown) -> str:
 @cache
 def _environment() -> Environment:
     environment = page_environment("orphangc.app.render")
-    environment.globals.update(bound_words=BOUND_WORDS, **_LIMITS)
+    environment.globals.update(bound_text=BOUND_TEXT, **_LIMITS)
     return environment
 
 

@@ -9,7 +9,7 @@ from orphangc.app.console.text import human_bytes, instant, share, visible
 from orphangc.app.render.page_values import JobPageView, job_views
 from orphangc.app.render.reason_groups import KINDS
 from orphangc.app.render.summary import Stop, headline, stops, summarise
-from orphangc.app.render.unlisted_rows import extra_rows, inventory_sentence, is_worth_a_look
+from orphangc.app.render.unlisted_rows import extra_rows, inventory_sentence, is_worth_showing
 from orphangc.app.render.world_tables import statement
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import Plan
@@ -99,7 +99,7 @@ def _job_parts(jobs: Sequence[JobPageView]) -> Iterator[list[str]]:
 
 
 def _extras_parts(plan: Plan) -> Iterator[list[str]]:
-    if plan.extras is None or not is_worth_a_look(plan.extras):
+    if plan.extras is None or not is_worth_showing(plan.extras):
         return
     yield ["**Not in the listing**"]
     rows = (

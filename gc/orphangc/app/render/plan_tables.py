@@ -34,7 +34,7 @@ from orphangc.app.render.summary import (
     stops,
     summarise,
 )
-from orphangc.app.render.unlisted_rows import extra_rows, inventory_sentence, is_worth_a_look
+from orphangc.app.render.unlisted_rows import extra_rows, inventory_sentence, is_worth_showing
 from orphangc.app.render.world_tables import statement
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import ExtrasPart, JobPart, Plan
@@ -70,7 +70,7 @@ def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[Renderab
     if plan.world is not None:
         parts.append(_text(statement(plan.world)))
     parts += [_stop_block(stop) for stop in stops(plan.jobs)]
-    if plan.extras is not None and is_worth_a_look(plan.extras):
+    if plan.extras is not None and is_worth_showing(plan.extras):
         parts.append(_extras_table(plan.extras))
     parts += [_text(f"warning: {each}", "yellow") for each in plan.warnings]
     return parts
@@ -167,7 +167,7 @@ def _jobs_table(jobs: tuple[JobPart, ...]) -> Table:
         table.add_row(
             _text(name_of(job)),
             _fate_text(fate_of(job)),
-            _state_words(job),
+            _state_text(job),
             id_ranges(job.retained_checkpoint_ids, 3) or "none",
             f"{job.live_objects:,}",
             f"{job.listed_objects:,}",
@@ -184,7 +184,7 @@ def _extras_table(part: ExtrasPart) -> Table:
     return table
 
 
-def _state_words(job: JobPart) -> str:
+def _state_text(job: JobPart) -> str:
     """Return the state; the mode only where it is not the usual one."""
     return job.state.value if job.mode is Mode.DERIVED else f"{job.state.value}, {job.mode.value}"
 

@@ -26,28 +26,26 @@ class ReasonKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class KindWords:
+class KindText:
     """What a kind is called, and what it means in a sentence."""
 
     label: str
     meaning: str
 
 
-KINDS: Mapping[ReasonKind, KindWords] = {
-    ReasonKind.LIVE: KindWords("Live", "a checkpoint, snapshot or pin refers to it; kept"),
-    ReasonKind.YOUNG: KindWords("Too young", "not referred to, but too new to be judged; kept"),
-    ReasonKind.ORPHAN: KindWords("Orphan, new", "nothing needs it; a sweep lays a tombstone"),
-    ReasonKind.QUARANTINE: KindWords(
+KINDS: Mapping[ReasonKind, KindText] = {
+    ReasonKind.LIVE: KindText("Live", "a checkpoint, snapshot or pin refers to it; kept"),
+    ReasonKind.YOUNG: KindText("Too young", "not referred to, but too new to be judged; kept"),
+    ReasonKind.ORPHAN: KindText("Orphan, new", "nothing needs it; a sweep lays a tombstone"),
+    ReasonKind.QUARANTINE: KindText(
         "In quarantine", "has a tombstone that is not old enough; kept"
     ),
-    ReasonKind.DUE: KindWords("Due for deletion", "an orphan whose quarantine is over"),
-    ReasonKind.REFUSED: KindWords("Refused", "what is live in this job cannot be known; kept"),
-    ReasonKind.REPORT_ONLY: KindWords(
+    ReasonKind.DUE: KindText("Due for deletion", "an orphan whose quarantine is over"),
+    ReasonKind.REFUSED: KindText("Refused", "what is live in this job cannot be known; kept"),
+    ReasonKind.REPORT_ONLY: KindText(
         "Report only", "another area or layout; counted, never collected"
     ),
-    ReasonKind.UNRECOGNISED: KindWords(
-        "Unrecognised", "no name of Flink's; counted, never touched"
-    ),
+    ReasonKind.UNRECOGNISED: KindText("Unrecognised", "no name of Flink's; counted, never touched"),
 }
 """In the order in which a bar shows them: from what stays, along the way out, to the rest."""
 
@@ -63,7 +61,7 @@ KIND_OF: Mapping[Reason, ReasonKind] = {
     Reason.UNRECOGNISED: ReasonKind.UNRECOGNISED,
 }
 
-REASON_WORDS: Mapping[Reason, str] = {
+REASON_TEXT: Mapping[Reason, str] = {
     Reason.REFERENCED: "referred to",
     Reason.NOT_OLDER_THAN_OLDEST_RETAINED: "not older than the oldest retained checkpoint",
     Reason.TOO_YOUNG: "stored after the cutoff, or no usable time",
@@ -75,21 +73,21 @@ REASON_WORDS: Mapping[Reason, str] = {
     Reason.UNRECOGNISED: "no name of Flink's",
 }
 
-ACTION_WORDS: Mapping[Action, str] = {
+ACTION_TEXT: Mapping[Action, str] = {
     Action.KEEP: "keep",
     Action.TOMBSTONE: "lay a tombstone",
     Action.REVIVE: "drop its tombstone",
     Action.DELETE: "delete",
 }
 
-STATE_WORDS: Mapping[JobState, str] = {
+STATE_TEXT: Mapping[JobState, str] = {
     JobState.RUNNING: "running",
     JobState.SUSPENDED: "suspended, not over",
     JobState.ENDED: "ended",
     JobState.UNKNOWN: "unknown, treated as running",
 }
 
-BOUND_WORDS: Mapping[BoundName, str] = {
+BOUND_TEXT: Mapping[BoundName, str] = {
     BoundName.GRACE_PERIOD: "start of the cycle less the grace period",
     BoundName.OLDEST_OWN_ROOT: "oldest checkpoint that bounds the job, less the clock slack",
     BoundName.QUIET_PERIOD: "start of the cycle less the quiet period (the job has ended)",

@@ -8,7 +8,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from orphangc.app.console.text import NO_JOB, duration, human_bytes, instant, share, visible
-from orphangc.app.render.reason_groups import ACTION_WORDS, KIND_OF, KINDS, REASON_WORDS
+from orphangc.app.render.reason_groups import ACTION_TEXT, KIND_OF, KINDS, REASON_TEXT
 from orphangc.app.render.summary import counted
 
 _OPTION = re.compile(r"(?<![\w-])(--[a-z]+(?:-[a-z]+)*)", re.ASCII)
@@ -40,8 +40,8 @@ def page_environment(*packages: str) -> Environment:
     )
     environment.globals.update(
         kinds=KINDS,
-        action_words=ACTION_WORDS,
-        reason_words=REASON_WORDS,
+        action_text=ACTION_TEXT,
+        reason_text=REASON_TEXT,
         kind_of=KIND_OF,
         no_job=NO_JOB,
     )

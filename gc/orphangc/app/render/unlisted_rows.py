@@ -8,7 +8,7 @@ from orphangc.app.console.text import human_bytes, instant
 from orphangc.app.render.summary import counted
 from orphangc.core.documents.plan import ExtrasPart, ExtraStatus, Plan
 
-STATUS_WORDS = {
+STATUS_TEXT = {
     ExtraStatus.COUNTED: "",
     ExtraStatus.NOT_ASKED: "not asked for: --noncurrent-versions takes a second listing",
     ExtraStatus.FORBIDDEN: "unknown: these credentials may not ask",
@@ -43,7 +43,7 @@ class ExtraRow:
     remark: str = ""
 
 
-def is_worth_a_look(part: ExtrasPart | None) -> bool:
+def is_worth_showing(part: ExtrasPart | None) -> bool:
     """Return whether there is anything to tell beside "nothing" and "nobody asked"."""
     quiet = {ExtraStatus.COUNTED, ExtraStatus.NOT_ASKED}
     return part is not None and bool(part.areas or {part.uploads, part.versions} - quiet)
@@ -52,7 +52,7 @@ def is_worth_a_look(part: ExtrasPart | None) -> bool:
 def extra_rows(part: ExtrasPart) -> tuple[ExtraRow, ...]:
     """Return what an object store holds beside the objects; an unknown number is never zero."""
     rows = [_uploads(part)]
-    unknown = STATUS_WORDS[part.versions]
+    unknown = STATUS_TEXT[part.versions]
     if unknown:
         rows.append(ExtraRow(name="Noncurrent versions", number="", remark=unknown))
         rows.append(ExtraRow(name="Delete markers", number="", remark=unknown))
@@ -69,7 +69,7 @@ def extra_rows(part: ExtrasPart) -> tuple[ExtraRow, ...]:
 
 
 def _uploads(part: ExtrasPart) -> ExtraRow:
-    name, unknown = "Unfinished uploads", STATUS_WORDS[part.uploads]
+    name, unknown = "Unfinished uploads", STATUS_TEXT[part.uploads]
     if unknown:
         return ExtraRow(name=name, number="", remark=unknown)
     unsized = sum(area.uploads_of_unknown_size or 0 for area in part.areas)

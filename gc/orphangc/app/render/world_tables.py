@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orphangc.app.console.text import visible
-from orphangc.app.render.place_words import PLACE_WORDS
+from orphangc.app.render.place_names import PLACE_NAMES
 from orphangc.core.world import PlaceKind, SearchedPlace, World, WorldChange
 
 
@@ -95,7 +95,7 @@ def _places(world: World) -> Table:
         table.add_row(
             *_cells(
                 each.uri,
-                PLACE_WORDS[each.kind],
+                PLACE_NAMES[each.kind],
                 each.device or "",
                 "?" if each.job_directories is None else str(each.job_directories),
                 "?" if each.checkpoints is None else str(each.checkpoints),

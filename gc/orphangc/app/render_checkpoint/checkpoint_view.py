@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from orphangc.app.render.reason_groups import KindWords
+from orphangc.app.render.reason_groups import KindText
 from orphangc.flink.inspection.contents_json import MODE_WORDS, total_bytes
 from orphangc.flink.state.contents import (
     CheckpointContents,
@@ -30,17 +30,15 @@ class PagePart(StrEnum):
     OTHER = "other"
 
 
-PARTS: Mapping[PagePart, KindWords] = {
-    PagePart.KEYED: KindWords("Keyed state", "split by key groups"),
-    PagePart.LIST: KindWords("List state", "its partitions are dealt out to the subtasks"),
-    PagePart.UNION: KindWords("Union list state", "every subtask gets all partitions"),
-    PagePart.BROADCAST: KindWords("Broadcast state", "every subtask gets a copy"),
-    PagePart.RAW: KindWords("Raw state", "bytes that only the operator understands"),
-    PagePart.CHANNEL: KindWords("Channel state", "records that were on their way"),
-    PagePart.COORDINATOR: KindWords(
-        "Coordinator state", "of the operator's part in the JobManager"
-    ),
-    PagePart.OTHER: KindWords("Headers", "of operator state, or of unknown sizes"),
+PARTS: Mapping[PagePart, KindText] = {
+    PagePart.KEYED: KindText("Keyed state", "split by key groups"),
+    PagePart.LIST: KindText("List state", "its partitions are dealt out to the subtasks"),
+    PagePart.UNION: KindText("Union list state", "every subtask gets all partitions"),
+    PagePart.BROADCAST: KindText("Broadcast state", "every subtask gets a copy"),
+    PagePart.RAW: KindText("Raw state", "bytes that only the operator understands"),
+    PagePart.CHANNEL: KindText("Channel state", "records that were on their way"),
+    PagePart.COORDINATOR: KindText("Coordinator state", "of the operator's part in the JobManager"),
+    PagePart.OTHER: KindText("Headers", "of operator state, or of unknown sizes"),
 }
 """In the order in which a bar shows them."""
 
@@ -156,12 +154,12 @@ def _keyed_row(state: KeyedStateContents) -> StateRow:
         kind=f"keyed {state.kind.value}",
         bytes=state.bytes,
         serializers=", ".join(
-            words for each in state.serializers if (words := _serializer_words(each))
+            text for each in state.serializers if (text := _serializer_text(each))
         ),
     )
 
 
-def _serializer_words(serializer: Serializer) -> str:
+def _serializer_text(serializer: Serializer) -> str:
     """Return what a person wants to know of a serializer; nothing of a namespace that is none."""
     words = _short(serializer.snapshot)
     match serializer.role:

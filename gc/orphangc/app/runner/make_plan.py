@@ -144,7 +144,7 @@ def make_plan(
     report: Path | None,
     summary: Path | None,
     engine: EngineChoice = LOCAL,
-    tells_blocked: bool = False,
+    logs_blocked: bool = False,
     known: Sequence[KnownState] = (),
     shared: SharedCheckpoints | None = None,
 ) -> tuple[Plan, Breakdown]:
@@ -156,7 +156,7 @@ def make_plan(
         report: HTML file.
         summary: Markdown file.
         engine: Who lists and decides.
-        tells_blocked: Log each unmet condition of deletion too: nobody looks at a table.
+        logs_blocked: Log each unmet condition of deletion too: nobody looks at a table.
         known: What earlier plans know of their state location.
         shared: Checkpoints that other storage roots of the same pass have read.
 
@@ -199,7 +199,7 @@ def make_plan(
         _write(report, render_html(plan, breakdown))
     if summary is not None:
         _write(summary, render_markdown(plan, breakdown))
-    log_plan(plan, tells_blocked=tells_blocked)
+    log_plan(plan, logs_blocked=logs_blocked)
     return plan, breakdown
 
 

@@ -205,7 +205,7 @@ class _ScheduledRun:
             report=None,
             summary=None,
             engine=_engine(self.draft.settings),
-            tells_blocked=True,
+            logs_blocked=True,
             known=known,
             shared=self.sharing.plans,
         )

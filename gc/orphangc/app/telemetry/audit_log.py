@@ -61,7 +61,7 @@ def log_unmet(unmet: Mapping[str, Iterable[tuple[str, str]]]) -> None:
                 log.warning("job.refused", job_id=key, guard=name, reason=reason, advice=advice)
 
 
-def log_plan(plan: Plan, *, tells_blocked: bool = False) -> None:
+def log_plan(plan: Plan, *, logs_blocked: bool = False) -> None:
     """Log what a plan found, and what stands in the way of it."""
     log_unmet(
         {
@@ -70,7 +70,7 @@ def log_plan(plan: Plan, *, tells_blocked: bool = False) -> None:
             if job.refused is not None
         }
     )
-    if tells_blocked:
+    if logs_blocked:
         log_unmet(
             {
                 job.job_id: tuple((each.condition, each.message) for each in job.blocked)

@@ -14,12 +14,12 @@ from starlette.responses import HTMLResponse
 from orphangc import __version__
 from orphangc.app.render.template_environment import page_environment
 from orphangc.app.web.page_text import (
-    FATE_WORDS,
-    MODE_WORDS,
-    RESULT_WORDS,
-    in_words,
+    FATE_TEXT,
+    MODE_TEXT,
+    RESULT_TEXT,
     minute,
-    span_words,
+    relative_time,
+    span_text,
 )
 
 _ICON = (
@@ -32,12 +32,12 @@ _ICON = (
 @cache
 def _environment() -> Environment:
     environment = page_environment("orphangc.app.web", "orphangc.app.render")
-    environment.filters.update(ago=in_words, minute=minute, span=span_words)
+    environment.filters.update(ago=relative_time, minute=minute, span=span_text)
     environment.globals.update(
         version=__version__,
-        fate_words=FATE_WORDS,
-        mode_words=MODE_WORDS,
-        result_words=RESULT_WORDS,
+        fate_text=FATE_TEXT,
+        mode_text=MODE_TEXT,
+        result_text=RESULT_TEXT,
         anchors={},  # the report's bars lead to places on its page; here they lead to pages
         fates={},
     )

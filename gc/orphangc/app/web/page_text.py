@@ -22,27 +22,27 @@ class Tone(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ModeWords:
+class ModeText:
     """What a mode is called, and what it does."""
 
     label: str
     meaning: str
 
 
-MODE_WORDS: Mapping[RunMode, ModeWords] = {
-    RunMode.REPORT: ModeWords("Report only", "It looks and tells; it changes and deletes nothing."),
-    RunMode.QUARANTINE: ModeWords(
+MODE_TEXT: Mapping[RunMode, ModeText] = {
+    RunMode.REPORT: ModeText("Report only", "It looks and tells; it changes and deletes nothing."),
+    RunMode.QUARANTINE: ModeText(
         "Quarantine",
         "It writes down which objects are orphans, a tombstone each; it deletes nothing.",
     ),
-    RunMode.DELETE: ModeWords(
+    RunMode.DELETE: ModeText(
         "Delete", "It deletes what has stayed an orphan for the whole quarantine period."
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class ResultWords:
+class ResultText:
     """How a run ended, and what to do about it."""
 
     label: str
@@ -50,42 +50,42 @@ class ResultWords:
     advice: str
 
 
-RESULT_WORDS: Mapping[RunResult, ResultWords] = {
-    RunResult.DONE: ResultWords("done", Tone.GO, "Nothing to do."),
-    RunResult.SOME_DELETES_FAILED: ResultWords(
+RESULT_TEXT: Mapping[RunResult, ResultText] = {
+    RunResult.DONE: ResultText("done", Tone.GO, "Nothing to do."),
+    RunResult.SOME_DELETES_FAILED: ResultText(
         "some deletions failed",
         Tone.STOP,
         "Look at the errors in the run's outcomes.parquet, and whether the credentials may delete"
         " there; what failed stays an orphan, and the next run tries again.",
     ),
-    RunResult.REFUSED: ResultWords(
+    RunResult.REFUSED: ResultText(
         "refused", Tone.STOP, "See why; nothing is deleted until that is resolved."
     ),
-    RunResult.FAILED: ResultWords(
+    RunResult.FAILED: ResultText(
         "failed",
         Tone.STOP,
         "Look at the log of this run by its id; orphangc doctor --config FILE checks settings"
         " and permissions.",
     ),
-    RunResult.UNREACHABLE: ResultWords(
+    RunResult.UNREACHABLE: ResultText(
         "storage unreachable",
         Tone.STOP,
         "Check endpoint, network and credentials: orphangc doctor --config FILE tries them one by"
         " one.",
     ),
-    RunResult.LOCKED: ResultWords(
+    RunResult.LOCKED: ResultText(
         "another run held the lock",
         Tone.WAIT,
         "Nothing to do if the other run is meant to be there; else let only one daemon or CronJob"
         " have this storage root.",
     ),
-    RunResult.INTERRUPTED: ResultWords(
+    RunResult.INTERRUPTED: ResultText(
         "interrupted",
         Tone.WAIT,
         "Nothing to do if you stopped it: the next run begins anew. If nobody did, look whether"
         " its process ran out of memory.",
     ),
-    RunResult.MISSED: ResultWords(
+    RunResult.MISSED: ResultText(
         "missed",
         Tone.WAIT,
         "Nothing to do if this machine was asleep; else give the schedule a longer interval than"
@@ -93,13 +93,13 @@ RESULT_WORDS: Mapping[RunResult, ResultWords] = {
     ),
 }
 
-FATE_WORDS: Mapping[Fate, str] = {
+FATE_TEXT: Mapping[Fate, str] = {
     Fate.REFUSED: "cannot be judged",
     Fate.BLOCKED: "deletion blocked",
     Fate.CLEAR: "clear",
 }
 
-SUSTAINED_WORDS: Mapping[bool | None, tuple[str, Tone, str]] = {
+SUSTAINED_TEXT: Mapping[bool | None, tuple[str, Tone, str]] = {
     True: ("yes", Tone.GO, "it needs no file of the snapshot that it was restored from"),
     False: ("no", Tone.WAIT, "keep the snapshot that it was restored from: it uses files of it"),
     None: ("cannot be known", Tone.WAIT, "keep the snapshot that it was restored from"),
@@ -112,7 +112,7 @@ def minute(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def span_words(span: timedelta) -> str:
+def span_text(span: timedelta) -> str:
     """Return about how long something takes: ``3 days``, ``12 minutes``; one unit is enough."""
     seconds = round(abs(span.total_seconds()))
     for unit, size in _UNITS:
@@ -123,9 +123,9 @@ def span_words(span: timedelta) -> str:
     return f"{seconds} second" + ("" if seconds == 1 else "s")
 
 
-def in_words(at: datetime, now: datetime) -> str:
+def relative_time(at: datetime, now: datetime) -> str:
     """Return where a time lies from now: ``12 minutes ago``, ``in 5 hours``, ``just now``."""
     span = at - now
     if abs(span) < timedelta(seconds=10):
         return "just now"
-    return f"{span_words(span)} ago" if span < timedelta(0) else f"in {span_words(span)}"
+    return f"{span_text(span)} ago" if span < timedelta(0) else f"in {span_text(span)}"

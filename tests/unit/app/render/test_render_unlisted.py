@@ -8,7 +8,7 @@ from rich.console import Console
 from orphangc.app.render.plan_html import render_html
 from orphangc.app.render.plan_markdown import render_markdown
 from orphangc.app.render.plan_tables import plan_tables
-from orphangc.app.render.unlisted_rows import STATUS_WORDS
+from orphangc.app.render.unlisted_rows import STATUS_TEXT
 from orphangc.core.documents.plan import ExtraStatus, InventoryPart
 from unit.app.render.html_pages import parse
 from unit.app.render.plan_builder import NOW, ORDERS, a_plan, some_extras
@@ -80,7 +80,7 @@ def test_bytes_that_nobody_counted_make_an_at_least(shown):
 def test_what_is_unknown_is_called_so_and_never_zero(shown, status):
     """With the reason; nothing that was not counted has a number."""
     text = shown(extras=some_extras(uploads=status, versions=status, **BUT_STATUS))
-    assert STATUS_WORDS[status] in text
+    assert STATUS_TEXT[status] in text
     assert "unknown" in told_of_uploads(text)
     assert not any(digit in told_of_uploads(text) for digit in "0123456789")
 

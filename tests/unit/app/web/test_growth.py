@@ -5,7 +5,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.app.web.page_text import in_words, span_words
+from orphangc.app.web.page_text import relative_time, span_text
 from orphangc.app.web.pages.storage_growth import HEIGHT, WIDTH, growth
 from orphangc.core.model.types import Reason
 from unit.app.web.statuses import NOW, amounts, tally
@@ -95,7 +95,7 @@ def test_times_are_told_as_people_tell_them():
         timedelta(days=400): "400 days",
     }
     for span, text in said.items():
-        assert span_words(span) == text
-    assert in_words(NOW, NOW) == "just now"
-    assert in_words(NOW - timedelta(minutes=12), NOW) == "12 minutes ago"
-    assert in_words(NOW + timedelta(hours=5), NOW) == "in 5 hours"
+        assert span_text(span) == text
+    assert relative_time(NOW, NOW) == "just now"
+    assert relative_time(NOW - timedelta(minutes=12), NOW) == "12 minutes ago"
+    assert relative_time(NOW + timedelta(hours=5), NOW) == "in 5 hours"

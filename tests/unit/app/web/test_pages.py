@@ -8,7 +8,7 @@ import pytest
 
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.web.page_templates import style
-from orphangc.app.web.page_text import MODE_WORDS, RESULT_WORDS
+from orphangc.app.web.page_text import MODE_TEXT, RESULT_TEXT
 from orphangc.app.web.pages.attention_text import STOP_TITLES
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.documents.plan import BlockedPart, RefusedPart
@@ -185,9 +185,9 @@ def test_every_result_but_done_is_told_in_words(result):
     """An exit code is for programs."""
     record = without_plan(0, result=result)
     page = seen(a_status(a_root(record, a_record(1))))
-    assert f"The last run: {RESULT_WORDS[result].label}" in words(page)
+    assert f"The last run: {RESULT_TEXT[result].label}" in words(page)
     assert (
-        RESULT_WORDS[result].label
+        RESULT_TEXT[result].label
         in words(seen(a_status(a_root(record)), f"/ui/runs/{record.run_id}")).lower()
     )
 
@@ -205,8 +205,8 @@ def test_what_passes_by_itself_needs_nobody_until_it_comes_again(result):
 def test_every_guard_and_condition_has_a_headline_and_reaches_the_page():
     """A new guard without words fails here, not on somebody's page."""
     assert set(STOP_TITLES) == {*Guard, *Condition}
-    assert set(RESULT_WORDS) == set(RunResult)
-    assert set(MODE_WORDS) == set(RunMode)
+    assert set(RESULT_TEXT) == set(RunResult)
+    assert set(MODE_TEXT) == set(RunMode)
     for guard in Guard:
         job = a_job(refused=RefusedPart(guard=guard, message="because"), amounts=amounts(refused=1))
         assert STOP_TITLES[guard] in words(seen(a_status(a_root(a_record(jobs=[job])))))

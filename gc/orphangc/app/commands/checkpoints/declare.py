@@ -27,7 +27,7 @@ def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str
         OrphanGcError: The checkpoint cannot be read. Nothing is written.
 
     """
-    checkpoint = read_or_tell(uri, alias)
+    checkpoint = read_named(uri, alias)
     place = local(out)
     if resolved(checkpoint.folder).contains(resolved(place)):
         raise SettingsError(f"{out} lies inside the checkpoint {checkpoint.folder}: choose another")
@@ -60,7 +60,7 @@ def _label(operator: OperatorContents) -> str:
     return f"operator {operator.uid or operator.name or operator.id}"
 
 
-def read_or_tell(uri: str, alias: Sequence[str]) -> OpenedCheckpoint:
+def read_named(uri: str, alias: Sequence[str]) -> OpenedCheckpoint:
     """Return a checkpoint; an error names the checkpoint that cannot be read.
 
     Raises:

@@ -23,8 +23,8 @@ from orphangc.flink.values.handles import StreamHandle
 INDEX = "index.json"
 _CHUNK_BYTES = 8 << 20
 _PREFIX_BYTES = 5
-_TELLS_COMPRESSION = 6
-_VERSIONS = range(1, _TELLS_COMPRESSION + 1)
+_STATES_COMPRESSION = 6
+_VERSIONS = range(1, _STATES_COMPRESSION + 1)
 
 
 def extract_state(
@@ -157,7 +157,7 @@ class _Source:
         version = int.from_bytes(prefix[:4])
         if found.kind == "raw" or len(prefix) < _PREFIX_BYTES or version not in _VERSIONS:
             return None
-        return version == _TELLS_COMPRESSION and prefix[4] == 1
+        return version == _STATES_COMPRESSION and prefix[4] == 1
 
     def _part(self, handle: StreamHandle, at: int, size: int) -> bytes:
         place = place_of(handle, self._directory)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from orphangc.adapters.open import open_state_files
 from orphangc.app.commands.checkpoints.declarations_file import read_declarations
-from orphangc.app.commands.checkpoints.declare import read_or_tell
+from orphangc.app.commands.checkpoints.declare import read_named
 from orphangc.app.commands.checkpoints.open_checkpoint import OpenedCheckpoint
 from orphangc.app.config.paths import absolute, aliases_from, located, overlap
 from orphangc.core.model.locations import Location
@@ -59,7 +59,7 @@ def find_unclaimed(
 
     """
     declared = read_declarations(declarations)
-    checkpoint = read_or_tell(uri, alias)
+    checkpoint = read_named(uri, alias)
     comparison = compared(
         checkpoint.contents, declared, stateful=stateful_operators(checkpoint.metadata)
     )

@@ -23,7 +23,7 @@ from orphangc.flink.compatibility.comparison import (
 )
 
 
-def claims_document(claims: Claims) -> dict[str, Any]:
+def comparison_document(claims: Claims) -> dict[str, Any]:
     """Return the whole result; ``complete`` is false if names could not be read."""
     found = claims.comparison
     return {
@@ -56,7 +56,7 @@ def _known_bytes(found: Iterable[Unclaimed]) -> int:
     return sum(each.bytes or 0 for each in found)
 
 
-def claims_tables(claims: Claims) -> list[RenderableType]:
+def comparison_tables(claims: Claims) -> list[RenderableType]:
     """Return the result as tables and lines for people, without warnings."""
     found = claims.comparison
     if not found.unclaimed:
@@ -103,7 +103,7 @@ def _table(found: tuple[Unclaimed, ...]) -> Table:
     return table
 
 
-def claims_warnings(claims: Claims) -> list[str]:
+def comparison_warnings(claims: Claims) -> list[str]:
     """Return warnings, one line each, the dangerous ones first."""
     found = claims.comparison
     lines = [

@@ -79,10 +79,10 @@ def demonstrate(console: Console, keep: Path | None) -> None:
         settings = demo_settings(root, folder / "state")
         console.print(*plan_tables(*_plan(settings, folder / "plan-1")), sep="\n")
         _say(console, "2. First sweep: tombstones only, not a byte of the storage is touched")
-        _tell(console, sweep_plan(folder / "plan-1", is_deleting=False)[1])
+        _report(console, sweep_plan(folder / "plan-1", is_deleting=False)[1])
         _say(console, "3. Later the orphans are found again: their quarantine is over")
         _plan(settings, folder / "plan-2")
-        _tell(console, sweep_plan(folder / "plan-2", is_deleting=True)[1])
+        _report(console, sweep_plan(folder / "plan-2", is_deleting=True)[1])
         _say(console, "4. Every retained checkpoint must still be whole")
         whole = _check(root, orphans)
         _say(console, f"   {whole} checkpoints are whole, {len(orphans)} orphans are gone")
@@ -92,7 +92,7 @@ def _say(console: Console, text: str) -> None:
     console.print(f"[bold]{escape(text)}[/bold]")
 
 
-def _tell(console: Console, result: SweepResult) -> None:
+def _report(console: Console, result: SweepResult) -> None:
     for name, count in result.counts().items():
         console.print(f"   {name}: {count['objects']} objects, {count['bytes']} bytes")
 

@@ -71,10 +71,10 @@ def self_sustained(
     state = state_of(settings) if settings.state is not None else None
     before = () if state is None else checks_of_job(state, JobId(job))
     places = [canonical(each, settings.aliases) for each in asked]
-    document, looks = _look(settings, JobId(job), places, before)
+    document, looks = _check(settings, JobId(job), places, before)
     if pause and any(each.value and each.confirmed_at is None for each in looks):
         time.sleep(pause.total_seconds())
-        document, looks = _look(settings, JobId(job), places, looks)
+        document, looks = _check(settings, JobId(job), places, looks)
     if state is not None:
         keep_checks(state, JobId(job), looks)
     return document
@@ -89,7 +89,7 @@ def _pause(wait: str | None) -> timedelta:
     return pause
 
 
-def _look(
+def _check(
     settings: StorageRootSettings,
     job: JobId,
     asked: Sequence[Location],
@@ -183,7 +183,7 @@ def exit_code(document: Mapping[str, Any]) -> ExitCode:
     return ExitCode.DONE if is_known else ExitCode.REFUSED
 
 
-def look_tables(document: Mapping[str, Any]) -> list[RenderableType]:
+def check_tables(document: Mapping[str, Any]) -> list[RenderableType]:
     """Return the checks as a table, one line per place."""
     table = Table("what is not the job's own", "needed no more", "since", "files", "bytes", "why")
     for look in document["looks"]:

@@ -10,7 +10,7 @@ from itertools import takewhile
 from orphangc.app.render.summary import Fate, Stop, counted, stops
 from orphangc.app.status.status import RootStatus, Status
 from orphangc.app.web.jobs import is_outdated
-from orphangc.app.web.page_text import RESULT_WORDS, Tone, span_words
+from orphangc.app.web.page_text import RESULT_TEXT, Tone, span_text
 from orphangc.app.web.pages.attention_text import STOP_TITLES, TROUBLES
 from orphangc.core.documents.run_record import RunMode, RunRecord, RunResult
 from orphangc.core.model.codes import MEMORY_CONDITIONS, Condition, Guard
@@ -151,7 +151,7 @@ def _of_root(root: RootStatus, status: Status) -> Iterator[AttentionNeed]:
         yield _trouble("missing", _place(root, plan, message))
     yield from _of_newest(root)
     if plan is not None and is_outdated(plan, root, status):
-        message = f"the newest plan is {span_words(status.now - plan.started_at)} old"
+        message = f"the newest plan is {span_text(status.now - plan.started_at)} old"
         yield _trouble("old", _place(root, plan, message))
     yield from (_stop_need(root, stop) for stop in all_stops if stop.code not in _ALARMS)
     for warning in () if plan is None else plan.warnings:
@@ -171,7 +171,7 @@ def _of_newest(root: RootStatus) -> Iterator[AttentionNeed]:
 
 
 def _result_need(root: RootStatus, run: RunRecord) -> AttentionNeed:
-    words = RESULT_WORDS[run.result]
+    words = RESULT_TEXT[run.result]
     streak = len(list(takewhile(lambda each: each.result is run.result, root.records)))
     message = run.error or _failed_deletes(run)
     if streak > 1:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orphangc.app.console.text import visible
-from orphangc.app.render.reason_groups import KIND_OF, REASON_WORDS, ReasonKind
+from orphangc.app.render.reason_groups import KIND_OF, REASON_TEXT, ReasonKind
 from orphangc.core.documents.plan import JobPart, Plan
 from orphangc.core.documents.run_record import RunRecord
 from orphangc.core.model.bounds import NEVER
@@ -181,7 +181,7 @@ def _explained(
 def _headline(action: Action, reason: Reason, job: JobPart | None) -> str:
     if action is Action.DELETE and job is not None and job.blocked:
         return "It stays for now: it is due for deletion, but its job is blocked."
-    return f"{ACTION_MEANINGS[action][:-1]}: {REASON_WORDS[reason]}."
+    return f"{ACTION_MEANINGS[action][:-1]}: {REASON_TEXT[reason]}."
 
 
 def _relative(key: str, root: str) -> str:

@@ -7,12 +7,12 @@ from typing import Any
 
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.console.text import human_bytes
-from orphangc.app.render.place_words import PLACE_WORDS
+from orphangc.app.render.place_names import PLACE_NAMES
 from orphangc.app.render.reason_groups import ReasonKind
 from orphangc.app.render.summary import counted
 from orphangc.app.status.status import Status
 from orphangc.app.web.jobs import known_jobs
-from orphangc.app.web.page_text import SUSTAINED_WORDS, Tone, in_words
+from orphangc.app.web.page_text import SUSTAINED_TEXT, Tone, relative_time
 from orphangc.app.web.pages.attention import Urgency, needs_of, setup_of
 from orphangc.app.web.pages.attention_text import STOP_TITLES
 from orphangc.app.web.pages.page_view import (
@@ -66,7 +66,7 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
         "only_reports": only_reports,
         "RunMode": RunMode,
         "world": world,
-        "place_words": PLACE_WORDS,
+        "place_names": PLACE_NAMES,
         "stop_titles": STOP_TITLES,
         "stored": stored,
         "cost": cost,
@@ -75,7 +75,7 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
         "jobs": jobs,
         "job_groups": _by_root(jobs, status),
         "sustained": sustained_counts(jobs),
-        "sustained_words": SUSTAINED_WORDS,
+        "sustained_text": SUSTAINED_TEXT,
         "due": due_days((plan.tombstones for plan in plans), status.now.date()),
         "next_run_at": _next_run_at(status),
         "running": [root for root in status.roots if root.running_since is not None],
@@ -115,7 +115,7 @@ def _first_run(status: Status) -> str:
     if is_running:
         begin = "The first run is going on: it"
     elif starts is not None:
-        begin = f"The first run starts {in_words(starts, status.now)}: it"
+        begin = f"The first run starts {relative_time(starts, status.now)}: it"
     else:
         begin = "The first run"
     return (

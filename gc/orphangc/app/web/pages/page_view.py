@@ -9,7 +9,7 @@ from datetime import date
 
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.console.text import id_ranges
-from orphangc.app.render.reason_groups import STATE_WORDS, ReasonKind, by_kind
+from orphangc.app.render.reason_groups import STATE_TEXT, ReasonKind, by_kind
 from orphangc.app.render.stacked_bars import Bar, stacked
 from orphangc.app.render.summary import Fate, fate_of, name_of
 from orphangc.app.status.status import RootStatus, Status
@@ -194,7 +194,7 @@ def _rows(found: Sequence[tuple[str, JobRecord, Sustained | None]]) -> tuple[Job
             root=root,
             record=job,
             fate=fate_of(job),
-            state="" if job.state is None else STATE_WORDS[job.state],
+            state="" if job.state is None else STATE_TEXT[job.state],
             retained=id_ranges(job.retained_checkpoint_ids),
             bar=bar,
             kinds=each,

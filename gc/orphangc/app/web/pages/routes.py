@@ -14,7 +14,7 @@ from orphangc.app.render.summary import stops
 from orphangc.app.status.status import StatusSource
 from orphangc.app.web.jobs import UNKNOWN_JOB, known_jobs, self_sustained, sightings
 from orphangc.app.web.page_templates import icon, page, style, style_name
-from orphangc.app.web.page_text import SUSTAINED_WORDS
+from orphangc.app.web.page_text import SUSTAINED_TEXT
 from orphangc.app.web.pages.attention_text import STOP_TITLES
 from orphangc.app.web.pages.object_page import explanation
 from orphangc.app.web.pages.overview import status_context
@@ -55,7 +55,7 @@ def pages_of(source: StatusSource, http: HttpSettings) -> APIRouter:
             "rows": [row for row in job_rows(status) if row.job_id == job_id],
             "seen": seen,
             "sustained": self_sustained(status, seen),
-            "sustained_words": SUSTAINED_WORDS,
+            "sustained_text": SUSTAINED_TEXT,
             "stop_titles": STOP_TITLES,
             "stops": stops(known.record for known in seen),
             "growth": history_of(status, job_id),
@@ -104,7 +104,7 @@ def _add_runs(router: APIRouter, source: StatusSource) -> None:
             "run": record,
             "stored": stored_in("All that is stored", record.amounts),
             "jobs": record_rows(record),
-            "sustained_words": SUSTAINED_WORDS,
+            "sustained_text": SUSTAINED_TEXT,
             "stops": stops(record.jobs),
             "stop_titles": STOP_TITLES,
             "due": due_days([record.tombstones], status.now.date()),

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from orphangc.app.console.text import human_bytes
 from orphangc.app.render.reason_groups import KINDS, ReasonKind, by_kind
-from orphangc.app.web.page_text import minute, span_words
+from orphangc.app.web.page_text import minute, span_text
 from orphangc.core.documents.plan import Tally
 from orphangc.core.model.tallies import Amount
 
@@ -63,7 +63,7 @@ class Growth:
     def sentence(self) -> str:
         """Return what became of all that is stored, and of the orphans."""
         first, last = self.samples[0], self.samples[-1]
-        span = span_words(last.at - first.at)
+        span = span_text(last.at - first.at)
         return (
             f"In {span}: stored {_change(first.total, last.total)},"
             f" orphaned {_change(first.going, last.going)}."

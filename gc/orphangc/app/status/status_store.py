@@ -86,9 +86,9 @@ class StatusStore:
         with self._lock:
             self._rows[root] = replace(self._rows[root], running_since=None)
             if record is not None:
-                self.tell(record)
+                self.add(record)
 
-    def tell(self, record: RunRecord) -> None:
+    def add(self, record: RunRecord) -> None:
         """Add the record of a run; of consecutive missed runs only the newest is kept."""
         with self._lock:
             row, before = self._rows[record.root], self._rows[record.root].records

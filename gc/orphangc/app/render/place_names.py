@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from orphangc.core.world import PlaceKind
 
-PLACE_WORDS: Mapping[PlaceKind, str] = {
+PLACE_NAMES: Mapping[PlaceKind, str] = {
     PlaceKind.STORAGE_ROOT: "storage root",
     PlaceKind.EXTRA_ROOT: "extra root",
     PlaceKind.SIBLING: "sibling",

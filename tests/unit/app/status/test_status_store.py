@@ -1,0 +1,120 @@
+"""What the daemon knows, in memory."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from orphangc.app.config.configuration import Configuration, ScheduledRoot
+from orphangc.app.status.status_store import StatusStore
+from orphangc.app.telemetry.metrics import Metrics
+from orphangc.core.documents.run_record import RunResult, Totals, totals_after
+from orphangc.core.world import ClosedWorld, World
+from unit.app.status.records import ROOT, T0, a_phase, a_record
+
+
+@pytest.fixture
+def store() -> StatusStore:
+    """Know one storage root, and nothing of it."""
+    roots = (ScheduledRoot(root=ROOT, schedule="6h"),)
+    configuration = Configuration(storage_roots=roots)
+    return StatusStore(configuration, Metrics(roots, "1"))
+
+
+def whole(number: int, **more: object):
+    """Return a record as it was written down."""
+    record = a_record(number, **more)
+    return record.model_copy(update={"totals": totals_after(Totals(), record)})
+
+
+def test_it_is_not_ready_before_the_records_were_read(store) -> None:
+    """And says why."""
+    assert ROOT in (store.status().not_ready or "")
+    store.load(ROOT, [], "no such bucket")
+    assert "no such bucket" in (store.status().not_ready or "")
+    assert not store.is_loaded
+    store.load(ROOT, [], None)
+    assert store.status().not_ready is None
+    assert store.is_loaded
+
+
+def test_a_run_that_was_written_down_proves_that_the_state_can_be_read(store) -> None:
+    """One that was not, does not."""
+    store.ended(ROOT, a_record(1))
+    assert store.status().not_ready
+    store.ended(ROOT, whole(2))
+    assert store.status().not_ready is None
+
+
+def test_records_stand_newest_first_and_once(store) -> None:
+    """Whoever wrote them, and however often they are read."""
+    store.load(ROOT, [a_record(3), a_record(1)], None)
+    store.ended(ROOT, whole(4))
+    store.load(ROOT, [whole(4), a_record(3), a_record(2)], None)
+    (root,) = store.status().roots
+    assert [each.run_id[-1] for each in root.records] == ["4", "3", "2", "1"]
+    assert root.newest is root.records[0]
+
+
+def test_of_missed_runs_in_a_row_the_newest_stands_for_all(store) -> None:
+    """Every one of them is counted."""
+    missed = {"result": RunResult.MISSED, "phases": (a_phase(RunResult.MISSED),)}
+    store.load(ROOT, [a_record(1)], None)
+    for number in (2, 3, 4):
+        store.add(a_record(number, **missed))
+    (root,) = store.status().roots
+    assert [each.run_id[-1] for each in root.records] == ["4", "1"]
+    labels = {"root": ROOT, "phase": "plan", "result": "missed"}
+    assert store.metrics.registry.get_sample_value("orphangc_runs_total", labels) == 3
+
+
+def test_a_run_that_goes_on_is_shown(store) -> None:
+    """Until it has ended, with a record or without."""
+    store.began(ROOT)
+    assert store.status().roots[0].running_since is not None
+    store.ended(ROOT, None)
+    assert store.status().roots[0].running_since is None
+
+
+def test_it_is_not_ready_where_no_root_can_be_reached_or_it_ends(store) -> None:
+    """One run that fails otherwise is no reason."""
+    store.load(ROOT, [], None)
+    store.ended(ROOT, a_record(1, result=RunResult.FAILED))
+    assert store.status().not_ready is None
+    store.ended(ROOT, a_record(2, result=RunResult.UNREACHABLE))
+    assert store.status().not_ready == "no storage root could be reached in its last run"
+    store.is_ending = True
+    assert "ending" in (store.status().not_ready or "")
+
+
+def test_it_tells_what_the_others_tell_it(store) -> None:
+    """When the next run is, whether the scheduler lives."""
+    store.next_run_of = lambda _: T0
+    store.alive = lambda: True
+    status = store.status()
+    assert status.roots[0].next_run_at == T0
+    assert store.is_alive()
+
+
+def test_it_can_be_asked_while_it_is_told(store) -> None:
+    """From many threads."""
+    threads = [
+        threading.Thread(target=lambda n=number: store.ended(ROOT, whole(n))) for number in range(9)
+    ]
+    for each in threads:
+        each.start()
+        store.status()
+    for each in threads:
+        each.join()
+    assert len(store.status().roots[0].records) == 9
+
+
+def test_only_the_newest_plan_keeps_its_world_in_memory(store) -> None:
+    """Dozens of roots see dozens of places each, fifty records long."""
+    world = World(places=(), closed_world=ClosedWorld(stated=False, covers=()))
+    planned = {"plan_id": "p", "world": world}
+    store.load(ROOT, [a_record(number, **planned) for number in (1, 2)], None)
+    store.ended(ROOT, a_record(3, plan_id=None))
+    (root,) = store.status().roots
+    assert [each.world for each in root.records] == [None, world, None]
