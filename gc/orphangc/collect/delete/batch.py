@@ -1,4 +1,4 @@
-"""One batch of deletions, from the last look before it to the first one after it."""
+"""One batch of deletions: revalidate, journal, delete, record the outcomes, check again."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from orphangc.ports import (
 )
 
 _TRIES = 12
-"""So often an object is asked for that the store refuses for now, or does not answer for."""
+"""Maximum number of requests for one object that the store refuses or leaves unanswered."""
 _TOO_MANY = 0.1
-"""Where more than this part of a request was in vain, it was too large."""
+"""A request is too large if more than this part of its keys was unsuccessful."""
 
 _OUTCOMES = {
     DeletionStatus.DELETED: Outcome.DONE,
@@ -47,15 +47,15 @@ _NONE_AGAIN = pa.RecordBatch.from_pylist([], schema=RETRY_SCHEMA)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchDone:
-    """How a batch went.
+    """Result of a batch.
 
     Attributes:
-        outcomes: What became of its objects, ``OUTCOME_SCHEMA``.
-        again: Those that were not asked for, or in vain, ``RETRY_SCHEMA``.
+        outcomes: Outcomes of its objects, ``OUTCOME_SCHEMA``.
+        again: Objects to request again, unrequested or unsuccessful, ``RETRY_SCHEMA``.
         is_answered: Whether the store said of one of them what became of it.
-        is_failure: Whether objects were asked for, and every one failed or got no answer.
-        why: What the failure was.
-        stopped_by: Why nothing more may be deleted.
+        is_failure: Whether at least one object was requested and each failed or got no answer.
+        why: Error text of the failure.
+        stopped_by: Reason why nothing more may be deleted.
 
     """
 
@@ -72,7 +72,7 @@ class BatchWork:
     """One batch, and everything that it needs.
 
     Attributes:
-        number: In the journal.
+        number: Number of the batch in the journal.
         rows: ``RETRY_SCHEMA``, of one job, ordered by key.
         has_asked: Whether the storage may have been asked to delete.
 
@@ -104,9 +104,9 @@ class BatchWork:
         return self._delete(going, kept)
 
     def _revalidated(self) -> npt.NDArray[np.bool_]:
-        """Return bool[n], what a root names now, when the others are written down and may go.
+        """Return bool[n], which rows a checkpoint names; the others are journalled and may go.
 
-        Where the store asks for a pause meanwhile, all that was seen will be too long ago.
+        If the store asks for a pause meanwhile, the check is too old and is repeated.
         """
         while True:
             turn = self.limiter.take_turn(self.rows.num_rows)
@@ -155,9 +155,9 @@ class BatchWork:
             return [DeletionResult(key=o.key, status=failed, error=str(err)) for o in objects]
 
     def _adapt_rate(self, statuses: Sequence[DeletionStatus], sent_at: float) -> bool:
-        """Return whether the keys have had their chance, after the pace has learnt from an answer.
+        """Return whether this request counts as a try of its keys; adapt the rate to the answer.
 
-        They have not where the whole request hit a wall that others had hit before.
+        It does not count if the store refused all of it after it had refused an earlier request.
         """
         refused = statuses.count(DeletionStatus.REFUSED)
         unknown = statuses.count(DeletionStatus.UNKNOWN)
@@ -170,7 +170,7 @@ class BatchWork:
         return is_news or refused < len(statuses)
 
     def _record(self, done: pa.RecordBatch) -> OrphanGcError | None:
-        """Write down what became of the batch; what is not written down is told all the same."""
+        """Journal the outcomes of the batch; return the error if that fails."""
         try:
             self.journal.write_outcomes(self.number, done)
         except OrphanGcError as err:
@@ -178,9 +178,9 @@ class BatchWork:
         return None
 
     def _kept(self, named: pa.RecordBatch) -> tuple[pa.RecordBatch, OrphanGcError | None]:
-        """Return what became of objects that a root names by now.
+        """Return the outcomes of objects that a checkpoint names now.
 
-        One that was asked for before, without an answer, may be gone: then a proof has failed.
+        If one of them was requested before without an answer, it may be gone: a proof has failed.
         """
         is_outcome_unknown = named["is_outcome_unknown"]
         unknown = resolved_outcomes(self.storage, named.filter(is_outcome_unknown))
@@ -195,9 +195,9 @@ class BatchWork:
     def _check_nothing_live_went(
         self, done: pa.RecordBatch, again: pa.RecordBatch
     ) -> OrphanGcError | None:
-        """Halt everything if a root that is there now names what was just deleted (R22).
+        """Halt all collection if a stored checkpoint names an object that was just deleted (R22).
 
-        What failed is looked at too: a request that broke off may have gone a part of its way.
+        Failed objects are checked too: a request that broke off may have deleted some of them.
         """
         names = VERDICT_SCHEMA.names
         went = done.filter(pc.is_in(done["outcome"], value_set=_MAY_BE_GONE)).select(names)
@@ -213,10 +213,10 @@ def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 def _sorted_out(
     going: pa.RecordBatch, results: Sequence[DeletionResult], *, counts: bool
 ) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-    """Return what the answers settle, and what is to be asked for again.
+    """Return the outcomes that the answers settle, and the objects to request again.
 
-    An object that is gone after a request without an answer went because of it. And one that
-    could not be looked at since may be gone: that it failed is not known.
+    An object that is gone after an unanswered request was deleted by that request. An object
+    that could not be checked since then may be gone: its failure is not known.
     """
     is_outcome_unknown = going["is_outcome_unknown"].to_numpy(zero_copy_only=False)
     is_again, is_unknown = _unsuccessful(results, is_outcome_unknown)
@@ -240,7 +240,7 @@ def _sorted_out(
 def _unsuccessful(
     results: Sequence[DeletionResult], is_outcome_unknown: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return bool[n] twice: what is to be asked for again, and what of it got no answer."""
+    """Return bool[n] twice: which objects to request again, and which of them got no answer."""
     statuses = [result.status for result in results]
     is_refused = np.array([s is DeletionStatus.REFUSED for s in statuses], np.bool_)
     is_unknown = np.array([s is DeletionStatus.UNKNOWN for s in statuses], np.bool_)
@@ -249,7 +249,7 @@ def _unsuccessful(
 
 
 def _given_up(storage: Reader, again: pa.RecordBatch) -> list[pa.RecordBatch]:
-    """Return what became of objects that were asked for often enough."""
+    """Return the outcomes of objects that reached the maximum number of requests."""
     last = again.filter(pc.greater_equal(again["tries"], _TRIES))
     refused = last.filter(pc.invert(last["is_outcome_unknown"]))
     return [
@@ -259,7 +259,7 @@ def _given_up(storage: Reader, again: pa.RecordBatch) -> list[pa.RecordBatch]:
 
 
 def resolved_outcomes(storage: Reader, unknown: pa.RecordBatch) -> pa.RecordBatch:
-    """Return what became of objects that were asked for without an answer, after a last look."""
+    """Return the outcomes of objects requested without an answer, after a last HEAD request."""
     if not unknown.num_rows:
         return _NOTHING
     outcomes: list[str] = []

@@ -1,8 +1,8 @@
-"""Deleting what is due: in batches, each looked at again, written down first, checked after.
+"""Deletion in batches: each is revalidated, journalled before it, and checked after it.
 
-Several batches are under way at a time, all at one pace. Whatever happens to a request, each of
-its keys gets the outcome that the storage bears out: what was refused for now, or got no answer,
-is asked for again, and is looked at again each time.
+Several batches run at a time, all at one rate. Whatever happens to a request, each of its keys
+gets the outcome that the storage confirms: a key that was refused for now, or got no answer, is
+revalidated and requested again.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Deletion:
     """Deletes for one run, or for one part of it in a process of its own.
 
     Attributes:
-        storage: What is deleted from.
-        revalidation: Looks again before and after each batch.
-        journal: Takes down each batch before and after.
-        limiter: Keeps to the pace, or to this process's share of it.
+        storage: Storage to delete from.
+        revalidation: Checks the evidence before and after each batch.
+        journal: Records each batch before and after its deletion.
+        limiter: Keeps the rate, or this process's part of it.
         at: Store time of the run's cycle.
-        progress: Is told how many objects are dealt with.
+        progress: Receives the number of processed objects.
 
     """
 
@@ -60,15 +60,15 @@ class Deletion:
     def delete(
         self, due: Iterable[pa.RecordBatch], record: RecordOutcomes, *, total: int | None = None
     ) -> OrphanGcError | None:
-        """Tell of each object that was due; return what ended the deletion early.
+        """Record the outcome of each due object; return what ended the deletion early.
 
-        What was not reached is ``planned``: the next run decides anew. A signal ends it in order:
-        nothing more is begun, what is under way is waited for and told of, and it is raised.
+        Objects that were not reached are ``planned``: the next run decides again. After a signal
+        nothing more begins, running batches end and are recorded, and the signal is raised.
 
         Args:
             due: Rows of ``VERDICT_SCHEMA``, ordered by key.
-            record: Takes rows of ``OUTCOME_SCHEMA``.
-            total: How many objects are due, for the progress.
+            record: Receives rows of ``OUTCOME_SCHEMA``.
+            total: Number of due objects, for the progress.
 
         """
         run = _DeletionRun(self, RetryQueue(iter(due)), record, total)
@@ -85,7 +85,7 @@ class Deletion:
 def _in_thread(run: _DeletionRun) -> None:
     """Run in another thread: signals reach this one alone, and interrupt nothing there.
 
-    A ``join`` that a signal breaks off takes the thread for ended, so an event tells the end.
+    A signal that interrupts ``join`` marks the thread as ended, so an event reports the end.
     """
     is_over = Event()
     signalled: BaseException | None = None
@@ -105,7 +105,7 @@ def _in_thread(run: _DeletionRun) -> None:
     while not is_over.is_set():
         try:
             is_over.wait()
-        except BaseException as err:  # noqa: BLE001 - raised when everything has been told
+        except BaseException as err:  # noqa: BLE001 - raised when everything is recorded
             signalled = err
             run.deletion.limiter.stop()
     for each in (signalled, run.crash):
@@ -175,7 +175,7 @@ class _DeletionRun:
         return work
 
     def _take(self, work: BatchWork, done: BatchDone) -> None:
-        """Tell what became of a batch, and decide whether to go on."""
+        """Record the outcomes of a batch, and decide whether to go on."""
         self._record(done.outcomes)
         self.due.put_back(done.again)
         del self.under_way[work.number]
@@ -189,7 +189,7 @@ class _DeletionRun:
             log.warning("sweep.stopped", reason=str(stopped_by), batch=work.number)
 
     def _enough(self, done: BatchDone) -> OrphanGcError | None:
-        """Return why to give up though the evidence still holds."""
+        """Return why to give up although the evidence still holds."""
         if self.failures >= _FAILURES:
             return StorageUnreachableError(
                 f"{self.failures} batches in a row failed, the last one: {done.why}; stopped"
@@ -202,7 +202,7 @@ class _DeletionRun:
         return None
 
     def finish(self) -> None:
-        """Tell of everything that is left: not reached, or asked for without an answer."""
+        """Record everything that is left: not reached, or requested without an answer."""
         for work in self.under_way.values():  # broken off, by a signal or by a fault of ours
             self.due.put_back(work.left())
         for rows in self.due.left():

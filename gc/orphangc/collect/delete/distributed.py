@@ -1,8 +1,8 @@
-"""Deleting from several processes at once, one pace and one lock for all of them.
+"""Distributed deletion: several processes, one rate and one lock.
 
-Each share of what is due is carried out at most once: a process claims it before it asks for
-anything. So a worker that died, or a share that a scheduler hands out twice, is never followed by
-another one; what became of its objects is looked up in the storage instead.
+Each partition of the due objects is processed at most once: a process takes its lease before its
+first request. No process repeats the partition of a dead worker, or one that a scheduler hands
+out twice; the storage shows the outcomes of its objects instead.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from orphangc.ports import OUTCOME_SCHEMA, VERDICT_SCHEMA, Storage, TemporaryRow
 _LOST = "the process that was to delete it was lost"
 _CHECK_SECONDS = 2.0
 _FINAL_CHECKS = 2
-"""So many looks for the sign to stop are waited for before a lost share is looked up."""
+"""Number of stop checks to wait for before the objects of a lost partition are checked."""
 _HEADS_AT_ONCE = 1000
 
 log = structlog.get_logger()
@@ -63,7 +63,7 @@ class WorkerPool(Protocol):
     def run_partitions(
         self, work: PartitionWork, piles: Sequence[TemporaryRows]
     ) -> list[PartitionDone]:
-        """Return how each share went, in any order; those that nobody can tell of are left out.
+        """Return the results of partitions, in any order, without those that were lost.
 
         Raises:
             OrphanGcError: The processes could not be asked.
@@ -74,12 +74,12 @@ class WorkerPool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PartitionDone:
-    """How one share went.
+    """Result of one partition.
 
     Attributes:
-        number: Of the share.
-        recorded: What became of its objects, ``OUTCOME_SCHEMA``.
-        stopped_by: Why it ended early.
+        number: Number of the partition.
+        recorded: Outcomes of its objects, ``OUTCOME_SCHEMA``.
+        stopped_by: Reason why it ended early.
 
     """
 
@@ -90,18 +90,18 @@ class PartitionDone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionWork:
-    """What a process does with its share; picklable.
+    """Work of a process on its partition; picklable.
 
     Attributes:
-        open_environment: Opens there what is asked outside; holds no credentials.
-        open_state: The same for the state.
-        settings: Of the storage root.
-        preconditions: What must not change.
+        open_environment: Opens the environment in that process; holds no credentials.
+        open_state: Opens the state in that process; holds no credentials.
+        settings: Settings of the storage root.
+        preconditions: Facts that must not change.
         lock: Folder, name and holder of the run's lock.
-        run_id: Of the run.
+        run_id: Identifier of the run.
         at: Store time of the run's cycle.
         rate: Keys a second of one process.
-        scratch: Takes the outcomes.
+        scratch: Temporary space for the outcomes.
 
     """
 
@@ -116,7 +116,7 @@ class PartitionWork:
     scratch: TemporarySpace
 
     def __call__(self, number: int, due: TemporaryRows) -> PartitionDone | None:
-        """Return how a share went; ``None`` if it was another's already."""
+        """Return the result of a partition; ``None`` if another process holds its lease."""
         environment, state = self.open_environment(), self.open_state()
         if not state.files.create(lease_of(state, self.run_id, number), uuid4().hex.encode()):
             return None
@@ -143,7 +143,7 @@ class PartitionWork:
         return PartitionDone(number, recorded, stopped_by)
 
     def revalidation(self, environment: Environment, state: RootState) -> Revalidation:
-        """Return what looks again before and after each batch."""
+        """Return the checks before and after each batch."""
         folder, name, holder = self.lock
         return Revalidation(
             environment=environment,
@@ -157,12 +157,12 @@ class PartitionWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistributedWorkers:
-    """A crew, and how its processes open what they ask.
+    """A worker pool, and the functions that open its processes' environment and state.
 
     Attributes:
         pool: Deletes.
         open_environment: See ``PartitionWork``.
-        open_state: The same.
+        open_state: See ``PartitionWork``.
 
     """
 
@@ -172,7 +172,7 @@ class DistributedWorkers:
 
 
 def lease_of(state: RootState, run_id: str, number: int) -> str:
-    """Return the name of the file that whoever takes a share has made."""
+    """Return the name of the lease file of a partition."""
     return f"{state.folder}/shares/{run_id}-{number:04d}"
 
 
@@ -181,7 +181,7 @@ def _stop_of(state: RootState, run_id: str) -> str:
 
 
 def _await_stop(state: RootState, run_id: str, limiter: RateLimiter, over: threading.Event) -> None:
-    """Let nothing more go as soon as the run is to end."""
+    """Stop the deletion as soon as the run asks its workers to stop."""
     while not over.wait(_CHECK_SECONDS):
         try:
             if state.files.read(_stop_of(state, run_id)) is not None:
@@ -193,13 +193,13 @@ def _await_stop(state: RootState, run_id: str, limiter: RateLimiter, over: threa
 
 @dataclass(slots=True, kw_only=True)
 class DistributedDeletion:
-    """Deletes for one run with a crew.
+    """Deletes for one run with a worker pool.
 
     Attributes:
-        pool: Does it.
-        work: What each of them does.
-        storage: Asked about what nobody can tell of.
-        state: Holds claims and the sign to stop.
+        pool: Pool that deletes.
+        work: Work of each process.
+        storage: Shows the outcomes of lost partitions.
+        state: Holds leases and the stop marker.
 
     """
 
@@ -211,15 +211,15 @@ class DistributedDeletion:
     def delete(
         self, due: Iterator[pa.RecordBatch], record: RecordOutcomes, *, total: int
     ) -> OrphanGcError | None:
-        """Tell of each object that was due; return what ended the deletion early.
+        """Record the outcome of each due object; return what ended the deletion early.
 
-        A signal ends it in order: nothing more is begun, what is under way is waited for and
-        told of, and it is raised.
+        After a signal nothing more begins, running batches end and are recorded, and the signal
+        is raised.
         """
         piles = self._partitions(due, total)
         outcome = self._run_partitions(piles)
         is_whole = outcome.is_undisturbed and len(outcome.done) == len(piles)
-        if not is_whole:  # whoever is still at work must not go on when this run has ended
+        if not is_whole:  # a running worker must not go on when this run has ended
             self._stop()
         stopped_by = self._record_all(piles, outcome.done, record)
         if is_whole:
@@ -229,7 +229,7 @@ class DistributedDeletion:
         return stopped_by or outcome.failure
 
     def _partitions(self, due: Iterator[pa.RecordBatch], total: int) -> list[TemporaryRows]:
-        """Return what is due in as many shares as work at once, each a range of keys."""
+        """Return the due objects in as many partitions as workers, each a range of keys."""
         size = max(1, -(-total // self.pool.slots))
         piles = [self.pool.scratch.rows(VERDICT_SCHEMA) for _ in range(-(-total // size))]
         position = 0
@@ -245,7 +245,7 @@ class DistributedDeletion:
         return piles
 
     def _run_partitions(self, piles: Sequence[TemporaryRows]) -> _PartitionOutcomes:
-        """Return how it went, in a thread: signals reach this one, and break nothing there."""
+        """Return the results, from a thread: a signal reaches this one and breaks nothing there."""
         outcome = _PartitionOutcomes()
         crashes: list[BaseException] = []
         is_over = threading.Event()  # a join that a signal breaks off takes the thread for ended
@@ -265,7 +265,7 @@ class DistributedDeletion:
         while not is_over.is_set():
             try:
                 is_over.wait()
-            except BaseException as err:  # noqa: BLE001 - raised when everything has been told
+            except BaseException as err:  # noqa: BLE001 - raised when everything is recorded
                 outcome.signalled = err
                 self._stop()
         for crash in crashes:
@@ -274,7 +274,7 @@ class DistributedDeletion:
         return outcome
 
     def _stop(self) -> None:
-        """Give the sign to stop; who does not see it stops where the lock is gone."""
+        """Write the stop marker; a worker that does not see it stops when the lock is gone."""
         try:
             self.state.files.write(_stop_of(self.state, self.work.run_id), b"")
         except OrphanGcError as err:
@@ -286,7 +286,7 @@ class DistributedDeletion:
         done: Mapping[int, PartitionDone],
         record: RecordOutcomes,
     ) -> OrphanGcError | None:
-        """Tell what became of every share; return what ended one early."""
+        """Record the outcomes of every partition; return what ended one early."""
         stopped_by: OrphanGcError | None = None
         for number, pile in enumerate(piles):
             partition = done.get(number)
@@ -301,7 +301,7 @@ class DistributedDeletion:
         return stopped_by
 
     def _record_lost(self, pile: TemporaryRows, record: RecordOutcomes) -> OrphanGcError:
-        """Tell what became of a share that nobody can tell of, as storage and journal show it."""
+        """Record the outcomes of a lost partition, as storage and journal show them."""
         threading.Event().wait(_FINAL_CHECKS * _CHECK_SECONDS)
         halted: OrphanGcError | None = None
         markers = self._markers()
@@ -320,7 +320,7 @@ class DistributedDeletion:
         return pa.Table.from_batches(markers_of(self.state, self.work.run_id), MARKER_SCHEMA)
 
     def _check_nothing_live_went(self, recorded: pa.RecordBatch) -> OrphanGcError | None:
-        """Halt everything if a root that is there now names what is gone (R22)."""
+        """Halt all collection if a stored checkpoint names a deleted object (R22)."""
         gone = recorded.filter(pc.equal(recorded["outcome"], Outcome.DONE)).select(
             VERDICT_SCHEMA.names
         )
@@ -343,7 +343,7 @@ class DistributedDeletion:
 
 @dataclass(slots=True)
 class _PartitionOutcomes:
-    """How the shares went, and what happened meanwhile."""
+    """Results of the partitions, and the failure or signal that interrupted them."""
 
     done: dict[int, PartitionDone] = field(default_factory=dict)
     failure: OrphanGcError | None = None

@@ -1,4 +1,4 @@
-"""Halting all collection because a deletion went wrong: one rule, local and distributed (R22)."""
+"""Halt all collection after a wrong deletion: one rule, local and distributed (R22)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ log = structlog.get_logger()
 def halted_after(
     rows: pa.RecordBatch, opened: Callable[[], Revalidation], storage: Reader, at: datetime
 ) -> RefusedError | None:
-    """Halt all collection if a checkpoint that is there now names an object that has gone.
+    """Halt all collection if a stored checkpoint names an object that is gone.
 
     Args:
         rows: ``VERDICT_SCHEMA``: objects that were deleted, or may have been.
-        opened: Returns what reads every checkpoint anew; its state keeps the halt.
-        storage: Says whether an object is there.
+        opened: Returns the revalidation that reads every checkpoint again; its state keeps the
+            halt.
+        storage: Shows whether an object is stored.
         at: Store time of the run's cycle.
 
     Returns:

@@ -1,7 +1,7 @@
 """The journal of one run: what is about to be deleted, and then what became of it (R23).
 
 JSON lines, one file a batch, so that a person can search it with ``jq`` and ``grep``. A batch
-without its ``-done`` file was under way when its run died: what it names may be gone.
+without its ``-done`` file was running when its run died: the objects it names may be gone.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """Takes down the batches of one run.
+    """Writes the batches of one run.
 
     Attributes:
-        state: Where the root's journals are.
-        run_id: Of the run.
-        prefix: Begins the names of its batches; several processes of one run have one each.
+        state: State of the storage root, which holds its journals.
+        run_id: Identifier of the run.
+        prefix: First part of its batches' names; each process of a run has its own.
 
     """
 
@@ -80,7 +80,7 @@ def _markers(data: bytes) -> Iterator[pa.RecordBatch]:
 
     Raises:
         ValueError: A line is not as it was written.
-        TypeError: The same.
+        TypeError: A value has another type than it was written with.
 
     """
     lines = (_fields_of(line) for line in data.decode().split("\n") if line)

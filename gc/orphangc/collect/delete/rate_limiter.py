@@ -1,4 +1,4 @@
-"""Keeping to a pace: many threads, one rate."""
+"""Rate limiter of deletion requests: many threads, one rate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from time import monotonic
 from orphangc.core.model.rate import DeletionRate
 
 _CHECK_SECONDS = 1.0
-"""Seconds after which somebody who waits asks again how long."""
+"""Seconds after which a waiting thread asks again how long to wait."""
 
 
 class RateLimiterStoppedError(Exception):
@@ -19,10 +19,10 @@ class RateLimiterStoppedError(Exception):
 
 @dataclass(slots=True)
 class RateLimiter:
-    """Holds the pace of all threads that delete.
+    """Keeps the rate of all threads that delete.
 
     Attributes:
-        rate: At present.
+        rate: Present rate.
         clock: Seconds that never go back.
 
     """
@@ -40,11 +40,11 @@ class RateLimiter:
 
     @property
     def refusals(self) -> int:
-        """Return how often in a row the store has asked for less."""
+        """Return how many times in a row the store has asked for less."""
         return self.rate.refusals
 
     def stop(self) -> None:
-        """Let nothing go any more; who waits is told at once."""
+        """Stop all requests; waiting threads learn it at once."""
         self._stopped.set()
 
     def keys(self) -> int:
@@ -80,12 +80,12 @@ class RateLimiter:
         return self.rate.paused_until <= self.clock()
 
     def note_success(self, sent_at: float) -> None:
-        """Take note that every key of a request was answered for."""
+        """Record that every key of a request was answered."""
         with self._changing:
             self.rate = self.rate.after_success(sent_at)
 
     def note_refusal(self, sent_at: float) -> bool:
-        """Return whether the store asked for less than it gets now, after taking note of it.
+        """Record that the store asked for less; return whether the rate had not yet been lowered.
 
         Of many requests that hit the same wall together, one has news.
         """
@@ -94,6 +94,6 @@ class RateLimiter:
             return self.rate is not before
 
     def note_failure(self) -> None:
-        """Take note that a request timed out, or failed for a part of its keys."""
+        """Record that a request timed out, or failed for a part of its keys."""
         with self._changing:
             self.rate = self.rate.after_failure()

@@ -1,4 +1,4 @@
-"""What exporters have written since a sweep's cycle, looked at before every batch (R18)."""
+"""Checks before every batch what exporters have written since the sweep's cycle (R18)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from orphangc.ports import ExporterChannel, ExporterReader
 
 @dataclass(slots=True)
 class RegistryWatch:
-    """Reads each new snapshot of the jobs that a deletion rests on.
+    """Reads each new snapshot of the jobs that a deletion depends on.
 
     Attributes:
-        open_exports: Opens the folders that exporters write into.
-        epochs: By job: the JobManager that exported its registry to the cycle.
-        seen: By job: names of the snapshots that were read. All others are, whatever their names:
-            they begin with the JobManager's time, and another one's clock may be behind.
+        open_exports: Opens the folders that exporters write to.
+        epochs: JobManager that exported the registry to the cycle, by job.
+        seen: Names of the snapshots that were read, by job. All others are read, whatever their
+            names: they begin with the JobManager's time, and another one's clock may be behind.
         snapshots: The newest of each job.
 
     """
@@ -38,7 +38,7 @@ class RegistryWatch:
         """Read what is new.
 
         Raises:
-            RefusedError: Another JobManager exports by now, or a snapshot cannot be read.
+            RefusedError: Another JobManager exports now, or a snapshot cannot be read.
             StorageUnreachableError: A folder cannot be listed or read.
 
         """
@@ -49,7 +49,7 @@ class RegistryWatch:
         self.snapshots = [snapshot for _, snapshot in self._newest.values()]
 
     def new_paths(self) -> list[str]:
-        """Return the paths of all entries that were read since they were asked for last."""
+        """Return the paths of all entries that were read since the last call."""
         unreported, self._unreported = self._unreported, []
         return [entry.path for snapshot in unreported for entry in snapshot.entries]
 

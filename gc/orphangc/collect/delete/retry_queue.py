@@ -18,8 +18,8 @@ RETRY_SCHEMA = (
     .append(pa.field("is_outcome_unknown", pa.bool_(), nullable=False))
     .append(pa.field("why", pa.string()))
 )
-"""``VERDICT_SCHEMA``, and how often the object was asked for in vain, whether one of the requests
-got no answer, so that the object may be gone because of it, and what the last one came to."""
+"""``VERDICT_SCHEMA``, with the number of unsuccessful requests, whether one of them got no answer
+(so that it may have deleted the object), and the error of the last one."""
 
 
 def first_tries(rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -41,7 +41,7 @@ def tries_again(
     *,
     counts: bool = True,
 ) -> pa.RecordBatch:
-    """Return rows of ``RETRY_SCHEMA`` after one more try in vain, which may not count as one."""
+    """Return rows of ``RETRY_SCHEMA`` after one more unsuccessful request, which may not count."""
     columns = [
         *rows.columns[: len(VERDICT_SCHEMA)],
         pc.add(rows["tries"], pa.scalar(int(counts), pa.int32())),
@@ -58,7 +58,7 @@ def with_outcomes(
     errors: Iterable[str | None] | None = None,
     versions: Iterable[str | None] | None = None,
 ) -> pa.RecordBatch:
-    """Return what became of rows, ``OUTCOME_SCHEMA``; one outcome may stand for all."""
+    """Return rows with their outcomes, ``OUTCOME_SCHEMA``; one outcome may apply to all."""
     count = rows.num_rows
     said = [str(outcomes)] * count if isinstance(outcomes, Outcome) else outcomes
     columns = [

@@ -1,4 +1,4 @@
-"""What is looked at again before and after every batch of deletions (R18, R22)."""
+"""Checks that a cycle's evidence still holds, before and after every batch (R18, R22)."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ from orphangc.errors import OrphanGcError, RefusedError, RegistryUnavailableErro
 from orphangc.ports import LISTING_SCHEMA
 
 _PATIENCE_SECONDS = 0.5
-"""The look after a batch waits so long for the one before another batch, which serves both."""
+"""The check after a batch waits this long for the next check before a batch, and shares it."""
 
 _Words = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precondition:
-    """The few facts of one job that a deletion rests on; picklable.
+    """Facts of one job that a deletion depends on; picklable.
 
     Attributes:
-        job_id: Of the job, "" if unknown.
-        key: Names it in messages.
-        after: What REST said of it at the end of the cycle, by each cluster that runs it.
-        clusters: Who said so, in the same order.
+        job_id: Identifier of the job, "" if unknown.
+        key: Name of the job in messages.
+        after: REST answers about it at the end of the cycle, one for each cluster that runs it.
+        clusters: Clusters that gave these answers, in the same order.
         others: Other clusters that run a job of its id.
-        stable: Newest root folder of a living job, which must still be there.
-        held_by: What said that the job is not over, which nothing else may say by now.
-        epoch: Of the JobManager that exports its registry, if the deletion rests on that.
-        snapshot_names: Of the registry snapshots that the cycle saw.
+        stable: Newest checkpoint folder of a living job, which must still exist.
+        held_by: HA metadata that held the job in the cycle; no other may hold it now.
+        epoch: JobManager that exports its registry, if the deletion depends on that registry.
+        snapshot_names: Names of the registry snapshots that the cycle saw.
 
     """
 
@@ -77,10 +77,10 @@ class Precondition:
 
 
 def preconditions_of(jobs: Iterable[JobEvidence]) -> tuple[Precondition, ...]:
-    """Return what must not change of the jobs that a deletion rests on.
+    """Return the facts that must not change of the jobs that a deletion depends on.
 
     Args:
-        jobs: Collected ones, and living ones that feed on them, wherever they lie.
+        jobs: Collected jobs, and living jobs that depend on them, in any storage.
 
     """
     return tuple(
@@ -100,7 +100,7 @@ def preconditions_of(jobs: Iterable[JobEvidence]) -> tuple[Precondition, ...]:
 
 
 def _stable_of(job: JobEvidence) -> Location | None:
-    """Return the root that a living job's evidence rests on; a registry needs none (T2)."""
+    """Return the checkpoint that a living job's evidence depends on; a registry needs none (T2)."""
     if job.state is JobState.ENDED or job.latest is None or _epoch_of(job) is not None:
         return None
     return job.latest.folder
@@ -115,12 +115,12 @@ def _epoch_of(job: JobEvidence) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class CurrentReferences:
-    """What one look found: the evidence still held, and these names were in use.
+    """Result of one check: the evidence still held, and these names were in use.
 
     Attributes:
-        named: UUIDs that some root names, or named while the sweep went on.
-        root_name: Last part of the storage root.
-        stopped_by: Why nothing more may be deleted, whatever the roots say.
+        named: UUIDs that a checkpoint names, or named during the sweep.
+        root_name: Last part of the storage root's path.
+        stopped_by: Reason why nothing more may be deleted, whatever the checkpoints name.
 
     """
 
@@ -129,10 +129,10 @@ class CurrentReferences:
     stopped_by: OrphanGcError | None = None
 
     def names(self, rows: pa.RecordBatch) -> npt.NDArray[np.bool_]:
-        """Return bool[n]: whether a root names each object of a ``VERDICT_SCHEMA`` batch.
+        """Return bool[n]: whether a checkpoint names each object of a ``VERDICT_SCHEMA`` batch.
 
         Raises:
-            RefusedError: One of them is no artifact, so nobody should have asked.
+            RefusedError: One of them is no artifact; only artifacts may be deleted.
 
         """
         columns = Recogniser(self.root_name).columns(_as_listing(rows))
@@ -148,17 +148,17 @@ def _as_listing(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 @dataclass(slots=True, kw_only=True)
 class Revalidation:
-    """Looks again, and stops the sweep where the evidence of its cycle no longer holds.
+    """Checks again, and stops the sweep if the evidence of its cycle no longer holds.
 
-    Exporters are not asked again: any snapshot newer than the cycle's is as good (T2).
+    Exporters get no new nonce: any snapshot newer than the cycle's is as good (T2).
 
     Attributes:
-        environment: The same ports as the cycle's.
-        settings: The same settings.
-        reader: Knows every root that was read, so that only new ones are read.
-        jobs: What must not have changed.
-        state: Tells of a halt.
-        lock: Must still be held.
+        environment: Ports of the cycle.
+        settings: Settings of the cycle.
+        reader: Remembers every checkpoint that was read, so that it reads only new ones.
+        jobs: Facts that must not have changed.
+        state: Holds the halt of all collection.
+        lock: Lock that this run must still hold.
 
     """
 
@@ -177,7 +177,7 @@ class Revalidation:
     _shared: SingleFlight[CurrentReferences] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Let those who ask at the same time share a look."""
+        """Let threads that ask at the same time share one check."""
         exporting = {job.job_id: job for job in self.jobs if job.epoch is not None}
         self._registries = RegistryWatch(
             self.environment.exporters,
@@ -187,14 +187,14 @@ class Revalidation:
         self._shared = SingleFlight(self._check_all)
 
     def check(self) -> CurrentReferences:
-        """Return what roots name now, after making sure that everything else is as it was.
+        """Return what checkpoints name now, if everything else is unchanged.
 
-        Lock, halt, gate and registry snapshots are asked while the roots are listed; none waits.
+        Lock, halt, REST and registry snapshots are checked while checkpoints are listed.
 
         Raises:
             RefusedError: A job was started again, its settings changed, or Flink does not
-                answer; a root cannot be read, or the one that a living job's evidence rests on
-                is gone; somebody halted all collection. The next cycle has to decide anew.
+                answer; a checkpoint cannot be read, or the one that a living job's evidence
+                depends on is gone; all collection was halted. The next cycle decides again.
             LockHeldError: Another run has taken the lock over.
             StorageUnreachableError: The storage or the state could not be asked.
 
@@ -205,10 +205,10 @@ class Revalidation:
         return now
 
     def check_after(self) -> CurrentReferences:
-        """Return what roots name now, whatever else has changed.
+        """Return what checkpoints name now, whatever else has changed.
 
         Raises:
-            RefusedError: A root cannot be read.
+            RefusedError: A checkpoint cannot be read.
             StorageUnreachableError: The storage could not be listed.
 
         """
@@ -231,9 +231,9 @@ class Revalidation:
         )
 
     def _take_names(self, found: Sequence[Checkpoint | UnreadableRoot]) -> None:
-        """Add what new roots name; those that were there before have been added before.
+        """Add what new checkpoints name; earlier ones were added before.
 
-        Names of a root that has gone stay: they can only keep more, and a sweep is short.
+        Names of a checkpoint that is gone stay: they can only keep more, and a sweep is short.
         """
         names = (path.rpartition("/")[2] for path in self._registries.new_paths())
         self._named.update(uuid for name in names if (uuid := uuid_of(name)) is not None)
@@ -250,7 +250,7 @@ class Revalidation:
             raise RefusedError(halted, guard=Condition.HALTED)
 
     def _below_bases(self) -> Iterator[Checkpoint | UnreadableRoot]:
-        """Yield every root below the bases.
+        """Yield every checkpoint below the bases.
 
         Raises:
             RefusedError: A sibling cannot be reached any more.
@@ -267,7 +267,7 @@ class Revalidation:
     def _at_reported_places(
         self, found: Sequence[Checkpoint | UnreadableRoot]
     ) -> list[Checkpoint | UnreadableRoot]:
-        """Return the roots that Flink reports elsewhere (R4)."""
+        """Return the checkpoints at other places that Flink reports (R4)."""
         seen = {each.folder for each in found if isinstance(each, Checkpoint)}
         places, unusable = reported_places(
             self._clusters, self._registries.snapshots, self.settings, ha=self._ha
@@ -287,7 +287,7 @@ class Revalidation:
         """Return the checkpoints of remembered directories.
 
         Raises:
-            RefusedError: One that was there at the first look cannot be searched any more.
+            RefusedError: A place that was searched by the first check cannot be searched now.
 
         """
         read = remembered_checkpoints(self.environment, self.reader)
@@ -309,7 +309,7 @@ class Revalidation:
                 )
 
     def _check_eligibility(self) -> None:
-        """Take down what Flink says, and make sure that every job is what the cycle saw."""
+        """Read what Flink says, and make sure that every job is as the cycle saw it."""
         try:
             self._clusters = [cluster.observe() for cluster in self.environment.clusters]
             self._ha = [each.observe() for each in self.environment.ha]
@@ -360,7 +360,7 @@ def _check_job(job: Precondition, clusters: Sequence[ClusterFacts]) -> None:
 
 
 def _check_holds(job: Precondition, answers: Sequence[HaFacts]) -> None:
-    """Make sure that nobody has taken the job up since the cycle looked."""
+    """Make sure that no other HA metadata holds the job since the cycle."""
     for facts in answers:
         for hold in facts.holds:
             if hold.job_id == job.job_id and hold.uri not in job.held_by:
@@ -370,10 +370,10 @@ def _check_holds(job: Precondition, answers: Sequence[HaFacts]) -> None:
 
 
 def _acknowledged(unreadable: Sequence[UnreadableRoot]) -> Sequence[UnreadableRoot]:
-    """Return unreadable roots, all of which an operator knows.
+    """Return unreadable checkpoints, all of which an operator has acknowledged.
 
     Raises:
-        RefusedError: One is new.
+        RefusedError: One of them is not acknowledged.
 
     """
     for each in unreadable:
@@ -390,7 +390,7 @@ def _identity(root: Checkpoint | UnreadableRoot) -> tuple[str, str]:
 
 
 def _uuids(root: Checkpoint | UnreadableRoot) -> Iterator[tuple[_Words, _Words]]:
-    """Yield every UUID that a root names, by either oracle (R5, R7), as two numbers each."""
+    """Yield every UUID that a checkpoint names, by either oracle (R5, R7), as two numbers each."""
     yield root.raw.columns()
     if isinstance(root, Checkpoint):
         for names in root.files.values():

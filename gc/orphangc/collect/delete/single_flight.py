@@ -1,4 +1,4 @@
-"""One look for many who ask at the same time, never an old one."""
+"""One check shared by concurrent callers, never an old one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class _Result(Generic[_T]):
-    """How a look ended."""
+    """Result of a check."""
 
     number: int
     found: _T | None
@@ -22,10 +22,10 @@ class _Result(Generic[_T]):
 
 @dataclass(slots=True)
 class SingleFlight(Generic[_T]):
-    """A look that several threads may ask for.
+    """A check that several threads may request.
 
-    Everybody gets one that *began* after the question, so nothing is older than if each had
-    looked alone; and there is never more than one under way.
+    Each caller gets a check that *began* after its call, so no result is older than its own
+    check would be; and at most one runs at a time.
     """
 
     check: Callable[[], _T]
@@ -35,10 +35,10 @@ class SingleFlight(Generic[_T]):
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def fresh(self, *, patience: float = 0.0) -> _T:
-        """Return what a look that begins now or later finds; raise what it raises.
+        """Return the result of a check that begins now or later; raise what it raises.
 
         Args:
-            patience: Seconds to wait for somebody else who is in a hurry, whose look will do.
+            patience: Seconds to wait for the check of a caller in a hurry, whose result suffices.
 
         """
         until = monotonic() + patience
@@ -57,7 +57,7 @@ class SingleFlight(Generic[_T]):
         return seen.found  # type: ignore[return-value] # found if there was no error
 
     def _run(self) -> _T:
-        """Look, without the lock that the caller holds, and tell those who wait."""
+        """Check, without the lock that the caller holds, and notify the waiting callers."""
         self._begun += 1
         number = self._begun
         self._is_running = True

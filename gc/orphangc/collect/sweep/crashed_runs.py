@@ -1,4 +1,4 @@
-"""What runs that died have left: delete markers that only their journals tell of."""
+"""Delete markers of crashed runs, which only their journals record."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from orphangc.ports import TemporarySpace
 class Recovered:
     """Delete markers by shard.
 
-    What a dead run deleted is ``gone`` to the next one; but only with its marker's version id can
-    it be brought back.
+    What a crashed run deleted is ``gone`` to the next one; but only with its marker's version id
+    can it be brought back.
     """
 
     markers: Shards
@@ -28,7 +28,7 @@ class Recovered:
     def of(
         cls, state: RootState, run_ids: Iterable[str], cuts: Cuts, scratch: TemporarySpace
     ) -> Recovered:
-        """Return the markers that the journals of these runs tell of."""
+        """Return the markers that the journals of these runs record."""
         markers = Shards(scratch, MARKER_SCHEMA, cuts)
         for run_id in run_ids:
             for batch in markers_of(state, run_id):

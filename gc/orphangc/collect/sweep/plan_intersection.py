@@ -1,4 +1,4 @@
-"""What a saved plan permits: each of its verdicts, held against those of a fresh cycle."""
+"""Intersection of a saved plan with a fresh cycle, verdict by verdict."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def check_plan(plan: Plan, settings: StorageRootSettings, now: datetime) -> None
 
 
 def requested_verdicts(batches: Iterable[pa.RecordBatch], scratch: TemporarySpace) -> Shards:
-    """Return the verdicts of a plan that ask for something, put aside by key."""
+    """Return the verdicts of a plan that request an action, in temporary shards by key."""
     return shelved(
         (batch.filter(pc.not_equal(batch["action"], Action.KEEP)) for batch in batches),
         VERDICT_SCHEMA,
@@ -56,11 +56,11 @@ def requested_verdicts(batches: Iterable[pa.RecordBatch], scratch: TemporarySpac
 
 @dataclass(slots=True)
 class FreshSink:
-    """Takes the verdicts of a fresh cycle, and puts aside what a plan may be held against.
+    """Receives the verdicts of a fresh cycle, and keeps those that a plan may match.
 
     Attributes:
         known: The tombstones, given back when the sink is closed.
-        requested: What the cycle asks for, and what waits in quarantine.
+        requested: Actions that the cycle requests, and objects in quarantine.
         is_listed: bool[len(known)], which tombstones' keys are still stored.
         is_revived: bool[len(known)], which of them are referred to again.
 
@@ -90,20 +90,20 @@ class FreshSink:
             self.is_revived[rows[is_revived & (rows >= 0)]] = True
 
     def close(self) -> None:
-        """Take note that there are no more."""
+        """End the writing."""
         self.known = None
         self.requested.close()
 
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """What a fresh cycle says.
+    """Verdicts of a fresh cycle.
 
     Attributes:
         known: The tombstones at its start.
         is_listed: bool[len(known)], which of their keys are still stored.
         is_revived: bool[len(known)], which of their objects are referred to again.
-        parts: What it asks for, by worker.
+        parts: Actions that it requests, by worker.
 
     """
 
@@ -131,13 +131,13 @@ class Fresh:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmedShard:
-    """One shard of a plan, n rows by key, held against the fresh cycle.
+    """One shard of a plan, n rows by key, compared with the fresh cycle.
 
     Attributes:
-        number: Of the shard.
+        number: Number of the shard.
         rows: The plan's, ``VERDICT_SCHEMA``.
         agrees: bool[n], whether the cycle asks for the same, for the very same object.
-        waits: bool[n], whether the object has a tombstone of its own by now.
+        waits: bool[n], whether the object now has a tombstone of its own.
         is_absent: bool[n], whether it is not stored any more.
         tombstone: int64[n], row of the key's tombstone, -1 without one.
 
@@ -167,8 +167,8 @@ def confirmed_shards(planned: Shards, fresh: Fresh, reader: Reader) -> Iterator[
     """Yield a plan shard by shard, in the order of its keys.
 
     Raises:
-        StorageUnreachableError: Objects that neither the cycle nor a tombstone tells of could not
-            be looked at.
+        StorageUnreachableError: The storage did not answer for objects that neither the cycle nor
+            a tombstone records.
 
     """
     for number in range(len(planned.cuts.keys) + 1):
@@ -223,8 +223,8 @@ def _absent(
 ) -> _Mask:
     """Return bool[n]: what the cycle's listing did not show.
 
-    Of a key with a tombstone the cycle took note. Any other one is looked at: it was swept
-    before, or something else than an orphan by now.
+    The cycle recorded each key with a tombstone. Any other key gets a HEAD request: an earlier
+    sweep deleted it, or it is no longer an orphan.
     """
     absent = is_unasked & (tombstone >= 0)
     absent[absent] = ~fresh.is_listed[tombstone[absent]]

@@ -20,8 +20,8 @@ def undelete(
     """Yield a result for each object that the sweep deleted; ``DELETED`` means it is back.
 
     Only the delete markers that the sweep itself made are removed, each by its version id, so
-    an object that somebody wrote or deleted since stays as they left it. What the next sweep
-    found gone and has a version id was deleted by a run that died.
+    an object that was written or deleted since then stays as it is. An object that the next
+    sweep found gone, and that has a version id, was deleted by a crashed run.
 
     Args:
         undeleter: The versioned bucket.

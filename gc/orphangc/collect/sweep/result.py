@@ -19,12 +19,12 @@ class SweepResult:
 
     Attributes:
         run_id: Identifier of the run.
-        objects: How many, by action and outcome.
-        bytes: The same in bytes.
-        stopped_by: What ended it early, ``None`` if nothing did.
+        objects: Number of objects, by action and outcome.
+        bytes: Their bytes, by action and outcome.
+        stopped_by: Error or signal that ended it early, ``None`` if none did.
         refused: Jobs that a guard or an unmet condition kept from deletion, with the reason.
-        unmet: The same jobs with each guard or condition by its name, and what it says.
-        exit_code: What the run amounts to.
+        unmet: Guards or conditions of the same jobs by name, with their messages.
+        exit_code: Exit code of the run.
 
     """
 
@@ -65,7 +65,7 @@ class SweepResult:
 
 
 def _unmet_of(view: JobView) -> tuple[tuple[str, str], ...]:
-    """Return the guard that voided a job, or else the conditions that are unmet."""
+    """Return the guard that refused a job, or else its unmet conditions."""
     refused, blocked = view.judgement.refused, view.judgement.blocked
     if refused is not None:
         return ((refused.guard, refused.message),)

@@ -1,4 +1,4 @@
-"""Rows put aside on disk in shards, each a range of keys and small enough for memory."""
+"""Temporary rows on disk in shards, each a range of keys and small enough for memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS_A_SHARD = 250_000
 """Rows of one kind that are held in memory at a time: some 60 MB."""
 
 _SAMPLED = 256
-"""Of so many rows the key of one is remembered, to cut by."""
+"""Number of rows for each remembered key; shards are split at remembered keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Cuts:
     """Where the shards end.
 
     Attributes:
-        keys: Ascending; shard i holds the keys k with ``keys[i - 1] <= k < keys[i]``.
+        keys: Keys in ascending order; shard i holds the keys k with ``keys[i - 1] <= k < keys[i]``.
 
     """
 
@@ -82,7 +82,7 @@ class Shards:
             self.piles[shard].append(rows)
 
     def close(self) -> None:
-        """Take note that there are no more rows."""
+        """End the writing."""
         for pile in self.piles.values():
             pile.close()
 
@@ -94,8 +94,8 @@ def shard_of(
 
     Args:
         parts: The workers' piles.
-        number: Of the shard.
-        schema: Of the rows.
+        number: Number of the shard.
+        schema: Schema of the rows.
         among: Keys that are wanted; ``None`` for all.
 
     """
@@ -117,7 +117,7 @@ def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
 def shelved(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, scratch: TemporarySpace
 ) -> Shards:
-    """Return rows that came in any order, put aside in shards of about equal size."""
+    """Return rows that came in any order, in temporary shards of about equal size."""
     sample: list[str] = []
     rows = 0
     pile = scratch.rows(schema)

@@ -1,7 +1,7 @@
-"""Carrying out a saved plan: marked anew, agreed by both, in batches, written down first.
+"""Carrying out a saved plan: a fresh cycle, then only verdicts of both, journalled batch by batch.
 
-A verdict is carried out only if the saved plan and a fresh cycle both hold it, for the very same
-object. So a plan is a permission, never an order.
+The sweep carries out a verdict only if the saved plan and a fresh cycle both contain it for the
+same object. So a plan permits deletions, and never orders them.
 """
 
 from __future__ import annotations
@@ -66,17 +66,17 @@ class Sweep:
     """One sweep of one storage root.
 
     Attributes:
-        environment: The same ports as a cycle's.
-        settings: As in the plan.
+        environment: Ports of a cycle.
+        settings: Settings of the plan.
         state: Tombstones, journal, history.
         lock: Held by this run.
-        run_id: Of this run.
-        is_deleting: Delete what is due; otherwise only tombstones are written.
-        scratch: Room for what memory should not hold.
-        outcomes: Takes what became of each verdict.
-        workers: Who deletes instead of this process.
-        shared: Checkpoints that the sweeps of other storage roots of the same pass have read.
-        result: What was done so far, also where an error or a signal ends the run.
+        run_id: Identifier of this run.
+        is_deleting: Whether to delete due objects; otherwise the sweep writes only tombstones.
+        scratch: Temporary space for rows that would fill the memory.
+        outcomes: Receives the outcome of each verdict.
+        workers: Worker pool that deletes instead of this process.
+        shared: Checkpoints that sweeps of other storage roots in the same pass have read.
+        result: Result so far, also after an error or a signal.
 
     """
 
@@ -96,7 +96,7 @@ class Sweep:
     _has_gone: npt.NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Start with a reader of its own, and a result that bears the run's name."""
+        """Start with a reader of its own, and a result with the run's identifier."""
         self.result.run_id = self.run_id
         self.reader = RootReader.of(self.settings, self.shared)
 
@@ -106,7 +106,7 @@ class Sweep:
         Raises:
             StorageUnreachableError: The storage could not be listed; nothing was touched.
             LockHeldError: Another run took the lock over; nothing more was touched.
-            RefusedError: The plan or the state is for another storage root.
+            RefusedError: The plan or the state belongs to another storage root.
 
         """
         self.state.bind()
@@ -138,7 +138,7 @@ class Sweep:
     def _run_cycle(
         self, planned: Shards, known: Tombstones, renewal: Renewal, *, before: Recalled
     ) -> Cycle:
-        """Return a fresh cycle, broken off where the lock is lost while it goes on."""
+        """Return a fresh cycle; end it if the lock is lost meanwhile."""
         cycle = run_cycle(
             replace(self.environment, progress=_checking(self.environment.progress, renewal)),
             self.settings,
@@ -181,7 +181,7 @@ class Sweep:
         self._forget_deleted()
 
     def _dead_runs(self, planned: Shards) -> Recovered:
-        """Return what runs that died wrote down; only versioned storages tell more than the key."""
+        """Return the journals of crashed runs; only versioned storages record more than the key."""
         run_ids = self.state.interrupted_runs() if self.environment.storage.is_versioned else []
         others = [run_id for run_id in run_ids if run_id != self.run_id]
         return Recovered.of(self.state, others, planned.cuts, self.scratch)
@@ -201,7 +201,7 @@ class Sweep:
         self._has_gone = np.zeros(len(self._tombstones), np.bool_)
 
     def _due(self, judged: TemporaryRows, cycle: Cycle) -> tuple[TemporaryRows, int]:
-        """Return what both plans hold to be due, of the jobs that nothing stops, and how much."""
+        """Return the rows that plan and cycle both hold due, of free jobs, and their number."""
         due, total = self.scratch.rows(OUTCOME_SCHEMA), 0
         is_halted = self.state.halted() is not None
         free = frozenset(
@@ -246,7 +246,7 @@ class Sweep:
     def _distributed_deletion(
         self, workers: DistributedWorkers, cycle: Cycle
     ) -> DistributedDeletion:
-        """Return the deletion by several processes, which keep to one pace together."""
+        """Return the deletion by several processes, which share one rate."""
         pool = workers.pool
         work = PartitionWork(
             open_environment=workers.open_environment,
@@ -277,7 +277,7 @@ class Sweep:
             self._has_gone[gone[gone >= 0]] = True
 
     def _forget_deleted(self) -> None:
-        """Drop the tombstones of what is gone now."""
+        """Drop the tombstones of deleted objects."""
         if self._has_gone.any():
             self.lock.renew()
             self.state.keep_tombstones(self._tombstones.restricted(~self._has_gone))
@@ -313,9 +313,9 @@ def _deferred(cycle: Cycle) -> frozenset[str]:
 
 
 def _is_of_jobs(keys: frozenset[str], rows: pa.RecordBatch, cycle: Cycle) -> pa.BooleanArray:
-    """Return bool[n]: whether each row lies in a directory of one of some jobs.
+    """Return bool[n]: whether each row is in a directory of one of the jobs.
 
-    The id alone does not tell: several jobs may bear one (decision 20).
+    The id alone does not identify a job: several jobs may have the same id (decision 20).
     """
     folders = pc.replace_substring_regex(rows["key"], r"/[^/]*$", "").dictionary_encode()
     owners, base = cycle.mark.owners, cycle.mark.owners.base.name
@@ -337,9 +337,9 @@ def _checking(progress: Progress, renewal: Renewal) -> Progress:
 
 
 def _judged(part: ConfirmedShard, dead: Recovered) -> pa.RecordBatch:
-    """Return what would become of objects whose deletion was planned: ``planned`` are due.
+    """Return the outcomes of planned deletions before they begin: ``planned`` rows are due.
 
-    What is gone and has a version id was deleted by a run that died.
+    An object that is gone and has a version id was deleted by a crashed run.
     """
     outcomes = np.where(part.agrees, Outcome.PLANNED.value, Outcome.CHANGED.value)
     outcomes = np.where(part.is_absent, Outcome.GONE.value, outcomes)
@@ -349,13 +349,13 @@ def _judged(part: ConfirmedShard, dead: Recovered) -> pa.RecordBatch:
 
 
 def _verdicts(pile: TemporaryRows) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a pile without their outcomes."""
+    """Yield the rows without their outcomes."""
     for rows in pile.batches():
         yield rows.select(OUTCOME_SCHEMA.names[:-3])
 
 
 def _relied_on(cycle: Cycle) -> list[JobEvidence]:
-    """Return the jobs whose evidence the deletion rests on; a refused one loses nothing anyway."""
+    """Return the jobs that the deletion depends on; a refused job loses nothing anyway."""
     collected = set(cycle.views)
     return [
         job

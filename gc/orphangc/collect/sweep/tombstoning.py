@@ -26,10 +26,10 @@ class TombstoneUpdate:
     """What is to become of the tombstones.
 
     Attributes:
-        fresh: What the fresh cycle says.
-        plan_id: Stands in every new tombstone.
+        fresh: Verdicts of the fresh cycle.
+        plan_id: Identifier of the plan, written into every new tombstone.
         since: End of the cycle: R17 counts checkpoints after the *whole* of it.
-        laid: Takes the new ones, ``TOMBSTONE_SCHEMA``.
+        laid: Receives the new tombstones, ``TOMBSTONE_SCHEMA``.
         deferred: Ids of the jobs that get none yet: not all of their world was searched.
         is_revived: bool[len(known)], objects that plan or cycle refer to again.
 
