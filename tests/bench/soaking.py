@@ -21,7 +21,7 @@ import pyarrow as pa
 from integration.harness.flinkbed.truth import UUID, uuids_in
 from orphangc.app.wiring.compose import opened, state_of
 from orphangc.collect.cycle import run_cycle
-from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.decision.judge import Judgement, judge_all
@@ -137,7 +137,7 @@ def _cycle(places: Places, mode: str) -> dict[str, Any]:
             cycle = run_cycle(
                 replace(root.environment, wait=lambda _: time.sleep(_POLL_SECONDS)),
                 settings,
-                reader=RootReader.of(settings),
+                reader=CheckpointReader.of(settings),
                 tombstones=state_of(settings).tombstones(),
                 halted=None,
                 open_sink=open_sink,

@@ -39,7 +39,7 @@ def unheld_jobs(draw: st.DrawFn) -> JobEvidence:
         is_declared_ended=draw(st.booleans()),
         before=draw(answers),
         after=draw(answers),
-        own_roots=tuple(a_root(each, age="30d") for each in sorted(ids)),
+        own_checkpoints=tuple(a_root(each, age="30d") for each in sorted(ids)),
         ids_at_start=ids,
         ids_before=ids,
         ids_after=draw(st.sampled_from([ids, ids | {47}])),

@@ -105,7 +105,9 @@ def looked(world: World, *asked: str) -> tuple[UsageCheckPart, ...]:
     usages, owners = {}, {}
     for job in (A, B, C):
         own = tuple(root for root in roots.values() if root.job_id == job)
-        evidence = a_job(job, own_roots=own, directories=(BASE.child(job),), before=(), after=())
+        evidence = a_job(
+            job, own_checkpoints=own, directories=(BASE.child(job),), before=(), after=()
+        )
         lost = [p for root in own for p in world.roots[str(root.folder)] if p not in world.stored]
         absent: dict = {}
         for path in lost:
@@ -114,7 +116,7 @@ def looked(world: World, *asked: str) -> tuple[UsageCheckPart, ...]:
         usages[job] = foreign_usage_of(evidence, Judgement(), absent=absent)
         owners[BASE.child(job)] = job
     around = UsageContext(
-        roots=tuple(roots.values()), owners=owners, held={}, stored=lambda _: None
+        checkpoints=tuple(roots.values()), owners=owners, held={}, stored=lambda _: None
     )
     return ForeignUsages(usages, around).check(C, [canonical(each) for each in asked])
 

@@ -21,7 +21,7 @@ from orphangc.core.decision.evidence import (
     CycleEvidence,
     JobEvidence,
     Survey,
-    UnreadableRoot,
+    UnreadableCheckpoint,
 )
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, RetainedCheckpoint
 from orphangc.core.model.bounds import Bound, BoundName, JobBounds, SafetyMargins
@@ -225,7 +225,7 @@ def a_job(job: JobId = JOB, **changes: object) -> JobEvidence:
         is_collected=True,
         is_declared_ended=False,
         directories=(job_directory(job),),
-        own_roots=(a_root(42, job=job), a_root(43, job=job, age="1m")),
+        own_checkpoints=(a_root(42, job=job), a_root(43, job=job, age="1m")),
         ids_at_start=ids,
         ids_before=ids,
         ids_after=ids,
@@ -242,7 +242,7 @@ def an_ended_job(job: JobId = JOB, **changes: object) -> JobEvidence:
         "is_declared_ended": True,
         "before": (),
         "after": (),
-        "own_roots": (a_root(42, job=job, age="40d"), a_root(43, job=job, age="30d")),
+        "own_checkpoints": (a_root(42, job=job, age="40d"), a_root(43, job=job, age="30d")),
         "survey": a_survey(newest_modified_at=ago("30d")),
     }
     return a_job(job, **{**still, **changes})
@@ -261,10 +261,10 @@ def a_cycle(**changes: object) -> CycleEvidence:
     return replace(cycle, **changes)
 
 
-def a_broken_root(job: str = JOB, **changes: object) -> UnreadableRoot:
+def a_broken_root(job: str = JOB, **changes: object) -> UnreadableCheckpoint:
     """Return a ``_metadata`` of the job that could not be read."""
     directory = job_directory(job)
-    broken = UnreadableRoot(
+    broken = UnreadableCheckpoint(
         uri=str(directory.child("chk-9")),
         reason="unknown handle type 99 at byte 12",
         sha256="f" * 64,

@@ -16,7 +16,7 @@ from orphangc.collect.mark.missing import wanted_of
 from orphangc.collect.mark.pins import pinned_uuids
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.mark.survey_listing import SurveyQuestions, survey_listing
-from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment, Observation, observe
 from orphangc.collect.world.outside_names import namings_of
 from orphangc.collect.world.recalling import NOTHING_RECALLED, Recalled
@@ -66,7 +66,7 @@ def run_cycle(
     environment: Environment,
     settings: StorageRootSettings,
     *,
-    reader: RootReader,
+    reader: CheckpointReader,
     tombstones: Tombstones,
     halted: str | None,
     open_sink: Callable[[], VerdictSink],
@@ -167,5 +167,5 @@ def _check_is_storage_root(
 
 def _is_anything_below(base: Location, marked: Mark) -> bool:
     """Return whether a job directory or a checkpoint lies below the storage root itself."""
-    places = (*marked.owners.keys, *(root.folder for root in marked.roots))
+    places = (*marked.owners.keys, *(checkpoint.folder for checkpoint in marked.checkpoints))
     return any(base.contains(place) for place in places)

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from orphangc.collect.decide.judged_cycle import judged_cycle
 from orphangc.collect.mark.mark import mark
-from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment, observe
 from orphangc.collect.world.outside_names import namings_of
 from orphangc.collect.world.recalling import Recalled
@@ -76,7 +76,7 @@ def unlisted_cycle(
     environment: Environment,
     settings: StorageRootSettings,
     *,
-    reader: RootReader,
+    reader: CheckpointReader,
     halted: str | None,
     before: Recalled,
 ) -> UnlistedCycle:

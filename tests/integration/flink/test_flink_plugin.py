@@ -31,7 +31,7 @@ from integration.harness.flinkbed.waiting import FlinkbedError, wait_until
 from orphangc.adapters.flink.exporter_folder import ExporterFolder
 from orphangc.adapters.open import open_storage
 from orphangc.app.wiring.clock import now
-from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.core.decision.contradictions import contradiction
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.exporter.exporter_answer import Exported
@@ -236,10 +236,10 @@ def test_what_a_snapshot_retains_is_registered_in_it(bed: Bed, tmp_path: Path) -
     several |= {"execution.checkpointing.num-retained": "3"}
     job, _ = bed.submit(tmp_path, config=several, interval="200ms")
     bed.cluster.wait_for_checkpoints(job, 4)
-    reader, storage = RootReader(), open_storage(canonical(str(tmp_path)))
+    reader, storage = CheckpointReader(), open_storage(canonical(str(tmp_path)))
 
     def read() -> dict[int, Checkpoint]:
-        return {each.checkpoint_id: each for each in reader.collect(storage).roots}
+        return {each.checkpoint_id: each for each in reader.collect(storage).checkpoints}
 
     checked = 0
     for _ in range(15):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc.adapters.files.local_storage import LocalStorage
-from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.state.store import RootState
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
@@ -72,7 +72,7 @@ def folder_hidden(monkeypatch, name: str) -> None:
 
 def misreading(monkeypatch, *, parser: Iterable[Path], raw: Iterable[Path]) -> None:
     """Let the parser miss names of files, and the search of raw bytes some of them."""
-    decode = RootReader._decode
+    decode = CheckpointReader._decode
     unparsed, unseen = ({path.name for path in paths} for paths in (parser, raw))
 
     def decoded(self, data, base, folder, listed):  # noqa: PLR0917 - as what it stands for
@@ -86,7 +86,7 @@ def misreading(monkeypatch, *, parser: Iterable[Path], raw: Iterable[Path]) -> N
             root, files=files, raw=UuidSet(each for each in root.raw if each not in hidden)
         )
 
-    monkeypatch.setattr(RootReader, "_decode", decoded)
+    monkeypatch.setattr(CheckpointReader, "_decode", decoded)
 
 
 def failing(monkeypatch, method: str, number: int) -> list[int]:

@@ -71,7 +71,7 @@ def _content(*_: object) -> None:
 
 def _roots_are_filtered(patch: _Patch, keep: Callable[..., bool]) -> None:
     """Let only some of what a root names count, and nothing that its raw bytes show."""
-    decode = roots.RootReader._decode
+    decode = roots.CheckpointReader._decode
 
     def decoded(self, data, base, folder, listed):  # noqa: PLR0917 - as what it stands for
         root = decode(self, data, base, folder, listed)
@@ -81,7 +81,7 @@ def _roots_are_filtered(patch: _Patch, keep: Callable[..., bool]) -> None:
         files = {f: names for f, names in root.files.items() if keep(root, f, base, spelled)}
         return replace(root, files=files, raw=UuidSet())
 
-    patch.setattr(roots.RootReader, "_decode", decoded)
+    patch.setattr(roots.CheckpointReader, "_decode", decoded)
 
 
 def _matching_by_name(patch: _Patch) -> None:
@@ -125,7 +125,7 @@ def _reported_roots(patch: _Patch) -> None:
 def _reading_anew(patch: _Patch) -> None:
     """Cache the listing of roots, for good (R18)."""
     first: dict[uris.Location, roots.CheckpointScan] = {}
-    scan = roots.scan_roots
+    scan = roots.scan_checkpoints
 
     def cached(storage):
         if storage.location not in first:
@@ -133,7 +133,7 @@ def _reading_anew(patch: _Patch) -> None:
         return first[storage.location]
 
     for module in (observe, roots):
-        patch.setattr(module, "scan_roots", cached)
+        patch.setattr(module, "scan_checkpoints", cached)
     patch.setattr(observe, "_read_hidden", lambda *_: ())
 
 

@@ -14,7 +14,7 @@ from orphangc.collect.mark.mark import mark
 from orphangc.collect.mark.missing import Missing
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.mark.survey_listing import ListingSurvey
-from orphangc.collect.observe.checkpoints import RootScan, RootsRead, _ids
+from orphangc.collect.observe.checkpoints import CheckpointScan, CheckpointsRead, _ids
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.columns.uuid_set import UuidSet
@@ -78,7 +78,7 @@ COMPARED = (
 )
 
 
-def scan_of(seen: Seen, numbers: Iterable[tuple[int, int]]) -> RootScan:
+def scan_of(seen: Seen, numbers: Iterable[tuple[int, int]]) -> CheckpointScan:
     """Return what a scan of the storage root would be."""
     metadata = {
         f"{job_id(home)}/chk-{number}": StoredObject(
@@ -87,14 +87,14 @@ def scan_of(seen: Seen, numbers: Iterable[tuple[int, int]]) -> RootScan:
         for home, number in numbers
     }
     known = [i for i, job in enumerate(seen.jobs) if is_known(job, i, seen.listing)]
-    return RootScan(metadata, frozenset(map(job_id, known)), _ids(metadata, BASE.name))
+    return CheckpointScan(metadata, frozenset(map(job_id, known)), _ids(metadata, BASE.name))
 
 
-def read_of(seen: Seen, ids: Iterable[tuple[int, int]], roots: Iterable[Root]) -> RootsRead:
+def read_of(seen: Seen, ids: Iterable[tuple[int, int]], roots: Iterable[Root]) -> CheckpointsRead:
     """Return the same with what its roots say."""
     places = list(ids)
     read = tuple(real_root(root) for root in roots if root.place in places)
-    return RootsRead(scan_of(seen, places), read, ())
+    return CheckpointsRead(scan_of(seen, places), read, ())
 
 
 def observed(seen: Seen, rules: Rules) -> Observation:
@@ -180,7 +180,9 @@ def test_the_evidence_is_what_the_real_mark_makes_of_the_same_observation(
             theirs = real[mine.key]
             for name in COMPARED:
                 assert getattr(theirs, name) == getattr(mine, name), (name, seen)
-            assert {r.folder for r in theirs.own_roots} == {r.folder for r in mine.own_roots}
+            assert {r.folder for r in theirs.own_checkpoints} == {
+                r.folder for r in mine.own_checkpoints
+            }
             assert (theirs.state, theirs.exported) == (mine.state, mine.exported)
             assert theirs.directories == (directory("abc".index(mine.key[0])),)
             assert theirs.snapshots == mine.snapshots

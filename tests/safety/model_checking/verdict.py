@@ -340,7 +340,7 @@ def evidence(seen: Seen, rules: Rules) -> list[JobEvidence]:
             is_collected=True,
             is_declared_ended=job.is_declared_ended,
             directories=(directory(index),),
-            own_roots=tuple(real_root(root, has_id=has_id) for root in job.roots),
+            own_checkpoints=tuple(real_root(root, has_id=has_id) for root in job.roots),
             ids_at_start=frozenset(job.ids_at_start),
             ids_before=frozenset(job.ids_before),
             ids_after=frozenset(job.ids_after),

@@ -16,7 +16,7 @@ import pytest
 
 from orphangc.collect.cycle import run_cycle
 from orphangc.collect.listing.local_engine import LocalEngine
-from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.state.lock import Holder, acquire
 from orphangc.collect.state.store import RootState
@@ -338,7 +338,7 @@ class Collector:
             cycle = run_cycle(
                 self._environment(),
                 self.site.settings,
-                reader=RootReader(),
+                reader=CheckpointReader(),
                 tombstones=state.tombstones(),
                 halted=state.halted(),
                 open_sink=lambda: rows,

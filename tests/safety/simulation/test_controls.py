@@ -337,9 +337,9 @@ def only_paths_count(patch: pytest.MonkeyPatch) -> None:
     def without(read):
         roots = [
             replace(r, raw=UuidSet(), files={f: n for f, n in r.files.items() if base.contains(f)})
-            for r in read.roots
+            for r in read.checkpoints
         ]
-        return replace(read, roots=tuple(roots))
+        return replace(read, checkpoints=tuple(roots))
 
     patch.setattr(mark, "_live_set", without_others)
     patch.setattr(revalidation, "_uuids", lambda _: iter(()))

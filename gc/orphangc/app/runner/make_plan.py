@@ -26,7 +26,7 @@ from orphangc.app.wiring.compose import opened, state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.decide.breakdown import Breakdown
-from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import Recalled, new_state_warning, not_kept, recalled
@@ -117,7 +117,7 @@ def cycle_of(
         cycle = run_cycle(
             root.environment,
             settings,
-            reader=RootReader.of(settings, shared),
+            reader=CheckpointReader.of(settings, shared),
             tombstones=tombstones,
             halted=halted,
             open_sink=open_sink,

@@ -30,13 +30,13 @@ from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.app.wiring.engines import opened_spark_engine
 from orphangc.collect.listing.local_engine import LocalEngine
-from orphangc.collect.observe.checkpoints import RootReader
-from orphangc.collect.observe.observation import Environment, read_root_at
+from orphangc.collect.observe.checkpoints import CheckpointReader
+from orphangc.collect.observe.observation import Environment, read_checkpoint_at
 from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.bound_roots import bound_roots
 from orphangc.collect.world.recalling import outside_directories, recalled
-from orphangc.core.decision.evidence import Checkpoint, UnreadableRoot
+from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES, read_snapshot
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.memory.remembered import WorldMemory
@@ -353,16 +353,16 @@ def roots_now(settings: StorageRootSettings, named: Iterable[Location] = ()) -> 
         StorageUnreachableError: The storage root or an extra root cannot be searched.
 
     """
-    reader = RootReader.of(settings)
+    reader = CheckpointReader.of(settings)
     own = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
     siblings, remembered = _searched_beside(settings)
     answers = BaseSearch(own, [*siblings, *remembered]).ask(reader.collect, NOTHING_READ)
-    read = [each for answer in answers for each in (*answer.roots, *answer.unreadable)]
+    read = [each for answer in answers for each in (*answer.checkpoints, *answer.unreadable)]
     found = {each.folder for each in read if isinstance(each, Checkpoint)}
     for place in named:
         if place not in found:
-            read += read_root_at(open_storage, reader, place)
+            read += read_checkpoint_at(open_storage, reader, place)
     for each in read:
-        if isinstance(each, UnreadableRoot):
+        if isinstance(each, UnreadableCheckpoint):
             raise RefusedError(f"cannot read {each.uri}: {each.reason}")
     return [each for each in read if isinstance(each, Checkpoint)]

@@ -33,7 +33,7 @@ class _Used:
 
 def derive_snapshot(
     job_id: JobId,
-    roots: Sequence[Checkpoint],
+    checkpoints: Sequence[Checkpoint],
     *,
     directory: Location,
     facts: JobFacts | None,
@@ -47,7 +47,7 @@ def derive_snapshot(
 
     Args:
         job_id: The job.
-        roots: Its own roots.
+        checkpoints: Its own roots.
         directory: Its job directory.
         facts: What Flink's REST API says of it, ``None`` if it was not asked.
         sizes: Bytes of what is stored below the directory, by path.
@@ -58,11 +58,12 @@ def derive_snapshot(
             has no root at all.
 
     """
-    if not roots:
+    if not checkpoints:
         raise RefusedError(f"no checkpoint of job {job_id} below {directory}: nothing to export")
-    for root in roots:
-        if root.unproven_layout is not None:
-            raise RefusedError(f"{root.folder} holds {root.unproven_layout}: not exported (R2)")
+    for checkpoint in checkpoints:
+        if checkpoint.unproven_layout is not None:
+            layout = checkpoint.unproven_layout
+            raise RefusedError(f"{checkpoint.folder} holds {layout}: not exported (R2)")
     started = "" if facts is None or facts.incarnation is None else facts.incarnation
     return RegistrySnapshot(
         source=Mode.DERIVED,
@@ -76,15 +77,15 @@ def derive_snapshot(
         max_concurrent=None if facts is None else facts.max_concurrent,
         retained=tuple(
             RetainedCheckpoint(
-                id=root.checkpoint_id,
-                is_savepoint=bool(root.is_savepoint),
-                path=str(root.folder),
+                id=checkpoint.checkpoint_id,
+                is_savepoint=bool(checkpoint.is_savepoint),
+                path=str(checkpoint.folder),
             )
-            for root in roots
+            for checkpoint in checkpoints
         ),
         issued=_issued(facts),
         restored=_restored(facts),
-        entries=_entries(roots, directory, sizes),
+        entries=_entries(checkpoints, directory, sizes),
     )
 
 
@@ -103,18 +104,20 @@ def _restored(facts: JobFacts | None) -> tuple[RestoredCheckpoint, ...]:
 
 
 def _entries(
-    roots: Sequence[Checkpoint], directory: Location, sizes: Mapping[str, int]
+    checkpoints: Sequence[Checkpoint], directory: Location, sizes: Mapping[str, int]
 ) -> tuple[RegistryEntry, ...]:
     used: dict[str, _Used] = {}
-    for root in roots:
-        for folder, names in root.files.items():
+    for checkpoint in checkpoints:
+        for folder, names in checkpoint.files.items():
             inside = directory.key_of(folder)
             prefix = str(folder) if inside is None else inside
             for name in names:
                 path = f"{prefix}/{name}" if prefix else name
-                entry = used.setdefault(path, _Used(root.checkpoint_id, root.checkpoint_id))
-                entry.created = min(entry.created, root.checkpoint_id)
-                entry.last_used = max(entry.last_used, root.checkpoint_id)
+                entry = used.setdefault(
+                    path, _Used(checkpoint.checkpoint_id, checkpoint.checkpoint_id)
+                )
+                entry.created = min(entry.created, checkpoint.checkpoint_id)
+                entry.last_used = max(entry.last_used, checkpoint.checkpoint_id)
     return tuple(
         RegistryEntry(path, EntryKind.FILE, sizes.get(path), each.created, each.last_used)
         for path, each in sorted(used.items())

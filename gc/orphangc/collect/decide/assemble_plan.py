@@ -62,7 +62,7 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
         engine=environment.engine.name,
         bounds=_bounds_part(found.evidence),
         jobs=tuple(_job_part(view, found) for view in found.views.values()),
-        roots=tuple(root_part(root) for root in found.marked.roots),
+        roots=tuple(root_part(checkpoint) for checkpoint in found.marked.checkpoints),
         tallies=tallies_of(counts.objects, counts.bytes),
         objects_listed=surveyed.objects,
         bytes_listed=surveyed.size,
@@ -118,7 +118,7 @@ def missing_by_job(
     """Return the keys that each job's lasting checkpoints refer to and nothing shows."""
     passing = _passing(seen)
     return {
-        job.key: missing_of_lasting(lacking, job.own_roots, storage, passing=passing)
+        job.key: missing_of_lasting(lacking, job.own_checkpoints, storage, passing=passing)
         for job in jobs
     }
 
@@ -129,7 +129,7 @@ def _passing(seen: Observation) -> set[Location]:
     One reading shows them and the other does not, or only Flink's word for its newest checkpoint.
     """
     first, second = (
-        {root.folder for part in parts for root in part.roots}
+        {checkpoint.folder for part in parts for checkpoint in part.checkpoints}
         for parts in (seen.first, seen.second)
     )
     began = (seen.time.now or seen.time.local).replace(microsecond=0)  # as coarse as S3 is
@@ -166,7 +166,7 @@ def _warnings(found: Found) -> tuple[str, ...]:
     """Return what is worth a look though it stops nothing."""
     warnings = []
     collected = [each.evidence for each in found.views.values() if each.evidence.is_collected]
-    if any(job.own_roots for job in collected) and not any(
+    if any(job.own_checkpoints for job in collected) and not any(
         shown.live_objects for shown in found.surveyed.jobs.values()
     ):
         warnings.append(

@@ -101,11 +101,13 @@ def _left_behind(
     old = oldest_left_behind(job, before=cycle.now - cycle.margins.grace_period)
     if old is None or judgement.refused is not None:
         return None
-    rest = replace(job, own_roots=tuple(r for r in job.own_roots if r.folder != old.folder))
+    rest = replace(
+        job, own_checkpoints=tuple(r for r in job.own_checkpoints if r.folder != old.folder)
+    )
     return LeftBehind(
         checkpoint_id=old.checkpoint_id,
         cutoff=bounds_of_job(rest, judgement, cycle, listed_at).cutoff,
-        names=named_by_it_alone(old, job, marked.roots),
+        names=named_by_it_alone(old, job, marked.checkpoints),
     )
 
 

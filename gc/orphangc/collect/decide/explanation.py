@@ -40,7 +40,7 @@ def explain(
     row: dict[str, Any],
     *,
     plan: Plan,
-    roots: Iterable[Checkpoint],
+    checkpoints: Iterable[Checkpoint],
     tombstone: Tombstone | None,
     base: Location,
 ) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def explain(
         key: Relative to the storage root.
         row: Its verdict, ``VERDICT_SCHEMA``.
         plan: Of the same cycle.
-        roots: Every root, read now.
+        checkpoints: Every root, read now.
         tombstone: Its tombstone, if there is one.
         base: The storage root.
 
@@ -71,9 +71,9 @@ def explain(
             "uuid": None if artifact.uuid is None else artifact.uuid.hex(),
         },
         "referenced_by": [
-            {"root": str(root.folder), "checkpoint_id": root.checkpoint_id, "how": how}
-            for root in roots
-            if (how := _how(root, base.child(folder), name)) is not None
+            {"root": str(checkpoint.folder), "checkpoint_id": checkpoint.checkpoint_id, "how": how}
+            for checkpoint in checkpoints
+            if (how := _how(checkpoint, base.child(folder), name)) is not None
         ],
         "tombstone": None
         if tombstone is None
@@ -82,18 +82,18 @@ def explain(
     }
 
 
-def _how(root: Checkpoint, folder: Location, name: str) -> str | None:
+def _how(checkpoint: Checkpoint, folder: Location, name: str) -> str | None:
     """Return by what a root names a file: its path, its base name, its UUID, its raw bytes."""
-    if name in root.files.get(folder, ()):
+    if name in checkpoint.files.get(folder, ()):
         return "path"
-    if any(name in names for names in root.files.values()):
+    if any(name in names for names in checkpoint.files.values()):
         return "base name"
     uuid = uuid_of(name)
     if uuid is None:
         return None
-    if any(_names_uuid(names, uuid) for names in root.files.values()):
+    if any(_names_uuid(names, uuid) for names in checkpoint.files.values()):
         return "uuid"
-    return "raw bytes" if uuid in root.raw else None
+    return "raw bytes" if uuid in checkpoint.raw else None
 
 
 def _names_uuid(names: FileNames, uuid: bytes) -> bool:

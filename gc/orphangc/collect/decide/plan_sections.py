@@ -21,15 +21,15 @@ from orphangc.core.model.bounds import Bound
 from orphangc.core.model.types import EvidenceSource
 
 
-def root_part(root: Checkpoint) -> RootPart:
+def root_part(checkpoint: Checkpoint) -> RootPart:
     """Return a root as the plan shows it."""
     return RootPart(
-        uri=str(root.folder),
-        job_id=root.job_id,
-        checkpoint_id=root.checkpoint_id,
-        format_version=root.format_version,
-        references=root.references,
-        sha256=root.sha256,
+        uri=str(checkpoint.folder),
+        job_id=checkpoint.job_id,
+        checkpoint_id=checkpoint.checkpoint_id,
+        format_version=checkpoint.format_version,
+        references=checkpoint.references,
+        sha256=checkpoint.sha256,
     )
 
 
@@ -45,11 +45,11 @@ def evidence_of(job: JobEvidence, cycle: CycleEvidence, uris: Iterable[str]) -> 
     parts = [
         EvidencePart(
             source=EvidenceSource.METADATA,
-            uri=str(root.folder),
-            sequence=root.checkpoint_id,
-            taken_at=root.modified_at,
+            uri=str(checkpoint.folder),
+            sequence=checkpoint.checkpoint_id,
+            taken_at=checkpoint.modified_at,
         )
-        for root in job.own_roots
+        for checkpoint in job.own_checkpoints
     ]
     parts += [
         EvidencePart(

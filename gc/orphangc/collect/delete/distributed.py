@@ -26,7 +26,7 @@ from orphangc.collect.delete.journal import MARKER_SCHEMA, Journal, markers_of
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.retry_queue import first_tries, tries_again
 from orphangc.collect.delete.revalidation import Precondition, Revalidation
-from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.state.lock import Holder, Lock
 from orphangc.collect.state.store import RootState
@@ -148,7 +148,7 @@ class PartitionWork:
         return Revalidation(
             environment=environment,
             settings=self.settings,
-            reader=RootReader.of(self.settings),
+            reader=CheckpointReader.of(self.settings),
             jobs=self.preconditions,
             state=state,
             lock=Lock(state.files, folder, name, holder),

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from orphangc.collect.delete.registry_watch import RegistryWatch
 from orphangc.collect.delete.single_flight import SingleFlight
-from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import (
     Environment,
-    read_root_at,
+    read_checkpoint_at,
     remembered_checkpoints,
     search_of,
 )
@@ -33,7 +33,7 @@ from orphangc.core.cluster.job_facts import (
 )
 from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableRoot
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableCheckpoint
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import uuid_of
@@ -164,7 +164,7 @@ class Revalidation:
 
     environment: Environment
     settings: StorageRootSettings
-    reader: RootReader
+    reader: CheckpointReader
     jobs: Sequence[Precondition]
     state: RootState
     lock: Lock
@@ -230,16 +230,16 @@ class Revalidation:
             next((each for each in problems if each is not None), None),
         )
 
-    def _take_names(self, found: Sequence[Checkpoint | UnreadableRoot]) -> None:
+    def _take_names(self, found: Sequence[Checkpoint | UnreadableCheckpoint]) -> None:
         """Add what new checkpoints name; earlier ones were added before.
 
         Names of a checkpoint that is gone stay: they can only keep more, and a sweep is short.
         """
         names = (path.rpartition("/")[2] for path in self._registries.new_paths())
         self._named.update(uuid for name in names if (uuid := uuid_of(name)) is not None)
-        for root in found:
-            if _identity(root) not in self._present:
-                for hi, lo in _uuids(root):
+        for checkpoint in found:
+            if _identity(checkpoint) not in self._present:
+                for hi, lo in _uuids(checkpoint):
                     self._named.extend(hi, lo)
         self._present = frozenset(map(_identity, found))
 
@@ -249,7 +249,7 @@ class Revalidation:
         if halted is not None:
             raise RefusedError(halted, guard=Condition.HALTED)
 
-    def _below_bases(self) -> Iterator[Checkpoint | UnreadableRoot]:
+    def _below_bases(self) -> Iterator[Checkpoint | UnreadableCheckpoint]:
         """Yield every checkpoint below the bases.
 
         Raises:
@@ -261,12 +261,12 @@ class Revalidation:
         for place, reason in search.unreached.items():
             raise _unreachable(place, reason)
         for read in found:
-            yield from read.roots
+            yield from read.checkpoints
             yield from _acknowledged(read.unreadable)
 
     def _at_reported_places(
-        self, found: Sequence[Checkpoint | UnreadableRoot]
-    ) -> list[Checkpoint | UnreadableRoot]:
+        self, found: Sequence[Checkpoint | UnreadableCheckpoint]
+    ) -> list[Checkpoint | UnreadableCheckpoint]:
         """Return the checkpoints at other places that Flink reports (R4)."""
         seen = {each.folder for each in found if isinstance(each, Checkpoint)}
         places, unusable = reported_places(
@@ -276,14 +276,14 @@ class Revalidation:
             each
             for place in places
             if place not in seen
-            for each in read_root_at(self.environment.open_storage, self.reader, place)
+            for each in read_checkpoint_at(self.environment.open_storage, self.reader, place)
         ]
         read += self._remembered()
-        unreadable = [each for each in read if isinstance(each, UnreadableRoot)]
+        unreadable = [each for each in read if isinstance(each, UnreadableCheckpoint)]
         _acknowledged([*unusable, *unreadable])
         return read
 
-    def _remembered(self) -> tuple[Checkpoint | UnreadableRoot, ...]:
+    def _remembered(self) -> tuple[Checkpoint | UnreadableCheckpoint, ...]:
         """Return the checkpoints of remembered directories.
 
         Raises:
@@ -298,7 +298,7 @@ class Revalidation:
                 raise _unreachable(place, reason)
         return read.found
 
-    def _check_stable(self, found: Sequence[Checkpoint | UnreadableRoot]) -> None:
+    def _check_stable(self, found: Sequence[Checkpoint | UnreadableCheckpoint]) -> None:
         folders = {each.folder for each in found if isinstance(each, Checkpoint)}
         for job in self.jobs:
             if job.stable is not None and job.stable not in folders:
@@ -369,7 +369,7 @@ def _check_holds(job: Precondition, answers: Sequence[HaFacts]) -> None:
                 )
 
 
-def _acknowledged(unreadable: Sequence[UnreadableRoot]) -> Sequence[UnreadableRoot]:
+def _acknowledged(unreadable: Sequence[UnreadableCheckpoint]) -> Sequence[UnreadableCheckpoint]:
     """Return unreadable checkpoints, all of which an operator has acknowledged.
 
     Raises:
@@ -384,14 +384,17 @@ def _acknowledged(unreadable: Sequence[UnreadableRoot]) -> Sequence[UnreadableRo
     return unreadable
 
 
-def _identity(root: Checkpoint | UnreadableRoot) -> tuple[str, str]:
+def _identity(checkpoint: Checkpoint | UnreadableCheckpoint) -> tuple[str, str]:
     """Return what is equal for equal bytes at an equal place."""
-    return (root.uri if isinstance(root, UnreadableRoot) else str(root.folder), root.sha256)
+    return (
+        checkpoint.uri if isinstance(checkpoint, UnreadableCheckpoint) else str(checkpoint.folder),
+        checkpoint.sha256,
+    )
 
 
-def _uuids(root: Checkpoint | UnreadableRoot) -> Iterator[tuple[_Words, _Words]]:
+def _uuids(checkpoint: Checkpoint | UnreadableCheckpoint) -> Iterator[tuple[_Words, _Words]]:
     """Yield every UUID that a checkpoint names, by either oracle (R5, R7), as two numbers each."""
-    yield root.raw.columns()
-    if isinstance(root, Checkpoint):
-        for names in root.files.values():
+    yield checkpoint.raw.columns()
+    if isinstance(checkpoint, Checkpoint):
+        for names in checkpoint.files.values():
             yield names.uuids

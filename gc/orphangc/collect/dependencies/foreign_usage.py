@@ -43,7 +43,7 @@ class UsageContext:
 
     """
 
-    roots: Sequence[Checkpoint]
+    checkpoints: Sequence[Checkpoint]
     owners: Mapping[Location, str]
     held: Mapping[str, UuidSet]
     stored: Callable[[Location], FileNames | None]
@@ -92,7 +92,7 @@ class ForeignUsages:
         and every directory and snapshot that a file lies in which it still names.
         """
         usage, context = self.usages[key], self.context
-        by_folder = {root.folder: root for root in context.roots}
+        by_folder = {checkpoint.folder: checkpoint for checkpoint in context.checkpoints}
         snapshots = dict.fromkeys((*asked, *(place for _, place in usage.restored)))
         if not usage.unowned and not snapshots:
             return checks_of(usage, ())
@@ -145,7 +145,7 @@ def foreign_usages_of(
     return ForeignUsages(
         usages,
         UsageContext(
-            roots=marked.roots,
+            checkpoints=marked.checkpoints,
             owners=marked.owners.keys,
             held=held,
             stored=lambda place: _stored(environment.open_storage, place),
@@ -155,11 +155,11 @@ def foreign_usages_of(
     )
 
 
-def _snapshot(place: Location, root: Checkpoint | None) -> Foreign:
+def _snapshot(place: Location, checkpoint: Checkpoint | None) -> Foreign:
     """Return a snapshot; what one without a ``_metadata`` consisted of nobody can tell."""
-    if root is None:
+    if checkpoint is None:
         return Foreign(kind=ForeignKind.SNAPSHOT, place=place, is_known=False)
-    uuids, names = files_of(*root.files.values())
+    uuids, names = files_of(*checkpoint.files.values())
     return Foreign(kind=ForeignKind.SNAPSHOT, place=place, uuids=uuids, names=names)
 
 
@@ -167,7 +167,11 @@ def _by_path(
     usage: ForeignUsage, context: UsageContext, *, known: Iterable[Location]
 ) -> list[Foreign]:
     """Return the places that the paths of what a job names lead to."""
-    lying = {root.folder: root for root in context.roots if root.directory is None}
+    lying = {
+        checkpoint.folder: checkpoint
+        for checkpoint in context.checkpoints
+        if checkpoint.directory is None
+    }
     found: dict[Location, Foreign] = {}
     left = set(known)
     for folder in {reference.folder for reference in usage.unowned if not reference.is_own}:
@@ -194,8 +198,8 @@ def _directory(place: Location, context: UsageContext) -> Foreign:
     uuids, names = files_of(
         *(
             each
-            for root in context.roots
-            for folder, each in root.files.items()
+            for checkpoint in context.checkpoints
+            for folder, each in checkpoint.files.items()
             if place.contains(folder)
         )
     )
@@ -220,10 +224,13 @@ def _searched(
         for each in foreigners
     ]
     places = {each.place for each in found}
-    for root in sorted(context.roots, key=lambda each: str(each.folder)):
-        if context.owners.get(root.directory or root.folder) == key or root.folder in places:
+    for checkpoint in sorted(context.checkpoints, key=lambda each: str(each.folder)):
+        if (
+            context.owners.get(checkpoint.directory or checkpoint.folder) == key
+            or checkpoint.folder in places
+        ):
             continue
-        candidate = _snapshot(root.folder, root)
+        candidate = _snapshot(checkpoint.folder, checkpoint)
         if meant(candidate, (reference for reference in usage.unowned if reference.is_own)):
             found.append(candidate)
     return found
@@ -259,14 +266,17 @@ def _users_of(
         if other not in {key, maker} and _is_user(usage, snapshot)
     }
     others |= {
-        str(root.folder)
-        for root in context.roots
-        if root.directory is None
-        and root.folder != snapshot.place
+        str(checkpoint.folder)
+        for checkpoint in context.checkpoints
+        if checkpoint.directory is None
+        and checkpoint.folder != snapshot.place
         and any(
             snapshot.place.contains(folder)
-            or (not root.folder.contains(folder) and snapshot.uuids.contains(*names.uuids).any())
-            for folder, names in root.files.items()
+            or (
+                not checkpoint.folder.contains(folder)
+                and snapshot.uuids.contains(*names.uuids).any()
+            )
+            for folder, names in checkpoint.files.items()
         )
     }
     return tuple(sorted(others))
@@ -283,11 +293,13 @@ def _maker_of(
         return "", False
     if maker not in usages:
         return maker, not context.is_declared_ended(maker)
-    is_needed = is_restore_fallback(place, file_place.checkpoint_id, usages[maker].job.own_roots)
+    is_needed = is_restore_fallback(
+        place, file_place.checkpoint_id, usages[maker].job.own_checkpoints
+    )
     return maker, maker not in context.ended and is_needed
 
 
 def _is_user(usage: ForeignUsage, snapshot: Foreign) -> bool:
     """Return whether a job names files of a snapshot, or has nothing else to go back to."""
     is_restored = any(place == snapshot.place for _, place in usage.restored)
-    return bool(meant(snapshot, usage.unowned)) or (is_restored and not usage.job.own_roots)
+    return bool(meant(snapshot, usage.unowned)) or (is_restored and not usage.job.own_checkpoints)

@@ -9,7 +9,7 @@ from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.observe.ended_jobs import Lives, has_nothing_since, unread_of
 from orphangc.core.cluster.job_facts import latest_known_id
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.decision.evidence import Checkpoint, UnreadableRoot
+from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.dependencies.foreign_files import (
     Foreign,
     Namer,
@@ -32,19 +32,19 @@ class Snapshot:
 
     Attributes:
         place: Its folder.
-        root: What its ``_metadata`` says, ``None`` if there is none.
+        checkpoint: What its ``_metadata`` says, ``None`` if there is none.
         stored: Names of the files directly in its folder.
 
     """
 
     place: Location
-    root: Checkpoint | None
+    checkpoint: Checkpoint | None
     stored: FileNames
 
     @property
     def files(self) -> Mapping[Location, FileNames]:
         """Return the files that its ``_metadata`` names, by folder."""
-        return {} if self.root is None else self.root.files
+        return {} if self.checkpoint is None else self.checkpoint.files
 
     @property
     def maker(self) -> tuple[str, Location, int | None] | None:
@@ -53,8 +53,8 @@ class Snapshot:
         ``None`` for what lies in no job's directory.
         """
         file_place = place_of_folder(self.place.path.lstrip("/"))
-        if self.root is not None and self.root.directory is not None:
-            return self.root.job_id, self.root.directory, self.root.checkpoint_id
+        if self.checkpoint is not None and self.checkpoint.directory is not None:
+            return self.checkpoint.job_id, self.checkpoint.directory, self.checkpoint.checkpoint_id
         if file_place.job_directory is None or file_place.scope is not Scope.EXCLUSIVE:
             return None
         top = Location(self.place.scheme, self.place.authority, "/")
@@ -115,8 +115,8 @@ class Users:
 
 def users_of(
     snapshot: Snapshot,
-    roots: Sequence[Checkpoint],
-    unreadable: Iterable[UnreadableRoot],
+    checkpoints: Sequence[Checkpoint],
+    unreadable: Iterable[UnreadableCheckpoint],
     lives: Lives,
     *,
     aliases: Sequence[Alias],
@@ -127,7 +127,7 @@ def users_of(
 
     Args:
         snapshot: The snapshot.
-        roots: Every root that was read; the snapshot's own makes a user only of its maker.
+        checkpoints: Every root that was read; the snapshot's own makes a user only of its maker.
         unreadable: Every one that could not be.
         lives: Which jobs are over.
         aliases: The operator's.
@@ -135,9 +135,11 @@ def users_of(
         weighing: Asks whether files are where they are named, and how large they are.
 
     """
-    groups = _grouped(root for root in roots if root.folder != snapshot.place)
+    groups = _grouped(
+        checkpoint for checkpoint in checkpoints if checkpoint.folder != snapshot.place
+    )
     users, unknown = [], [(each.uri, each.reason) for each in unreadable]
-    if snapshot.root is None:
+    if snapshot.checkpoint is None:
         unknown.append(
             (
                 str(snapshot.place),
@@ -156,9 +158,12 @@ def users_of(
     elif maker is not None and maker[0] not in {str(user.place) for user in users}:
         unknown.append(maker)
     users += _others(_restored(snapshot, lives, aliases), users)
-    read = roots if snapshot.root is None else [*roots, snapshot.root]
+    read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
     unknown += unread_of(lives, read, aliases)
-    seen = {*job_ids, *(root.job_id for root in read if root.directory is not None)}
+    seen = {
+        *job_ids,
+        *(checkpoint.job_id for checkpoint in read if checkpoint.directory is not None),
+    }
     is_over = not lives.living and all(lives.is_ended(each) for each in seen)
     return Users(
         users=tuple(users),
@@ -167,11 +172,13 @@ def users_of(
     )
 
 
-def _grouped(roots: Iterable[Checkpoint]) -> dict[tuple[str, Location], list[Checkpoint]]:
+def _grouped(checkpoints: Iterable[Checkpoint]) -> dict[tuple[str, Location], list[Checkpoint]]:
     """Return roots by job id and directory; one of no job is a group of its own."""
     groups: dict[tuple[str, Location], list[Checkpoint]] = {}
-    for root in roots:
-        groups.setdefault((root.job_id, root.directory or root.folder), []).append(root)
+    for checkpoint in checkpoints:
+        groups.setdefault(
+            (checkpoint.job_id, checkpoint.directory or checkpoint.folder), []
+        ).append(checkpoint)
     return dict(sorted(groups.items(), key=lambda each: (each[0][0], str(each[0][1]))))
 
 
@@ -188,7 +195,12 @@ def _maker(
     if snapshot.maker is None:
         return None
     job_id, place, number = snapshot.maker
-    own = [root for (_, each), roots in groups.items() if each == place for root in roots]
+    own = [
+        checkpoint
+        for (_, each), checkpoints in groups.items()
+        if each == place
+        for checkpoint in checkpoints
+    ]
     is_last = any(latest_known_id(each) == number for each in lives.newest_of(job_id))
     if lives.is_ended(job_id) or not (is_last or is_restore_fallback(snapshot.place, number, own)):
         return None
@@ -208,12 +220,19 @@ def _maker(
 
 
 def _user(
-    snapshot: Snapshot, key: tuple[str, Location], roots: Sequence[Checkpoint], weighing: Weighing
+    snapshot: Snapshot,
+    key: tuple[str, Location],
+    checkpoints: Sequence[Checkpoint],
+    weighing: Weighing,
 ) -> User | None:
     job_id, place = key
     namers = [
-        Namer(uri=str(root.folder), checkpoint_id=root.checkpoint_id, files=root.files)
-        for root in roots
+        Namer(
+            uri=str(checkpoint.folder),
+            checkpoint_id=checkpoint.checkpoint_id,
+            files=checkpoint.files,
+        )
+        for checkpoint in checkpoints
     ]
     found = meant(snapshot.foreign, unowned_references(namers, (place,), None))
     references = [left for each in found if len((left := _really(snapshot, each, weighing)).names)]
@@ -247,15 +266,17 @@ def _really(
     return replace(reference, names=FileNames([*same, *left]))
 
 
-def _unproven(roots: Sequence[Checkpoint]) -> str | None:
+def _unproven(checkpoints: Sequence[Checkpoint]) -> str | None:
     """Return why a job may use files that none of its checkpoints names (R2)."""
-    for root in roots:
-        if root.unproven_layout is not None:
-            return f"{root.folder} holds {root.unproven_layout}: the job may use files unnamed"
-        for folder in root.files:
+    for checkpoint in checkpoints:
+        if checkpoint.unproven_layout is not None:
+            layout = checkpoint.unproven_layout
+            return f"{checkpoint.folder} holds {layout}: the job may use files unnamed"
+        for folder in checkpoint.files:
             place = place_of_folder(folder.path.lstrip("/"))
             if place.scope is Scope.SHARED and place.inner:
-                return f"{root.folder} names files below shared/: the job may use others unnamed"
+                at = checkpoint.folder
+                return f"{at} names files below shared/: the job may use others unnamed"
     return None
 
 

@@ -50,7 +50,7 @@ def dependencies_of(
         held: By job key: UUIDs of the live artifacts that the listing shows in its ``shared/``.
 
     """
-    by_folder = {root.folder: root for root in marked.roots}
+    by_folder = {checkpoint.folder: checkpoint for checkpoint in marked.checkpoints}
     states = {key: _State.of(job, settings, by_folder) for key, job in marked.jobs.items()}
     return {
         key: JobDependencies(
@@ -84,8 +84,8 @@ class _State:
         by_folder: Mapping[Location, Checkpoint],
     ) -> _State:
         """Return what roots, restored checkpoints and the exported registry say."""
-        places, roots = _restored_from(job, settings, by_folder)
-        files = [root.files for root in (*job.own_roots, *roots)]
+        places, checkpoints = _restored_from(job, settings, by_folder)
+        files = [checkpoint.files for checkpoint in (*job.own_checkpoints, *checkpoints)]
         registered, uuids = _registered(job, settings)
         return cls(
             folders=places | registered | {folder for each in files for folder in each},

@@ -47,7 +47,7 @@ def job_directories(
     *,
     holding: Collection[Location],
     configured: Collection[Location],
-    roots: Iterable[Checkpoint],
+    checkpoints: Iterable[Checkpoint],
 ) -> JobDirectories:
     """Return which job each directory belongs to.
 
@@ -55,13 +55,13 @@ def job_directories(
         owners: Job id by directory, "" where it is unknown.
         holding: Directories that hold checkpoints.
         configured: Directories that some cluster is configured to write into.
-        roots: Every checkpoint that was read.
+        checkpoints: Every checkpoint that was read.
 
     """
     by_id: dict[str, list[Location]] = {}
     for place in sorted(owners, key=str):
         by_id.setdefault(owners[place], []).append(place)
-    named = _named_from(roots)
+    named = _named_from(checkpoints)
     keys: dict[Location, str] = {}
     unclaimed: set[str] = set()
     for job_id, places in by_id.items():
@@ -91,12 +91,12 @@ def job_directories(
     )
 
 
-def _named_from(roots: Iterable[Checkpoint]) -> dict[Location, set[Location]]:
+def _named_from(checkpoints: Iterable[Checkpoint]) -> dict[Location, set[Location]]:
     """Return the folders that the checkpoints of each directory name files in."""
     named: dict[Location, set[Location]] = {}
-    for root in roots:
-        if root.directory is not None:
-            named.setdefault(root.directory, set()).update(root.files)
+    for checkpoint in checkpoints:
+        if checkpoint.directory is not None:
+            named.setdefault(checkpoint.directory, set()).update(checkpoint.files)
     return named
 
 

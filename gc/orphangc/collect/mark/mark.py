@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from orphangc.collect.mark.job_directories import JobDirectories, job_directories
 from orphangc.collect.mark.job_reports import JobReport, job_reports
-from orphangc.collect.observe.checkpoints import RootScan
+from orphangc.collect.observe.checkpoints import CheckpointScan
 from orphangc.collect.observe.ha_holds import reported_ids
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.job_facts import JobFacts
@@ -34,14 +34,14 @@ class Mark:
 
     Attributes:
         live: UUIDs in use, those at or below pinned places among them.
-        roots: Every root.
+        checkpoints: Every checkpoint that was read.
         jobs: By job key; surveys are still empty.
         owners: Whose each job directory is.
 
     """
 
     live: LiveSet
-    roots: tuple[Checkpoint, ...]
+    checkpoints: tuple[Checkpoint, ...]
     jobs: dict[str, JobEvidence]
     owners: Owners
 
@@ -69,7 +69,7 @@ def mark(
     known = _directories(observation, settings, bases)
     return Mark(
         live=_live_set(observation, named, UuidSet() if pinned is None else pinned),
-        roots=observation.roots,
+        checkpoints=observation.checkpoints,
         jobs=_jobs(observation, settings, bases, known, siblings=siblings),
         owners=Owners(bases[0], known.keys),
     )
@@ -119,18 +119,18 @@ def _live_set(observation: Observation, named: Iterable[Location], pinned: UuidS
     """Return the union of both oracles over all roots, registry entries and pins (R5, R7)."""
     live = LiveSet()
     live.parsed.extend(*pinned.columns())
-    for root in observation.roots:
-        for names in root.files.values():
+    for checkpoint in observation.checkpoints:
+        for names in checkpoint.files.values():
             live.parsed.extend(*names.uuids)
     live.parsed.update(uuid for place in named if (uuid := uuid_of(place.name)) is not None)
     for broken in observation.unreadable:
         live.parsed.extend(*broken.raw.columns())
-    for root in observation.roots:
-        live.extend_raw(*root.raw.columns())
+    for checkpoint in observation.checkpoints:
+        live.extend_raw(*checkpoint.raw.columns())
     return live
 
 
-def _scans(observation: Observation) -> list[tuple[RootScan, RootScan, RootScan]]:
+def _scans(observation: Observation) -> list[tuple[CheckpointScan, CheckpointScan, CheckpointScan]]:
     """Return S0, S1 and S2 of each base."""
     return [
         (start, first.scan, second.scan)
@@ -149,7 +149,7 @@ def _directories(
     root if it has such directories: those around it are read, and their owners stay unknown.
     """
     owners: dict[Location, str] = {}
-    holding = {each.directory for each in observation.roots}
+    holding = {each.directory for each in observation.checkpoints}
     holding |= {each.directory for each in observation.unreadable}
     for base, scans in zip(bases, _scans(observation), strict=True):
         for directory in sorted({each for scan in scans for each in scan.directories}):
@@ -170,7 +170,7 @@ def _directories(
             for answer in some
             for place in configured_directories(answer, settings.aliases)
         },
-        roots=observation.roots,
+        checkpoints=observation.checkpoints,
     )
 
 
@@ -220,12 +220,12 @@ def _jobs(
     siblings: Sequence[Location],
 ) -> dict[str, JobEvidence]:
     """Return the evidence of every job that has a directory, or that may be alive."""
-    roots = observation.roots
-    by_folder = {root.folder: root for root in roots}
+    checkpoints = observation.checkpoints
+    by_folder = {checkpoint.folder: checkpoint for checkpoint in checkpoints}
     reports = job_reports(observation, settings, known)
     jobs: dict[str, JobEvidence] = {}
     exported = _exported_by_key(observation.exported, known)
-    needed = {owner_of(folder, known.keys) for root in roots for folder in root.files}
+    needed = {owner_of(folder, known.keys) for each in checkpoints for folder in each.files}
     ids = _ids_by_directory(observation, bases)
     areas = _areas_by_directory(observation, bases)
     seen = {key: _ids_in(ids, known.directories_of(key)) for key in known.job_ids}
@@ -234,8 +234,8 @@ def _jobs(
         report = reports.jobs.get(key) or JobReport(job_id=job_id)
         directories = known.directories_of(key)
         start, first, second = seen.get(key, (frozenset(), frozenset(), frozenset()))
-        own_roots = _own_roots(
-            roots,
+        own_checkpoints = _own_checkpoints(
+            checkpoints,
             directories,
             "" if "@" in key else job_id,
             _reported_by(report, settings),
@@ -245,7 +245,7 @@ def _jobs(
         )
         has_trace = has_trace_of_flink(
             {area for each in directories for area in areas.get(each, ())},
-            *(own_roots, report.before, report.after),
+            *(own_checkpoints, report.before, report.after),
             *(report.held_before, report.held_after),
             *(snapshots, {key} & exported.keys()),
             {key} & needed,
@@ -259,7 +259,7 @@ def _jobs(
             ),
             is_not_in_all="all" in settings.ended_job and not has_trace,
             directories=directories,
-            own_roots=own_roots,
+            own_checkpoints=own_checkpoints,
             ids_at_start=start,
             ids_before=first,
             ids_after=second,
@@ -270,7 +270,9 @@ def _jobs(
             reported_ids=reported_ids((*report.before, *report.after), settings, by_folder)
             | _retained_by_others(key, report, known, seen),
             snapshots=snapshots,
-            exported=_checked(exported.get(key), own_roots, first, second, before=report.before),
+            exported=_checked(
+                exported.get(key), own_checkpoints, first, second, before=report.before
+            ),
             strangers=_strangers(key, job_id, observation, settings=settings, owners=known.keys),
             clusters=report.clusters,
             unplaced=report.unplaced,
@@ -312,7 +314,7 @@ def _exported_by_key(
 
 def _checked(
     exported: Exported | None,
-    own_roots: Sequence[Checkpoint],
+    own_checkpoints: Sequence[Checkpoint],
     ids_before: frozenset[int],
     ids_after: frozenset[int],
     *,
@@ -324,7 +326,7 @@ def _checked(
     completed = [each.latest_completed_id for each in before]
     why = contradiction(
         exported,
-        own_roots,
+        own_checkpoints,
         ids_before=ids_before,
         ids_after=ids_after,
         completed_id=next((each for each in completed if each is not None), None),
@@ -342,8 +344,8 @@ def _lies_in(
     )
 
 
-def _own_roots(
-    roots: Iterable[Checkpoint],
+def _own_checkpoints(
+    checkpoints: Iterable[Checkpoint],
     directories: Sequence[Location],
     job_id: str,
     reported: Collection[Location],
@@ -353,13 +355,21 @@ def _own_roots(
     These are what its clusters report, and what bears its id if no other job bears it.
     """
     own = [
-        root
-        for root in roots
-        if root.directory in directories
-        or (not directories and (root.folder in reported or (job_id and root.job_id == job_id)))
+        checkpoint
+        for checkpoint in checkpoints
+        if checkpoint.directory in directories
+        or (
+            not directories
+            and (checkpoint.folder in reported or (job_id and checkpoint.job_id == job_id))
+        )
     ]
-    unique = {(str(root.folder), root.sha256): root for root in own}
-    return tuple(sorted(unique.values(), key=lambda root: (root.checkpoint_id, str(root.folder))))
+    unique = {(str(checkpoint.folder), checkpoint.sha256): checkpoint for checkpoint in own}
+    return tuple(
+        sorted(
+            unique.values(),
+            key=lambda checkpoint: (checkpoint.checkpoint_id, str(checkpoint.folder)),
+        )
+    )
 
 
 def _reported_by(report: JobReport, settings: StorageRootSettings) -> frozenset[Location]:

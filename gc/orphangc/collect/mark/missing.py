@@ -38,12 +38,12 @@ class Expected:
     others: frozenset[str] = frozenset()
 
 
-def expected_of(roots: Iterable[Checkpoint], base: Location) -> Expected:
+def expected_of(checkpoints: Iterable[Checkpoint], base: Location) -> Expected:
     """Return what the roots refer to below the storage root, each once."""
     heads: dict[str, UuidSet] = {}
     others: set[str] = set()
-    for root in roots:
-        for folder, names in root.files.items():
+    for checkpoint in checkpoints:
+        for folder, names in checkpoint.files.items():
             key = base.key_of(folder)
             if key is None:
                 continue
@@ -61,9 +61,9 @@ class Missing:
     heads: Mapping[str, UuidSet] = field(default_factory=dict)
     others: frozenset[str] = frozenset()
 
-    def of(self, roots: Iterable[Checkpoint], base: Location) -> list[str]:
+    def of(self, checkpoints: Iterable[Checkpoint], base: Location) -> list[str]:
         """Return the keys of it that some of the roots refer to, sorted."""
-        wanted = expected_of(roots, base) if self.heads or self.others else Expected()
+        wanted = expected_of(checkpoints, base) if self.heads or self.others else Expected()
         keys = set(self.others & wanted.others)
         for head in self.heads.keys() & wanted.heads.keys():
             hi, lo = wanted.heads[head].columns()
@@ -187,8 +187,8 @@ def missing_outside(
     return lacking
 
 
-def _files(root: Checkpoint | None) -> Iterable[tuple[Location, FileNames]]:
-    return () if root is None else root.files.items()
+def _files(checkpoint: Checkpoint | None) -> Iterable[tuple[Location, FileNames]]:
+    return () if checkpoint is None else checkpoint.files.items()
 
 
 def _covering(folder: Location, storages: Iterable[Storage]) -> Storage | None:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from orphangc.collect.mark.missing import Missing
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
-from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableRoot
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableCheckpoint
 from orphangc.core.documents.s3_inventory import Inventory
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import METADATA_NAME, place_of_folder
@@ -24,7 +24,7 @@ from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import RefusedError
 from orphangc.ports import Inventoried, Storage
 
-ReadsCheckpoint = Callable[[str, StoredObject], Checkpoint | UnreadableRoot | None]
+ReadsCheckpoint = Callable[[str, StoredObject], Checkpoint | UnreadableCheckpoint | None]
 """Reads the ``_metadata`` that was listed in a folder; ``None`` if it has gone."""
 
 _SETTLED = timedelta(hours=24)
@@ -73,7 +73,7 @@ def confirmed(missing: Missing, storage: Storage, *, is_resumed: bool = False) -
 
 def missing_of_lasting(
     missing: Missing,
-    roots: Iterable[Checkpoint],
+    checkpoints: Iterable[Checkpoint],
     storage: Storage,
     *,
     passing: Collection[Location],
@@ -82,21 +82,23 @@ def missing_of_lasting(
 
     Args:
         missing: What the listing lacks.
-        roots: Of one job.
+        checkpoints: Of one job.
         storage: That was listed.
         passing: Folders of the roots that were not there both before and after the listing.
 
     """
     base = storage.location
-    lacking = [r for r in roots if r.folder not in passing and missing.of([r], base)]
-    keys = {root.folder: base.key_of(root.folder) for root in lacking}
+    lacking = [r for r in checkpoints if r.folder not in passing and missing.of([r], base)]
+    keys = {checkpoint.folder: base.key_of(checkpoint.folder) for checkpoint in lacking}
     asked = [ObjectKey(f"{key}/{METADATA_NAME}") for key in keys.values() if key is not None]
     gone = {
         key.removesuffix(f"/{METADATA_NAME}")
         for key, stored in zip(asked, storage.stat(asked) if asked else (), strict=True)
         if stored is None
     }
-    return missing.of([root for root in lacking if keys[root.folder] not in gone], base)
+    return missing.of(
+        [checkpoint for checkpoint in lacking if keys[checkpoint.folder] not in gone], base
+    )
 
 
 def lacked_by_newest(
@@ -176,7 +178,7 @@ def _newest_checkpoint(
         for _, folder in sorted(chosen, reverse=True):
             listed = storage.stat([ObjectKey(f"{folder}/{METADATA_NAME}")])[0]
             found = None if listed is None else read(folder, listed)
-            if isinstance(found, UnreadableRoot):
+            if isinstance(found, UnreadableCheckpoint):
                 return None
             if found is not None:
                 return found

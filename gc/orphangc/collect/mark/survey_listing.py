@@ -83,7 +83,7 @@ def survey_listing(
     """
     base, engine, progress = environment.storage.location, environment.engine, environment.progress
     engine.mark(marked.live, tombstones)
-    expected = expected_of(marked.roots, base)
+    expected = expected_of(marked.checkpoints, base)
     work = SurveyPass(
         owners=marked.owners,
         expected=expected.heads,

@@ -15,7 +15,7 @@ from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import words_of
-from orphangc.core.decision.evidence import Checkpoint, UnreadableRoot
+from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.model.locations import Alias, Location, canonical
 from orphangc.core.model.naming import METADATA_NAME, FilePlace, place_of_folder
 from orphangc.core.model.settings import StorageRootSettings
@@ -49,7 +49,7 @@ class _ListerAndReader(Lister, Reader, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class RootScan:
+class CheckpointScan:
     """The roots of one storage at one moment.
 
     Attributes:
@@ -72,7 +72,7 @@ def _join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
 
 
-def scan_roots(storage: _ListerAndReader) -> RootScan:
+def scan_checkpoints(storage: _ListerAndReader) -> CheckpointScan:
     """Return every ``_metadata`` below the storage root, and the job directories.
 
     Level by level, all of a level at once; ``shared/``, ``taskowned/`` and ``dstl/`` directly
@@ -108,7 +108,7 @@ def scan_roots(storage: _ListerAndReader) -> RootScan:
                         following.append(key)
             level = following
     hidden = tuple(key for key in closed if not _is_left_out(place_of_folder(key, name)))
-    return RootScan(
+    return CheckpointScan(
         metadata,
         frozenset(directories),
         _ids(metadata, name),
@@ -133,16 +133,16 @@ def _ids(metadata: Iterable[str], root_name: str) -> dict[str, frozenset[int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class RootsRead:
+class CheckpointsRead:
     """A scan and what its roots say."""
 
-    scan: RootScan
-    roots: tuple[Checkpoint, ...]
-    unreadable: tuple[UnreadableRoot, ...]
+    scan: CheckpointScan
+    checkpoints: tuple[Checkpoint, ...]
+    unreadable: tuple[UnreadableCheckpoint, ...]
 
 
 @dataclass(slots=True)
-class RootReader:
+class CheckpointReader:
     """Reads roots once each: the same place, time, size and ETag are the same bytes.
 
     Attributes:
@@ -155,7 +155,7 @@ class RootReader:
     aliases: Sequence[Alias] = ()
     acknowledged: Mapping[str, str] = field(default_factory=dict)
     shared: SharedCheckpoints | None = None
-    _known: dict[Location, dict[StoredObject, Checkpoint | UnreadableRoot]] = field(
+    _known: dict[Location, dict[StoredObject, Checkpoint | UnreadableCheckpoint]] = field(
         default_factory=dict
     )
     _one_at_a_time: Lock = field(default_factory=Lock)
@@ -163,35 +163,36 @@ class RootReader:
     @classmethod
     def of(
         cls, settings: StorageRootSettings, shared: SharedCheckpoints | None = None
-    ) -> RootReader:
+    ) -> CheckpointReader:
         """Return a reader for a storage root that has read nothing yet."""
         return cls(settings.aliases, settings.acknowledged, shared)
 
-    def collect(self, storage: _ListerAndReader) -> RootsRead:
+    def collect(self, storage: _ListerAndReader) -> CheckpointsRead:
         """Return every root of a storage, listed and read (R4, R6).
 
         A root that vanished between the listing and the reading makes both start again; one that
         is listed again and again, and never there, is unreadable.
         """
         for _ in range(_ATTEMPTS - 1):
-            scan = scan_roots(storage)
+            scan = scan_checkpoints(storage)
             found = self._read_all(storage, scan)
             if all(each is not None for each in found):
                 self._forget_others(storage.location, scan)
                 return _sorted(scan, [*found, *_closed(storage.location, scan)])
-        scan = scan_roots(storage)
+        scan = scan_checkpoints(storage)
         found = self._read_all(storage, scan)
         uris = [storage.location.child(_join(f, METADATA_NAME)) for f in scan.metadata]
         return _sorted(
             scan,
             [
-                each or UnreadableRoot(uri=str(uri), reason="listed, but not there", sha256="")
+                each
+                or UnreadableCheckpoint(uri=str(uri), reason="listed, but not there", sha256="")
                 for each, uri in zip(found, uris, strict=True)
             ]
             + _closed(storage.location, scan),
         )
 
-    def _forget_others(self, base: Location, scan: RootScan) -> None:
+    def _forget_others(self, base: Location, scan: CheckpointScan) -> None:
         """Keep in memory what is still there: a sweep of hours sees many roots come and go."""
         known, listed = self._known.get(base, {}), scan.metadata.values()
         self._known[base] = {each: known[each] for each in listed if each in known}
@@ -199,8 +200,8 @@ class RootReader:
             self.shared.keep_only(base, listed)
 
     def _read_all(
-        self, storage: _ListerAndReader, scan: RootScan
-    ) -> list[Checkpoint | UnreadableRoot | None]:
+        self, storage: _ListerAndReader, scan: CheckpointScan
+    ) -> list[Checkpoint | UnreadableCheckpoint | None]:
         with ThreadPoolExecutor(_THREADS) as pool:
             return list(
                 pool.map(lambda item: self.read(storage, item[0], item[1]), scan.metadata.items())
@@ -208,20 +209,22 @@ class RootReader:
 
     def read(
         self, storage: _ListerAndReader, folder: str, listed: StoredObject
-    ) -> Checkpoint | UnreadableRoot | None:
+    ) -> Checkpoint | UnreadableCheckpoint | None:
         """Return one root, ``None`` if it is not there any more."""
         known = self._known.setdefault(storage.location, {})
         if listed in known:
             return known[listed]
         base, read = storage.location, partial(self._read_anew, storage, folder, listed)
-        root = read() if self.shared is None else self.shared.get(self.aliases, base, listed, read)
-        if root is not None and root.sha256:
-            known[listed] = root
-        return root
+        checkpoint = (
+            read() if self.shared is None else self.shared.get(self.aliases, base, listed, read)
+        )
+        if checkpoint is not None and checkpoint.sha256:
+            known[listed] = checkpoint
+        return checkpoint
 
     def _read_anew(
         self, storage: _ListerAndReader, folder: str, listed: StoredObject
-    ) -> Checkpoint | UnreadableRoot | None:
+    ) -> Checkpoint | UnreadableCheckpoint | None:
         """Return one root, ``None`` if it is gone; without a checksum if it cannot be had."""
         base = storage.location
         with self._one_at_a_time if listed.size > _LARGE else nullcontext():
@@ -229,12 +232,12 @@ class RootReader:
                 data = storage.read(listed.key, max_bytes=MAX_METADATA_BYTES)
             except StorageUnreachableError as err:
                 uri = f"{base.child(folder)}/{METADATA_NAME}"
-                return UnreadableRoot(uri=uri, reason=str(err), sha256="")
+                return UnreadableCheckpoint(uri=uri, reason=str(err), sha256="")
             return None if data is None else self._decode(data, base, folder, listed)
 
     def _decode(
         self, data: bytes, base: Location, folder: str, listed: StoredObject
-    ) -> Checkpoint | UnreadableRoot:
+    ) -> Checkpoint | UnreadableCheckpoint:
         place = place_of_folder(folder, base.name)
         location = base.child(folder)
         is_own = place.checkpoint_id is not None and not place.inner
@@ -246,7 +249,7 @@ class RootReader:
             files = files_by_folder(references, location, self.aliases)
         except (UnreadableMetadataError, ValueError) as err:
             uri = f"{location}/{METADATA_NAME}"
-            return UnreadableRoot(
+            return UnreadableCheckpoint(
                 uri=uri,
                 reason=str(err),
                 sha256=sha256,
@@ -281,19 +284,23 @@ def _directory(base: Location, place: FilePlace) -> Location | None:
     return base.child(place.job_directory)
 
 
-def _sorted(scan: RootScan, found: Iterable[Checkpoint | UnreadableRoot | None]) -> RootsRead:
+def _sorted(
+    scan: CheckpointScan, found: Iterable[Checkpoint | UnreadableCheckpoint | None]
+) -> CheckpointsRead:
     each = list(found)
-    return RootsRead(
+    return CheckpointsRead(
         scan,
         tuple(one for one in each if isinstance(one, Checkpoint)),
-        tuple(one for one in each if isinstance(one, UnreadableRoot)),
+        tuple(one for one in each if isinstance(one, UnreadableCheckpoint)),
     )
 
 
-def _closed(base: Location, scan: RootScan) -> list[Checkpoint | UnreadableRoot | None]:
+def _closed(base: Location, scan: CheckpointScan) -> list[Checkpoint | UnreadableCheckpoint | None]:
     """Return what cannot be looked into, as roots that cannot be read."""
     reason = "a link, or a folder without a name, is not looked into: name its target as extra root"
-    return [UnreadableRoot(uri=f"{base}/{key}", reason=reason, sha256="") for key in scan.closed]
+    return [
+        UnreadableCheckpoint(uri=f"{base}/{key}", reason=reason, sha256="") for key in scan.closed
+    ]
 
 
 def _unproven_layout(references: References) -> str | None:

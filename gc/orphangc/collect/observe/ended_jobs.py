@@ -90,21 +90,21 @@ def has_nothing_since(facts: JobFacts) -> bool:
 
 
 def unread_of(
-    lives: Lives, roots: Sequence[Checkpoint], aliases: Sequence[Alias]
+    lives: Lives, checkpoints: Sequence[Checkpoint], aliases: Sequence[Alias]
 ) -> Iterator[tuple[str, str]]:
     """Yield each living job whose state may rest on a checkpoint that was not read, and why.
 
     Args:
         lives: What Flink says.
-        roots: Every root that was read.
+        checkpoints: Every root that was read.
         aliases: The operator's.
 
     """
-    folders = {root.folder for root in roots}
+    folders = {checkpoint.folder for checkpoint in checkpoints}
     for job_id in lives.living:
         facts = lives.facts_of(job_id)
         latest = _first_latest(facts)
-        if latest is not None and latest > _newest_read(job_id, facts, roots, aliases):
+        if latest is not None and latest > _newest_read(job_id, facts, checkpoints, aliases):
             reason = (
                 f"Flink says that it has completed checkpoint {latest}, which is not among the"
                 " roots that were read: add its place with --extra-roots, or say with --alias"
@@ -127,7 +127,10 @@ def _first_latest(facts: Iterable[JobFacts]) -> int | None:
 
 
 def _newest_read(
-    job_id: str, facts: Iterable[JobFacts], roots: Iterable[Checkpoint], aliases: Sequence[Alias]
+    job_id: str,
+    facts: Iterable[JobFacts],
+    checkpoints: Iterable[Checkpoint],
+    aliases: Sequence[Alias],
 ) -> int:
     """Return the id of the newest checkpoint of a job that was read, -1 if none was.
 
@@ -140,9 +143,10 @@ def _newest_read(
         if not shown.is_savepoint
     }
     ids = [
-        root.checkpoint_id
-        for root in roots
-        if not root.is_savepoint and (root.job_id == job_id or root.folder in reported)
+        checkpoint.checkpoint_id
+        for checkpoint in checkpoints
+        if not checkpoint.is_savepoint
+        and (checkpoint.job_id == job_id or checkpoint.folder in reported)
     ]
     return max(ids, default=-1)
 

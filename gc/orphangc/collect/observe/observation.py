@@ -15,13 +15,18 @@ from datetime import datetime
 from itertools import islice
 from typing import Protocol, TypeVar
 
-from orphangc.collect.observe.checkpoints import RootReader, RootScan, RootsRead, scan_roots
+from orphangc.collect.observe.checkpoints import (
+    CheckpointReader,
+    CheckpointScan,
+    CheckpointsRead,
+    scan_checkpoints,
+)
 from orphangc.collect.observe.exporters import ExporterHandshake, SeenExports, start_handshake
 from orphangc.collect.observe.reported import reported_places
 from orphangc.collect.observe.searching import NO_SCAN, NOTHING_READ, BaseSearch
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
-from orphangc.core.decision.evidence import Checkpoint, UnreadableRoot
+from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.model.locations import Location
@@ -134,11 +139,11 @@ class Observation:
     source_errors: tuple[str, ...]
     ha_before: tuple[HaFacts, ...]
     ha_after: tuple[HaFacts, ...]
-    at_start: tuple[RootScan, ...]
-    first: tuple[RootsRead, ...]
-    second: tuple[RootsRead, ...]
+    at_start: tuple[CheckpointScan, ...]
+    first: tuple[CheckpointsRead, ...]
+    second: tuple[CheckpointsRead, ...]
     elsewhere: tuple[Checkpoint, ...]
-    elsewhere_unreadable: tuple[UnreadableRoot, ...]
+    elsewhere_unreadable: tuple[UnreadableCheckpoint, ...]
     snapshots: tuple[RegistrySnapshot, ...]
     exported: Mapping[JobId, Exported]
     listed: Listed
@@ -146,14 +151,19 @@ class Observation:
     exports: tuple[SeenExports, ...] = ()
 
     @property
-    def roots(self) -> tuple[Checkpoint, ...]:
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
         """Return every root of S1, S2 and elsewhere, each once."""
-        read = [root for part in (*self.first, *self.second) for root in part.roots]
-        unique = {(root.folder, root.sha256): root for root in (*read, *self.elsewhere)}
+        read = [
+            checkpoint for part in (*self.first, *self.second) for checkpoint in part.checkpoints
+        ]
+        unique = {
+            (checkpoint.folder, checkpoint.sha256): checkpoint
+            for checkpoint in (*read, *self.elsewhere)
+        }
         return tuple(unique.values())
 
     @property
-    def unreadable(self) -> tuple[UnreadableRoot, ...]:
+    def unreadable(self) -> tuple[UnreadableCheckpoint, ...]:
         """Return every unreadable root, each place once."""
         parts = [each for part in (*self.first, *self.second) for each in part.unreadable]
         by_uri = {each.uri: each for each in (*parts, *self.elsewhere_unreadable)}
@@ -161,7 +171,7 @@ class Observation:
 
 
 def observe(
-    environment: Environment, settings: StorageRootSettings, reader: RootReader
+    environment: Environment, settings: StorageRootSettings, reader: CheckpointReader
 ) -> Observation:
     """Return the facts of one cycle; the engine keeps the listing.
 
@@ -181,7 +191,7 @@ def observe(
     before, errors_before = _ask(environment.clusters)
     ha_before, ha_errors_before = _ask(environment.ha)
     search = search_of(environment)
-    at_start = search.ask(scan_roots, NO_SCAN)
+    at_start = search.ask(scan_checkpoints, NO_SCAN)
     environment.progress("roots", 0)
     first = search.ask(reader.collect, NOTHING_READ)
     listed = _list(environment, first[0])
@@ -196,12 +206,12 @@ def observe(
     places, unusable = reported_places(
         (*before, *after), snapshots, settings, ha=(*ha_before, *ha_after)
     )
-    read = {root.folder for part in (*first, *second) for root in part.roots}
+    read = {checkpoint.folder for part in (*first, *second) for checkpoint in part.checkpoints}
     elsewhere = [
         found
         for place in places
         if place not in read
-        for found in read_root_at(environment.open_storage, reader, place)
+        for found in read_checkpoint_at(environment.open_storage, reader, place)
     ]
     elsewhere += unusable
     elsewhere += remembered_checkpoints(environment, reader).found
@@ -218,7 +228,7 @@ def observe(
         first=first,
         second=second,
         elsewhere=tuple(each for each in elsewhere if isinstance(each, Checkpoint)),
-        elsewhere_unreadable=tuple(e for e in elsewhere if isinstance(e, UnreadableRoot)),
+        elsewhere_unreadable=tuple(e for e in elsewhere if isinstance(e, UnreadableCheckpoint)),
         snapshots=tuple(snapshots),
         exported=exported,
         exports=handshake.seen,
@@ -238,16 +248,18 @@ def search_of(environment: Environment) -> BaseSearch:
 class RememberedCheckpoints:
     """What the remembered directories hold now, and which of them cannot be searched."""
 
-    found: tuple[Checkpoint | UnreadableRoot, ...]
+    found: tuple[Checkpoint | UnreadableCheckpoint, ...]
     unreached: Mapping[Location, str]
 
 
-def remembered_checkpoints(environment: Environment, reader: RootReader) -> RememberedCheckpoints:
+def remembered_checkpoints(
+    environment: Environment, reader: CheckpointReader
+) -> RememberedCheckpoints:
     """Return the checkpoints of every remembered directory.
 
     One that cannot be searched, or is gone, ends no run: the memory's own conditions block.
     """
-    found: list[Checkpoint | UnreadableRoot] = []
+    found: list[Checkpoint | UnreadableCheckpoint] = []
     unreached: dict[Location, str] = {}
     for storage in environment.remembered:
         try:
@@ -255,7 +267,7 @@ def remembered_checkpoints(environment: Environment, reader: RootReader) -> Reme
         except OrphanGcError as err:
             unreached[storage.location] = str(err)
         else:
-            found += [*read.roots, *read.unreadable]
+            found += [*read.checkpoints, *read.unreadable]
     return RememberedCheckpoints(tuple(found), unreached)
 
 
@@ -298,12 +310,12 @@ def _ask(
     return tuple(facts), errors
 
 
-def _list(environment: Environment, known: RootsRead) -> Listed:
+def _list(environment: Environment, known: CheckpointsRead) -> Listed:
     """List the storage root, told what its roots show of the key space."""
     base = environment.storage.location
     most: dict[str, Collection[str]] = {}
-    for root in known.roots:
-        for folder, names in root.files.items():
+    for checkpoint in known.checkpoints:
+        for folder, names in checkpoint.files.items():
             key = base.key_of(folder)
             if key is not None and len(names) > len(most.get(key, ())):
                 most[key] = names
@@ -322,9 +334,9 @@ def _let_the_cache_expire(environment: Environment, before: Sequence[ClusterFact
         environment.wait(max(cluster.cache_seconds for cluster in before) + _LATER)
 
 
-def read_root_at(
-    open_storage: Callable[[Location], Storage], reader: RootReader, place: Location
-) -> Iterable[Checkpoint | UnreadableRoot]:
+def read_checkpoint_at(
+    open_storage: Callable[[Location], Storage], reader: CheckpointReader, place: Location
+) -> Iterable[Checkpoint | UnreadableCheckpoint]:
     """Yield the root at a reported place; one that is gone is no root.
 
     A place that cannot be asked is unreadable: it may hold a root, so nothing can be judged.
@@ -336,16 +348,16 @@ def read_root_at(
         storage = open_storage(top)
         listed = storage.stat([key])[0]
     except OrphanGcError as err:
-        yield UnreadableRoot(uri=f"{place}/{METADATA_NAME}", reason=str(err), sha256="")
+        yield UnreadableCheckpoint(uri=f"{place}/{METADATA_NAME}", reason=str(err), sha256="")
         return
-    root = None if listed is None else reader.read(storage, folder, listed)
-    if root is not None:
-        yield root
+    checkpoint = None if listed is None else reader.read(storage, folder, listed)
+    if checkpoint is not None:
+        yield checkpoint
 
 
 def _read_hidden(
-    environment: Environment, reader: RootReader, scans: Sequence[RootScan]
-) -> Iterable[Checkpoint | UnreadableRoot]:
+    environment: Environment, reader: CheckpointReader, scans: Sequence[CheckpointScan]
+) -> Iterable[Checkpoint | UnreadableCheckpoint]:
     """Yield the roots that only the listing shows: in folders that a scan does not enter.
 
     One that is gone by now was subsumed between the scans, which the stable root answers for.
@@ -355,6 +367,6 @@ def _read_hidden(
         if listed.key in known:
             continue
         folder = listed.key.rpartition("/")[0]
-        root = reader.read(environment.storage, folder, listed)
-        if root is not None:
-            yield root
+        checkpoint = reader.read(environment.storage, folder, listed)
+        if checkpoint is not None:
+            yield checkpoint

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts, external_paths
-from orphangc.core.decision.evidence import UnreadableRoot
+from orphangc.core.decision.evidence import UnreadableCheckpoint
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.naming import METADATA_NAME
@@ -19,7 +19,7 @@ def reported_places(
     settings: StorageRootSettings,
     *,
     ha: Iterable[HaFacts] = (),
-) -> tuple[list[Location], list[UnreadableRoot]]:
+) -> tuple[list[Location], list[UnreadableCheckpoint]]:
     """Return every checkpoint folder that somebody reports or pins (R4), and what is no place."""
     paths = {path for cluster in clusters for path in external_paths(cluster)}
     for snapshot in snapshots:
@@ -27,18 +27,18 @@ def reported_places(
         paths.update(resolve(path, snapshot.checkpoint_dir) for path in own)
     paths.update(settings.pin)
     places: set[Location] = set()
-    unusable: list[UnreadableRoot] = []
+    unusable: list[UnreadableCheckpoint] = []
     for path in sorted(paths):
         try:
             places.add(canonical(path, settings.aliases))
         except ValueError as err:
-            unusable.append(UnreadableRoot(uri=path, reason=str(err), sha256=""))
+            unusable.append(UnreadableCheckpoint(uri=path, reason=str(err), sha256=""))
     for named in sorted({each for facts in ha for each in facts.places}):
         try:
             places.add(_place_named(named.path, settings))
         except ValueError as err:
             reason = f"{err} (named by {named.by})"
-            unusable.append(UnreadableRoot(uri=named.path, reason=reason, sha256=""))
+            unusable.append(UnreadableCheckpoint(uri=named.path, reason=reason, sha256=""))
     return sorted(places, key=str), unusable
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from orphangc.collect.observe.checkpoints import RootScan, RootsRead
+from orphangc.collect.observe.checkpoints import CheckpointScan, CheckpointsRead
 from orphangc.core.model.locations import Location
 from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage
@@ -17,8 +17,8 @@ _T = TypeVar("_T")
 _AT_ONCE = 8
 """Siblings that are searched at the same time: dozens may stand in one configuration file."""
 
-NO_SCAN = RootScan({}, frozenset(), {})
-NOTHING_READ = RootsRead(NO_SCAN, (), ())
+NO_SCAN = CheckpointScan({}, frozenset(), {})
+NOTHING_READ = CheckpointsRead(NO_SCAN, (), ())
 
 
 @dataclass(slots=True)

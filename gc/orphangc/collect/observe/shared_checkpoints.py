@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from threading import Lock
 
-from orphangc.core.decision.evidence import Checkpoint, UnreadableRoot
+from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.model.locations import Alias, Location
 from orphangc.core.model.types import StoredObject
 
@@ -26,7 +26,7 @@ and above the distance of a file server's clock from this machine's."""
 _ROOT_BYTES = 2048
 """What a decoded checkpoint takes besides its names."""
 
-Reading = Callable[[], Checkpoint | UnreadableRoot | None]
+Reading = Callable[[], Checkpoint | UnreadableCheckpoint | None]
 _Identity = tuple[tuple[Alias, ...], StoredObject]
 
 
@@ -54,7 +54,7 @@ class SharedCheckpoints:
 
     def get(
         self, aliases: Sequence[Alias], base: Location, listed: StoredObject, read: Reading
-    ) -> Checkpoint | UnreadableRoot | None:
+    ) -> Checkpoint | UnreadableCheckpoint | None:
         """Return the checkpoint of an unchanged object, or else what a reading finds.
 
         Args:
@@ -74,12 +74,12 @@ class SharedCheckpoints:
             self._add(base, identity, found)
         return found
 
-    def _add(self, base: Location, identity: _Identity, root: Checkpoint) -> None:
-        size = _bytes_of(root)
+    def _add(self, base: Location, identity: _Identity, checkpoint: Checkpoint) -> None:
+        size = _bytes_of(checkpoint)
         with self._lock:
             known = self._known.setdefault(base, {})
             if identity not in known and self.held_bytes + size <= self.most_bytes:
-                known[identity] = root
+                known[identity] = checkpoint
                 self.held_bytes += size
 
     def keep_only(self, base: Location, listed: Collection[StoredObject]) -> None:
@@ -98,6 +98,6 @@ def _is_settled(base: Location, listed: StoredObject, read_at: datetime) -> bool
     return base.scheme != "file" or listed.modified_at < read_at - _FILE_SETTLES
 
 
-def _bytes_of(root: Checkpoint) -> int:
-    names = (*root.files.values(), root.unregistered)
-    return _ROOT_BYTES + 16 * len(root.raw) + sum(each.nbytes for each in names)
+def _bytes_of(checkpoint: Checkpoint) -> int:
+    names = (*checkpoint.files.values(), checkpoint.unregistered)
+    return _ROOT_BYTES + 16 * len(checkpoint.raw) + sum(each.nbytes for each in names)

@@ -27,7 +27,7 @@ from orphangc.collect.delete.journal import Journal
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.delete.revalidation import Revalidation, preconditions_of
-from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.lock import Lock, Renewal
@@ -91,14 +91,14 @@ class Sweep:
     workers: DistributedWorkers | None = None
     shared: SharedCheckpoints | None = None
     result: SweepResult = field(default_factory=SweepResult)
-    reader: RootReader = field(init=False)
+    reader: CheckpointReader = field(init=False)
     _tombstones: Tombstones = field(init=False)
     _has_gone: npt.NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
         """Start with a reader of its own, and a result with the run's identifier."""
         self.result.run_id = self.run_id
-        self.reader = RootReader.of(self.settings, self.shared)
+        self.reader = CheckpointReader.of(self.settings, self.shared)
 
     def carry_out(self, plan: Plan, planned_rows: Iterable[pa.RecordBatch]) -> SweepResult:
         """Return what became of the plan.
@@ -157,7 +157,7 @@ class Sweep:
             "root": plan.root,
             "live_set_sha256": cycle.plan.live_set_sha256,
             "jobs": [job.model_dump(mode="json") for job in cycle.plan.jobs],
-            "roots": [root.model_dump(mode="json") for root in cycle.plan.roots],
+            "roots": [checkpoint.model_dump(mode="json") for checkpoint in cycle.plan.roots],
         }
         self.state.write_journal(self.run_id, "evidence", [header])
 

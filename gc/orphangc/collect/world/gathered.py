@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from orphangc.collect.observe.checkpoints import RootScan
+from orphangc.collect.observe.checkpoints import CheckpointScan
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
@@ -71,7 +71,7 @@ def searched_places(seen: Observation, environment: Environment) -> tuple[Search
 
 
 def _place(
-    location: Location, kind: PlaceKind, environment: Environment, scans: Sequence[RootScan]
+    location: Location, kind: PlaceKind, environment: Environment, scans: Sequence[CheckpointScan]
 ) -> SearchedPlace:
     """Return a place with what two scans show; a place without any could not be searched."""
     directories = {each for scan in scans for each in scan.directories}

@@ -40,8 +40,8 @@ def namings_of(
         searched: Every base.
 
     """
-    makers = {root.folder: key for key, job in marked.jobs.items() for root in job.own_roots}
-    found = [_of_checkpoint(root, marked, makers, searched) for root in marked.roots]
+    makers = {root.folder: key for key, job in marked.jobs.items() for root in job.own_checkpoints}
+    found = [_of_checkpoint(root, marked, makers, searched) for root in marked.checkpoints]
     found += [_of_snapshot(each, marked, settings, searched) for each in observation.snapshots]
     return tuple(each for each in found if each.files)
 
@@ -112,7 +112,7 @@ def named_outside(
         for folder, names in naming.files.items()
         if not is_listed(names)
     ]
-    read = {root.folder for root in marked.roots}
+    read = {root.folder for root in marked.checkpoints}
     for place, by, jobs in (*_told(marked, observation, settings), *_named(observation, settings)):
         if place not in read and not any(base.contains(place) for base in searched):
             found.append((home_of(place), by, jobs))

@@ -57,14 +57,14 @@ def sighting_of(
     places = [_seen(each) for each in searched_places(seen, environment) if each.kind != REPORTED]
     directories = _directories(marked, jobs, bases, at)
     recorded = {each.uri for directory in directories for each in directory.checkpoints}
-    present = {str(root.folder) for root in marked.roots}
+    present = {str(root.folder) for root in marked.checkpoints}
     present |= {each.uri.removesuffix(f"/{METADATA_NAME}") for each in seen.unreadable}
     return Sighting(
         at=at,
         root=str(bases[0]),
         state=settings.state,
         places=(
-            *_with_others(places, marked.roots, recorded),
+            *_with_others(places, marked.checkpoints, recorded),
             *_reported_places(directories, before, places),
         ),
         directories=directories,
@@ -86,7 +86,7 @@ def sighting_of(
             str(root.folder): StoppingSavepoint(
                 checkpoint_id=root.checkpoint_id, stored_at=root.modified_at
             )
-            for root in marked.roots
+            for root in marked.checkpoints
             if root.is_of_a_stop
         },
         clusters=_clusters(seen, environment),
@@ -101,7 +101,7 @@ def _directories(
 ) -> tuple[RememberedDirectory, ...]:
     """Return the folders that hold checkpoints whose loss could cost files of other folders."""
     by_folder: dict[Location, list[Checkpoint]] = {}
-    for root in marked.roots:
+    for root in marked.checkpoints:
         if root.directory is not None or _depends_on(root, marked.owners.keys):
             by_folder.setdefault(root.directory or root.folder.parent, []).append(root)
     owners = marked.owners.keys
@@ -224,7 +224,7 @@ def _shown_jobs(
 
     Of a job that it showed at first alone, and without a checkpoint, nothing else knows.
     """
-    savepoints = {root.folder for root in marked.roots if root.is_savepoint}
+    savepoints = {root.folder for root in marked.checkpoints if root.is_savepoint}
     last = {(each.uri, job_id) for each in seen.after for job_id in each.jobs}
     for is_last, clusters in ((True, seen.after), (False, seen.before)):
         for cluster in clusters:
@@ -270,10 +270,10 @@ def _needs(
 
     What it was restored from is all that it has before its first checkpoint.
     """
-    roots = [root for root in marked.roots if (root.directory or root.folder.parent) in own]
+    roots = [root for root in marked.checkpoints if (root.directory or root.folder.parent) in own]
     if not roots and not own and facts.restored is None:
         return ()
-    roots = roots or [root for root in marked.roots if root.folder == origin]
+    roots = roots or [root for root in marked.checkpoints if root.folder == origin]
     if not roots:
         return (UNREAD,)
     needed = {each for root in roots for each in _depends_on(root, marked.owners.keys)}

@@ -18,7 +18,7 @@ def bounds_of_job(
 ) -> JobBounds:
     """Return what the objects of one job are compared with."""
     is_ended = job.state is JobState.ENDED
-    newest = [root.modified_at or NEVER for root in job.own_roots]
+    newest = [checkpoint.modified_at or NEVER for checkpoint in job.own_checkpoints]
     return JobBounds(
         is_refused=judgement.refused is not None,
         is_ended=is_ended,
@@ -26,7 +26,7 @@ def bounds_of_job(
             cycle.now,
             cycle.margins,
             is_ended=is_ended,
-            own_root_times=[root.modified_at for root in job.bounding_roots],
+            own_root_times=[checkpoint.modified_at for checkpoint in job.bounding_roots],
             registry_times=_registry_times(job),
             listed_at=listed_at,
         ),

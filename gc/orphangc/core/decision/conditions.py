@@ -147,7 +147,7 @@ def _not_quiet(job: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 def _untested_flink_version(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R27: nobody has read the code of that release."""
-    formats = {root.format_version for root in job.own_roots}
+    formats = {checkpoint.format_version for checkpoint in job.own_checkpoints}
     unseen = sorted(each for each in formats if each > NEWEST_TESTED_FORMAT)
     if unseen:
         return f"metadata format version {some(unseen)} was never seen from a released Flink"

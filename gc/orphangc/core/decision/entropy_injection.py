@@ -59,7 +59,7 @@ def entropy_of(job: JobEvidence) -> Entropy | None:
     It takes two random parts of one length: a single other directory of the same job id may be the
     base that a job with a fixed id was moved from.
     """
-    folders = {folder for root in job.own_roots for folder in root.files}
+    folders = {folder for checkpoint in job.own_checkpoints for folder in checkpoint.files}
     named = {place for folder in folders if (place := job_directory_of(folder)) is not None}
     for directory in sorted(job.directories_with_roots, key=str):
         spread = {

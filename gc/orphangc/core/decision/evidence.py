@@ -74,7 +74,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnreadableRoot:
+class UnreadableCheckpoint:
     """A ``_metadata`` that could not be read to its last byte.
 
     Attributes:
@@ -139,7 +139,7 @@ class JobEvidence:
         is_declared_ended: The operator's statement.
         is_not_in_all: The operator stated that all jobs are over, and nothing shows that Flink
             wrote this directory, so the statement does not cover it.
-        own_roots: Its ``chk-<n>`` roots of both listings.
+        own_checkpoints: Its ``chk-<n>`` roots of both listings.
         ids_at_start: Ids of the ``chk-<n>`` with ``_metadata`` in the listing of names (S0).
         ids_before: The same in the first listing that was read (S1).
         ids_after: The same in the second (S2).
@@ -170,7 +170,7 @@ class JobEvidence:
     is_collected: bool
     is_declared_ended: bool
     directories: tuple[Location, ...] = ()
-    own_roots: tuple[Checkpoint, ...] = ()
+    own_checkpoints: tuple[Checkpoint, ...] = ()
     ids_at_start: frozenset[int] = frozenset()
     ids_before: frozenset[int] = frozenset()
     ids_after: frozenset[int] = frozenset()
@@ -229,7 +229,7 @@ class JobEvidence:
         exported = () if self.exported is None else self.exported.snapshots
         times = (
             self.survey.newest_modified_at,
-            *(root.modified_at for root in self.own_roots),
+            *(checkpoint.modified_at for checkpoint in self.own_checkpoints),
             *(snapshot.taken_at for snapshot in exported),
         )
         return max((at for at in times if at is not None), default=None)
@@ -249,12 +249,16 @@ class JobEvidence:
     @property
     def retained_ids(self) -> tuple[int, ...]:
         """Return the checkpoint ids of its own roots that are no savepoints, ascending."""
-        return tuple(sorted({r.checkpoint_id for r in self.own_roots if not r.is_savepoint}))
+        return tuple(sorted({r.checkpoint_id for r in self.own_checkpoints if not r.is_savepoint}))
 
     @property
     def directories_with_roots(self) -> frozenset[Location]:
         """Return which of its directories hold roots."""
-        return frozenset(root.directory for root in self.own_roots if root.directory is not None)
+        return frozenset(
+            checkpoint.directory
+            for checkpoint in self.own_checkpoints
+            if checkpoint.directory is not None
+        )
 
     @property
     def current_ids(self) -> frozenset[int] | None:
@@ -289,9 +293,13 @@ class JobEvidence:
         other job all own roots count: there nothing proves that k* is retained.
         """
         if self.state is not JobState.RUNNING or mode_of(self) is not Mode.DERIVED:
-            return self.own_roots
-        stable = tuple(root for root in self.own_roots if root.checkpoint_id == self.stable_id)
-        return stable or self.own_roots
+            return self.own_checkpoints
+        stable = tuple(
+            checkpoint
+            for checkpoint in self.own_checkpoints
+            if checkpoint.checkpoint_id == self.stable_id
+        )
+        return stable or self.own_checkpoints
 
     @property
     def latest(self) -> Checkpoint | None:
@@ -301,9 +309,13 @@ class JobEvidence:
         """
         for ids in (self.ids_before & self.ids_after, self.ids_after, self.ids_before):
             present = self._of_present_run(ids)
-            settled = [root for root in self.own_roots if root.checkpoint_id in present]
+            settled = [
+                checkpoint
+                for checkpoint in self.own_checkpoints
+                if checkpoint.checkpoint_id in present
+            ]
             if settled:
-                return max(settled, key=lambda root: root.checkpoint_id)
+                return max(settled, key=lambda checkpoint: checkpoint.checkpoint_id)
         return None
 
     @property
@@ -351,7 +363,7 @@ class CycleEvidence:
     margins: SafetyMargins
     is_closed_world: bool
     is_tested_storage: bool
-    unreadable: tuple[UnreadableRoot, ...] = ()
+    unreadable: tuple[UnreadableCheckpoint, ...] = ()
     source_errors: tuple[str, ...] = ()
     halted: str | None = None
     observed_until: datetime | None = None

@@ -41,17 +41,18 @@ BOTH = 2
 
 def _unreadable_root(_: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R6: a root that cannot be read may name any file of any directory."""
-    for root in cycle.unreadable:
-        if not root.is_acknowledged:
-            return f"cannot read {root.uri}: {root.reason}; nothing will be planned for removal"
+    for checkpoint in cycle.unreadable:
+        if not checkpoint.is_acknowledged:
+            what = f"{checkpoint.uri}: {checkpoint.reason}"
+            return f"cannot read {what}; nothing will be planned for removal"
     return None
 
 
 def _acknowledged_root(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R6: a root that the operator knows to be broken protects its whole directory."""
-    for root in cycle.unreadable:
-        if root.is_acknowledged and root.directory in job.directories:
-            return f"{root.uri} is acknowledged as broken: its whole directory is kept"
+    for checkpoint in cycle.unreadable:
+        if checkpoint.is_acknowledged and checkpoint.directory in job.directories:
+            return f"{checkpoint.uri} is acknowledged as broken: its whole directory is kept"
     return None
 
 
@@ -69,7 +70,11 @@ def _future_time(job: JobEvidence, cycle: CycleEvidence) -> str | None:
 
     The future begins where the cycle stopped looking: a running job writes during a listing.
     """
-    latest = [root.modified_at for root in job.own_roots if root.modified_at is not None]
+    latest = [
+        checkpoint.modified_at
+        for checkpoint in job.own_checkpoints
+        if checkpoint.modified_at is not None
+    ]
     if job.survey.newest_modified_at is not None:
         latest.append(job.survey.newest_modified_at)
     newest = max(latest, default=None)
@@ -99,9 +104,9 @@ def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
     """R2: file merging, changelog and ForSt re-use old files that no root names."""
     if job.survey.sub_folders:
         return f"shared/ has sub-directories ({some(sorted(job.survey.sub_folders))})"
-    for root in job.own_roots:
-        if root.unproven_layout is not None:
-            return f"{root.folder} holds {root.unproven_layout}"
+    for checkpoint in job.own_checkpoints:
+        if checkpoint.unproven_layout is not None:
+            return f"{checkpoint.folder} holds {checkpoint.unproven_layout}"
     unproven = {EntryKind.SEGMENT, EntryKind.DIRECTORY}
     for snapshot in job.snapshots:
         kind = next((each.kind for each in snapshot.entries if each.kind in unproven), None)
@@ -151,7 +156,7 @@ def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     with_roots = job.directories_with_roots
     if len(with_roots) > 1:
         return f"{len(with_roots)} directories of this job id hold roots"
-    named = {folder for root in job.own_roots for folder in root.files}
+    named = {folder for checkpoint in job.own_checkpoints for folder in checkpoint.files}
     alone = [
         directory
         for directory in sorted(job.survey.shared_directories - with_roots, key=str)
@@ -167,19 +172,20 @@ def _written_by_another(job: JobEvidence, cycle: CycleEvidence) -> Checkpoint | 
 
     One that contradicts the order in which such a cluster counts is none of its either.
     """
-    own = [root for root in job.own_roots if root.directory is not None]
+    own = [checkpoint for checkpoint in job.own_checkpoints if checkpoint.directory is not None]
     slack = cycle.margins.clock_skew
-    stored = {root.checkpoint_id: root.modified_at for root in own}
+    stored = {checkpoint.checkpoint_id: checkpoint.modified_at for checkpoint in own}
     contradicting = {out_of_order(stored, facts, slack) for facts in job.after}
     unknown = (
-        root
-        for root in own
+        checkpoint
+        for checkpoint in own
         if job.after
         and all(
-            is_anothers(root.checkpoint_id, root.modified_at, facts, slack) for facts in job.after
+            is_anothers(checkpoint.checkpoint_id, checkpoint.modified_at, facts, slack)
+            for facts in job.after
         )
     )
-    late = (root for root in own if root.checkpoint_id in contradicting)
+    late = (checkpoint for checkpoint in own if checkpoint.checkpoint_id in contradicting)
     return next(chain(unknown, late), None)
 
 
@@ -199,7 +205,7 @@ def _ended_job_is_running(job: JobEvidence, _: CycleEvidence) -> str | None:
 def _no_roots(job: JobEvidence, _: CycleEvidence) -> str | None:
     """R8, R9: no root is never "refers to nothing" while the job may run."""
     completed = any(latest_known_id(facts) is not None for facts in (*job.before, *job.after))
-    if job.own_roots or (job.state is JobState.ENDED and not completed):
+    if job.own_checkpoints or (job.state is JobState.ENDED and not completed):
         return None
     if job.state is JobState.ENDED and job.is_declared_ended:
         return None
@@ -226,7 +232,7 @@ def _retained_root_missing(job: JobEvidence, _: CycleEvidence) -> str | None:
     """
     seen = (job.ids_before & job.ids_after) | job.reported_ids
     if not job.directories:
-        seen |= {root.checkpoint_id for root in job.own_roots}
+        seen |= {checkpoint.checkpoint_id for checkpoint in job.own_checkpoints}
     for checkpoint_id, uri in retained_throughout(job.held_before, job.held_after).items():
         if checkpoint_id not in seen:
             return (
@@ -255,9 +261,10 @@ def _exported_root_missing(job: JobEvidence, seen: Collection[int]) -> str | Non
 
 def _misplaced_root(job: JobEvidence, _: CycleEvidence) -> str | None:
     """R8: a root in another checkpoint's folder was put there by hand; ids say nothing then."""
-    for root in job.own_roots:
-        if root.directory is not None and root.folder.name != f"chk-{root.checkpoint_id}":
-            return f"{root.folder} holds the metadata of checkpoint {root.checkpoint_id}"
+    for checkpoint in job.own_checkpoints:
+        number = checkpoint.checkpoint_id
+        if checkpoint.directory is not None and checkpoint.folder.name != f"chk-{number}":
+            return f"{checkpoint.folder} holds the metadata of checkpoint {number}"
     return None
 
 
@@ -271,7 +278,7 @@ def _damaged_latest_root(job: JobEvidence, _: CycleEvidence) -> str | None:
 
 def _unstable_root(job: JobEvidence, _: CycleEvidence) -> str | None:
     """R12: between two listings a checkpoint can hide from both; one that stays proves not."""
-    if job.state is JobState.ENDED or not job.own_roots or mode_of(job) is Mode.REGISTRY:
+    if job.state is JobState.ENDED or not job.own_checkpoints or mode_of(job) is Mode.REGISTRY:
         return None
     stable = job.stable_id
     if not job.directories:

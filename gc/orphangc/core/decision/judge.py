@@ -142,7 +142,7 @@ def _is_unread(job: JobEvidence, cycle: CycleEvidence) -> bool:
     """
     if _is_told(job, cycle):
         return False
-    if job.own_roots:
+    if job.own_checkpoints:
         return job.is_origin_unread and not _is_present_run_read(job)
     if _is_seen_running(job):
         return job.is_origin_unread
@@ -158,7 +158,7 @@ def _is_present_run_read(job: JobEvidence) -> bool:
     A run that completed nothing needs what it was restored from, whatever else lies here.
     """
     living = [each for each in job.after or job.before if not each.is_globally_terminal]
-    read = {root.checkpoint_id for root in job.own_roots}
+    read = {checkpoint.checkpoint_id for checkpoint in job.own_checkpoints}
     return all(read & completed_by((each,)) for each in living)
 
 
@@ -170,7 +170,7 @@ def _doubt_about(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     newest = job.survey.newest_modified_at
     if is_quiet(newest, cycle.now, cycle.margins.quiet_period) or newest is None:
         return None
-    is_known = job.own_roots or _is_told(job, cycle) or _is_shown(job)
+    is_known = job.own_checkpoints or _is_told(job, cycle) or _is_shown(job)
     if is_known or has_ended(job, cycle):
         return None
     advice = "" if job.is_declared_ended else ", declare it ended with --ended-job"

@@ -32,29 +32,35 @@ def oldest_left_behind(job: JobEvidence, *, before: datetime) -> Checkpoint | No
 
     An ended job's oldest checkpoint is one of its last, not one that was left behind.
     """
-    times = {root.modified_at for root in job.own_roots}
+    times = {checkpoint.modified_at for checkpoint in job.own_checkpoints}
     if job.state is JobState.ENDED or None in times or len(job.retained_ids) < 2:  # noqa: PLR2004
         return None
-    own = [(root.modified_at, root) for root in job.own_roots if root.modified_at is not None]
+    own = [
+        (checkpoint.modified_at, checkpoint)
+        for checkpoint in job.own_checkpoints
+        if checkpoint.modified_at is not None
+    ]
     (oldest_at, oldest), *_ = sorted(own, key=lambda each: (each[0], each[1].checkpoint_id))
-    has_newer = any(root.checkpoint_id != oldest.checkpoint_id for _, root in own)
+    has_newer = any(checkpoint.checkpoint_id != oldest.checkpoint_id for _, checkpoint in own)
     return oldest if oldest_at < before and has_newer else None
 
 
-def named_by_it_alone(root: Checkpoint, job: JobEvidence, roots: Iterable[Checkpoint]) -> UuidSet:
+def named_by_it_alone(
+    checkpoint: Checkpoint, job: JobEvidence, checkpoints: Iterable[Checkpoint]
+) -> UuidSet:
     """Return the UUIDs that a checkpoint names and no other of ``roots`` does.
 
     Other checkpoints count that name anything in the job's directories. Registry snapshots and
     pins do not count, so in registry mode the figure may be too large: it is for people.
     """
     others = UuidSet()
-    for other in roots:
+    for other in checkpoints:
         is_near = any(place.contains(f) for place in job.directories for f in other.files)
-        if other.folder != root.folder and is_near:
+        if other.folder != checkpoint.folder and is_near:
             for names in other.files.values():
                 others.extend(*names.uuids)
     alone = UuidSet()
-    for names in root.files.values():
+    for names in checkpoint.files.values():
         hi, lo = names.uuids
         is_alone = ~others.contains(hi, lo)
         alone.extend(hi[is_alone], lo[is_alone])

@@ -9,7 +9,7 @@ from orphangc.core.model.locations import Location
 
 
 def is_restore_fallback(
-    place: Location, checkpoint_id: int | None, roots: Iterable[Checkpoint]
+    place: Location, checkpoint_id: int | None, checkpoints: Iterable[Checkpoint]
 ) -> bool:
     """Return whether a job that is not over may need the checkpoint at ``place`` itself.
 
@@ -18,10 +18,16 @@ def is_restore_fallback(
     Args:
         place: The checkpoint's folder.
         checkpoint_id: Its id, ``None`` if unknown.
-        roots: The job's own roots, savepoints and the checkpoint itself among them.
+        checkpoints: The job's own roots, savepoints and the checkpoint itself among them.
 
     """
-    others = [root for root in roots if root.folder != place and not root.is_savepoint]
-    if checkpoint_id is None or not any(root.checkpoint_id > checkpoint_id for root in others):
+    others = [
+        checkpoint
+        for checkpoint in checkpoints
+        if checkpoint.folder != place and not checkpoint.is_savepoint
+    ]
+    if checkpoint_id is None or not any(
+        checkpoint.checkpoint_id > checkpoint_id for checkpoint in others
+    ):
         return True
-    return any(place.contains(folder) for root in others for folder in root.files)
+    return any(place.contains(folder) for checkpoint in others for folder in checkpoint.files)

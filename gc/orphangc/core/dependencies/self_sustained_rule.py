@@ -50,7 +50,11 @@ class ForeignUsage:
 
 def _own_places(job: JobEvidence) -> tuple[Location, ...]:
     """Return the job's directories, wherever its roots were read."""
-    found = {root.directory for root in job.own_roots if root.directory is not None}
+    found = {
+        checkpoint.directory
+        for checkpoint in job.own_checkpoints
+        if checkpoint.directory is not None
+    }
     return tuple(sorted({*job.directories, *found}, key=str))
 
 
@@ -92,8 +96,12 @@ def foreign_usage_of(
     """
     own = _own_places(job)
     namers = [
-        Namer(uri=str(root.folder), checkpoint_id=root.checkpoint_id, files=root.files)
-        for root in job.own_roots
+        Namer(
+            uri=str(checkpoint.folder),
+            checkpoint_id=checkpoint.checkpoint_id,
+            files=checkpoint.files,
+        )
+        for checkpoint in job.own_checkpoints
     ]
     unowned = unowned_references(namers, own, absent)
     newest = job.snapshots[-1:]
@@ -187,18 +195,18 @@ def _judged(
                 f"it was restored from checkpoint {at} in {place}, and has completed none of its"
                 " own since"
             )
-    if not usage.job.own_roots:
+    if not usage.job.own_checkpoints:
         return None, "no completed checkpoint of its own was found"
     if doubt is not None:
         return None, doubt
-    count = len(usage.job.own_roots)
+    count = len(usage.job.own_checkpoints)
     checkpoints = "its 1 retained checkpoint" if count == 1 else f"its {count} retained checkpoints"
     return True, f"{checkpoints} name{'s' if count == 1 else ''} no file {where}"
 
 
 def _unseen(usage: ForeignUsage) -> str | None:
     """Return why a job without a checkpoint here may have some elsewhere."""
-    if usage.job.own_roots:
+    if usage.job.own_checkpoints:
         return None
     completed = [each.latest_completed_id for each in usage.job.facts]
     newest = max((each for each in completed if each is not None), default=None)
@@ -215,7 +223,7 @@ def _has_nothing_since(usage: ForeignUsage, restored_id: int) -> bool:
 
     Older checkpoints of its own directory are no way back then, whatever their ids.
     """
-    if all(root.checkpoint_id <= restored_id for root in usage.job.own_roots):
+    if all(checkpoint.checkpoint_id <= restored_id for checkpoint in usage.job.own_checkpoints):
         return True
     reported = [
         each for each in usage.job.facts if each.restored and each.restored.id == restored_id

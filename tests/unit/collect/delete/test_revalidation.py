@@ -13,7 +13,7 @@ import pytest
 from cli.helpers import Bed, Job
 from orphangc.adapters.open import open_storage
 from orphangc.collect.delete.revalidation import Precondition, Revalidation, preconditions_of
-from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.state.lock import Holder, Lock, acquire
 from orphangc.collect.state.store import RootState
@@ -122,7 +122,7 @@ class Scene:
         facts = {
             "environment": environment,
             "settings": settings,
-            "reader": RootReader(),
+            "reader": CheckpointReader(),
             "jobs": (self.precondition,),
             "state": self.state,
             "lock": self.lock,
@@ -175,7 +175,7 @@ def test_the_raw_bytes_of_a_broken_root_that_is_acknowledged_protect(scene) -> N
     broken = scene.job.checkpoint(9)
     broken.write_bytes(data)
     known = {f"{canonical(str(broken.parent))}/_metadata": sha256(data).hexdigest()}
-    scene.revalidation = scene.looking(reader=RootReader((), known))
+    scene.revalidation = scene.looking(reader=CheckpointReader((), known))
     assert scene.names(scene.orphan) == [True]
 
 

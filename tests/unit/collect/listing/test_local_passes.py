@@ -189,7 +189,7 @@ def test_a_moved_file_is_found_by_its_uuid(listed: str, lacking: int) -> None:
     """A latest root may name another place than the one collected; its files must be somewhere."""
     away = BASE.__class__(BASE.scheme, "elsewhere", "/moved/shared")
     root = a_root(files={away: FileNames.from_names([UUIDS[0]])})
-    job = a_job(own_roots=(root,), ids_before=frozenset({root.checkpoint_id}))
+    job = a_job(own_checkpoints=(root,), ids_before=frozenset({root.checkpoint_id}))
 
     class Here:
         location = BASE

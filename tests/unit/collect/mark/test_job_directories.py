@@ -13,17 +13,19 @@ A, B, C = (canonical(f"s3://{name}/{JOB}") for name in "abc")
 OTHER = canonical(f"s3://a/{OTHER_JOB}")
 
 
-def known(holding: set[Location], *, roots=(), configured=frozenset(), **owners) -> JobDirectories:
+def known(
+    holding: set[Location], *, checkpoints=(), configured=frozenset(), **owners
+) -> JobDirectories:
     """Return the jobs of three directories of one id, and one of another."""
     ids = {A: JOB, B: JOB, C: JOB, OTHER: OTHER_JOB, **owners.get("more", {})}
-    return job_directories(ids, holding=holding, configured=configured, roots=roots)
+    return job_directories(ids, holding=holding, configured=configured, checkpoints=checkpoints)
 
 
 def test_directories_of_one_id_are_one_job_if_one_of_them_holds_checkpoints() -> None:
     """The others hold prefixes of entropy, or a changelog, which its checkpoints name."""
     names = FileNames.from_names(["x"])
     named = a_root(42, directory=B, files={each.child("shared"): names for each in (A, C)})
-    found = known({B, OTHER}, roots=(named,))
+    found = known({B, OTHER}, checkpoints=(named,))
     assert set(found.keys.values()) == {JOB, OTHER_JOB}
     assert found.of_id(JOB) == {JOB: (A, B, C)}
     assert (found.with_checkpoints, found.unclaimed) == ({JOB, OTHER_JOB}, frozenset())
@@ -45,7 +47,7 @@ def test_a_folder_of_entropy_belongs_to_its_job_though_no_checkpoint_names_it(pa
     names = FileNames.from_names(["x"])
     root = a_root(42, directory=own, files={each.child("shared"): names for each in random})
     ids = dict.fromkeys((own, other, *random), JOB)
-    found = job_directories(ids, holding={own}, configured=(), roots=(root,))
+    found = job_directories(ids, holding={own}, configured=(), checkpoints=(root,))
     assert (found.keys[other] == found.keys[own]) is is_one
     assert {found.keys[each] for each in random} == {found.keys[own]}
 
@@ -63,10 +65,10 @@ def test_a_directory_belongs_to_the_job_whose_checkpoints_name_files_in_it() -> 
     names = FileNames.from_names(["x"])
     of_a = a_root(42, directory=A, files={C.child("shared"): names})
     of_b = a_root(42, directory=B, files={C.child("shared"): names})
-    found = known({A, B}, roots=(of_a,))
+    found = known({A, B}, checkpoints=(of_a,))
     assert found.of_id(JOB) == {str(A): (A, C), str(B): (B,)}
     assert found.unclaimed == frozenset()
-    assert known({A, B}, roots=(of_a, of_b)).unclaimed == {str(C)}
+    assert known({A, B}, checkpoints=(of_a, of_b)).unclaimed == {str(C)}
 
 
 def test_where_a_cluster_is_configured_to_write_is_a_job_of_its_own() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from orphangc.adapters.files.unopened_storage import UnopenedStorage
-from orphangc.collect.observe.checkpoints import RootReader, scan_roots
+from orphangc.collect.observe.checkpoints import CheckpointReader, scan_checkpoints
 from orphangc.collect.observe.searching import NO_SCAN, NOTHING_READ, BaseSearch
 from orphangc.core.model.locations import Location, canonical
 from orphangc.errors import StorageUnreachableError
@@ -60,8 +60,8 @@ def test_a_storage_that_could_not_be_opened_is_out_of_reach() -> None:
     """Whatever it is asked, and nothing was read in it."""
     storage = UnopenedStorage(canonical("gopher://x/y"), "no such scheme")
     search = BaseSearch([], [storage])
-    assert search.ask(scan_roots, NO_SCAN) == (NO_SCAN,)
-    assert search.ask(RootReader().collect, NOTHING_READ) == (NOTHING_READ,)
+    assert search.ask(scan_checkpoints, NO_SCAN) == (NO_SCAN,)
+    assert search.ask(CheckpointReader().collect, NOTHING_READ) == (NOTHING_READ,)
     assert search.unreached == {storage.location: "no such scheme"}
     questions = [
         storage.objects,

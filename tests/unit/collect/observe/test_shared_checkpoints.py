@@ -11,7 +11,7 @@ import pytest
 
 from bench.checkpoints import metadata, new_uuid
 from orphangc.adapters.files.local_storage import LocalStorage
-from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.model.locations import Alias, canonical
@@ -65,7 +65,7 @@ def shared() -> SharedCheckpoints:
 
 def collected(storage: LocalStorage, shared: SharedCheckpoints | None, *aliases: Alias):
     """Return what the cycle of one more storage root reads."""
-    return RootReader(aliases, shared=shared).collect(storage)
+    return CheckpointReader(aliases, shared=shared).collect(storage)
 
 
 def opened(root: Path, kind: type[Counted] = Counted) -> Counted:
@@ -79,7 +79,7 @@ def test_a_checkpoint_is_read_once_in_a_pass(tmp_path, shared) -> None:
     storage = opened(tmp_path)
     first, second, third = (collected(storage, shared) for _ in range(3))
     assert first == second == third
-    assert len(first.roots) == 1
+    assert len(first.checkpoints) == 1
     assert storage.reads == 1
 
 
@@ -102,7 +102,7 @@ def test_a_replaced_checkpoint_is_read_again(tmp_path, shared, age) -> None:
     file.rename(tmp_path / "kept")
     size = write(tmp_path, new, age=age).stat().st_size
     assert size == (tmp_path / "kept").stat().st_size
-    (root,) = collected(storage, shared).roots
+    (root,) = collected(storage, shared).checkpoints
     assert root.files[canonical(f"{tmp_path / JOB}/shared")] == FileNames([new])
     assert storage.reads == 2
 
@@ -147,7 +147,7 @@ def test_each_storage_root_applies_its_own_aliases(tmp_path, shared) -> None:
     folders = {f"{tmp_path / JOB}/shared": (), f"s3://bucket/checkpoints/{JOB}/shared": (alias,)}
     for _ in range(2):
         for folder, aliases in folders.items():
-            (root,) = collected(storage, shared, *aliases).roots
+            (root,) = collected(storage, shared, *aliases).checkpoints
             assert root.files[canonical(folder)] == FileNames([name])
     assert storage.reads == 2
 
@@ -177,7 +177,7 @@ def test_memory_is_bounded(tmp_path) -> None:
     half = SharedCheckpoints(lambda: T0, most_bytes=whole.held_bytes // 2)
     storage.reads = 0
     results = [collected(storage, half) for _ in range(2)]
-    assert results[0].roots == results[1].roots
+    assert results[0].checkpoints == results[1].checkpoints
     assert storage.reads == 4 + 2
     assert half.held_bytes <= half.most_bytes
 
@@ -187,6 +187,6 @@ def test_two_places_are_never_taken_for_one(tmp_path, shared) -> None:
     for name in ("one", "two"):
         write(tmp_path / name, new_uuid())
         storage = opened(tmp_path / name, OfOneEtag)
-        (root,) = collected(storage, shared).roots
+        (root,) = collected(storage, shared).checkpoints
         assert root.folder == canonical(str(tmp_path / name / JOB / "chk-3"))
         assert storage.reads == 1

@@ -189,7 +189,7 @@ def test_a_block_says_what_is_missing_and_what_to_do(condition: Condition) -> No
             ),
         ),
         (
-            a_job(own_roots=(a_root(43, format_version=7),)),
+            a_job(own_checkpoints=(a_root(43, format_version=7),)),
             Condition.UNTESTED_FLINK_VERSION,
             "metadata format version 7 was never seen from a released Flink",
         ),
@@ -255,22 +255,22 @@ def test_an_ended_job_must_have_been_quiet_for_longer_than_the_period(age, expec
     """R13: nothing under its directory changed for ``quiet``; a tie blocks."""
     still = a_survey(newest_modified_at=ago(age))
     roots = (a_root(42, age="30d"), a_root(43, age="30d"))
-    assert blocks(an_ended_job(survey=still, own_roots=roots)) == expected
+    assert blocks(an_ended_job(survey=still, own_checkpoints=roots)) == expected
     proven = {"is_declared_ended": False, "before": OVER, "after": OVER}
-    assert blocks(an_ended_job(survey=still, own_roots=roots, **proven)) == expected
+    assert blocks(an_ended_job(survey=still, own_checkpoints=roots, **proven)) == expected
 
 
 def test_a_new_root_in_another_storage_is_no_quiet_either() -> None:
     """R13, R4: with entropy the ``_metadata`` lies elsewhere, and the listing does not show it."""
     roots = (a_root(42, age="30d"), a_root(43, age="1h"))
-    assert blocks(an_ended_job(own_roots=roots)) == [Condition.NOT_QUIET]
+    assert blocks(an_ended_job(own_checkpoints=roots)) == [Condition.NOT_QUIET]
     timeless = (a_root(42, age="30d"), replace(a_root(43), modified_at=None))
-    assert blocks(an_ended_job(own_roots=timeless)) == []
+    assert blocks(an_ended_job(own_checkpoints=timeless)) == []
 
 
 def test_an_ended_job_without_anything_that_has_a_time_is_quiet() -> None:
     """R13: an empty directory does not change."""
-    assert blocks(an_ended_job(own_roots=(), survey=Survey())) == []
+    assert blocks(an_ended_job(own_checkpoints=(), survey=Survey())) == []
 
 
 def test_a_running_job_need_not_be_quiet() -> None:
@@ -316,7 +316,7 @@ def test_a_metadata_version_that_no_release_wrote_blocks_ended_jobs_too(
     """R27: unknown metadata version => dry run only."""
     roots = (a_root(42, age="30d", format_version=version), a_root(43, age="30d"))
     blocked = [Condition.UNTESTED_FLINK_VERSION] if expected else []
-    assert blocks(build(own_roots=roots)) == blocked
+    assert blocks(build(own_checkpoints=roots)) == blocked
 
 
 @pytest.mark.parametrize("version", ["1.14.0", "1.20.5", "2.3.0"])

@@ -19,7 +19,7 @@ def spread(*parts: str, job: str = JOB):
     names = FileNames.from_names([artifact_name(None, bytes(16))])
     root = replace(a_root(43), files=dict.fromkeys(folders, names))
     listed = {folder.parent for folder in folders}
-    return a_job(own_roots=(root,), survey=a_survey(shared_directories=listed))
+    return a_job(own_checkpoints=(root,), survey=a_survey(shared_directories=listed))
 
 
 @pytest.mark.parametrize(

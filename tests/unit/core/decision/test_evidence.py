@@ -59,7 +59,7 @@ def test_the_latest_checkpoint_is_the_newest_that_stood_all_the_time(before, aft
     roots = (a_root(42), a_root(44), a_root(43), a_root(4711, age="100d"))
     seen = {"ids_before": frozenset({*before, 4711}), "ids_after": frozenset({*after, 4711})}
     shown = (some_facts(checkpoints=tuple(a_checkpoint(each) for each in (44, 43, 42))),)
-    job = a_job(own_roots=roots, **seen, after=shown)
+    job = a_job(own_checkpoints=roots, **seen, after=shown)
     assert (job.latest and job.latest.checkpoint_id) == latest
     assert job.has_standing_latest == (latest in before & after)
 
@@ -67,9 +67,11 @@ def test_the_latest_checkpoint_is_the_newest_that_stood_all_the_time(before, aft
 def test_a_checkpoint_that_was_left_behind_bounds_nothing_of_a_job_seen_running() -> None:
     """R9, decision 19: the proof needs k*, the newest that was there before the first reading."""
     left = a_root(5, age="365d")
-    job = a_job(own_roots=(left, *a_job().own_roots), ids_at_start=frozenset({5, 42, 43}))
+    job = a_job(
+        own_checkpoints=(left, *a_job().own_checkpoints), ids_at_start=frozenset({5, 42, 43})
+    )
     assert [root.checkpoint_id for root in job.bounding_roots] == [43]
-    completed_since = replace(job, own_roots=(*job.own_roots, a_root(44, age="1s")))
+    completed_since = replace(job, own_checkpoints=(*job.own_checkpoints, a_root(44, age="1s")))
     assert [root.checkpoint_id for root in completed_since.bounding_roots] == [43]
 
 
@@ -86,5 +88,5 @@ def test_a_checkpoint_that_was_left_behind_bounds_nothing_of_a_job_seen_running(
 )
 def test_where_nothing_proves_that_k_is_retained_every_own_root_bounds(changes) -> None:
     """The oldest is the margin."""
-    job = a_job(own_roots=(a_root(5, age="365d"), *a_job().own_roots), **changes)
-    assert job.bounding_roots == job.own_roots
+    job = a_job(own_checkpoints=(a_root(5, age="365d"), *a_job().own_checkpoints), **changes)
+    assert job.bounding_roots == job.own_checkpoints

@@ -54,7 +54,9 @@ def memory_of(job: str, *, checkpoints: int = 1, resolved: bool = False) -> Worl
 )
 def test_a_checkpoint_that_an_earlier_cycle_saw_is_a_trace(memory, changes, is_covered) -> None:
     """Of the directory that it lay in, and only where all jobs were stated to be over."""
-    job = a_job(**{"before": (), "after": (), "own_roots": (), "is_not_in_all": True, **changes})
+    job = a_job(
+        **{"before": (), "after": (), "own_checkpoints": (), "is_not_in_all": True, **changes}
+    )
     after = with_remembered_traces({JOB: job}, memory)[JOB]
     assert after.is_declared_ended is is_covered
     assert (after != job) is is_covered

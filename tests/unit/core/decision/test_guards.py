@@ -72,7 +72,7 @@ CASES = {
     ),
     Guard.ENDED_JOB_IS_RUNNING: (a_job(is_declared_ended=True), a_cycle()),
     Guard.NO_ROOTS: (
-        a_job(own_roots=(), ids_at_start=NO_IDS, ids_before=NO_IDS, ids_after=NO_IDS),
+        a_job(own_checkpoints=(), ids_at_start=NO_IDS, ids_before=NO_IDS, ids_after=NO_IDS),
         a_cycle(),
     ),
     Guard.RETAINED_ROOT_MISSING: (
@@ -80,11 +80,11 @@ CASES = {
         a_cycle(),
     ),
     Guard.MISPLACED_ROOT: (
-        a_job(own_roots=(a_root(42), a_root(43, folder=job_directory().child("chk-44")))),
+        a_job(own_checkpoints=(a_root(42), a_root(43, folder=job_directory().child("chk-44")))),
         a_cycle(),
     ),
     Guard.MISPLACED_ROOT: (
-        a_job(own_roots=(a_root(43, folder=job_directory(JOB).child("chk-7")),)),
+        a_job(own_checkpoints=(a_root(43, folder=job_directory(JOB).child("chk-7")),)),
         a_cycle(),
     ),
     Guard.DAMAGED_LATEST_ROOT: (
@@ -200,7 +200,7 @@ ANSWERED = Exported(job_id=JOB, baseline=E1, response=E2, nonce="N")
     ("job", "sentence"),
     [
         (
-            a_job(own_roots=(a_root(43, unproven_layout="changelog state"),)),
+            a_job(own_checkpoints=(a_root(43, unproven_layout="changelog state"),)),
             f"{DIRECTORY}/chk-43 holds changelog state",
         ),
         (
@@ -219,7 +219,7 @@ ANSWERED = Exported(job_id=JOB, baseline=E1, response=E2, nonce="N")
             f"job {OTHER_JOB} writes its checkpoints here too",
         ),
         (
-            a_job(own_roots=(a_root(42), a_root(43, directory=ELSEWHERE))),
+            a_job(own_checkpoints=(a_root(42), a_root(43, directory=ELSEWHERE))),
             "2 directories of this job id hold roots",
         ),
         (
@@ -335,7 +335,7 @@ def test_a_store_clock_off_by_more_than_the_slack_refuses(skew: float, expected)
 def test_an_object_or_root_from_the_future_refuses(when: str, expected: Guard | None) -> None:
     """R10: a file or root dated in the future, beyond the slack."""
     by_object = a_job(survey=a_survey(newest_modified_at=ahead(when)))
-    by_root = a_job(own_roots=(a_root(42), replace(a_root(43), modified_at=ahead(when))))
+    by_root = a_job(own_checkpoints=(a_root(42), replace(a_root(43), modified_at=ahead(when))))
     assert refusal(by_object) is expected
     assert refusal(by_root) is expected
 
@@ -376,7 +376,7 @@ def test_any_sub_folder_of_shared_refuses_ended_jobs_too(job, folder: str) -> No
 def test_a_root_with_an_unproven_handle_refuses(kind: str) -> None:
     """R2: a segment, directory or changelog handle in any root of the job."""
     older = a_root(42, unproven_layout=kind)
-    assert refusal(a_job(own_roots=(older, a_root(43)))) is Guard.UNPROVEN_LAYOUT
+    assert refusal(a_job(own_checkpoints=(older, a_root(43)))) is Guard.UNPROVEN_LAYOUT
 
 
 @pytest.mark.parametrize(
@@ -430,8 +430,8 @@ def test_two_directories_with_roots_under_one_job_id_refuse() -> None:
     """R3 **T:** two configs on one path, or one id in two places."""
     elsewhere = canonical(f"s3://bucket/elsewhere/{JOB}")
     second = a_root(43, directory=elsewhere, folder=elsewhere.child("chk-43"))
-    assert refusal(a_job(own_roots=(a_root(42), second))) is Guard.TWO_OWNERS
-    assert refusal(an_ended_job(own_roots=(a_root(42), second))) is Guard.TWO_OWNERS
+    assert refusal(a_job(own_checkpoints=(a_root(42), second))) is Guard.TWO_OWNERS
+    assert refusal(an_ended_job(own_checkpoints=(a_root(42), second))) is Guard.TWO_OWNERS
 
 
 def test_a_stranger_that_writes_its_checkpoints_here_refuses() -> None:
@@ -446,7 +446,7 @@ def test_a_second_shared_folder_counts_as_the_jobs_own_only_if_a_root_names_it()
     named = a_root(43, files={second.child("shared"): frozenset({NAME})})
     both = a_survey(shared_directories={own, second})
     assert refusal(a_job(survey=both)) is Guard.TWO_OWNERS
-    assert refusal(a_job(survey=both, own_roots=(a_root(42), named))) is None
+    assert refusal(a_job(survey=both, own_checkpoints=(a_root(42), named))) is None
     assert refusal(a_job(survey=a_survey(shared_directories={own}))) is None
     several = {own, *(canonical(f"s3://bucket/{name}/{JOB}") for name in "dbace")}
     message = judge(a_job(survey=a_survey(shared_directories=several)), a_cycle()).refused.message
@@ -503,7 +503,7 @@ def test_rest_proves_an_end_only_if_it_says_so_twice(status: str) -> None:
 
 
 ROOTLESS = {
-    "own_roots": (),
+    "own_checkpoints": (),
     "ids_at_start": NO_IDS,
     "ids_before": NO_IDS,
     "ids_after": NO_IDS,
@@ -573,7 +573,7 @@ def test_the_newest_root_of_the_start_must_stand_through_all_listings(
 def test_a_root_older_than_what_flink_completed_proves_nothing() -> None:
     """R12 **T:** a stale undeletable ``chk-5``."""
     stale = frozenset({5})
-    job = a_job(own_roots=(a_root(5),), ids_at_start=stale, ids_before=stale, ids_after=stale)
+    job = a_job(own_checkpoints=(a_root(5),), ids_at_start=stale, ids_before=stale, ids_after=stale)
     assert refusal(job) is Guard.UNSTABLE_ROOT
 
 
@@ -585,7 +585,7 @@ def test_an_earlier_runs_checkpoint_is_never_the_stable_one(
     old = a_root(4711, age="100d")
     ids = frozenset({4711, id_})
     seen = {"ids_at_start": ids, "ids_before": ids, "ids_after": ids}
-    job = a_job(own_roots=(old, a_root(id_, age="1m")), **seen)
+    job = a_job(own_checkpoints=(old, a_root(id_, age="1m")), **seen)
     assert refusal(job) is expected
     assert job.stable_id == (43 if expected is None else None)
     assert expected is not None or job.latest.checkpoint_id == id_
@@ -594,14 +594,14 @@ def test_an_earlier_runs_checkpoint_is_never_the_stable_one(
 def test_a_checkpoint_that_the_answering_jobmanager_does_not_know_is_anothers() -> None:
     """R3, L6: a split brain, or the answer of another cluster."""
     roots = (a_root(42), a_root(43, age="1m"), a_root(44, age="1h"))
-    job = a_job(own_roots=roots)
+    job = a_job(own_checkpoints=roots)
     assert refusal(job) is Guard.TWO_OWNERS
     assert "chk-44 was stored after the start" in judge(job, a_cycle()).refused.message
     over = (some_facts(status="CANCELED"),)
     assert refusal(replace(job, before=over, after=over)) is Guard.TWO_OWNERS
     earlier = (some_facts(started_at=ago("30m")),)
     assert refusal(replace(job, before=earlier, after=earlier)) is None
-    assert refusal(an_ended_job(own_roots=roots)) is None
+    assert refusal(an_ended_job(own_checkpoints=roots)) is None
 
 
 @pytest.mark.parametrize("discarded", [True, None])
@@ -765,9 +765,9 @@ def test_a_registry_with_segments_or_directories_refuses(kind: EntryKind, source
 def test_a_checkpoint_in_the_folder_of_another_one_refuses() -> None:
     """R8: put there by hand; ids say nothing then. Outside job directories any name will do."""
     moved = a_root(43, folder=job_directory().child("chk-5"))
-    assert refusal(an_ended_job(own_roots=(a_root(42), moved))) is Guard.MISPLACED_ROOT
+    assert refusal(an_ended_job(own_checkpoints=(a_root(42), moved))) is Guard.MISPLACED_ROOT
     elsewhere = a_root(43, folder=job_directory().child("copy"), directory=None)
-    assert refusal(a_job(own_roots=(a_root(42), elsewhere))) is None
+    assert refusal(a_job(own_checkpoints=(a_root(42), elsewhere))) is None
 
 
 def test_the_slack_is_the_operators() -> None:
@@ -853,14 +853,19 @@ def test_two_clusters_with_ha_metadata_of_one_job_refuse() -> None:
 
 def test_a_suspended_job_without_any_root_refuses_though_it_is_declared_ended() -> None:
     """R8: what HA metadata holds has something to go on from."""
-    nothing = {"own_roots": (), "ids_at_start": NO_IDS, "ids_before": NO_IDS, "ids_after": NO_IDS}
+    nothing = {
+        "own_checkpoints": (),
+        "ids_at_start": NO_IDS,
+        "ids_before": NO_IDS,
+        "ids_after": NO_IDS,
+    }
     assert refusal(an_ended_job(**nothing)) is None
     assert refusal(an_ended_job(held_after=(a_hold(),), **nothing)) is Guard.NO_ROOTS
 
 
 def test_a_directory_that_the_statement_about_all_does_not_cover_says_what_to_give() -> None:
     """Issue 13, L5: another product's directory, or a job that left nothing but shared files."""
-    job = a_job(own_roots=(), before=(), after=(), is_not_in_all=True)
+    job = a_job(own_checkpoints=(), before=(), after=(), is_not_in_all=True)
     message = judge(job, a_cycle()).refused.message
     assert "--ended-job all does not cover it" in message
     assert message.endswith(f"--ended-job {JOB} states it")

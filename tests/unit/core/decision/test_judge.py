@@ -97,7 +97,12 @@ def test_a_global_guard_voids_every_job(guard: Guard, jobs, cycle) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"survey": FUTURE}, {"job_id": ""}, {"own_roots": ()}, {"strangers": frozenset({"f" * 32})}],
+    [
+        {"survey": FUTURE},
+        {"job_id": ""},
+        {"own_checkpoints": ()},
+        {"strangers": frozenset({"f" * 32})},
+    ],
 )
 def test_no_objection_of_the_jobs_own_hides_a_global_one(changes: dict) -> None:
     """R7: a parser that missed a name in one job may have missed others in every job."""
@@ -309,7 +314,7 @@ def test_a_job_that_is_only_declared_ended_and_still_writes_blocks_what_it_needs
 
 def test_a_directory_that_is_only_declared_ended_and_still_written_blocks_the_others() -> None:
     """L7: no checkpoint of it was seen, so any file may be needed."""
-    changing = {"own_roots": (), **NO_IDS, "survey": a_survey()}
+    changing = {"own_checkpoints": (), **NO_IDS, "survey": a_survey()}
     assert blocks([an_ended_job(B, **changing), an_ended_job(A)])[A] == [Condition.DEPENDENT_JOB]
     (block,) = judge_all([an_ended_job(B, **changing), an_ended_job(A)], a_cycle())[A].blocked
     assert "declare it ended" not in block.message
@@ -326,7 +331,7 @@ def test_a_dependent_that_is_refused_and_blocked_passes_both_on() -> None:
 
 # --------------------------------------------------------------------------- unseen
 
-UNSEEN = {"own_roots": (), "before": (), "after": ()}
+UNSEEN = {"own_checkpoints": (), "before": (), "after": ()}
 NO_IDS = dict.fromkeys(("ids_at_start", "ids_before", "ids_after"), frozenset())
 STILL = a_survey(newest_modified_at=ago("8d"))
 KNOWN = (some_facts(B),)
@@ -369,7 +374,7 @@ def test_a_leftover_of_an_earlier_run_does_not_stand_for_an_origin_that_was_not_
     """R12: the run completed nothing, so it needs what it was restored from, which is unknown."""
     origin = RestoredFacts(id=restored_id, external_path="file:/away/chk-9", is_savepoint=False)
     fresh = some_facts(B, checkpoints=(), latest_completed_id=None, restored=origin)
-    leftover = {"own_roots": (a_root(4711, job=B),), "before": (fresh,), "after": (fresh,)}
+    leftover = {"own_checkpoints": (a_root(4711, job=B),), "before": (fresh,), "after": (fresh,)}
     jobs = [a_job(B, **leftover, is_origin_unread=True), an_ended_job(A)]
     assert refusals(jobs)[A] is Guard.DEPENDENT_JOB or blocks(jobs)[A] == [Condition.DEPENDENT_JOB]
 
@@ -395,7 +400,7 @@ def test_a_checkpoint_that_a_single_look_showed_is_enough_to_stop_others(which: 
 
 def test_a_job_that_is_said_to_be_over_and_is_not_stops_others_too() -> None:
     """Its checkpoints change, so whoever stated that it is over was wrong."""
-    changing = {"own_roots": (), "ids_at_start": frozenset({42})}
+    changing = {"own_checkpoints": (), "ids_at_start": frozenset({42})}
     found = refusals([an_ended_job(B, **changing), an_ended_job(A)])
     assert found == {B: Guard.ENDED_JOB_IS_RUNNING, A: Guard.DEPENDENT_JOB}
 
@@ -435,7 +440,9 @@ def test_a_job_of_unknown_state_whose_needs_are_known_blocks_nobody_else(seen: d
     "job",
     [
         pytest.param(a_job(B, **UNSEEN, **NO_IDS, survey=STILL), id="still for the quiet period"),
-        pytest.param(a_job(B, own_roots=(), **NO_IDS), id="REST tells what it was restored from"),
+        pytest.param(
+            a_job(B, own_checkpoints=(), **NO_IDS), id="REST tells what it was restored from"
+        ),
     ],
 )
 def test_a_job_without_roots_stops_no_other_if_it_is_known_or_quiet(job) -> None:

@@ -21,19 +21,19 @@ def names(*uuids: bytes) -> FileNames:
 def test_the_oldest_of_several_is_left_behind_if_it_is_older_than_the_grace_period() -> None:
     """A job that retains three checkpoints of one hour each has left none behind."""
     old = a_root(5, age="365d")
-    job = a_job(own_roots=(old, a_root(43, age="1m")))
+    job = a_job(own_checkpoints=(old, a_root(43, age="1m")))
     assert oldest_left_behind(job, before=BEFORE) is old
-    young = a_job(own_roots=(a_root(42, age="3h"), a_root(43, age="1m")))
+    young = a_job(own_checkpoints=(a_root(42, age="3h"), a_root(43, age="1m")))
     assert oldest_left_behind(young, before=BEFORE) is None
 
 
 @pytest.mark.parametrize(
     "job",
     [
-        a_job(own_roots=(a_root(43, age="365d"),)),
-        a_job(own_roots=()),
+        a_job(own_checkpoints=(a_root(43, age="365d"),)),
+        a_job(own_checkpoints=()),
         an_ended_job(),
-        a_job(own_roots=(a_root(5, modified_at=None), a_root(43, age="1m"))),
+        a_job(own_checkpoints=(a_root(5, modified_at=None), a_root(43, age="1m"))),
     ],
     ids=["the only one", "none", "ended", "a time that nobody knows"],
 )
@@ -50,6 +50,6 @@ def test_what_no_other_checkpoint_names_is_its_own() -> None:
     claimer = replace(
         a_root(7), folder=job_directory("b" * 32).child("chk-7"), files={shared: names(OTHER_UUID)}
     )
-    job = a_job(JOB, own_roots=(old, new))
+    job = a_job(JOB, own_checkpoints=(old, new))
     assert named_by_it_alone(old, job, [old, new, claimer]) == UuidSet([THIRD_UUID])
     assert named_by_it_alone(old, job, [old]) == UuidSet([UUID, OTHER_UUID, THIRD_UUID])

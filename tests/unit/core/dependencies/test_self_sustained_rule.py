@@ -55,7 +55,7 @@ def names(*each):
 def holding(*folders):
     """Return a job whose older checkpoint names a file in each folder, and its newer one none."""
     older = a_root(42, files=dict.fromkeys(folders, names(NAME)))
-    return a_job(own_roots=(older, a_root(43)), directories=(OWN,))
+    return a_job(own_checkpoints=(older, a_root(43)), directories=(OWN,))
 
 
 def a_foreign(*each, place=SAVEPOINT, kind=ForeignKind.SNAPSHOT, is_known=True):
@@ -101,14 +101,14 @@ def test_what_the_other_directories_of_a_job_hold_is_its_own():
     other = BASE.child("_entropy_").child(JOB)
     root = a_root(files={OWN.child("shared"): names(NAME), other.child("shared"): names(NAME)})
 
-    assert value(a_job(own_roots=(root,), directories=(OWN, other))) is True
+    assert value(a_job(own_checkpoints=(root,), directories=(OWN, other))) is True
 
 
 @pytest.mark.parametrize(
     ("judgement", "why"), [(FREE, "no completed checkpoint"), (VOID, "no completed checkpoint")]
 )
 def test_without_a_checkpoint_it_cannot_be_known(judgement, why):
-    (look,) = looks(a_job(own_roots=(), before=(), after=()), judgement=judgement)
+    (look,) = looks(a_job(own_checkpoints=(), before=(), after=()), judgement=judgement)
 
     assert look.value is None
     assert why in look.why
@@ -117,7 +117,7 @@ def test_without_a_checkpoint_it_cannot_be_known(judgement, why):
 def test_a_checkpoint_that_flink_tells_of_and_nobody_found_leaves_it_unknown():
     """An extra root is missing, or an alias: it may name anything."""
     facts = restored_at(5, SAVEPOINT)
-    job = a_job(own_roots=(), before=facts, after=facts)
+    job = a_job(own_checkpoints=(), before=facts, after=facts)
 
     assert value(job) is None
     assert "--extra-roots" in looks(job)[0].why
@@ -138,11 +138,11 @@ def restored_at(checkpoint_id, place, *, completed=43):
     return (some_facts(restored=restored, latest_completed_id=completed),)
 
 
-def restored(checkpoint_id, place=SAVEPOINT, *, completed=43, own_roots=None):
+def restored(checkpoint_id, place=SAVEPOINT, *, completed=43, own_checkpoints=None):
     """Return a job that REST says was restored, whose own checkpoints are 42 and 43."""
     facts = restored_at(checkpoint_id, place, completed=completed)
     job = replace(holding(OWN.child("shared")), before=facts, after=facts)
-    return job if own_roots is None else replace(job, own_roots=own_roots)
+    return job if own_checkpoints is None else replace(job, own_checkpoints=own_checkpoints)
 
 
 @pytest.mark.parametrize(("at", "sustained"), [(42, True), (43, False), (44, False)])
@@ -156,7 +156,7 @@ def test_until_it_has_completed_a_checkpoint_it_needs_what_it_was_restored_from(
 
 def test_before_its_first_checkpoint_it_needs_what_it_was_restored_from():
     """As NO_CLAIM promises no sooner."""
-    everything, place = looks(restored(4, completed=None, own_roots=()), a_foreign(NAME))
+    everything, place = looks(restored(4, completed=None, own_checkpoints=()), a_foreign(NAME))
 
     assert (everything.value, place.value) == (False, False)
 
@@ -218,7 +218,7 @@ def test_an_alias_of_the_operator_says_which_place_is_meant():
 def test_a_reference_is_told_with_who_holds_it_and_how_many_there_are():
     one, of_place = looks(holding(SAVEPOINT), a_foreign(NAME))
     roots = tuple(a_root(n, files={SAVEPOINT: names(NAME, OTHER_NAME)}) for n in (7, 8))
-    two = looks(a_job(own_roots=roots))[0]
+    two = looks(a_job(own_checkpoints=roots))[0]
 
     assert one.why == "chk-42 still names 1 file outside its own directories"
     assert of_place.why == f"chk-42 still names 1 file of {SAVEPOINT}"
@@ -227,7 +227,7 @@ def test_a_reference_is_told_with_who_holds_it_and_how_many_there_are():
 
 def test_a_yes_tells_how_many_checkpoints_were_looked_at():
     two, of_place = looks(holding(OWN.child("shared")), a_foreign(NAME))
-    (one,) = looks(a_job(own_roots=(a_root(43),)))
+    (one,) = looks(a_job(own_checkpoints=(a_root(43),)))
 
     assert two.why == "its 2 retained checkpoints name no file outside its own directories"
     assert of_place.why == f"its 2 retained checkpoints name no file of {SAVEPOINT}"
@@ -235,9 +235,9 @@ def test_a_yes_tells_how_many_checkpoints_were_looked_at():
 
 
 def test_what_cannot_be_known_is_told_with_what_is_missing():
-    none = looks(a_job(own_roots=(), before=(), after=()))[0]
+    none = looks(a_job(own_checkpoints=(), before=(), after=()))[0]
     facts = (some_facts(latest_completed_id=43),)
-    unseen = looks(a_job(own_roots=(), before=facts, after=facts))[0]
+    unseen = looks(a_job(own_checkpoints=(), before=facts, after=facts))[0]
     folder = OWN.child("chk-42")
     lost = looks(holding(folder), absent={folder: {NAME}})[0]
 
@@ -321,7 +321,7 @@ def test_a_look_at_a_place_tells_its_other_users_and_the_bytes_that_are_needed_o
 def test_a_name_that_leads_nowhere_means_the_file_of_that_uuid(named, theirs, is_needed):
     """FLINK-39964: after CLAIM of a native savepoint its files stand as the checkpoint's own."""
     folder = OWN.child("chk-42")
-    job = a_job(own_roots=(a_root(42, files={folder: names(named)}),), directories=(OWN,))
+    job = a_job(own_checkpoints=(a_root(42, files={folder: names(named)}),), directories=(OWN,))
     everything, place = looks(job, a_foreign(theirs), absent={folder: {named}})
 
     assert place.value is (False if is_needed else None)
@@ -355,7 +355,7 @@ def test_a_name_without_a_uuid_means_the_file_of_that_name():
     """Older layouts, and the metadata of other tools."""
     folder = OWN.child("chk-42")
     root = a_root(42, files={folder: names("part-0", "part-1")})
-    job = a_job(own_roots=(root,), directories=(OWN,))
+    job = a_job(own_checkpoints=(root,), directories=(OWN,))
     look = looks(job, a_foreign("part-0"), absent={folder: {"part-0"}})[1]
 
     assert (look.value, look.references) == (False, 1)
@@ -382,7 +382,7 @@ def test_one_file_that_several_checkpoints_name_is_one():
     """The newest checkpoint comes first."""
     folder = SAVEPOINT
     roots = tuple(a_root(number, files={folder: names(NAME, OTHER_NAME)}) for number in (7, 8))
-    look = looks(a_job(own_roots=roots), a_foreign(NAME))[1]
+    look = looks(a_job(own_checkpoints=roots), a_foreign(NAME))[1]
 
     assert look.references == 2
     assert [(each.checkpoint_id, each.references) for each in look.named_by] == [(8, 2), (7, 2)]
@@ -395,7 +395,7 @@ def test_a_file_that_several_checkpoints_misplace_is_one():
         a_root(number, files={folder: names(NAME)}) for number, folder in enumerate(folders, 7)
     )
     absent = {folder: {NAME} for folder in folders}
-    look = looks(a_job(own_roots=roots), a_foreign(NAME), absent=absent)[1]
+    look = looks(a_job(own_checkpoints=roots), a_foreign(NAME), absent=absent)[1]
 
     assert (look.references, len(look.named_by)) == (1, 3)
 
@@ -405,7 +405,7 @@ def test_unaccounted_are_the_names_that_no_known_place_answers():
     folder = OWN.child("chk-42")
     root = a_root(42, files={folder: names(NAME, OTHER_NAME)})
     usage = foreign_usage_of(
-        a_job(own_roots=(root,)), FREE, absent={folder: {NAME, OTHER_NAME, "not named"}}
+        a_job(own_checkpoints=(root,)), FREE, absent={folder: {NAME, OTHER_NAME, "not named"}}
     )
 
     assert [set(each.names) for each in usage.unowned] == [{NAME, OTHER_NAME}]

@@ -414,7 +414,7 @@ def test_the_first_look_of_a_job_says_whether_its_state_is_self_sustained(answer
 def test_a_hold_without_a_checkpoint_yet_is_evidence_too() -> None:
     """The job was started, and completed none so far."""
     hold = a_hold()
-    job = a_job(own_roots=(), held_before=(hold,), held_after=(hold,))
+    job = a_job(own_checkpoints=(), held_before=(hold,), held_after=(hold,))
     parts = evidence_of(job, a_cycle(), [])
     assert [(each.source, each.uri, each.sequence, each.taken_at) for each in parts] == [
         (EvidenceSource.KUBERNETES, hold.uri, None, T0)
@@ -424,14 +424,14 @@ def test_a_hold_without_a_checkpoint_yet_is_evidence_too() -> None:
 def test_savepoints_are_not_among_the_retained_checkpoints() -> None:
     """Section 2.7: the minimum over non-savepoint checkpoints; unknown kind counts as one."""
     roots = (a_root(41, is_savepoint=True), a_root(42, is_savepoint=None), a_root(43))
-    assert a_part(a_job(own_roots=roots)).retained_checkpoint_ids == (42, 43)
+    assert a_part(a_job(own_checkpoints=roots)).retained_checkpoint_ids == (42, 43)
 
 
 def test_the_evidence_names_every_source_once() -> None:
     """Design, section 4: metadata, snapshot, rest, kubernetes, operator."""
     hold = (a_hold(41, 42),)
     job = an_ended_job(
-        own_roots=(a_root(42),), snapshots=(a_snapshot(),), held_before=hold, held_after=hold
+        own_checkpoints=(a_root(42),), snapshots=(a_snapshot(),), held_before=hold, held_after=hold
     )
     parts = evidence_of(job, a_cycle(), ["http://a", "http://b"])
     assert [(each.source, each.uri, each.sequence, each.taken_at) for each in parts] == [

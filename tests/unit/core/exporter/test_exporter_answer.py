@@ -295,7 +295,7 @@ def test_a_job_without_an_answer_stops_those_whose_files_it_needs() -> None:
         depends_on=frozenset({JOB}),
         before=(),
         after=(),
-        own_roots=(a_root(42, job=OTHER_JOB),),
+        own_checkpoints=(a_root(42, job=OTHER_JOB),),
         directories=(directory,),
     )
     judged = judge_all([own, other], a_cycle(is_registry_mode=True))

@@ -33,7 +33,7 @@ from orphangc.app.wiring.compose import (
     state_place,
 )
 from orphangc.app.wiring.sharing import shared_checkpoints
-from orphangc.collect.observe.checkpoints import MAX_METADATA_BYTES, scan_roots
+from orphangc.collect.observe.checkpoints import MAX_METADATA_BYTES, scan_checkpoints
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.core.cluster.job_facts import eligibility_problem
 from orphangc.core.model.flink_versions import is_tested_version
@@ -158,13 +158,13 @@ def _bad(root: str, name: str, err: OrphanGcError) -> Finding:
 
 
 def _listing(storage: Storage) -> tuple[CheckStatus, str]:
-    scan = scan_roots(storage)
+    scan = scan_checkpoints(storage)
     message = f"{len(scan.directories)} job directories, {len(scan.metadata)} roots"
     return (CheckStatus.GOOD if scan.directories else CheckStatus.WARNING), message
 
 
 def _reading(storage: Storage) -> tuple[CheckStatus, str]:
-    for listed in scan_roots(storage).metadata.values():
+    for listed in scan_checkpoints(storage).metadata.values():
         data = storage.read(ObjectKey(listed.key), max_bytes=MAX_METADATA_BYTES)
         if data is not None:
             return CheckStatus.GOOD, f"read {listed.key}, {len(data)} bytes"

@@ -50,7 +50,7 @@ def explain_key(
         relative,
         found.row,
         plan=cycle.plan,
-        roots=cycle.mark.roots,
+        checkpoints=cycle.mark.checkpoints,
         tombstone=tombstone,
         base=canonical(settings.root),
     )
@@ -69,7 +69,7 @@ def _from_plan(key: str, directory: PlanDirectory) -> dict[str, Any]:
         relative,
         found.row,
         plan=plan,
-        roots=roots_now(plan.settings, _folders_of(plan)),
+        checkpoints=roots_now(plan.settings, _folders_of(plan)),
         tombstone=tombstone,
         base=canonical(plan.root),
     )

@@ -18,7 +18,7 @@ from orphangc.app.config.validate import settings_from
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT
 from orphangc.collect.checkpoints.export_registry import derive_snapshot
-from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.core.cluster.job_facts import JobFacts
 from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES, read_snapshot, write_snapshot
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, oldest_retained
@@ -51,11 +51,11 @@ def export_snapshot(
     storage = open_storage(settings.root)
     taken_at = storage.now().now or now()
     facts = _facts(flink_rest, JobId(job))
-    read = RootReader(settings.aliases).collect(storage)
+    read = CheckpointReader(settings.aliases).collect(storage)
     if read.unreadable:
         first = read.unreadable[0]
         raise RefusedError(f"cannot read {first.uri}: {first.reason}; nothing was exported")
-    own = [root for root in read.roots if root.job_id == job and root.directory is not None]
+    own = [root for root in read.checkpoints if root.job_id == job and root.directory is not None]
     directory = (own[0].directory if own else None) or storage.location
     snapshot = derive_snapshot(
         JobId(job),

@@ -19,14 +19,14 @@ from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT, ha_metadata
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.dependencies.snapshot_users import Snapshot, User, Users, users_of
-from orphangc.collect.observe.checkpoints import RootReader, RootsRead
+from orphangc.collect.observe.checkpoints import CheckpointReader, CheckpointsRead
 from orphangc.collect.observe.ended_jobs import Lives
-from orphangc.collect.observe.observation import read_root_at
+from orphangc.collect.observe.observation import read_checkpoint_at
 from orphangc.collect.observe.reported import reported_places
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.decision.evidence import Checkpoint, UnreadableRoot
+from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.naming import METADATA_NAME, place_of_folder
 from orphangc.core.model.owners import job_directory_of
@@ -56,7 +56,7 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     extra = (*more, *(values.get("extra_roots") or ()))
     settings = settings_from({**values, "root": first, "extra_roots": extra})
     place = canonical(asked, settings.aliases)
-    reader = RootReader.of(settings)
+    reader = CheckpointReader.of(settings)
     own = _read_snapshot(place, reader)
     bases = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
     clusters = [FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest]
@@ -64,7 +64,7 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     before, held_before = _observed(clusters), _observed(holders)
     read = [reader.collect(base) for base in bases]
     after, held_after = _observed(clusters), _observed(holders)
-    roots_read = {(root.folder, root.sha256): root for each in read for root in each.roots}
+    roots_read = {(root.folder, root.sha256): root for each in read for root in each.checkpoints}
     elsewhere, unreadable = _reported(
         (*before, *after),
         settings,
@@ -115,11 +115,11 @@ def _changed_at(roots: Iterable[Checkpoint]) -> dict[str, datetime]:
 def _reported(
     clusters: Iterable[ClusterFacts],
     settings: StorageRootSettings,
-    reader: RootReader,
+    reader: CheckpointReader,
     read: Iterable[Checkpoint],
     *,
     ha: Iterable[HaFacts],
-) -> tuple[list[Checkpoint], list[UnreadableRoot]]:
+) -> tuple[list[Checkpoint], list[UnreadableCheckpoint]]:
     """Return the checkpoints that Flink reports outside all storage roots (R4), and the unreadable
     ones.
     """
@@ -129,9 +129,9 @@ def _reported(
         each
         for place in places
         if place not in known
-        for each in read_root_at(open_storage, reader, place)
+        for each in read_checkpoint_at(open_storage, reader, place)
     ]
-    broken = [*unusable, *(each for each in found if isinstance(each, UnreadableRoot))]
+    broken = [*unusable, *(each for each in found if isinstance(each, UnreadableCheckpoint))]
     return (
         [each for each in found if isinstance(each, Checkpoint)],
         [each for each in broken if not each.is_acknowledged],
@@ -155,7 +155,7 @@ def _root_of(snapshot: str) -> str:
     return str(directory.parent)
 
 
-def _read_snapshot(place: Location, reader: RootReader) -> Snapshot:
+def _read_snapshot(place: Location, reader: CheckpointReader) -> Snapshot:
     storage = open_storage(place.parent)
     listed = storage.folder(place.name)
     if not listed.objects:
@@ -163,18 +163,20 @@ def _read_snapshot(place: Location, reader: RootReader) -> Snapshot:
     stored = FileNames(each.key.rpartition("/")[2] for each in listed.objects)
     metadata = storage.stat([ObjectKey(f"{place.name}/{METADATA_NAME}")])[0]
     root = None if metadata is None else reader.read(storage, place.name, metadata)
-    if isinstance(root, UnreadableRoot):
+    if isinstance(root, UnreadableCheckpoint):
         raise RefusedError(
             f"cannot read {root.uri}: {root.reason}; which files it names cannot be known"
         )
-    return Snapshot(place=place, root=root, stored=stored)
+    return Snapshot(place=place, checkpoint=root, stored=stored)
 
 
-def _unacknowledged(read: Sequence[RootsRead]) -> list[UnreadableRoot]:
+def _unacknowledged(read: Sequence[CheckpointsRead]) -> list[UnreadableCheckpoint]:
     return [each for part in read for each in part.unreadable if not each.is_acknowledged]
 
 
-def _directories(read: Sequence[RootsRead], bases: Sequence[Location]) -> dict[str, list[Location]]:
+def _directories(
+    read: Sequence[CheckpointsRead], bases: Sequence[Location]
+) -> dict[str, list[Location]]:
     """Return the job directories by their owner's id, "" where it is unknown."""
     found: dict[str, list[Location]] = {}
     for base, each in zip(bases, read, strict=True):
@@ -189,7 +191,7 @@ def _document(
 ) -> dict[str, Any]:
     return {
         "snapshot": str(snapshot.place),
-        "checkpoint_id": None if snapshot.root is None else snapshot.root.checkpoint_id,
+        "checkpoint_id": None if snapshot.checkpoint is None else snapshot.checkpoint.checkpoint_id,
         "files": sum(len(names) for names in snapshot.files.values()),
         "read": [str(base) for base in bases],
         "closed_world": settings.closed_world,

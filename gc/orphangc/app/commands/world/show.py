@@ -15,7 +15,7 @@ from orphangc.app.console.text import visible
 from orphangc.app.render.world_tables import world_tables
 from orphangc.app.wiring.compose import opened, state_of
 from orphangc.app.wiring.sharing import shared_checkpoints
-from orphangc.collect.observe.checkpoints import RootReader
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.unlisted_cycle import UnlistedCycle, unlisted_cycle
 from orphangc.collect.world.recalling import recalled
@@ -50,7 +50,7 @@ def unlisted_cycle_of(
         return unlisted_cycle(
             root.environment,
             root.settings,
-            reader=RootReader.of(settings, shared),
+            reader=CheckpointReader.of(settings, shared),
             halted=state.halted(),
             before=before,
         )
