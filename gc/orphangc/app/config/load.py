@@ -42,7 +42,7 @@ def load_configuration(path: Path) -> Configuration:
 
     Raises:
         SettingsError: The file cannot be read, is no YAML, or holds an unknown key (the message
-        names the nearest known one) or a wrong value. The message is one line.
+            names the nearest known one) or a wrong value. The message is one line.
 
     """
     content = _read(path)
@@ -134,7 +134,8 @@ def _with_defaults(configuration: Configuration, path: Path) -> Configuration:
 
     Raises:
         SettingsError: Two storage roots are one place, or one contains the other: two runs would
-        judge the same files by different evidence. Or the folder of plans is inside a storage root.
+            judge the same files by different evidence. Or the folder of plans is inside a storage
+            root.
 
     """
     roots = tuple(_scheduled(each, configuration) for each in configuration.storage_roots)

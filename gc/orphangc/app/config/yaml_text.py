@@ -22,7 +22,7 @@ def read_yaml(path: Path) -> Any:
 
     Raises:
         SettingsError: The file cannot be read, is too large, or is no YAML. The message is one line
-        and quotes nothing of the file, which may hold a password.
+            and quotes nothing of the file, which may hold a password.
 
     """
     try:

@@ -86,7 +86,7 @@ GUARD_ADVICE: Mapping[str, str] = {
         " needs files in it."
     ),
 }
-"""A job that a guard refused keeps everything, whatever is said about the rest."""
+"""Advice for each guard. A refused job keeps every file."""
 
 CONDITION_ADVICE: Mapping[str, str] = {
     Condition.CLOSED_WORLD: (
@@ -192,16 +192,18 @@ CONDITION_ADVICE: Mapping[str, str] = {
         "Look at the orphans; if the number is right, raise --max-deletes for this one plan."
     ),
 }
-"""A blocked job is planned as a report; ``sweep`` deletes nothing of it."""
+"""Advice for each condition. The plan of a blocked job is a report; ``sweep`` deletes nothing of
+it.
+"""
 
 _ELSE = "See the message; another version of orphangc made this plan."
 
 
 def guard_advice(guard: str) -> str:
-    """Return what to do about a guard that refused, as the plan names it."""
+    """Return the advice about a guard, by its name in the plan."""
     return GUARD_ADVICE.get(guard, _ELSE)
 
 
 def condition_advice(condition: str) -> str:
-    """Return what to do about an unmet condition, as the plan names it."""
+    """Return the advice about an unmet condition, by its name in the plan."""
     return CONDITION_ADVICE.get(condition, _ELSE)

@@ -1,4 +1,4 @@
-"""One job, and one row of a picture, prepared for the page: templates compare, they do not sum."""
+"""Jobs and rows of a picture, prepared for the page: templates compare values and compute none."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VerdictKey = tuple[Scope, Action, Reason]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One row of a picture and of the table beside it; every kind has an amount."""
+    """Row of a picture and of the table beside it; every kind has an amount."""
 
     name: str
     total: Amount
@@ -38,20 +38,20 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobPageView:
-    """One job of the plan with what the breakdown adds.
+    """One job of the plan, with numbers from the breakdown.
 
     Attributes:
-        part: As in the plan.
-        anchor: Its place on the page; made of a number, never of a name.
-        name: Its id, or its directory.
+        part: Part of the plan about the job.
+        anchor: Anchor on the page; made of a number, never of a name.
+        name: Id of the job, or its directory.
         fate: What a sweep may do to it.
-        state: In words.
-        retained: Its retained checkpoint ids, drawn together.
-        total: Everything in its directories.
-        going: Its orphans, whatever stage they are at.
-        verdicts: What each kind of verdict amounts to.
-        stops: What stops it.
-        deciding: Which of its bounds decided the cutoff.
+        state: State of the job, as text.
+        retained: Ids of its retained checkpoints, as ranges.
+        total: All objects in its directories.
+        going: Its orphans at any stage.
+        verdicts: Number and size of its objects, by kind of verdict.
+        stops: Guards and conditions that stop it.
+        deciding: Bounds that decided the cutoff.
 
     """
 
@@ -104,21 +104,21 @@ def _job_view(job: JobPart, anchor: str, cells: Sequence[Cell]) -> JobPageView:
 
 
 def _deciding(job: JobPart) -> frozenset[int]:
-    """Return the places of the bounds that made the cutoff: an unknown one beats all others."""
+    """Return the positions of the bounds that decide the cutoff; an unknown bound decides alone."""
     unknown = frozenset(n for n, bound in enumerate(job.bounds) if bound.at is None)
     earliest = frozenset(n for n, bound in enumerate(job.bounds) if bound.at == job.cutoff)
     return unknown or earliest
 
 
 def rows_by_job(cells: Iterable[Cell]) -> tuple[Row, ...]:
-    """Return one row a job, the largest first."""
+    """Return one row for each job, the largest first."""
     sums = summed(cells, lambda cell: (cell.job_id or NO_JOB, KIND_OF[cell.reason]))
     rows = _rows(sums, dict.fromkeys(name for name, _ in sums))
     return tuple(sorted(rows, key=lambda row: (-row.total.bytes, row.name)))
 
 
 def rows_by_age(cells: Iterable[Cell]) -> tuple[Row, ...]:
-    """Return one row for each age, the empty ones too, the youngest first."""
+    """Return one row for each age, including empty ones, the youngest first."""
     sums = summed(cells, lambda cell: (AGE_LABELS[cell.age], KIND_OF[cell.reason]))
     return _rows(sums, AGE_LABELS.values())
 
@@ -132,7 +132,7 @@ def _rows(sums: Mapping[tuple[str, ReasonKind], Amount], names: Iterable[str]) -
 
 
 def settings_rows(settings: StorageRootSettings) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return each setting with its values as text; credentials are not among them."""
+    """Return each setting with its values as text, without credentials."""
     shown = settings.model_dump(mode="json")
     return tuple(
         (name, _setting(value, getattr(settings, name))) for name, value in sorted(shown.items())
@@ -143,8 +143,8 @@ def _setting(shown: object, value: object) -> tuple[str, ...]:
     """Return one setting as people write it.
 
     Args:
-        shown: As JSON says it, without credentials.
-        value: As it is; used for durations only.
+        shown: Value as JSON, without credentials.
+        value: Value of the model; used for durations only.
 
     """
     if shown is None:

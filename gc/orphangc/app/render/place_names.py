@@ -1,4 +1,4 @@
-"""What people call the kinds of a searched place."""
+"""Names of the kinds of searched places."""
 
 from __future__ import annotations
 

@@ -21,16 +21,16 @@ from orphangc.core.documents.plan import Plan
 from orphangc.core.model.tallies import Amount, Cell
 
 JOBS_IN_PICTURE = 50
-"""More bars than fit on a few screens say nothing; the table has all of them."""
+"""Maximum number of bars; the table has all jobs."""
 
 _LIMITS = {
-    "limit_jobs": JOBS_IN_PICTURE,  # the others are folded away
+    "limit_jobs": JOBS_IN_PICTURE,  # the page folds the others
     "limit_missing": 50,
     "limit_evidence": 50,
     "limit_stops": 10,
     "limit_rows": 2000,
 }
-"""Whoever needs more than these reads ``plan.json``."""
+"""Maximum numbers of entries; ``plan.json`` has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class _LeftOut:
 def render_html(plan: Plan, breakdown: Breakdown) -> str:
     """Return the report of a plan as one self-contained page.
 
-    Every text that comes from outside (names in a bucket, error messages of a store) is escaped
-    for HTML and freed of control characters by the environment, not by the templates.
+    Foreign text (names in a bucket, error messages of a store) is escaped for HTML and loses its
+    control characters in the environment, not in the templates.
 
     Args:
-        plan: Signed or not.
-        breakdown: The verdicts of the same cycle.
+        plan: Plan, signed or not.
+        breakdown: Verdicts of the same cycle, counted.
 
     """
     return _environment().get_template("report.html.j2").render(_context(plan, breakdown))
@@ -108,21 +108,21 @@ def _named(row: Row) -> tuple[str, Mapping[Any, Amount]]:
 
 
 def _tone(plan: Plan, fates: Mapping[Fate, int]) -> Fate:
-    """Return what the headline's mark says: the worst that has to be looked at."""
+    """Return the mark of the headline: the worst state of a job."""
     if plan.are_all_refused or fates[Fate.REFUSED]:
         return Fate.REFUSED
     return Fate.BLOCKED if fates[Fate.BLOCKED] else Fate.CLEAR
 
 
 def _does_add_up(plan: Plan, cells: tuple[Cell, ...]) -> bool:
-    """Return whether the breakdown is that of the plan."""
+    """Return whether the breakdown belongs to the plan."""
     counted_cells = sum((cell.amount for cell in cells), Amount())
     tallied = sum((Amount(tally.objects, tally.bytes) for tally in plan.tallies), Amount())
     return counted_cells == tallied
 
 
 def _sections(plan: Plan, *, has_stops: bool) -> list[tuple[str, str]]:
-    """Return the anchors and titles of what the page has."""
+    """Return the anchors and titles of the page's sections."""
     every = (
         ("listing", "What is stored", True),
         ("warnings", "Warnings", bool(plan.warnings)),

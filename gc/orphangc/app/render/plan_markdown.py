@@ -25,8 +25,8 @@ def render_markdown(plan: Plan, breakdown: Breakdown) -> str:
     """Return a short summary of a plan.
 
     Args:
-        plan: Signed or not.
-        breakdown: The verdicts of the same cycle.
+        plan: Plan, signed or not.
+        breakdown: Verdicts of the same cycle, counted.
 
     """
     summary = summarise(plan, breakdown)
@@ -60,7 +60,7 @@ def render_markdown(plan: Plan, breakdown: Breakdown) -> str:
 
 
 def code(text: str) -> str:
-    """Return foreign text as inline code that cannot end early, split a cell, or name a person.
+    """Return foreign text as inline code that cannot end early, split a cell, or mention a person.
 
     Harmless text is put between backticks. Anything else becomes an HTML code element of
     character references, because dialects differ on a backslash before a pipe.
@@ -75,7 +75,7 @@ def code(text: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Return a sentence of ours with its options as code."""
+    """Return a sentence of orphangc with its options as code."""
     return re.sub(r"(--[a-z]+(?:-[a-z]+)*)", r"`\1`", text)
 
 
@@ -126,6 +126,6 @@ def _bullets(lines: Iterable[str]) -> list[str]:
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
-    """Return a table whose second and later columns are aligned as they are given."""
+    """Return a table whose second and later columns have the given alignment."""
     lines = [head, tuple("---" for _ in head), *rows]
     return [f"| {' | '.join(cells)} |" for cells in lines]

@@ -1,7 +1,7 @@
 """The plan and its outcome as tables for a terminal of 100 columns.
 
-Every text that comes from outside becomes a ``Text``, which Rich prints and never interprets,
-after its control characters were spelled out.
+Foreign text becomes a ``Text`` with its control characters escaped; Rich prints it and never
+interprets it.
 """
 
 from __future__ import annotations
@@ -55,11 +55,12 @@ _FATES: Mapping[Fate, tuple[str, str]] = {
 
 
 def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[RenderableType]:
-    """Return what a person wants to know of a plan: sentence, tallies, jobs, what stops them.
+    """Return a plan as tables: summary, tallies, jobs, and what stops them.
 
     Args:
-        plan: Signed or not.
-        breakdown: Of the same cycle, if there is one: it tells what is due in blocked jobs.
+        plan: Plan, signed or not.
+        breakdown: Breakdown of the same cycle, if there is one; it counts what is due in blocked
+            jobs.
 
     """
     parts: list[RenderableType] = [_heading(plan, breakdown), _tallies_table(plan)]
@@ -77,10 +78,10 @@ def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[Renderab
 
 
 def outcome_tables(outcome: Mapping[str, Any]) -> list[RenderableType]:
-    """Return what a person wants to know of a sweep.
+    """Return the outcome of a sweep as tables.
 
     Args:
-        outcome: ``outcome.json`` as ``collect.sweep.sweep`` wrote it; what is absent is not shown.
+        outcome: Contents of ``outcome.json``; an absent value is not shown.
 
     """
     parts: list[RenderableType] = [_outcome_heading(outcome), _counts_table(outcome)]
@@ -95,7 +96,7 @@ def outcome_tables(outcome: Mapping[str, Any]) -> list[RenderableType]:
 
 
 def _text(value: object, style: str = "") -> Text:
-    """Return foreign text, harmless; long names may break anywhere."""
+    """Return foreign text with its control characters escaped; long names may break anywhere."""
     return Text(visible(str(value)), style=style, overflow="fold")
 
 
@@ -185,7 +186,7 @@ def _extras_table(part: ExtrasPart) -> Table:
 
 
 def _state_text(job: JobPart) -> str:
-    """Return the state; the mode only where it is not the usual one."""
+    """Return the state, with the mode if it is not the usual one."""
     return job.state.value if job.mode is Mode.DERIVED else f"{job.state.value}, {job.mode.value}"
 
 

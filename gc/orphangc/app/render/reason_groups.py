@@ -1,4 +1,4 @@
-"""The reasons of verdicts, drawn together into the few kinds that a picture can show."""
+"""The reasons of verdicts, grouped into the few kinds that a picture can show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orphangc.core.model.types import Action, JobState, Reason
 
 
 class ReasonKind(StrEnum):
-    """A share of the listing; the value names its colour and its pattern."""
+    """Kind of verdicts; the value names its colour and its pattern."""
 
     LIVE = "live"
     YOUNG = "young"
@@ -27,7 +27,7 @@ class ReasonKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KindText:
-    """What a kind is called, and what it means in a sentence."""
+    """Name of a kind, and its meaning in a sentence."""
 
     label: str
     meaning: str
@@ -47,7 +47,7 @@ KINDS: Mapping[ReasonKind, KindText] = {
     ),
     ReasonKind.UNRECOGNISED: KindText("Unrecognised", "no name of Flink's; counted, never touched"),
 }
-"""In the order in which a bar shows them: from what stays, along the way out, to the rest."""
+"""Kinds in the order of a bar: what stays, what is on its way to deletion, the rest."""
 
 KIND_OF: Mapping[Reason, ReasonKind] = {
     Reason.REFERENCED: ReasonKind.LIVE,
@@ -109,12 +109,12 @@ AGE_LABELS: Mapping[AgeBucket, str] = {
 
 
 def kind_order(reason: Reason) -> tuple[int, int]:
-    """Return the place of a reason: that of its kind, then its own."""
+    """Return the sort key of a reason: by its kind, then by itself."""
     return list(KINDS).index(KIND_OF[reason]), list(Reason).index(reason)
 
 
 def by_kind(tallies: Iterable[Tally]) -> dict[ReasonKind, Amount]:
-    """Return what each kind amounts to; every kind is there, in order."""
+    """Return the number and size of each kind; every kind, in order."""
     sums = dict.fromkeys(KINDS, Amount())
     for tally in tallies:
         sums[KIND_OF[tally.reason]] += Amount(tally.objects, tally.bytes)

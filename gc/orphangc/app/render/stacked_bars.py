@@ -1,4 +1,4 @@
-"""The geometry of stacked bars: shares of one common width, nothing rounded away."""
+"""The geometry of stacked bars: shares of one common width; no share is rounded to nothing."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """One row of the picture.
+    """One bar of the picture.
 
     Attributes:
-        name: What it is about.
-        total: All segments together.
-        segments: From left to right, empty ones left out.
+        name: Title of the bar.
+        total: Sum of the segments.
+        segments: Segments from left to right, without empty ones.
 
     """
 
@@ -39,7 +39,7 @@ class Bar:
 
     @property
     def alternative(self) -> str:
-        """Return the bar in words."""
+        """Return a description of the bar."""
         parts = (
             f"{KINDS[each.kind].label} {human_bytes(each.amount.bytes)}" for each in self.segments
         )
@@ -47,7 +47,7 @@ class Bar:
 
 
 def stacked(rows: Sequence[tuple[str, Mapping[ReasonKind, Amount]]]) -> tuple[Bar, ...]:
-    """Return one bar a row; the longest is as wide as the picture, zero is the left edge."""
+    """Return one bar for each row; the longest is as wide as the picture, zero is the left edge."""
     totals = [sum(amounts.values(), Amount()) for _, amounts in rows]
     widest = max((total.bytes for total in totals), default=0)
     return tuple(
@@ -57,7 +57,7 @@ def stacked(rows: Sequence[tuple[str, Mapping[ReasonKind, Amount]]]) -> tuple[Ba
 
 
 def _segments(amounts: Mapping[ReasonKind, Amount], widest: int) -> tuple[Segment, ...]:
-    """Return the parts of one bar; edges are rounded, not widths, so that no gap adds up."""
+    """Return the segments of one bar; edges are rounded, not widths, so that gaps do not add up."""
     segments, done = [], 0
     for kind in KINDS:
         amount = amounts.get(kind, Amount())

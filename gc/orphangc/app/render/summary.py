@@ -1,4 +1,4 @@
-"""What a person wants to know of a plan at once, as a value that every rendering shows."""
+"""Summary of a plan, as a value that every rendering shows."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from orphangc.core.model.codes import WORLD_CONDITIONS
 from orphangc.core.model.tallies import Amount, summed
 from orphangc.core.model.types import Action
 
-if TYPE_CHECKING:  # the status page words a plan without loading Arrow
+if TYPE_CHECKING:  # the status page summarizes a plan without loading Arrow
     from orphangc.collect.decide.breakdown import Breakdown
 
 Judged = JobPart | JobRecord
-"""A job, as a plan or as the record of a run tells of it."""
+"""A job in a plan, or in the record of a run."""
 
 
 class Fate(StrEnum):
@@ -37,9 +37,9 @@ class Stop:
 
     Attributes:
         fate: ``REFUSED`` for a guard, ``BLOCKED`` for a condition of deletion.
-        code: Its name in the plan.
-        advice: What to do about it.
-        jobs: Names of the jobs with the sentence that each was given.
+        code: Name of the guard or condition in the plan.
+        advice: Advice about it.
+        jobs: Names of the jobs, each with its message.
 
     """
 
@@ -54,15 +54,15 @@ class Summary:
     """The plan in a few numbers.
 
     Attributes:
-        kinds: All that was listed, by kind.
-        tombstones: What a sweep lays tombstones for, if nothing defers it.
-        deferred: The part of ``tombstones`` that lies in jobs with an unmet condition of the
-            world, which get none; ``None`` if nobody counted.
-        revived: What a sweep drops the tombstones of.
-        due: What ``sweep --delete`` would delete if nothing stopped it.
-        held_back: The part of ``due`` that lies in blocked jobs; ``None`` if nobody counted.
-        fates: How many jobs.
-        missing: How many references point to nothing.
+        kinds: All listed objects, by kind.
+        tombstones: Objects that a sweep lays tombstones for, unless it is deferred.
+        deferred: Part of ``tombstones`` in jobs with an unmet condition of the world, which get
+            none; ``None`` if not counted.
+        revived: Objects whose tombstones a sweep drops.
+        due: Objects that ``sweep --delete`` would delete if no job were blocked.
+        held_back: Part of ``due`` in blocked jobs; ``None`` if not counted.
+        fates: Number of jobs, by what a sweep may do to them.
+        missing: Number of references to absent files.
 
     """
 
@@ -77,7 +77,7 @@ class Summary:
 
     @property
     def deletable(self) -> Amount:
-        """Return what ``sweep --delete`` would delete, as far as is known."""
+        """Return what ``sweep --delete`` would delete, as far as it was counted."""
         back = self.held_back or Amount()
         return Amount(self.due.objects - back.objects, self.due.bytes - back.bytes)
 
@@ -90,7 +90,7 @@ def fate_of(job: Judged) -> Fate:
 
 
 def name_of(job: Judged) -> str:
-    """Return the job's id, or its directory where nobody knows the owner."""
+    """Return the job's id, or its directory if its owner is unknown."""
     return job.job_id or (job.directories[0] if job.directories else NO_JOB)
 
 
@@ -98,8 +98,8 @@ def summarise(plan: Plan, breakdown: Breakdown | None = None) -> Summary:
     """Return the plan in a few numbers.
 
     Args:
-        plan: Signed or not.
-        breakdown: Of the same cycle; tells how much of what is due lies in blocked jobs.
+        plan: Plan, signed or not.
+        breakdown: Breakdown of the same cycle; it counts what is due in blocked jobs.
 
     """
     fates = [fate_of(job) for job in plan.jobs]
@@ -123,16 +123,17 @@ def _with_action(plan: Plan, action: Action) -> Amount:
 
 
 def is_deferred(job: Judged) -> bool:
-    """Return whether a job gets no tombstone: not all of its world was searched."""
+    """Return whether a job gets no tombstone because its world was not searched completely."""
     return any(each.condition in WORLD_CONDITIONS for each in job.blocked)
 
 
 def _of_jobs(
     plan: Plan, action: Action, chosen: Sequence[bool], breakdown: Breakdown | None
 ) -> Amount | None:
-    """Return how much of what gets an action lies in chosen jobs; all or nothing needs no count.
+    """Return the part of an action in the chosen jobs; if all or no jobs are chosen it needs no
+    count.
 
-    An object of no job counts as one of theirs, and so does one of a job that is refused.
+    An object of no job, or of a refused job, counts as in the chosen jobs.
     """
     amount = _with_action(plan, action)
     if not amount.objects or True not in chosen:
@@ -173,7 +174,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def headline(plan: Plan, summary: Summary) -> str:
-    """Return the one sentence that says what a sweep of this plan would do."""
+    """Return one sentence about what a sweep of this plan would do."""
     if not plan.jobs:
         return "No job was judged; nothing would be touched."
     if plan.are_all_refused:

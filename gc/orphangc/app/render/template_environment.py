@@ -1,4 +1,4 @@
-"""Where pages come from: templates that cannot forget to escape."""
+"""The templates of pages, which escape every value."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from orphangc.app.render.reason_groups import ACTION_TEXT, KIND_OF, KINDS, REASO
 from orphangc.app.render.summary import counted
 
 _OPTION = re.compile(r"(?<![\w-])(--[a-z]+(?:-[a-z]+)*)", re.ASCII)
-"""An option in a sentence; every second part of a split is one."""
+"""An option in a sentence; every second part of a split is an option."""
 
 
 def page_environment(*packages: str) -> Environment:
-    """Return an environment with the templates of some packages and the words of all pages.
+    """Return an environment with the templates of some packages and the texts of all pages.
 
-    Every text that comes from outside (names in a bucket, error messages of a store) is escaped
-    for HTML and freed of control characters here, not by the templates.
+    Foreign text (names in a bucket, error messages of a store) is escaped for HTML and loses its
+    control characters here, not in the templates.
     """
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package) for package in packages]),
@@ -49,9 +49,9 @@ def page_environment(*packages: str) -> Environment:
 
 
 def _finalized(value: object) -> object:
-    """Return what an expression prints: text from outside cannot steer the screen.
+    """Return what an expression prints; foreign text cannot control the screen.
 
-    What a macro made is markup, whose own expressions came through here already.
+    The result of a macro is markup; its own expressions have passed through here already.
     """
     if isinstance(value, Markup) or not isinstance(value, str):
         return value

@@ -1,4 +1,4 @@
-"""What stands in no listing, as the few rows that every rendering shows."""
+"""What no listing shows (versions, uploads), as rows that every rendering shows."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class ExtraRow:
     """One kind in all areas together.
 
     Attributes:
-        name: In words.
-        number: How many, "" if nobody knows.
-        size: Rounded bytes, with "at least" if a part is unknown; "" if nobody knows or has any.
-        exactly: The same to the byte.
-        remark: Why nobody knows, or what else there is to say; may be "".
+        name: Name of the kind.
+        number: Number of items; "" if unknown.
+        size: Rounded bytes, with "at least" if a part is unknown; "" if unknown or without size.
+        exactly: Exact bytes.
+        remark: Reason why the number is unknown, or another remark; may be "".
 
     """
 
@@ -44,13 +44,13 @@ class ExtraRow:
 
 
 def is_worth_showing(part: ExtrasPart | None) -> bool:
-    """Return whether there is anything to tell beside "nothing" and "nobody asked"."""
+    """Return whether anything besides objects was found, or could not be counted."""
     quiet = {ExtraStatus.COUNTED, ExtraStatus.NOT_ASKED}
     return part is not None and bool(part.areas or {part.uploads, part.versions} - quiet)
 
 
 def extra_rows(part: ExtrasPart) -> tuple[ExtraRow, ...]:
-    """Return what an object store holds beside the objects; an unknown number is never zero."""
+    """Return what an object store holds besides objects; an unknown number is never zero."""
     rows = [_uploads(part)]
     unknown = STATUS_TEXT[part.versions]
     if unknown:
@@ -96,7 +96,7 @@ def _row(name: str, number: int, size: int, *, remark: str = "", at_least: str =
 
 
 def inventory_sentence(plan: Plan) -> str | None:
-    """Return what a reader must know of a plan that was made from an inventory."""
+    """Return what a reader must know about a plan from an inventory."""
     if plan.inventory is None:
         return None
     return (

@@ -19,7 +19,7 @@ def world_tables(world: World, unasked: Sequence[WorldChange] = ()) -> Iterator[
 
     Args:
         world: World of one storage root.
-        unasked: What earlier cycles know of things that the call did not name.
+        unasked: Facts of earlier cycles about what the call did not name.
 
     """
     yield _places(world)
@@ -66,7 +66,7 @@ def _minute(at: datetime | None) -> str:
 
 
 def statement(world: World) -> str:
-    """Return what a closed world covers, in one line: each place with what was found in it."""
+    """Return what a closed world covers, in one line: each place with its contents."""
     parts = [
         _counted(each, is_covered=each.uri in world.closed_world.covers) for each in _asked(world)
     ]

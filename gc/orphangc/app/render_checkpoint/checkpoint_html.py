@@ -1,4 +1,4 @@
-"""What checkpoints hold as one HTML file: no script, no asset, no request."""
+"""The contents of checkpoints as one HTML file: no script, no asset, no request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LIMITS = {
     "limit_files": 200,
     "limit_subtasks": 200,
 }
-"""Whoever needs more than these reads the JSON document."""
+"""Maximum numbers of entries; the JSON document has all of them."""
 
 _DIGITS = 4
 
@@ -36,9 +36,9 @@ class CheckpointPage:
     """One checkpoint of the page.
 
     Attributes:
-        document: The whole one, or one with ``error``.
-        contents: None if it could not be read.
-        comparison: With another one, None if nobody asked.
+        document: Document of the checkpoint, or one with ``error``.
+        contents: Contents of the checkpoint; ``None`` if it could not be read.
+        comparison: Comparison with another checkpoint; ``None`` if not requested.
 
     """
 
@@ -49,7 +49,7 @@ class CheckpointPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rect:
-    """``x`` and ``width`` are per cent of the picture's width."""
+    """A segment of a bar; ``x`` and ``width`` are per cent of the picture's width."""
 
     part: PagePart
     words: str
@@ -64,7 +64,7 @@ class _Bar:
 
     @property
     def alternative(self) -> str:
-        """Return the bar in words."""
+        """Return a description of the bar."""
         parts = (each.words for each in self.rects)
         return f"{self.view.label}: {', '.join(parts) or 'no state'}"
 
@@ -80,10 +80,10 @@ class _PageSection:
 
 
 def render_checkpoints(pages: Sequence[CheckpointPage]) -> str:
-    """Return one self-contained page about some checkpoints, in their order.
+    """Return one self-contained page about checkpoints, in their order.
 
-    Every text that comes from outside is escaped for HTML and freed of control characters by the
-    environment, not by the template.
+    Foreign text is escaped for HTML and loses its control characters in the environment, not in the
+    template.
     """
     sections = [_section(f"c{number}", page) for number, page in enumerate(pages, 1)]
     return _environment().get_template("checkpoint.html.j2").render(sections=sections)
@@ -113,7 +113,7 @@ def _section(anchor: str, page: CheckpointPage) -> _PageSection:
 
 
 def _bar(view: OperatorView, widest: int) -> _Bar:
-    """Return a bar; edges are rounded, not widths, so that no gap adds up."""
+    """Return a bar; edges are rounded, not widths, so that gaps do not add up."""
     rects, done = [], 0
     for each in view.slices:
         left, right = (round(100 * at / widest, _DIGITS) for at in (done, done + each.bytes))

@@ -1,7 +1,6 @@
-"""What a checkpoint holds, as tables and as a tree for a terminal.
+"""The contents of a checkpoint, as tables and as a tree for a terminal.
 
-Every text that comes from outside becomes a ``Text``, after its control characters were spelled
-out.
+Foreign text becomes a ``Text`` with its control characters escaped.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ def checkpoint_tables(
     """Return a checkpoint as tables: its head, operators, states, and largest files.
 
     Args:
-        document: The whole one.
-        contents: Of the same checkpoint.
+        document: Document of the checkpoint.
+        contents: Contents of the same checkpoint.
 
     """
     views = operator_views(contents)
@@ -118,8 +117,8 @@ def checkpoint_tree(document: dict[str, Any], contents: CheckpointContents) -> l
     """Return a checkpoint as a tree: operators, their states, the states' subtasks.
 
     Args:
-        document: The whole one.
-        contents: Of the same checkpoint.
+        document: Document of the checkpoint.
+        contents: Contents of the same checkpoint.
 
     """
     tree = Tree(_head(document))

@@ -1,4 +1,4 @@
-"""What a checkpoint holds, as the rows and slices that tables, tree and page show."""
+"""The contents of a checkpoint, as rows and slices for tables, tree and page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orphangc.flink.values.handles import StateMode
 
 
 class PagePart(StrEnum):
-    """What kind of state; the value names its colour and its pattern."""
+    """Kind of state; the value names its colour and its pattern."""
 
     KEYED = "keyed"
     LIST = "list"
@@ -40,7 +40,7 @@ PARTS: Mapping[PagePart, KindText] = {
     PagePart.COORDINATOR: KindText("Coordinator state", "of the operator's part in the JobManager"),
     PagePart.OTHER: KindText("Headers", "of operator state, or of unknown sizes"),
 }
-"""In the order in which a bar shows them."""
+"""Kinds of state in the order of a bar."""
 
 _NO_NAMESPACE = "VoidNamespace"
 _OF_MODE = {
@@ -52,16 +52,16 @@ _OF_MODE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateRow:
-    """One state.
+    """One state of an operator.
 
     Attributes:
-        part: What kind of state.
-        name: As the job calls it; what it is, for state that has no name.
-        is_named: Whether the job called it so.
-        kind: In words.
-        partitions: How many, None where that means nothing.
-        bytes: None where they cannot be told from those of others.
-        serializers: What wrote it, "" if unknown.
+        part: Kind of the state.
+        name: Name that the job gave it; a description, for state without a name.
+        is_named: Whether the job gave it the name.
+        kind: Kind of the state, as text.
+        partitions: Number of partitions; ``None`` if it has none.
+        bytes: Size in bytes; ``None`` if the state shares its files with others.
+        serializers: Serializers that wrote it; "" if unknown.
 
     """
 
@@ -76,7 +76,7 @@ class StateRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
-    """A part of an operator's bar."""
+    """Segment of an operator's bar."""
 
     part: PagePart
     name: str
@@ -85,14 +85,14 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorView:
-    """One operator.
+    """One operator of a checkpoint.
 
     Attributes:
-        contents: What it holds.
-        label: Its name, or its uid, or its id.
-        bytes: Of all its state.
-        states: Its states, named ones first.
-        slices: Its bytes by state, in the order of ``PARTS``; they add up to ``bytes``.
+        contents: Contents of the operator.
+        label: Name, uid or id of the operator.
+        bytes: Size of all its state in bytes.
+        states: States, named ones first.
+        slices: Size of each kind of state, in the order of ``PARTS``; the sum is ``bytes``.
 
     """
 
@@ -104,7 +104,7 @@ class OperatorView:
 
 
 def label_of(contents: OperatorContents) -> str:
-    """Return what an operator is called."""
+    """Return the label of an operator."""
     return contents.name or contents.uid or contents.id
 
 
@@ -160,7 +160,7 @@ def _keyed_row(state: KeyedStateContents) -> StateRow:
 
 
 def _serializer_text(serializer: Serializer) -> str:
-    """Return what a person wants to know of a serializer; nothing of a namespace that is none."""
+    """Return a description of a serializer, without a void namespace."""
     words = _short(serializer.snapshot)
     match serializer.role:
         case "value":

@@ -1,4 +1,4 @@
-"""The lock of a storage root, held by this process for as long as a block lasts."""
+"""The lock of a storage root, held by this process during a block."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from orphangc.collect.state.store import RootState
 
 
 def lock_folder(state: RootState) -> str:
-    """Return where the lock of a storage root lies in its state location."""
+    """Return the path of a storage root's lock in its state location."""
     return f"{state.folder}/lock"
 
 
 @contextmanager
 def held_lock(state: RootState, *, holder: Holder | None = None) -> Iterator[Lock]:
-    """Yield the lock of a storage root, and give it back.
+    """Yield the lock of a storage root, and release it.
 
     Args:
-        state: Of the storage root.
-        holder: Who wants it; this process, if nobody says.
+        state: State of the storage root.
+        holder: Holder of the lock; this process by default.
 
     Raises:
-        LockHeldError: A living run holds it.
+        LockHeldError: A living run holds the lock.
 
     """
     wanting = holder or this_process()

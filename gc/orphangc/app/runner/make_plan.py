@@ -39,7 +39,7 @@ from orphangc.ports import Progress, VerdictSink
 
 @dataclass(slots=True)
 class _PlanSink:
-    """What a worker of a plan does with its verdicts."""
+    """Where a worker of a plan writes its verdicts."""
 
     breakdown: Breakdown
     files: VerdictFiles | SentVerdicts | None
@@ -54,7 +54,7 @@ class _PlanSink:
             self.files.close()
 
     def fetched(self, folder: Path) -> dict[str, str]:
-        """Return sha256 by name of the worker's files, which are in the plan's folder then."""
+        """Move the worker's files to the plan's folder; return their sha256 by name."""
         if isinstance(self.files, SentVerdicts):
             return self.files.fetch(folder)
         return {} if self.files is None else self.files.digests
@@ -68,7 +68,7 @@ def _open_plan_sink(folder: Path | None, at: datetime, sent: WorkFolder | None) 
 
 @contextmanager
 def _work_folder(work: Location | None) -> Iterator[WorkFolder | None]:
-    """Yield where executors leave verdicts that do not see the plan's folder."""
+    """Yield the folder for verdicts of executors that cannot reach the plan's folder."""
     if work is None:
         yield None
         return
@@ -94,12 +94,12 @@ def cycle_of(
 
     Args:
         settings: Settings of the storage root.
-        open_sink: Opens what takes verdicts.
-        progress: Shows how far the cycle has come.
-        listing: Folder that keeps a listing which is interrupted.
+        open_sink: Opens the sink of verdicts.
+        progress: Shows the progress of the cycle.
+        listing: Folder that keeps an interrupted listing.
         engine: Engine: local or Spark.
-        known: What earlier plans know of their state location.
-        is_remembered: Whether later cycles are to know what this one saw.
+        known: What earlier plans know about their state location.
+        is_remembered: Whether the memory for later cycles is written.
         shared: Checkpoints that other storage roots of the same pass have read.
 
     """
@@ -127,7 +127,7 @@ def cycle_of(
 
 
 def _remembered(cycle: Cycle, state: RootState, before: Recalled) -> Plan:
-    """Return the plan, after its cycle was written to the memory where that is possible."""
+    """Return the plan, after writing its cycle to the memory if possible."""
     plan = cycle.plan
     warnings = [new_state_warning(state)] if before.is_new else []
     problem = not_kept(state, before, cycle.remembered)
@@ -148,16 +148,17 @@ def make_plan(
     known: Sequence[KnownState] = (),
     shared: SharedCheckpoints | None = None,
 ) -> tuple[Plan, Breakdown]:
-    """Return a plan and its breakdown, written to ``out`` and rendered where asked.
+    """Return a plan and its breakdown; write it to ``out``, and render the requested reports.
 
     Args:
-        settings: Of the storage root.
+        settings: Settings of the storage root.
         out: New folder for the plan.
-        report: HTML file.
-        summary: Markdown file.
-        engine: Who lists and decides.
-        logs_blocked: Log each unmet condition of deletion too: nobody looks at a table.
-        known: What earlier plans know of their state location.
+        report: HTML file to write.
+        summary: Markdown file to write.
+        engine: Engine that lists and decides.
+        logs_blocked: Whether each unmet condition of deletion is logged too, as no person reads a
+            table.
+        known: What earlier plans know about their state location.
         shared: Checkpoints that other storage roots of the same pass have read.
 
     Raises:

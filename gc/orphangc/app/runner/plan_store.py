@@ -1,4 +1,4 @@
-"""The plans of runs: a folder for each storage root, in it one for each run, the newest kept."""
+"""The plans of runs: a folder for each storage root, in it one for each of the newest runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orphangc.core.world.known_states import KnownState, known_state
 log = structlog.get_logger()
 
 _RUN_ID = re.compile(r"\d{8}T\d{12}Z-[0-9a-f]{8}")
-"""What carries another name was made by somebody else, and stays."""
+"""Names of folders that runs make; a folder of another name stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class KeptPlans:
     """The plans of one storage root.
 
     Attributes:
-        folder: Holds a folder for each run.
-        keep: So many stay.
+        folder: Folder that holds one folder for each run.
+        keep: Number of plans to keep.
 
     """
 
@@ -36,14 +36,14 @@ class KeptPlans:
 
     @classmethod
     def of(cls, folder: Path, root: str, keep: int) -> KeptPlans:
-        """Return those of a storage root."""
+        """Return the plans of a storage root."""
         return cls(folder / hashlib.sha256(root.encode()).hexdigest()[:16], keep)
 
     def new(self, run_id: str) -> Path:
-        """Return where the plan of a run goes.
+        """Return the folder for the plan of a run.
 
-        Where the run before was interrupted, that is its folder by a new name: its listing is gone
-        on with, if it is young enough.
+        If the run before was interrupted, its folder is renamed and its listing resumed if it is
+        young enough.
         """
         folder = self.folder / run_id
         before = max(self._runs(), default=None)
@@ -52,9 +52,9 @@ class KeptPlans:
         return folder
 
     def known_state(self) -> tuple[KnownState, ...]:
-        """Return what the newest plan knows of its state location; nothing without any plan.
+        """Return what the newest plan knows about its state location; nothing without a plan.
 
-        A plan that cannot be read says nothing: it is a hint of a lost state, never evidence.
+        A plan that cannot be read is ignored: this is a hint of a lost state, never evidence.
         """
         for folder in sorted(self._runs(), reverse=True):
             try:
@@ -68,7 +68,7 @@ class KeptPlans:
         return ()
 
     def prune(self) -> None:
-        """Remove all but the newest plans; what cannot be removed is left."""
+        """Remove all but the newest plans; a folder that cannot be removed stays."""
         for old in sorted(self._runs())[: -self.keep]:
             shutil.rmtree(old, onerror=lambda _, path, why: _left(path, why[1]))
 

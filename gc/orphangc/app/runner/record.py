@@ -1,4 +1,4 @@
-"""Makes the record of a run from what its parts left behind."""
+"""Make the record of a run from its draft."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ _RESULTS: Mapping[int, RunResult] = {
 }
 _DAY_US = 86_400_000_000
 _SIGNALLED = 128
-"""A process that a signal ended exits with this and the signal's number."""
+"""Base of the exit code of a process that a signal ended; the signal's number is added."""
 
 
 def is_signal(exit_code: int) -> bool:
-    """Return whether a code is that of a process that a signal ended."""
+    """Return whether an exit code means that a signal ended the process."""
     return exit_code > _SIGNALLED
 
 
 def result_of(exit_code: int) -> RunResult:
-    """Return what an exit code says of a run."""
+    """Return the result of a run with an exit code."""
     if is_signal(exit_code):
         return RunResult.INTERRUPTED
     return _RESULTS.get(exit_code, RunResult.FAILED)
@@ -65,25 +65,25 @@ def result_of(exit_code: int) -> RunResult:
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """A record that is not finished.
+    """Unfinished record of a run.
 
     Attributes:
-        run_id: Of the run.
-        settings: Of the storage root.
-        started_at: By this machine's clock.
-        effective_mode: How far the run may go.
-        reason: Why not as far as configured.
+        run_id: Identifier of the run.
+        settings: Settings of the storage root.
+        started_at: Start of the run by this machine's clock.
+        effective_mode: Mode that the run may use.
+        reason: Reason why this is less than the configured mode.
         checks_before: By job id: what earlier runs saw of what its state rests on.
-        phases: Those that have ended.
-        plan: Once there is one.
-        breakdown: The same.
-        plan_folder: Where it lies.
-        swept: Once a sweep has begun.
-        tombstones: At the end.
-        halted: Why all collection is stopped, at the end.
-        error: What ended the run early.
-        guard: Of the refusal that did.
-        exit_code: So far.
+        phases: Phases that have ended.
+        plan: Plan, once it is made.
+        breakdown: Breakdown of the plan, once it is made.
+        plan_folder: Folder of the plan.
+        swept: Result of the sweep, once it has begun.
+        tombstones: Tombstones at the end of the run.
+        halted: Reason why all collection is stopped at the end of the run.
+        error: Error that ended the run early.
+        guard: Guard of the refusal that ended the run.
+        exit_code: Exit code so far.
 
     """
 
@@ -105,7 +105,7 @@ class Draft:
     exit_code: int = ExitCode.DONE
 
     def fail(self, err: BaseException, exit_code: int) -> None:
-        """Note what ended the run."""
+        """Record the error that ended the run."""
         self.exit_code = exit_code
         if is_signal(exit_code):
             self.error = "a signal ended the run"
@@ -155,7 +155,9 @@ class Draft:
         )
 
     def _refusals(self) -> dict[str, int]:
-        """Return how many jobs each rule stopped, in the plan or in the sweep's own look."""
+        """Return the number of jobs that each rule stopped, in the plan or in the sweep's own
+        cycle.
+        """
         planned: Counter[str] = Counter()
         for job in () if self.plan is None else self.plan.jobs:
             if job.refused is not None:
@@ -187,7 +189,7 @@ def _swept(result: SweepResult) -> tuple[SweptPart, ...]:
 
 
 def _tallies(cells: Iterable[Cell]) -> dict[str, tuple[Tally, ...]]:
-    """Return the amounts of each job, its ages together."""
+    """Return the amounts of each job over all ages."""
     sums = summed(cells, lambda cell: (cell.job_id, cell.scope, cell.action, cell.reason))
     found: dict[str, list[Tally]] = {}
     for (job_id, scope, action, reason), amount in sorted(sums.items()):
@@ -226,7 +228,7 @@ def _looks(
 
 
 def _has_ended(job: JobPart) -> bool:
-    """Return whether the plan shows a job to be over: no checkpoint can come any more."""
+    """Return whether the plan shows that a job has ended and can complete no further checkpoint."""
     is_quiet = all(each.condition != Condition.NOT_QUIET for each in job.blocked)
     return job.state is JobState.ENDED and is_quiet
 
@@ -271,7 +273,7 @@ def _registry_age(plan: Plan) -> float | None:
 
 
 def tombstones_part(tombstones: Tombstones, quarantine_period: timedelta) -> TombstonesPart:
-    """Return what stands, and on which day each part of it falls due."""
+    """Return the standing tombstones, by the day on which their quarantine ends."""
     objects: Counter[int] = Counter()
     sizes: Counter[int] = Counter()
     oldest: list[datetime] = []

@@ -43,9 +43,9 @@ def run_configured(
 
     Args:
         config: The configuration file.
-        only: Storage roots; all that are configured, if none is named.
-        is_child: The daemon runs it: it ends when the daemon has died, and leaves the metrics to
-            the daemon.
+        only: Storage roots to run; if empty, all configured ones.
+        is_child: Whether the daemon started this process: it stops when the daemon dies, and leaves
+            metrics to the daemon.
 
     Raises:
         SettingsError: The configuration is not usable, or a storage root is not configured.
@@ -80,7 +80,7 @@ def _loaded(config: Path) -> Configuration:
 
 
 def _end_with_stdin() -> None:
-    """Send this process SIGTERM when nobody holds the other end of its stdin any more."""
+    """Send this process SIGTERM when the other end of its stdin is closed."""
 
     def watch() -> None:
         while os.read(0, 1024):
@@ -106,10 +106,10 @@ def known_records(config: Path, only: Sequence[str]) -> dict[str, Any]:
 
 
 def keep_records(config: Path, text: str) -> list[RunRecord]:
-    """Write down records of runs that left none: they never began, or were killed.
+    """Write records for runs that left none: they never began, or were killed.
 
     Raises:
-        OrphanGcError: One cannot be written.
+        OrphanGcError: A record cannot be written.
 
     """
     roots = {each.root: each for each in _loaded(config).storage_roots}
@@ -118,7 +118,7 @@ def keep_records(config: Path, text: str) -> list[RunRecord]:
 
 
 def record_tables(records: Sequence[RunRecord]) -> list[RenderableType]:
-    """Return how the runs went, for people."""
+    """Return the results of runs as a table."""
     table = Table("storage root", "result", "mode", "orphans", "tombstones", "deleted", "why")
     for each in records:
         row = (

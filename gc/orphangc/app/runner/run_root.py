@@ -1,4 +1,4 @@
-"""``run``: one pass over a storage root, from the lock to the record that tells of it."""
+"""``run``: one run of a storage root, from the lock to its record."""
 
 from __future__ import annotations
 
@@ -53,8 +53,9 @@ _WORST_FIRST = (
 def exit_code_of_all(records: list[RunRecord]) -> int:
     """Return the exit code of a command that ran several storage roots.
 
-    One root: its own code. Several: the worst, in the order 1, 2, 10, 11, 3, 4, 0. As 4 promises
-    that nothing was deleted, it becomes 1 where another root's run deleted something.
+    One storage root: its own code. Several: the worst, in the order 1, 2, 10, 11, 3, 4, 0. As 4
+    promises that no object was deleted, it becomes 1 if the run of another storage root deleted
+    some.
     """
     codes = {record.exit_code for record in records}
     if len(records) == 1:
@@ -68,15 +69,16 @@ def exit_code_of_all(records: list[RunRecord]) -> int:
 def run_root(
     settings: ScheduledRoot, plans: KeptPlans, signals: Signals, sharing: PassSharing
 ) -> RunRecord:
-    """Return the record of one run of one storage root, however it ended.
+    """Run one storage root, and return the record of the run, however it ended.
 
-    It is written to the state location too, unless another run holds the lock, or nothing can be
-    written there. A signal ends the run where ``signals`` lets it through, and is in the record.
+    The record is also written to the state location, unless another run holds the lock or the
+    location is not writable. A signal ends the run where ``signals`` lets it through; the record
+    names it.
 
     Args:
-        settings: As configured.
-        plans: Keeps the plans of this storage root.
-        signals: Those that are to end the process; shielded.
+        settings: Configured settings.
+        plans: Plans of this storage root.
+        signals: Held signals that are to end the process.
         sharing: What storage roots of the same pass read for each other.
 
     """
@@ -114,7 +116,7 @@ def _recorded(
 
 
 def _locked(draft: Draft, err: LockHeldError, state: RootState) -> RunRecord:
-    """Return the record of a run that found the lock held; it is nowhere written."""
+    """Return the record of a run that found the lock held; it is not written."""
     _note(draft, err)
     record = draft.finished(now())
     try:
@@ -125,17 +127,17 @@ def _locked(draft: Draft, err: LockHeldError, state: RootState) -> RunRecord:
 
 
 def _go(run: _ScheduledRun) -> None:
-    """Run, and note in the draft whatever ends it."""
+    """Run, and record in the draft what ends the run."""
     try:
         with run.signals.let_through():
             run.go()
-    except (Exception, SystemExit) as err:  # noqa: BLE001 - told in the record
+    except (Exception, SystemExit) as err:  # noqa: BLE001 - the record holds it
         _note(run.draft, err)
     run.look_back()
 
 
 def _note(draft: Draft, err: BaseException) -> None:
-    """Note what ended a run, before its plan or in a phase of it."""
+    """Record the error that ended a run, before its plan or in one of its phases."""
     draft.fail(err, code_of(err))
     if not draft.phases:
         draft.phases.append(phase_record(Phase.PLAN, draft.exit_code, draft.started_at, 0.0))
@@ -151,7 +153,7 @@ def _note(draft: Draft, err: BaseException) -> None:
 
 
 def _written(record: RunRecord, state: RootState) -> RunRecord:
-    """Return the record with its totals; that it cannot be written must not fail the run."""
+    """Write the record and return it with its totals; a failure to write does not fail the run."""
     try:
         return kept_record(state, record)
     except Exception as err:  # noqa: BLE001
@@ -161,7 +163,7 @@ def _written(record: RunRecord, state: RootState) -> RunRecord:
 
 @dataclass(slots=True)
 class _ScheduledRun:
-    """One run that holds the lock."""
+    """Run that holds the lock."""
 
     draft: Draft
     plans: KeptPlans
@@ -171,7 +173,7 @@ class _ScheduledRun:
     sharing: PassSharing
 
     def go(self) -> None:
-        """Plan, and sweep as far as the mode allows."""
+        """Plan, then sweep as far as the mode allows."""
         draft = self.draft
         self.state.bind()
         if draft.effective_mode is not RunMode.REPORT and not has_planned(self.state):
@@ -240,7 +242,7 @@ class _ScheduledRun:
         return result.exit_code
 
     def look_back(self) -> None:
-        """Note what stands at the end, and make room; neither may fail the run."""
+        """Record tombstones and halt at the end, and remove old plans; neither fails the run."""
         draft = self.draft
         try:
             period = draft.settings.quarantine_period

@@ -42,18 +42,18 @@ def sweep_plan(
     clears_halt: bool = False,
     engine: EngineChoice = LOCAL,
 ) -> tuple[Plan, SweepResult]:
-    """Return a saved plan and what became of it.
+    """Carry out a saved plan; return it with the result.
 
     Args:
-        path: The plan's folder.
-        is_deleting: Delete what is due.
+        path: Folder of the plan.
+        is_deleting: Whether due objects are deleted.
         flink_rest: Endpoints with credentials, which a plan does not hold; replaces the plan's.
-        delete_rate: Keys a second at most, where the plan's setting is not meant.
-        clears_halt: A person has looked at why collection was halted.
-        engine: Who lists, decides and deletes.
+        delete_rate: Maximum number of keys deleted per second, in place of the plan's.
+        clears_halt: Whether a person has resolved the cause of a halt.
+        engine: Engine that lists, decides and deletes.
 
     Raises:
-        OrphanGcError: Nothing was swept.
+        OrphanGcError: The plan was not swept.
 
     """
     plan = PlanDirectory(path).read()
@@ -72,13 +72,13 @@ def sweep_plan(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
-    """A run that holds the lock of its storage root.
+    """Run that holds the lock of its storage root.
 
     Attributes:
-        settings: Of the storage root.
-        state: Of the storage root.
-        lock: Is held.
-        run_id: Of the run.
+        settings: Settings of the storage root.
+        state: State of the storage root.
+        lock: Lock that the run holds.
+        run_id: Identifier of the run.
 
     """
 
@@ -90,16 +90,16 @@ class Holding:
 
 @dataclass(slots=True)
 class HeldSweep:
-    """The sweep of a plan by a run that holds the lock.
+    """Sweep of a plan by a run that holds the lock.
 
     Attributes:
-        holding: The run.
-        path: The plan's folder.
-        plan: That was read from it.
-        is_deleting: Delete what is due.
-        engine: Who lists, decides and deletes.
+        holding: Run that holds the lock.
+        path: Folder of the plan.
+        plan: Plan read from that folder.
+        is_deleting: Whether due objects are deleted.
+        engine: Engine that lists, decides and deletes.
         shared: Checkpoints that the sweeps of other storage roots of the same pass have read.
-        result: What was done so far, also where an error or a signal ends it.
+        result: Result so far, also after an error or a signal.
 
     """
 
@@ -113,10 +113,10 @@ class HeldSweep:
     result: SweepResult = field(default_factory=SweepResult)
 
     def carry_out(self) -> SweepResult:
-        """Return what became of the plan, which is written beside it.
+        """Sweep the plan, write the outcome beside it, and return the result.
 
         Raises:
-            OrphanGcError: It ended early, with an outcome where something had begun.
+            OrphanGcError: The sweep ended early; it left an outcome if it had begun.
 
         """
         settings, state = self.holding.settings, self.holding.state
@@ -156,10 +156,10 @@ class HeldSweep:
 
 
 def _at_reported_places(root: WiredRoot, state: RootState) -> DistributedWorkers:
-    """Return Spark's executors as those who delete.
+    """Return Spark's executors as the workers of deletion.
 
     Raises:
-        SettingsError: They would need credentials, which Spark is never given.
+        SettingsError: The executors would need credentials, which Spark is never given.
 
     """
     engine = root.environment.engine
@@ -178,12 +178,13 @@ def _at_reported_places(root: WiredRoot, state: RootState) -> DistributedWorkers
 def _settings_now(
     settings: StorageRootSettings, flink_rest: Sequence[str], delete_rate: int | None
 ) -> StorageRootSettings:
-    """Return a plan's settings with what may be said anew: endpoints, the pace.
+    """Return a plan's settings with those that may be replaced: endpoints, the deletion rate.
 
-    Endpoints only get the credentials that a plan does not hold; fewer would be less evidence.
+    Endpoints may only gain credentials, which a plan does not hold; fewer endpoints would be less
+    evidence.
 
     Raises:
-        SettingsError: They are not the endpoints of the plan, or the rate is none.
+        SettingsError: The endpoints are not those of the plan, or the rate is invalid.
 
     """
     anew: dict[str, Any] = {"flink_rest": tuple(flink_rest)} if flink_rest else {}

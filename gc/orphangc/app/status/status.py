@@ -17,7 +17,7 @@ class RootStatus:
 
     Attributes:
         settings: Configured settings; show only ``model_dump(mode="json")``, which hides
-        credentials.
+            credentials.
         records: Records of runs, newest first, of every process that shares the state location.
         next_run_at: Time of the next run; ``None`` while the daemon ends.
         running_since: Start of the daemon's run in progress; ``None`` if there is none.

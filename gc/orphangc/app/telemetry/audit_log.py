@@ -1,4 +1,4 @@
-"""What must be on record: each deletion, each refusal with what to do, and how a run ended."""
+"""The audit log: each deletion, each refusal with advice, and the end of each run."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _CONDITIONS = frozenset(Condition)
 
 
 class Audited:
-    """Takes outcomes for another sink, and logs a line for each deletion that was tried.
+    """Passes outcomes to another sink, and logs a line for each attempted deletion.
 
     Attributes:
-        sink: The other one.
+        sink: Sink of the outcomes.
 
     """
 
@@ -36,7 +36,7 @@ class Audited:
         self._log = always_shown()
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows of ``OUTCOME_SCHEMA``; what is on file is logged after it."""
+        """Write rows of ``OUTCOME_SCHEMA`` to the sink, then log them."""
         self.sink.write(batch)
         is_deletion = pc.equal(batch["action"], Action.DELETE)
         is_tried = pc.not_equal(batch["outcome"], Outcome.PLANNED)
@@ -50,7 +50,7 @@ class Audited:
 
 
 def log_unmet(unmet: Mapping[str, Iterable[tuple[str, str]]]) -> None:
-    """Log why nothing of some jobs may be deleted: the rule, the job, and what to do."""
+    """Log why no object of some jobs may be deleted: rule, job, and advice."""
     for key, rules in unmet.items():
         for name, reason in rules:
             if name in _CONDITIONS:
@@ -62,7 +62,7 @@ def log_unmet(unmet: Mapping[str, Iterable[tuple[str, str]]]) -> None:
 
 
 def log_plan(plan: Plan, *, logs_blocked: bool = False) -> None:
-    """Log what a plan found, and what stands in the way of it."""
+    """Log the findings of a plan, and what stops its jobs."""
     log_unmet(
         {
             job.job_id: ((job.refused.guard, job.refused.message),)
@@ -93,7 +93,7 @@ def log_plan(plan: Plan, *, logs_blocked: bool = False) -> None:
 
 
 def log_refusal(err: RefusedError) -> None:
-    """Log why all the work on a storage root was refused, and what to do."""
+    """Log why the whole storage root was refused, with advice."""
     facts = {}
     if err.guard is not None:
         is_condition = err.guard in _CONDITIONS
@@ -103,7 +103,7 @@ def log_refusal(err: RefusedError) -> None:
 
 
 def log_run(record: RunRecord) -> None:
-    """Log the one line that holds everything about a run."""
+    """Log one line with everything about a run."""
     facts: dict[str, Any] = {
         "mode": record.mode,
         "effective_mode": record.effective_mode,

@@ -17,14 +17,15 @@ from orphangc.app.console.text import visible
 from orphangc.core.model.redaction import redacted
 
 _MAY_HIDE = re.compile("(?i:@|=|%3d|a[ks]ia|token|secret|pass|pwd|bearer|key)")
-"""What a text without secrets mostly lacks: most lines are looked at once."""
+"""Signs of a secret in a text; most lines have none and need no redaction."""
 _EXACT = ("key", "etag")
-"""What a listing told: whoever reads in the audit log what was deleted must find its very name."""
+"""Fields that are logged unchanged: the audit log must hold the exact names of deleted objects."""
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
 
 _run: dict[str, str] = {}
-"""What the run of this process is; threads do not inherit context variables, and a process has
-one run at a time."""
+"""Facts about the run of this process. Threads do not inherit context variables, and a process has
+one run at a time.
+"""
 
 
 def configure_logs(
@@ -33,9 +34,9 @@ def configure_logs(
     """Send structlog's events to stderr; data goes to stdout and is never mixed with them.
 
     Args:
-        settings: Format and level.
-        is_verbose: Show single steps too, whatever the settings say.
-        takes_others: Show what libraries log in the same form.
+        settings: Format and level of the logs.
+        is_verbose: Whether single steps are shown at any level.
+        takes_others: Whether logs of libraries are shown in the same form.
 
     """
     chosen = settings or LogSettings()
@@ -71,7 +72,7 @@ _DICT_TRACEBACKS = structlog.processors.ExceptionRenderer(
 
 
 def _take_others(common: list[Processor], rendering: list[Processor]) -> None:
-    """Let warnings of libraries be lines of the same form."""
+    """Log warnings of libraries in the same form."""
     handler = logging.StreamHandler(sys.stderr)
     strip = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     handler.setFormatter(
@@ -83,7 +84,7 @@ def _take_others(common: list[Processor], rendering: list[Processor]) -> None:
 
 
 def always_shown() -> Any:
-    """Return a logger whose lines are shown whatever the level: what was done must be on record."""
+    """Return a logger whose lines are shown at any level: the audit log must be complete."""
     return structlog.wrap_logger(
         structlog.PrintLogger(sys.stderr),
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
@@ -92,7 +93,7 @@ def always_shown() -> Any:
 
 @contextmanager
 def run_named(**facts: str) -> Iterator[None]:
-    """Put facts into every line that is logged meanwhile, whatever thread logs it."""
+    """Add facts to every line that any thread logs during a block."""
     before = dict(_run)
     _run.update(facts)
     try:
@@ -113,7 +114,7 @@ def _redact(_: Any, __: str, event: EventDict) -> EventDict:
 
 
 def _show(_: Any, __: str, event: EventDict) -> EventDict:
-    """Spell out what a terminal would obey: names in a bucket are anybody's."""
+    """Escape control characters: names in a bucket are untrusted."""
     return {key: _shown(value) for key, value in event.items()}
 
 

@@ -1,7 +1,7 @@
-"""What Prometheus is told: computed from records when it is asked, so no counter ever goes back.
+"""Prometheus metrics, computed from records at each scrape, so that no counter decreases.
 
-Every series that can ever be is there from the start, with 0: a rate needs the sample before the
-first event. No label holds a key or a job id: their number would have no bound.
+Every possible series exists from the start with 0: a rate needs a sample before the first event. No
+label holds a key or a job id, whose number has no bound.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ANSWERS = {True: "yes", False: "no", None: "unknown"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """What is known of one storage root; replaced whole, for others read it meanwhile."""
+    """Metrics of one storage root; replaced as a whole, because other threads read it."""
 
     totals: Totals = field(default_factory=Totals)
     newest_plan: RunRecord | None = None
@@ -47,14 +47,14 @@ class _Known:
     refusals: Mapping[str, int] = field(default_factory=dict)
 
     def after(self, record: RunRecord, totals: Totals) -> _Known:
-        """Return what is known after one more run."""
+        """Return the metrics after one more run."""
         oldest, is_halted = self.oldest_tombstone, self.is_halted
         if record.tombstones is not None:
             oldest_at = record.tombstones.oldest_at
             oldest = 0.0 if oldest_at is None else oldest_at.timestamp()
             is_halted = record.halted is not None
         plan = self.newest_plan if record.plan_id is None else record
-        # a run without a plan says nothing of the jobs, unless a rule stopped it
+        # a run without a plan knows nothing about the jobs, unless a rule stopped it
         has_looked = record.plan_id is not None or bool(record.refusals)
         return _Known(
             totals=totals,
@@ -69,20 +69,20 @@ class Metrics(Collector):
     """The metrics of some storage roots.
 
     Attributes:
-        registry: Holds them and nothing else.
+        registry: Prometheus registry of these metrics alone.
 
     """
 
     def __init__(
         self, roots: Sequence[ScheduledRoot], version: str, *, is_pushed: bool = False
     ) -> None:
-        """Begin with nothing but zeros.
+        """Start with zeros.
 
         Args:
-            roots: As configured.
-            version: Of the tool.
-            is_pushed: Leave out what no run has told: a push would put zeros over what an earlier
-                one said.
+            roots: Configured storage roots.
+            version: Version of orphangc.
+            is_pushed: Whether metrics that no run has set are left out: pushed zeros would replace
+                the values of an earlier run.
 
         """
         self.registry = CollectorRegistry()
@@ -97,22 +97,22 @@ class Metrics(Collector):
         self.registry.register(self)
 
     def restore(self, root: str, record: RunRecord) -> None:
-        """Go on where a run before has ended: its totals, and what it found."""
+        """Restore the totals and findings of an earlier run."""
         known = self._known[root]
         self._known[root] = known.after(record, totals_merged(known.totals, record.totals))
 
     def observe(self, record: RunRecord) -> None:
-        """Take one more run into account."""
+        """Add one run."""
         known = self._known[record.root]
         is_on_file = bool(record.totals.runs) and record.result is not RunResult.LOCKED
-        if is_on_file:  # its totals hold what others have run meanwhile, too
+        if is_on_file:  # its totals include runs of other processes
             totals = totals_merged(known.totals, record.totals)
         else:
             totals = totals_after(known.totals, record)
         self._known[record.root] = known.after(record, totals)
 
     def describe(self) -> Iterable[Metric]:
-        """Return the families, for those who look for clashes of names."""
+        """Return the metric families, for the registry's check of names."""
         return self.collect()
 
     def collect(self) -> Iterator[Metric]:
@@ -220,7 +220,7 @@ class Metrics(Collector):
         yield from (missing, held, held_bytes, age, tombstone, halted, refused, sustained)
 
     def _told(self) -> Iterator[tuple[str, _Known]]:
-        """Yield what is known of each root, leaving out those that nothing is known of."""
+        """Yield the metrics of each storage root that has any."""
         for root, known in list(self._known.items()):
             if known.newest_plan is not None or not self._is_pushed:
                 yield root, known
@@ -274,6 +274,6 @@ def _fill(
     kinds: Iterable[Sequence[str]],
     values: Mapping[str, int],
 ) -> None:
-    """Add a sample for each kind; kinds that nobody has counted are 0."""
+    """Add a sample for each kind; uncounted kinds are 0."""
     for kind in kinds:
         family.add_metric((root, *map(str, kind)), values.get("/".join(kind), 0))

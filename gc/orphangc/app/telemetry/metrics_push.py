@@ -1,4 +1,4 @@
-"""Where a run that ends leaves its metrics: a Pushgateway, or a file for the node exporter."""
+"""Targets for the metrics of a finished run: a Pushgateway, or a file for the node exporter."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _Handler = Callable[[str, str, float | None, list[tuple[str, str]], bytes], Call
 
 
 def push(settings: MetricsSettings, root: ScheduledRoot, record: RunRecord) -> None:
-    """Push what a run told; that this fails never fails the run.
+    """Push the metrics of a run; a failure never fails the run.
 
-    The group is job and root, so storage roots do not replace each other; ``pushadd`` leaves what
-    this run does not tell. Without totals (the state could not be read) nothing is pushed: what
-    was counted before would go back to zero.
+    The group is job and root, so storage roots do not replace each other; ``pushadd`` keeps the
+    metrics that this run does not set. Without totals (the state could not be read) no metric is
+    pushed: counters would go back to zero.
     """
     if settings.pushgateway is None:
         return
@@ -75,7 +75,8 @@ def _handler(user: str, password: str) -> _Handler:
 def write_textfile(configuration: Configuration, records: Sequence[RunRecord]) -> None:
     """Write the metrics of all storage roots to the configured file; never fails the run.
 
-    Those that did not run are told of from their records: the file is replaced whole.
+    The metrics of storage roots that did not run come from their records, as the file is replaced
+    as a whole.
     """
     path = configuration.metrics.textfile
     if path is None:
@@ -108,5 +109,5 @@ def _before(root: ScheduledRoot) -> list[RunRecord]:
 def _tried(event: str, work: Callable[[], None]) -> None:
     try:
         work()
-    except Exception as err:  # noqa: BLE001 - metrics are told of runs, and never fail one
+    except Exception as err:  # noqa: BLE001 - metrics never fail a run
         log.warning(event, reason=redacted(str(err)))

@@ -1,4 +1,4 @@
-"""What is known of a job over all storage roots: its files may lie below several."""
+"""What is known about a job over all storage roots: several may hold its files."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from orphangc.core.model.types import ForeignKind, is_job_id
 _GRAVITY = {True: 0, None: 1, False: 2}
 
 UNKNOWN_JOB = "No plan of a configured storage root knows this job."
-"""For a job id that is spelled well, and for one that is not."""
+"""Detail of the answer about an unknown job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownJob:
-    """A job as the newest plan of one storage root shows it."""
+    """A job in the newest plan of one storage root."""
 
     root: RootStatus
     run: RunRecord
@@ -29,15 +29,16 @@ class KnownJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignPlace:
-    """A snapshot, or a directory, that a job was restored from or names files of.
+    """A snapshot or directory that a job was restored from, or names files of.
 
     Attributes:
-        place: Where it lies.
-        kind: Which of both.
-        is_safe: Whether it may go: neither this job needs it, nor anybody else that was seen.
-        why: The reason, in words.
-        since: Since when that is so; ``None`` where it is not known.
-        look: The newest look at it.
+        place: URI of the snapshot or directory.
+        kind: Whether it is a snapshot or a directory.
+        is_safe: Whether it may be deleted: neither this job nor any other job that was seen needs
+            it.
+        why: Reason, as text.
+        since: Time since which that is so; ``None`` if unknown.
+        look: Newest check of it.
 
     """
 
@@ -54,10 +55,10 @@ class Sustained:
     """Whether a job's state is self-sustained, and why it is (not) known.
 
     Attributes:
-        value: The answer; ``None``: it cannot be known, or not yet.
-        why: The reason, in words.
-        since: Since when that is so; ``None`` where it is not known.
-        places: What it was restored from, and what it still names files of.
+        value: Answer; ``None`` if it cannot be known, or not yet.
+        why: Reason, as text.
+        since: Time since which that is so; ``None`` if unknown.
+        places: Snapshots and directories that it was restored from, or still names files of.
 
     """
 
@@ -68,7 +69,7 @@ class Sustained:
 
     @property
     def is_safe(self) -> bool | None:
-        """Return whether all that the job was restored from may go."""
+        """Return whether every snapshot that the job was restored from may be deleted."""
         answers = [each.is_safe for each in self.places]
         if False in answers:
             return False
@@ -76,7 +77,7 @@ class Sustained:
 
     @property
     def is_safe_since(self) -> datetime | None:
-        """Return since when the answer for all of it is what it is."""
+        """Return the time since which that answer holds."""
         times = [
             each.since
             for each in self.places
@@ -86,7 +87,7 @@ class Sustained:
 
 
 def known_jobs(status: Status) -> dict[str, list[KnownJob]]:
-    """Return where each job is known, by id; what belongs to no known job is left out."""
+    """Return the storage roots that know each job, by job id, without files of unknown jobs."""
     found: dict[str, list[KnownJob]] = {}
     for root in status.roots:
         run = root.newest_plan
@@ -98,16 +99,16 @@ def known_jobs(status: Status) -> dict[str, list[KnownJob]]:
 
 
 def sightings(status: Status, job_id: str) -> list[KnownJob]:
-    """Return where a job is known; nowhere if the id is none."""
+    """Return the storage roots that know a job; empty if the id is invalid."""
     return known_jobs(status).get(job_id, []) if is_job_id(job_id) else []
 
 
 def self_sustained(status: Status, seen: Sequence[KnownJob]) -> Sustained:
     """Return whether a job needs no file of the snapshot that it was restored from.
 
-    Whoever hears "yes" may delete that snapshot. So one storage root that says no is enough for a
-    no, and a yes needs every one: none may be without a plan, for the job may have checkpoints
-    there, and no plan may be so old that a sweep would refuse it.
+    The reader of a yes may delete that snapshot. So the no of one storage root makes a no, and a
+    yes needs every storage root: each must have a plan, as the job may have checkpoints there, and
+    no plan may be so old that a sweep would refuse it.
     """
     answer = _answer(status, seen)
     if not any(look.kind for known in seen for look in known.record.looks):
@@ -137,7 +138,7 @@ def _answer(status: Status, seen: Sequence[KnownJob]) -> Sustained:
 
 
 def _doubt(status: Status, seen: Sequence[KnownJob]) -> str | None:
-    """Return why no yes can be given."""
+    """Return why the answer cannot be a yes."""
     doubt = next((each for each in map(_doubt_about, seen) if each), None) or _unseen(status)
     if doubt is not None:
         return doubt
@@ -161,7 +162,7 @@ def _doubt_about(known: KnownJob) -> str | None:
 
 
 def _places(seen: Sequence[KnownJob], *, doubt: str | None) -> tuple[ForeignPlace, ...]:
-    """Return what the job was restored from; a doubt about anything leaves no yes."""
+    """Return what the job was restored from; any doubt rules out a yes."""
     found: dict[str, ForeignPlace] = {}
     for known in seen:
         for look in known.record.looks:

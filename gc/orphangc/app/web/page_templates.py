@@ -1,4 +1,4 @@
-"""Pages from templates; what all of them need is put in here."""
+"""Render pages from templates, with the values that all of them need."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _environment() -> Environment:
         fate_text=FATE_TEXT,
         mode_text=MODE_TEXT,
         result_text=RESULT_TEXT,
-        anchors={},  # the report's bars lead to places on its page; here they lead to pages
+        anchors={},  # bars of the report link to anchors on its page; here they link to pages
         fates={},
     )
     return environment
@@ -52,7 +52,7 @@ def style() -> str:
 
 @cache
 def style_name() -> str:
-    """Return the name that the style sheet has for as long as it says the same."""
+    """Return the name of the style sheet, which changes with its contents."""
     return f"style-{hashlib.sha256(style().encode()).hexdigest()[:16]}.css"
 
 
@@ -67,10 +67,10 @@ def page(
     """Return a page.
 
     Args:
-        request: Tells below which path a proxy shows the app.
-        template: Its name.
-        context: What it is about.
-        status: Of the answer.
+        request: Request, whose root path is that of a proxy.
+        template: Name of the template.
+        context: Values for the template.
+        status: HTTP status of the answer.
 
     """
     base = str(request.scope.get("root_path", "")).rstrip("/")

@@ -1,4 +1,4 @@
-"""Modes, results and times in plain words."""
+"""Texts for modes, results and times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
 
 
 class Tone(StrEnum):
-    """What a mark says; the values are those of the report's fates, whose looks they share."""
+    """Tones of marks; the values are those of the report's fates, whose style they share."""
 
     STOP = "refused"
     WAIT = "blocked"
@@ -23,7 +23,7 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModeText:
-    """What a mode is called, and what it does."""
+    """Name of a mode, and what it does."""
 
     label: str
     meaning: str
@@ -43,7 +43,7 @@ MODE_TEXT: Mapping[RunMode, ModeText] = {
 
 @dataclass(frozen=True, slots=True)
 class ResultText:
-    """How a run ended, and what to do about it."""
+    """Name of a run's result, and advice about it."""
 
     label: str
     tone: Tone
@@ -104,7 +104,7 @@ SUSTAINED_TEXT: Mapping[bool | None, tuple[str, Tone, str]] = {
     False: ("no", Tone.WAIT, "keep the snapshot that it was restored from: it uses files of it"),
     None: ("cannot be known", Tone.WAIT, "keep the snapshot that it was restored from"),
 }
-"""Short, how it looks, and what follows from it."""
+"""Short text, tone, and what follows from the answer."""
 
 
 def minute(at: datetime) -> str:
@@ -113,10 +113,10 @@ def minute(at: datetime) -> str:
 
 
 def span_text(span: timedelta) -> str:
-    """Return about how long something takes: ``3 days``, ``12 minutes``; one unit is enough."""
+    """Return an approximate duration in one unit: ``3 days``, ``12 minutes``."""
     seconds = round(abs(span.total_seconds()))
     for unit, size in _UNITS:
-        # two of a smaller unit say more than one and a bit of a larger
+        # two of a smaller unit are more exact than one of a larger
         if seconds >= size * (2 if unit != "minute" else 1):
             count = round(seconds / size)
             return f"{count} {unit}" + ("" if count == 1 else "s")
@@ -124,7 +124,7 @@ def span_text(span: timedelta) -> str:
 
 
 def relative_time(at: datetime, now: datetime) -> str:
-    """Return where a time lies from now: ``12 minutes ago``, ``in 5 hours``, ``just now``."""
+    """Return a time relative to now: ``12 minutes ago``, ``in 5 hours``, ``just now``."""
     span = at - now
     if abs(span) < timedelta(seconds=10):
         return "just now"

@@ -19,23 +19,23 @@ _VERSIONS = frozenset(f"version={each}" for each in ("0.0.1", "0.0.4", "1.0.0", 
 
 
 class Health(BaseModel):
-    """The process does its work."""
+    """The process works."""
 
     status: Literal["alive"] = Field(
-        default="alive", description="Always this; anything else is 503."
+        default="alive", description="The only value; otherwise the status is 503."
     )
 
 
 class Readiness(BaseModel):
-    """The daemon is set up, and runs will start when they are due."""
+    """The daemon is ready, and runs start on schedule."""
 
     status: Literal["ready"] = Field(
-        default="ready", description="Always this; anything else is 503."
+        default="ready", description="The only value; otherwise the status is 503."
     )
 
 
 def probes_of(source: StatusSource, registry: CollectorRegistry) -> APIRouter:
-    """Return the routes that machines ask all the time; none of them touches the storage."""
+    """Return the routes for machines; none of them touches the storage."""
     router = APIRouter(tags=["probes"])
 
     @router.get(
@@ -43,8 +43,10 @@ def probes_of(source: StatusSource, registry: CollectorRegistry) -> APIRouter:
         summary="Is the process alive?",
         responses=responses(SERVICE_UNAVAILABLE="The scheduler does nothing any more: restart."),
     )
-    async def healthz() -> Health:  # async: pages that take all threads must not look like death
-        """Tell whether the scheduler still does its work; never touches the storage."""
+    async def healthz() -> (
+        Health
+    ):  # async: pages that occupy all threads must not fail the liveness probe
+        """Report whether the scheduler still works; never touches the storage."""
         if not source.is_alive():
             raise problem(HTTPStatus.SERVICE_UNAVAILABLE, "The scheduler has stopped.")
         return Health()
@@ -55,7 +57,7 @@ def probes_of(source: StatusSource, registry: CollectorRegistry) -> APIRouter:
         responses=responses(SERVICE_UNAVAILABLE="Not ready; the detail says why."),
     )
     async def readyz() -> Readiness:
-        """Tell whether runs will start when they are due."""
+        """Report whether runs start on schedule."""
         status = source.status()
         if status.not_ready is not None:
             raise problem(HTTPStatus.SERVICE_UNAVAILABLE, status.not_ready)
@@ -76,7 +78,7 @@ def probes_of(source: StatusSource, registry: CollectorRegistry) -> APIRouter:
         },
     )
     def metrics(accept: Annotated[str, Header(include_in_schema=False)] = "") -> Response:
-        """Tell all metrics, in Prometheus' text format or in OpenMetrics."""
+        """Return all metrics, in Prometheus' text format or in OpenMetrics."""
         encoder, content_type = _encoder(accept)
         return Response(encoder(registry), media_type=None, headers={"Content-Type": content_type})
 
@@ -84,7 +86,7 @@ def probes_of(source: StatusSource, registry: CollectorRegistry) -> APIRouter:
 
 
 def _encoder(accept: str) -> tuple[Callable[[CollectorRegistry], bytes], str]:
-    """Return who writes the metrics, and how that is called.
+    """Return the writer of the metrics format, and its content type.
 
     The library compares the version that a client names with numbers, which ends in a TypeError
     for ``1.x``, and hands it back in its answer.

@@ -19,23 +19,23 @@ PROBLEM_TYPE = "application/problem+json"
 
 
 class Problem(BaseModel):
-    """Why a request has no answer (RFC 9457)."""
+    """Error of a request (RFC 9457)."""
 
     type: str = Field(
-        default="about:blank", description="Always this: the status says which kind it is."
+        default="about:blank", description="Always about:blank: the status gives the kind of error."
     )
-    title: str = Field(description="The status in words.")
+    title: str = Field(description="Name of the status.")
     status: int = Field(description="The HTTP status code.")
-    detail: str = Field(description="What is wrong with this request, for people.")
+    detail: str = Field(description="Explanation of this error, for people.")
 
 
 def problem(status: HTTPStatus, detail: str) -> HTTPException:
-    """Return the exception that becomes a problem document, or a page that says the same."""
+    """Return the exception that becomes a problem document, or a page with the same contents."""
     return HTTPException(status.value, detail)
 
 
 def responses(**described: str) -> dict[int | str, dict[str, Any]]:
-    """Return the error answers of a route for its description, by names of ``HTTPStatus``."""
+    """Return the error answers in a route's description, by names of ``HTTPStatus``."""
     return {
         HTTPStatus[name].value: {"model": Problem, "description": text}
         for name, text in described.items()
@@ -53,7 +53,7 @@ def problem_response(
 
 
 def install_problems(app: FastAPI) -> None:
-    """Let every error of the app end as a problem: a page for browsers, a document for others."""
+    """Answer every error of the app with a problem: a page for browsers, a document for others."""
 
     async def on_http(request: Request, err: Exception) -> Response:
         assert isinstance(err, HTTPException)  # noqa: S101 - registered for it
@@ -67,7 +67,10 @@ def install_problems(app: FastAPI) -> None:
 
     async def on_bug(request: Request, _: Exception) -> Response:
         detail = "A mistake in orphangc; its log on stderr says which."
-        headers = {**SAFE_HEADERS, NOT_KEPT[0]: NOT_KEPT[1]}  # nothing is around this answer
+        headers = {
+            **SAFE_HEADERS,
+            NOT_KEPT[0]: NOT_KEPT[1],
+        }  # no middleware adds headers to this answer
         return _answer(request, HTTPStatus.INTERNAL_SERVER_ERROR, detail, headers)
 
     app.add_exception_handler(HTTPException, on_http)

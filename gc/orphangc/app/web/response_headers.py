@@ -1,4 +1,4 @@
-"""Headers that leave browsers no choice."""
+"""Security headers of every answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SAFE_HEADERS: Mapping[str, str] = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-"""For every answer: no script, no frame, nothing from elsewhere, no guessing of types."""
+"""For every answer: no script, no frame, no other host, no guessing of types."""
 
 NOT_KEPT = ("Cache-Control", "no-store")
-"""For every answer that says nothing else: what is live changes with every run."""
+"""Default for every answer: no cache, as the status changes with every run."""

@@ -25,67 +25,71 @@ from orphangc.core.documents.self_sustained_record import NamedPart
 from orphangc.core.model.types import ForeignKind
 
 _JobId = Annotated[str, Path(description="Flink's job id: 32 lower-case hexadecimal digits.")]
-_RunId = Annotated[str, Path(description="As a run, its logs and its record name it.")]
+_RunId = Annotated[str, Path(description="Identifier of a run, as in its logs and its record.")]
 
 
 class JobInRoot(BaseModel):
-    """What the newest plan of one storage root says of a job."""
+    """A job in the newest plan of one storage root."""
 
     root: str = Field(description="The storage root.")
-    run_id: str = Field(description="The run that made the plan.")
-    judged_at: datetime = Field(description="When that run began.")
-    job: JobRecord = Field(description="What it found.")
+    run_id: str = Field(description="Identifier of the run that made the plan.")
+    judged_at: datetime = Field(description="Start of that run.")
+    job: JobRecord = Field(description="Findings about the job.")
 
 
 class RestoredAnswer(BaseModel):
     """A snapshot or directory that a job was restored from, or still names files of."""
 
-    place: str = Field(description="Where it lies.")
-    kind: ForeignKind = Field(description="A snapshot, or another job's directory.")
+    place: str = Field(description="URI of the snapshot or directory.")
+    kind: ForeignKind = Field(description="Whether it is a snapshot, or another job's directory.")
     safe_to_delete: bool | None = Field(
         description="Whether neither this job needs it, nor anybody else that was seen; null: it"
         " cannot be known, or no second look has confirmed it yet."
     )
-    reason: str = Field(description="Why, in words.")
-    since: datetime | None = Field(description="Since when that is so.")
+    reason: str = Field(description="Reason, as text.")
+    since: datetime | None = Field(description="Time since which that is so.")
     references: int = Field(description="Files of it that the job's checkpoints still name.")
-    sample: tuple[str, ...] = Field(description="A few of them.")
-    named_by: tuple[NamedPart, ...] = Field(description="The checkpoints that name them.")
-    also_named_by: tuple[str, ...] = Field(description="Who else names files of a snapshot.")
+    sample: tuple[str, ...] = Field(description="Some of them.")
+    named_by: tuple[NamedPart, ...] = Field(description="Checkpoints that name them.")
+    also_named_by: tuple[str, ...] = Field(description="Other jobs that name files of a snapshot.")
 
 
 class JobDocument(BaseModel):
-    """A job, over all storage roots that know it."""
+    """A job over all storage roots that know it."""
 
     job_id: str = Field(description="Flink's job id.")
     state_self_sustained: bool | None = Field(
         description="Whether no retained checkpoint refers to files outside the job's own"
         " directories, seen twice with a newer completed checkpoint between; null if unknown."
     )
-    state_self_sustained_reason: str = Field(description="Why, in words.")
-    state_self_sustained_since: datetime | None = Field(description="Since when that is so.")
+    state_self_sustained_reason: str = Field(description="Reason, as text.")
+    state_self_sustained_since: datetime | None = Field(description="Time since which that is so.")
     restored_from: list[RestoredAnswer] = Field(
-        description="What it was restored from, as far as somebody says, or still names files of."
+        description="Snapshots that it is known to be restored from, or still names files of."
     )
-    roots: list[JobInRoot] = Field(description="One for each storage root that knows the job.")
+    roots: list[JobInRoot] = Field(
+        description="One entry for each storage root that knows the job."
+    )
 
 
 class RunSummary(BaseModel):
     """One run, without its jobs."""
 
-    run_id: str = Field(description="Sorts by time.")
+    run_id: str = Field(description="Identifier of the run; sorts by time.")
     root: str = Field(description="The storage root.")
-    started_at: datetime = Field(description="By the clock of the machine that ran.")
-    ended_at: datetime = Field(description="The same.")
-    result: RunResult = Field(description="Only done is a success.")
-    exit_code: int = Field(description="Of the process.")
-    error: str | None = Field(description="What ended it, one line.")
-    mode: RunMode = Field(description="As configured.")
-    effective_mode: RunMode = Field(description="How far the run was allowed to go.")
-    plan_id: str | None = Field(description="Null: it made no plan.")
-    objects_listed: int = Field(description="All that is stored below the root.")
-    bytes_listed: int = Field(description="The same.")
-    missing_objects: int = Field(description="Referred to, and absent.")
+    started_at: datetime = Field(description="Start of the run by the clock of its machine.")
+    ended_at: datetime = Field(description="End of the run by the same clock.")
+    result: RunResult = Field(description="Result of the run; only done is a success.")
+    exit_code: int = Field(description="Exit code of the process.")
+    error: str | None = Field(description="Error that ended the run, in one line.")
+    mode: RunMode = Field(description="Configured mode.")
+    effective_mode: RunMode = Field(description="Mode that the run was allowed to use.")
+    plan_id: str | None = Field(description="Identifier of the plan; null if the run made none.")
+    objects_listed: int = Field(description="Number of objects below the storage root.")
+    bytes_listed: int = Field(description="Size of these objects in bytes.")
+    missing_objects: int = Field(
+        description="Number of objects that a checkpoint refers to and that are absent."
+    )
     amounts: tuple[Tally, ...] = Field(description="Objects and bytes by verdict.")
 
 
@@ -102,13 +106,13 @@ def _add_jobs(router: APIRouter, source: StatusSource) -> None:
 
     @router.get("/jobs", tags=["jobs"], summary="All jobs")
     def jobs() -> list[JobDocument]:
-        """Tell every job that the newest plans know, by id."""
+        """List every job in the newest plans, by id."""
         status = source.status()
         return [_job_answer(status, *each) for each in sorted(known_jobs(status).items())]
 
     @router.get("/jobs/{job_id}", tags=["jobs"], summary="One job", responses=unknown)
     def job(job_id: _JobId) -> JobDocument:
-        """Tell what the newest plans say of one job."""
+        """Return one job from the newest plans."""
         status = source.status()
         return _job_answer(status, job_id, _seen(status, job_id))
 
@@ -119,11 +123,12 @@ def _add_jobs(router: APIRouter, source: StatusSource) -> None:
         responses={**unknown, **responses(SERVICE_UNAVAILABLE="It cannot be known now.")},
     )
     def state_self_sustained(job_id: _JobId) -> bool:
-        """Tell whether no retained checkpoint of the job refers to files of others.
+        """Report whether no retained checkpoint of the job refers to files of other jobs.
 
-        The answer is ``true`` only if every storage root that knows the job says so, twice, with a
-        newer completed checkpoint of the job between, or once if the job has ended; if every
-        configured storage root has a plan, and no such plan is older than the grace period.
+        The answer is ``true`` only if every storage root that knows the job confirms it: twice,
+        with a newer completed checkpoint of the job between, or once if the job has ended. Every
+        configured storage root must have a plan, and no such plan may be older than the grace
+        period.
         """
         status = source.status()
         sustained = self_sustained(status, _seen(status, job_id))
@@ -140,10 +145,10 @@ def _add_runs(router: APIRouter, source: StatusSource) -> None:
         responses=responses(UNPROCESSABLE_ENTITY="The limit is no number from 1 to 1000."),
     )
     def runs(
-        limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 50,
-        root: Annotated[str | None, Query(description="Only those of this storage root.")] = None,
+        limit: Annotated[int, Query(ge=1, le=1000, description="Maximum number of runs.")] = 50,
+        root: Annotated[str | None, Query(description="Only runs of this storage root.")] = None,
     ) -> list[RunSummary]:
-        """Tell the last runs of all storage roots, the newest first, without their jobs."""
+        """List the last runs of all storage roots, the newest first, without their jobs."""
         found = all_runs(source.status(), root)[:limit]
         return [RunSummary.model_validate(each, from_attributes=True) for each in found]
 
@@ -154,7 +159,7 @@ def _add_runs(router: APIRouter, source: StatusSource) -> None:
         responses=responses(NOT_FOUND=UNKNOWN_RUN),
     )
     def run(run_id: _RunId) -> RunRecord:
-        """Tell everything that is recorded of one run."""
+        """Return the whole record of one run."""
         found = find_run(source.status(), run_id)
         if found is None:
             raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_RUN)

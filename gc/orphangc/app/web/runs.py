@@ -1,4 +1,4 @@
-"""Runs found among the records that the daemon has in memory."""
+"""Find runs among the records that the daemon has in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNKNOWN_RUN = "No record that is kept is of this run."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRun:
-    """One run with its neighbours of the same storage root, where there are any."""
+    """One run, with the runs before and after it of the same storage root."""
 
     root: RootStatus
     record: RunRecord

@@ -1,4 +1,4 @@
-"""What holds for every answer: read-only, known hosts, safe headers."""
+"""Rules for every answer: read-only, known hosts, security headers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from orphangc.app.web.response_headers import NOT_KEPT, SAFE_HEADERS
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]@/]+)(?::[0-9]+)?", re.ASCII)
 _READING = frozenset({"GET", "HEAD"})
 _PROBED = frozenset({"/healthz", "/readyz", "/metrics"})
-"""The kubelet and Prometheus call these by the pod's address, whatever its name is."""
+"""Paths that the kubelet and Prometheus call by the pod's address, with any Host header."""
 
 
 class Guarded:
-    """Answers nothing but GET and HEAD, to the hosts that it is meant for.
+    """Middleware that answers only GET and HEAD, for known hosts.
 
     Args:
-        app: What answers GET.
-        hosts: Names in the Host header that are answered; none means any. Naming them stops a
-            page of somebody else from reading this one by a name that it lets point here.
+        app: Application that answers GET.
+        hosts: Accepted names in the Host header; empty means any. With names, a page of another
+            site cannot read this one through a DNS name of its own that points here.
 
     """
 
@@ -60,7 +60,7 @@ class Guarded:
 
 
 class _Answering:
-    """Sends on what the app answers, with the headers, and without the body for HEAD."""
+    """Forwards the app's answer with the security headers, without a body for HEAD."""
 
     def __init__(self, send: Send, *, is_head: bool) -> None:
         self._send = send

@@ -10,6 +10,6 @@ from orphangc.core.world.united import united_world
 
 
 def world_view(plans: Iterable[RunRecord]) -> World | None:
-    """Return what the newest plans searched, asked and missed; ``None`` if no plan says."""
+    """Return what the newest plans searched, asked and missed; ``None`` if no plan has a world."""
     worlds = [each.world for each in plans if each.world is not None]
     return united_world(worlds) if worlds else None

@@ -92,7 +92,7 @@ def load_snapshots(sources: Sequence[str]) -> list[RegistrySnapshot]:
 
     Raises:
         RefusedError: A snapshot is damaged, partial, or absent: the liveness of its job is unknown,
-        and so is that of every other job.
+            and so is that of every other job.
         StorageUnreachableError: The place cannot be listed or read.
 
     """
@@ -167,10 +167,10 @@ def opened(
         settings: Settings of the storage root.
         progress: Shows the progress of the cycle.
         listing: Folder that keeps the listing, so that an interrupted one can be resumed; ``None``
-        for a temporary listing.
+            for a temporary listing.
         engine: Engine that lists and decides.
         is_planning: Whether an inventory may replace the listing, and what a listing does not show
-        is counted; a sweep always lists.
+            is counted; a sweep always lists.
         memory: What earlier cycles saw, if the caller has read it.
 
     Raises:

@@ -40,7 +40,7 @@ def read_declarations(path: Path) -> Declarations:
 
     Raises:
         SettingsError: The file cannot be read, is no YAML, or holds an unknown key (the message
-        names the nearest known one), a wrong value, or a key twice. The message is one line.
+            names the nearest known one), a wrong value, or a key twice. The message is one line.
 
     """
     content = _parsed(path)

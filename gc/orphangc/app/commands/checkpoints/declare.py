@@ -23,7 +23,7 @@ def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str
 
     Raises:
         SettingsError: The file exists, or would be inside the checkpoint's folder, which Flink
-        deletes only if nothing else is in it.
+            deletes only if nothing else is in it.
         OrphanGcError: The checkpoint cannot be read. Nothing is written.
 
     """

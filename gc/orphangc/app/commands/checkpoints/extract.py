@@ -44,9 +44,9 @@ def extract_state(
 
     Raises:
         SettingsError: The folder exists, or is inside the checkpoint's folder; or there is no such
-        operator or state.
+            operator or state.
         OrphanGcError: A file is missing, shorter than its partitions, or cannot be read. The new
-        folder is then removed.
+            folder is then removed.
 
     """
     aliases = aliases_from(alias)

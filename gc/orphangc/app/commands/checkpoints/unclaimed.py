@@ -53,8 +53,8 @@ def find_unclaimed(
 
     Raises:
         SettingsError: The declarations or the new folder are unusable; or the state to remove may
-        be declared under another name; or Flink will refuse the pruned checkpoint. Nothing is
-        written.
+            be declared under another name; or Flink will refuse the pruned checkpoint. Nothing is
+            written.
         OrphanGcError: The checkpoint cannot be read or pruned. Nothing is written.
 
     """

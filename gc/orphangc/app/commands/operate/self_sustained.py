@@ -58,7 +58,7 @@ def self_sustained(
 
     Raises:
         SettingsError: The job id is invalid, the snapshot is no place or belongs to the job itself,
-        or it is absent and unknown.
+            or it is absent and unknown.
         RefusedError: The job is unknown.
 
     """

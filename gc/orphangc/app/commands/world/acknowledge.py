@@ -41,7 +41,7 @@ def acknowledge(
         what: The place, directory, checkpoint, cluster, state or file that its message names.
         root: Storage root that it blocks, unless a configuration names it.
         config: Configuration file; the acknowledgement holds for every storage root that the fact
-        blocks.
+            blocks.
         state: State location of ``root``.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What needs somebody, and what to do about it: the first thing that the status page says."""
+"""What needs a person, and what to do about it: the first part of the status page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orphangc.core.model.codes import MEMORY_CONDITIONS, Condition, Guard
 from orphangc.core.model.types import Action, Outcome
 
 _PATIENCE = 2
-"""How often in a row something may pass by itself before it needs somebody."""
+"""Number of consecutive runs with a problem that may pass by itself, before a person must act."""
 
 _PASSING = frozenset({RunResult.LOCKED, RunResult.INTERRUPTED, RunResult.MISSED})
 
@@ -31,11 +31,12 @@ _WAITING_GUARDS = frozenset(
     }
 )
 _WAITING_CONDITIONS = frozenset({Condition.NOT_QUIET})
-"""Time resolves these, or nothing does: nobody has to do anything."""
+"""Stops that time resolves, or nothing does: no person has to act."""
 
 _ALARMS = MEMORY_CONDITIONS | {Condition.HALTED, Condition.REVIVED}
-"""Blocks that matter in every mode: something that was in use had been taken for an orphan, or
-something that earlier cycles saw has disappeared. The message of the latter gives the command."""
+"""Conditions that matter in every mode: a file in use was taken for an orphan, or something that
+earlier cycles saw has disappeared. The message of the latter gives the command.
+"""
 
 _ORDER = (
     "not_ready",
@@ -50,26 +51,26 @@ _ORDER = (
     RunResult.SOME_DELETES_FAILED,
     "old",
 )
-"""What comes first: what may be a loss, then what stops everything; the rest as it is found."""
+"""Order of problems: possible losses, then what stops everything; then the order of discovery."""
 
 
 class Urgency(IntEnum):
-    """Who has to do something, the most urgent first."""
+    """Whether a person must act, the most urgent first."""
 
     ACT = 0
-    """Somebody."""
+    """A person must act."""
     WAIT = 1
-    """Nobody: it passes, or it is meant."""
+    """No action: it passes, or it is intended."""
 
     @property
     def tone(self) -> Tone:
-        """Return what its mark says."""
+        """Return the tone of its mark."""
         return Tone.STOP if self is Urgency.ACT else Tone.WAIT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionPlace:
-    """Where something is the matter; ``job`` and ``run_id`` where there is one."""
+    """Place of a problem; ``job`` and ``run_id`` if there is one."""
 
     root: str
     message: str
@@ -79,14 +80,14 @@ class AttentionPlace:
 
 @dataclass(slots=True, kw_only=True)
 class AttentionNeed:
-    """One thing, wherever it is the matter.
+    """One problem, with all its places.
 
     Attributes:
-        urgency: Whether somebody has to do something.
-        code: Its name in plans and metrics.
-        title: What is the matter.
-        advice: What to do.
-        places: Where.
+        urgency: Whether a person must act.
+        code: Name of the problem in plans and metrics.
+        title: Headline of the problem.
+        advice: Advice about it.
+        places: Storage roots, jobs and runs with the problem.
 
     """
 
@@ -98,24 +99,24 @@ class AttentionNeed:
 
     @property
     def jobs(self) -> int:
-        """Return how many jobs it is about."""
+        """Return the number of its jobs."""
         return len({(place.root, place.job) for place in self.places if place.job})
 
 
 def mode_of(root: RootStatus) -> RunMode:
-    """Return how far runs may go, as far as is known before the first one."""
+    """Return the modes of runs, as far as known before the first run."""
     if root.settings.mode is not None:
         return root.settings.mode
     return RunMode.REPORT if root.newest is None else root.newest.mode
 
 
 def needs_of(status: Status) -> list[AttentionNeed]:
-    """Return what is the matter, the most urgent first; the same thing of many roots once."""
+    """Return all problems, the most urgent first; a problem of many storage roots once."""
     return _gathered([*_of_daemon(status), *(n for r in status.roots for n in _of_root(r, status))])
 
 
 def setup_of(status: Status) -> list[AttentionNeed]:
-    """Return what stands between reporting and deleting where runs only report."""
+    """Return what would stop deletion, for storage roots whose runs only report."""
     found = []
     for root in status.roots:
         if mode_of(root) is RunMode.REPORT:
@@ -142,7 +143,7 @@ def _of_daemon(status: Status) -> Iterator[AttentionNeed]:
 
 
 def _of_root(root: RootStatus, status: Status) -> Iterator[AttentionNeed]:
-    """Yield what is the matter with one storage root, damage first."""
+    """Yield the problems of one storage root, damage first."""
     plan = root.newest_plan
     all_stops = [stop for stop in _stops(root) if not (_is_setup(stop) and _reports(root))]
     yield from (_stop_need(root, stop) for stop in all_stops if stop.code in _ALARMS)
@@ -159,7 +160,7 @@ def _of_root(root: RootStatus, status: Status) -> Iterator[AttentionNeed]:
 
 
 def _of_newest(root: RootStatus) -> Iterator[AttentionNeed]:
-    """Yield what is the matter with the newest run itself."""
+    """Yield the problems of the newest run itself."""
     run = root.newest
     if run is None:
         return
@@ -210,7 +211,7 @@ def _reports(root: RootStatus) -> bool:
 
 
 def _is_setup(stop: Stop) -> bool:
-    """Return whether it stands only in the way of deletion, which nobody asked for yet."""
+    """Return whether it stops only deletion, which is not enabled yet."""
     return stop.fate is Fate.BLOCKED and stop.code not in _ALARMS | _WAITING_CONDITIONS
 
 

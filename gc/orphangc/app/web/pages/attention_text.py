@@ -1,4 +1,4 @@
-"""What is the matter, as headlines; what to do about a guard or a condition says ``advice.py``."""
+"""Headlines of problems; ``advice.py`` holds the advice about guards and conditions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ STOP_TITLES: Mapping[str, str] = {
     Condition.MAX_DELETE_SHARE: "Suspiciously large part of a job would go",
     Condition.MAX_DELETES: "More would go than is allowed at once",
 }
-"""Each guard and condition as a headline; ``dependent_job`` is both, and reads the same."""
+"""Headline of each guard and condition; ``dependent_job`` is both and has one headline."""
 
 TROUBLES: Mapping[str, tuple[str, str]] = {
     "not_ready": (
@@ -82,4 +82,4 @@ TROUBLES: Mapping[str, tuple[str, str]] = {
         "If the reason has passed nothing is to do: the next run goes on with what is left.",
     ),
 }
-"""The same for what is neither: by a name of its own, the headline, and what to do."""
+"""Headline and advice of other problems, by a name of their own."""

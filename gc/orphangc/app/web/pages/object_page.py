@@ -1,4 +1,4 @@
-"""Why one object has its verdict, told from the plan that a run kept on this machine."""
+"""The page about one object's verdict, from the plan that a run kept on this machine."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ ACTION_MEANINGS: Mapping[Action, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An object to look at."""
+    """An object as an example."""
 
     key: str
     size: int
@@ -88,18 +88,19 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectExplanation:
-    """What is known of a key.
+    """What is known about a key.
 
     Attributes:
-        key: As asked for, relative to the storage root; "" if none was.
-        problem: Why there is no answer, ``None`` if there is one or nothing was asked.
-        row: Its verdict, ``VERDICT_SCHEMA``.
-        reason: Of the verdict.
-        headline: The verdict in a sentence.
-        meaning: What the reason means.
-        job: What the plan says of its job.
-        command: Tells more, from the storage itself; ``None`` if no shell could be given the key.
-        examples: Objects to look at, where no key was asked for.
+        key: Requested key, relative to the storage root; "" if none was requested.
+        problem: Reason why there is no answer; ``None`` if there is one, or no key was requested.
+        row: Verdict of the object, a row of ``VERDICT_SCHEMA``.
+        reason: Reason of the verdict.
+        headline: Verdict in a sentence.
+        meaning: Meaning of the reason.
+        job: Part of the plan about its job.
+        command: Command that explains more from the storage itself; ``None`` if a shell cannot take
+            the key.
+        examples: Objects as examples, if no key was requested.
 
     """
 
@@ -125,8 +126,8 @@ def explanation(record: RunRecord, key: str) -> ObjectExplanation:
     Only the folder that the record names is read, and only if it still holds the record's plan.
 
     Args:
-        record: Of the run that made the plan.
-        key: Relative to the storage root, or as a URI below it; "" for some examples.
+        record: Record of the run that made the plan.
+        key: Key relative to the storage root, or a URI below it; "" for some examples.
 
     """
     from orphangc.adapters.rows.verdict_lookup import (  # noqa: PLC0415 - loads Arrow
@@ -194,7 +195,7 @@ def _relative(key: str, root: str) -> str:
 
 
 def _command(key: str, folder: str) -> str | None:
-    """Return the command that tells more; none for a name that a terminal would not show."""
+    """Return the command that explains more; ``None`` for a name that a terminal does not show."""
     if visible(key + folder) != key + folder:
         return None
     if key.startswith("-"):
@@ -203,7 +204,7 @@ def _command(key: str, folder: str) -> str | None:
 
 
 def _examples(lookup: VerdictLookup, plan: Plan) -> dict[Reason, tuple[Example, ...]]:
-    """Return a few objects of each reason, what goes first."""
+    """Return some objects of each reason, those on their way to deletion first."""
     found = lookup.examples(plan, _EXAMPLES)
     order = [Reason.QUARANTINE_OVER, Reason.ORPHAN, Reason.IN_QUARANTINE, *Reason]
     return {

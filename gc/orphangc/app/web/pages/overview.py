@@ -1,4 +1,4 @@
-"""What the status page says, put together from all that is known."""
+"""The contents of the status page, from the whole status."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _RUNS_SHOWN = 12
 
 
 def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
-    """Return everything that the template of the status page shows."""
+    """Return the values for the template of the status page."""
     needs = needs_of(status)
     acts = [need for need in needs if need.urgency is Urgency.ACT]
     waits = [need for need in needs if need.urgency is Urgency.WAIT]
@@ -98,7 +98,7 @@ def _next_run_at(status: Status) -> Any:
 def _sentences(
     status: Status, roots: list[RootView], stored: Stored, *, swept: int, cost: Cost
 ) -> list[str]:
-    """Return what orphangc did and found, in the order in which people ask."""
+    """Return what orphangc did and found, the most important first."""
     unread = sum(view.plan is None for view in roots)
     if unread == len(roots):
         return [_first_run(status)]
@@ -125,7 +125,7 @@ def _first_run(status: Status) -> str:
 
 
 def _found(stored: Stored, swept: int, cost: Cost) -> str:
-    """Return what there is now: the plan's numbers less what its own sweep has deleted."""
+    """Return the present numbers: the plan's, minus what its own sweep has deleted."""
     whole, orphaned = stored.total.bytes - swept, max(0, stored.orphaned.bytes - swept)
     if not stored.total.objects:
         return "Nothing is stored."
@@ -159,7 +159,7 @@ def _done(roots: list[RootView]) -> str:
 
 
 def _sections(**present: bool) -> list[tuple[str, str]]:
-    """Return the anchors and titles of what the page has."""
+    """Return the anchors and titles of the page's sections."""
     every = (
         ("acts", "needs", "What needs you"),
         ("next", "next", "How to go on"),

@@ -1,4 +1,4 @@
-"""Storage roots, jobs and runs, prepared for pages: templates compare, they do not sum."""
+"""Storage roots, jobs and runs, prepared for pages: templates compare values and compute none."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ORPHANED = (ReasonKind.ORPHAN, ReasonKind.QUARANTINE, ReasonKind.DUE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What bytes cost a month, and the assumption; the price is nobody's bill."""
+    """Estimated monthly cost of bytes, with its assumption; no bill confirms it."""
 
     amount: float
     price: float
@@ -35,7 +35,7 @@ class Cost:
 
     @property
     def text(self) -> str:
-        """Return the amount as people say it."""
+        """Return the amount as text."""
         if not self.amount:
             return f"0 {self.currency}"
         if self.amount < 1:
@@ -44,7 +44,7 @@ class Cost:
 
 
 def cost_of(size: int, http: HttpSettings) -> Cost:
-    """Return what bytes cost a month at the assumed price."""
+    """Return the monthly cost of bytes at the assumed price."""
     return Cost(
         amount=size / _GIB * http.price_per_gib_month,
         price=http.price_per_gib_month,
@@ -54,24 +54,24 @@ def cost_of(size: int, http: HttpSettings) -> Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """What is stored, by kind, as the newest plans say."""
+    """Stored objects by kind, from the newest plans."""
 
     bar: Bar
     kinds: Mapping[ReasonKind, Amount]
 
     @property
     def total(self) -> Amount:
-        """Return everything together."""
+        """Return the sum of all kinds."""
         return self.bar.total
 
     @property
     def orphaned(self) -> Amount:
-        """Return the orphans, whatever stage they are at."""
+        """Return the orphans at any stage."""
         return sum((self.kinds[kind] for kind in _ORPHANED), Amount())
 
 
 def stored_in(name: str, tallies: Iterable[Tally]) -> Stored:
-    """Return what tallies amount to, with their bar as wide as the picture."""
+    """Return the sums of tallies, with a bar as wide as the picture."""
     kinds = by_kind(tallies)
     return Stored(bar=stacked([(name, kinds)])[0], kinds=kinds)
 
@@ -81,14 +81,14 @@ class RootView:
     """One storage root on the status page.
 
     Attributes:
-        status: As the daemon has it.
-        mode: How far its runs may go.
-        newest: Its newest record.
-        plan: Its newest record with a plan, ``None`` until there is one.
-        stored: What that plan found.
-        growth: Over its records; ``None`` while there are too few.
-        jobs: How many.
-        deleted: What all runs together have deleted.
+        status: Status of the storage root.
+        mode: Mode of its runs.
+        newest: Newest record.
+        plan: Newest record with a plan; ``None`` until there is one.
+        stored: Stored objects that the plan found.
+        growth: Growth over its records; ``None`` while there are too few.
+        jobs: Number of jobs.
+        deleted: Objects that all runs together have deleted.
 
     """
 
@@ -130,20 +130,20 @@ def _deleted(record: RunRecord) -> Amount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRow:
-    """One job in a list of jobs.
+    """A job in a list of jobs.
 
     Attributes:
-        job_id: "" if its owner is unknown.
-        name: Its id, or its directory.
-        root: The storage root that it lies below.
-        record: As its run tells.
+        job_id: Id of the job; "" if its owner is unknown.
+        name: Id of the job, or its directory.
+        root: Storage root that holds its directory.
+        record: Record of the job in the run.
         fate: What a sweep may do to it.
-        state: In words, "" if it belongs to no job.
-        retained: Its retained checkpoints, drawn together.
-        bar: What it stores; the largest job of the list is as wide as the picture.
-        kinds: The same as numbers.
+        state: State of the job, as text; "" for files of no job.
+        retained: Ids of its retained checkpoints, as ranges.
+        bar: Bar of its stored objects; that of the largest job is as wide as the picture.
+        kinds: Stored objects as numbers, by kind.
         sustained: Whether its state is self-sustained.
-        snapshots: The same with what it was restored from; ``None`` in a list of one run.
+        snapshots: The same, with what it was restored from; ``None`` in a list of one run.
 
     """
 
@@ -166,7 +166,7 @@ class JobRow:
 
 
 def job_rows(status: Status) -> tuple[JobRow, ...]:
-    """Return every job of the newest plans: what is stopped first, then by orphaned bytes."""
+    """Return every job of the newest plans: stopped jobs first, then by orphaned bytes."""
     known = known_jobs(status)
     found = [
         (root.settings.root, job, self_sustained(status, known[job.job_id]))
@@ -210,7 +210,7 @@ def _rows(found: Sequence[tuple[str, JobRecord, Sustained | None]]) -> tuple[Job
 
 
 def sustained_counts(rows: Iterable[JobRow]) -> Mapping[bool | None, int]:
-    """Return how many jobs are state self-sustained, are not, and nobody knows of."""
+    """Return the numbers of jobs that are state self-sustained, are not, and are unknown."""
     return Counter({row.job_id: row.sustained for row in rows if row.job_id}.values())
 
 
@@ -225,7 +225,7 @@ class DueDay:
 
 
 def due_days(parts: Iterable[TombstonesPart | None], today: date) -> tuple[DueDay, ...]:
-    """Return what falls due, day by day; widths are per cent of the largest day's bytes."""
+    """Return the objects due on each day; widths are per cent of the largest day's bytes."""
     sums: dict[date, Amount] = {}
     for part in parts:
         for due in () if part is None else part.due:
@@ -243,7 +243,7 @@ def due_days(parts: Iterable[TombstonesPart | None], today: date) -> tuple[DueDa
 
 
 def history_of(status: Status, job_id: str) -> Growth | None:
-    """Return what a job stored over all runs that knew it."""
+    """Return the stored objects of a job over all runs that knew it."""
     return growth(
         (record.started_at, record.run_id, job.amounts)
         for root in status.roots

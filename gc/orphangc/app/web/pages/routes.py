@@ -1,4 +1,4 @@
-"""Pages for people; made from memory, but for single verdicts out of a plan on this machine."""
+"""Pages for people, made from memory; only single verdicts come from a plan on this machine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ASSET_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable"}
 _RUNS_ON_STATUS = 12
 _RUNS_ON_PAGE = 500
 _READERS = 2
-"""How many pages read a plan at a time: the rest of the daemon must not wait for them."""
+"""Maximum number of pages that read a plan at a time, so that the daemon never waits."""
 
 
 def pages_of(source: StatusSource, http: HttpSettings) -> APIRouter:

@@ -1,4 +1,4 @@
-"""What was stored, run by run, as the geometry of a stacked area."""
+"""The growth of a storage root over its runs, as the geometry of a stacked area."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from orphangc.core.model.tallies import Amount
 WIDTH = 600
 HEIGHT = 150
 _MOST = 60
-"""More runs than this make no better picture; first and last are always drawn."""
+"""Maximum number of runs in the picture; the first and the last are always drawn."""
 _GOING = (ReasonKind.ORPHAN, ReasonKind.QUARANTINE, ReasonKind.DUE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """What one run found; every kind has an amount."""
+    """Findings of one run; every kind has an amount."""
 
     at: datetime
     run_id: str
@@ -29,12 +29,12 @@ class Sample:
 
     @property
     def total(self) -> int:
-        """Return all bytes."""
+        """Return the bytes of all kinds."""
         return sum(amount.bytes for amount in self.kinds.values())
 
     @property
     def going(self) -> int:
-        """Return the bytes of orphans, at whatever stage."""
+        """Return the bytes of orphans at any stage."""
         return sum(self.kinds[kind].bytes for kind in _GOING)
 
 
@@ -48,7 +48,7 @@ class GrowthArea:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """The picture, its scale, and what it shows in words."""
+    """Picture with its scale and its description."""
 
     samples: tuple[Sample, ...]
     areas: tuple[GrowthArea, ...]
@@ -56,12 +56,12 @@ class Growth:
 
     @property
     def kinds(self) -> tuple[ReasonKind, ...]:
-        """Return the kinds that are anywhere in it."""
+        """Return the kinds that occur in the picture."""
         return tuple(area.kind for area in self.areas)
 
     @property
     def sentence(self) -> str:
-        """Return what became of all that is stored, and of the orphans."""
+        """Return a sentence about the change of all bytes and of orphans."""
         first, last = self.samples[0], self.samples[-1]
         span = span_text(last.at - first.at)
         return (
@@ -71,7 +71,7 @@ class Growth:
 
     @property
     def alternative(self) -> str:
-        """Return the picture in words."""
+        """Return a description of the picture."""
         first, last = self.samples[0], self.samples[-1]
         return (
             f"Bytes by kind from {minute(first.at)} to {minute(last.at)},"
@@ -80,10 +80,10 @@ class Growth:
 
 
 def growth(found: Iterable[tuple[datetime, str, Iterable[Tally]]]) -> Growth | None:
-    """Return the picture of runs, ``None`` if there are too few to draw.
+    """Return the picture of runs; ``None`` if there are too few to draw.
 
     Args:
-        found: When, the run's id, and what it found, in any order.
+        found: Time, id and findings of each run, in any order.
 
     """
     every = sorted(
