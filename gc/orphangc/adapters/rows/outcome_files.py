@@ -1,4 +1,4 @@
-"""What a sweep did, beside its plan: ``outcomes.parquet`` as it goes on, and ``outcome.json``."""
+"""Outcome of a sweep beside its plan: ``outcomes.parquet`` during the sweep, ``outcome.json`` last."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _RUN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}", re.ASCII)
 
 
 class OutcomeFiles:
-    """The outcome of one sweep; nothing of it is seen before it is published.
+    """Outcome of one sweep; readers see it only after ``publish``.
 
     Attributes:
-        rows: How many were written.
+        rows: Number of written rows.
 
     """
 
@@ -46,7 +46,7 @@ class OutcomeFiles:
             self._flush()
 
     def _flush(self) -> None:
-        """Write down what is held: small row groups would make a large file."""
+        """Write the buffered rows: small row groups would make a large file."""
         if self._writer is None:
             self._writer = pq.ParquetWriter(
                 self._partial, OUTCOME_SCHEMA, compression="zstd", use_dictionary=_REPEATED
@@ -55,9 +55,9 @@ class OutcomeFiles:
         self._held, self._waiting = [], 0
 
     def publish(self, outcome: dict[str, Any]) -> None:
-        """Show the rows, and then ``outcome.json``; those of an earlier run stay.
+        """Publish the rows, then ``outcome.json``; keep the files of an earlier run.
 
-        An earlier run's files get its id as a suffix: its version ids stand nowhere else.
+        The files of an earlier run get its id as a suffix, because only they hold its version ids.
         """
         self._flush()
         self._close()
@@ -67,7 +67,7 @@ class OutcomeFiles:
         write_atomically(self._folder / "outcome.json", text.encode())
 
     def discard(self) -> None:
-        """Leave nothing behind."""
+        """Remove the unpublished rows."""
         self._close()
         self._partial.unlink(missing_ok=True)
 
@@ -85,7 +85,7 @@ class OutcomeFiles:
             run_id = str(json.loads(earlier.read_bytes())["run_id"])
         except (ValueError, KeyError, TypeError, RecursionError):
             run_id = ""
-        if not _RUN_ID.fullmatch(run_id):  # a part of a file's name, and of nothing else
+        if not _RUN_ID.fullmatch(run_id):  # the id becomes part of a file name
             run_id = f"unknown-{earlier.stat().st_mtime_ns}"
         rows = self._folder / "outcomes.parquet"
         if rows.exists():
@@ -94,7 +94,7 @@ class OutcomeFiles:
 
 
 def read_outcome(folder: Path) -> dict[str, Any]:
-    """Return what the last sweep of a plan did.
+    """Return the outcome of the last sweep of a plan.
 
     Raises:
         SettingsError: No sweep has finished here.

@@ -22,7 +22,7 @@ _LEFT = re.compile(rf"{re.escape(LISTING_FOLDER)}|verdicts|\.plan\.json-[0-9a-f]
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, readable as the umask says."""
+    """Write a file whole or not at all, with the permissions of the umask."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}-{uuid.uuid4().hex}.partial")
     try:
@@ -37,10 +37,10 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Make sure that a file can be written, before the work that it is to tell of begins.
+    """Check that a result file can be written, before the work for it begins.
 
     Raises:
-        SettingsError: It is a folder, or its folder cannot be made or is write-protected.
+        SettingsError: The path is a folder, or its folder cannot be created or written.
 
     """
     above = _nearest_folder(path.parent)
@@ -49,7 +49,7 @@ def check_writable(path: Path) -> None:
 
 
 def _nearest_folder(path: Path) -> Path:
-    """Return the path itself, or what stands nearest above it and exists."""
+    """Return the path itself or its nearest parent that exists."""
     return next(each for each in (path, *path.absolute().parents) if each.exists())
 
 
@@ -70,12 +70,12 @@ class PlanDirectory:
         return self.path / "verdicts"
 
     def prepare(self) -> None:
-        """Make sure that a new plan can be written here.
+        """Check that a new plan can be written here.
 
-        What a plan left that was interrupted may be there: its listing is gone on with.
+        The folder may hold the files of an interrupted plan, whose listing is resumed.
 
         Raises:
-            SettingsError: The path is no folder, or already holds something.
+            SettingsError: The path is no folder, or holds other files.
 
         """
         if self.path.exists() and not (self.path.is_dir() and self._is_free()):
@@ -92,24 +92,24 @@ class PlanDirectory:
 
     @property
     def listing(self) -> Path:
-        """Return the folder of the listing, while the plan is made."""
+        """Return the folder of the listing during planning."""
         return self.path / LISTING_FOLDER
 
     def discard(self) -> None:
-        """Remove the verdict files of a plan that failed, and the folders made for them."""
+        """Remove the verdict files of a failed plan, and the folders created for them."""
         self._remove_all_but(())
         for folder in (self.verdicts, self.path):
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
 
     def _remove_all_but(self, names: Collection[str]) -> None:
-        """Remove what workers that were given up have left among the verdict files."""
+        """Remove the verdict files of abandoned workers."""
         for file in self.verdicts.glob("part-*.parquet"):
             if file.name not in names:
                 file.unlink()
 
     def write(self, plan: Plan, verdict_files: dict[str, str]) -> Plan:
-        """Write ``plan.json`` last, so that a folder with one is complete; return it signed."""
+        """Write ``plan.json`` last, so that a folder with it is complete; return the signed plan."""
         self._remove_all_but(verdict_files)
         signed = plan.model_copy(update={"verdict_files": verdict_files}).signed()
         write_atomically(
@@ -121,7 +121,7 @@ class PlanDirectory:
         return signed
 
     def read(self) -> Plan:
-        """Return the plan, whole and unaltered.
+        """Return the plan, complete and unaltered.
 
         Raises:
             SettingsError: There is no plan here.
@@ -134,7 +134,7 @@ class PlanDirectory:
         return plan
 
     def read_head(self) -> Plan:
-        """Return the plan without a look at its verdict files, which may be large.
+        """Return the plan without reading its verdict files, which may be large.
 
         Raises:
             SettingsError: There is no plan here.

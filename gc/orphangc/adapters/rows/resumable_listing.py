@@ -1,8 +1,8 @@
-"""A listing that outlives its run: which key ranges are finished, and whose listing it is.
+"""A listing that a later run can resume: its finished key ranges and its identity.
 
-One line a finished part, after a header; written and synced when the bytes of the part are. Both
-have a checksum. What a crash tore is not counted in, so its range is listed again: a part too few
-costs requests, a part too many would be a shorter listing.
+The manifest has a header and one line for each finished part, written and synced after the bytes of
+the part. Lines and bytes have checksums. A part torn by a crash is ignored and its range listed
+again: a missing part costs requests, a wrong part would make the listing shorter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from orphangc.errors import SettingsError
 log = structlog.get_logger()
 
 LISTING_FOLDER = ".listing"
-"""Of the folder of a plan that is not there yet."""
+"""Name of the folder of the listing, inside the folder of an unfinished plan."""
 
 _MANIFEST = "parts.jsonl"
 _MAX_AGE = timedelta(hours=6)
@@ -36,12 +36,12 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListingIdentity:
-    """What a listing is of; one that differs in anything is another listing.
+    """Identity of a listing; a listing with any other value is another one.
 
     Attributes:
-        root: The storage root.
-        tool_version: Of the program that wrote it.
-        fingerprint: Of all else that changes what is listed.
+        root: URI of the storage root.
+        tool_version: Version of the program that wrote the listing.
+        fingerprint: Digest of all other settings that change the listing.
 
     """
 
@@ -63,7 +63,7 @@ class _ResumeHeader(_Line):
 
 
 class FinishedPart(_Line):
-    """One range that is listed, and where its rows are: a stretch of a file."""
+    """One listed range, and the byte range of a file that holds its rows."""
 
     after: str | None
     until: str | None
@@ -75,12 +75,12 @@ class FinishedPart(_Line):
 
     @property
     def within(self) -> KeyRange:
-        """Return the range."""
+        """Return the listed range."""
         return KeyRange(self.after, self.until)
 
     @property
     def order(self) -> tuple[bool, str]:
-        """Return where it stands among others."""
+        """Return the sort key among parts."""
         return self.after is not None, self.after or ""
 
 
@@ -88,14 +88,14 @@ class ResumableListing:
     """The folder of one listing, held by one process at a time.
 
     Attributes:
-        folder: Holds the manifest and the files it names.
+        folder: Folder of the manifest and the files it names.
 
     """
 
     def __init__(
         self, folder: Path, identity: ListingIdentity, *, clock: Callable[[], datetime | None]
     ) -> None:
-        """Look at nothing yet; ``clock`` tells the store's time."""
+        """Take the folder without opening it; ``clock`` returns the store's time."""
         self.folder = folder
         self._identity = identity
         self._clock = clock
@@ -103,10 +103,10 @@ class ResumableListing:
         self._manifest: BinaryIO | None = None
 
     def take_over(self) -> list[FinishedPart]:
-        """Return the finished parts of an interrupted run, if they are of this very listing.
+        """Return the finished parts of an interrupted run if they belong to this listing.
 
         Raises:
-            SettingsError: Another run is at it, or the folder cannot be made.
+            SettingsError: Another run holds the folder, or it cannot be created.
 
         """
         now = self._clock()
@@ -118,7 +118,7 @@ class ResumableListing:
             log.warning("listing.discarded", folder=str(self.folder), reason=reason)
         if parts:
             log.info("listing.resumed", parts=len(parts), objects=sum(p.rows for p in parts))
-            manifest.write(b"\n")  # ends a line that a crash has torn
+            manifest.write(b"\n")  # ends a line torn by a crash
         else:
             self._begin(manifest, now)
         self._manifest = manifest
@@ -138,12 +138,12 @@ class ResumableListing:
         except BlockingIOError as err:
             manifest.close()
             raise SettingsError(f"another run is planning into {self.folder.parent}") from err
-        except OSError:  # some network file systems have no locks; files are made exclusively
+        except OSError:  # some network file systems have no locks; files are created exclusively
             log.debug("listing.not_locked", folder=str(self.folder))
         return manifest
 
     def _usable(self, text: bytes, now: datetime | None) -> tuple[list[FinishedPart], str | None]:
-        """Return the parts, or why none is used."""
+        """Return the parts, or the reason why none is used."""
         first, *lines = text.split(b"\n")
         try:
             header = _ResumeHeader.model_validate_json(_unsealed(first))
@@ -166,7 +166,7 @@ class ResumableListing:
         return _ResumeHeader(**asdict(self._identity), started_at=started_at)
 
     def _whole(self, lines: list[bytes]) -> Iterator[FinishedPart]:
-        """Yield the parts whose line and bytes are whole."""
+        """Yield the parts whose line and bytes are complete."""
         for line in lines:
             try:
                 part = FinishedPart.model_validate_json(_unsealed(line))
@@ -193,7 +193,7 @@ class ResumableListing:
         self._append(manifest, self._header(now))
 
     def add(self, part: FinishedPart) -> None:
-        """Take note of a part whose bytes are on disk."""
+        """Record a part whose bytes are on disk."""
         if self._manifest is not None:
             self._append(self._manifest, part)
 
@@ -203,12 +203,12 @@ class ResumableListing:
         os.fsync(manifest.fileno())
 
     def close(self) -> None:
-        """Let another run have it."""
+        """Release the folder for another run."""
         if self._manifest is not None:
             self._manifest.close()
 
     def remove(self) -> None:
-        """Remove the folder, and those above it that were made for it and are empty."""
+        """Remove the folder, and the empty parent folders created for it."""
         remove_listing(self.folder)
         self.close()
         for each in self._made[1:]:
@@ -218,7 +218,7 @@ class ResumableListing:
 
 
 def remove_listing(folder: Path) -> None:
-    """Remove the folder of a listing, if it is there."""
+    """Remove the folder of a listing if it exists."""
     if folder.is_dir() and not folder.is_symlink():
         shutil.rmtree(folder)
 
@@ -228,10 +228,10 @@ def _sealed(data: bytes) -> bytes:
 
 
 def _unsealed(line: bytes) -> bytes:
-    """Return what a line says.
+    """Return the data of a line.
 
     Raises:
-        ValueError: It is not as it was written.
+        ValueError: The line is damaged.
 
     """
     data = line[9:]
@@ -241,7 +241,7 @@ def _unsealed(line: bytes) -> bytes:
 
 
 def _checksum(file: BinaryIO, length: int) -> int | None:
-    """Return the checksum of so many bytes, ``None`` if there are fewer."""
+    """Return the checksum of the next ``length`` bytes, ``None`` if there are fewer."""
     checksum = 0
     while length:
         data = file.read(min(length, _CHUNK))

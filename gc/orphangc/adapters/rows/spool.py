@@ -1,8 +1,8 @@
-"""A listing on disk: Arrow batches of finished key ranges, a few files whatever their number.
+"""A listing on disk: Arrow batches of finished key ranges, in a few files.
 
-A range that is being listed appends to a file that no other range uses meanwhile; where it is
-finished, its bytes are one stretch of that file. LZ4 takes a third off and costs little; zstd
-would halve the rest, and double the time that writing once and reading three times takes.
+Each range appends to a file that no other range uses at that time, so a finished range is one byte
+range of that file. LZ4 saves a third of the size and costs little. zstd would halve the rest, and
+double the time of writing once and reading three times.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from orphangc.ports import LISTING_SCHEMA
 log = structlog.get_logger()
 
 _ROWS_PER_BLOCK = 4096
-"""Pages are written together: a block of one page alone would compress and read worse."""
+"""Pages are combined into blocks: single pages would compress and read worse."""
 
 _BYTES_PER_BLOCK = 1 << 20
 _ROWS_PER_BATCH = 1 << 16
@@ -42,15 +42,15 @@ _OPTIONS = ipc.IpcWriteOptions(
 
 
 class ArrowSpool:
-    """Holds a listing in files that go when it is closed, or stay for a run that resumes it.
+    """Holds a listing in files, which ``close`` removes or keeps for a run that resumes it.
 
-    May be used by several threads, a part by one at a time. One more thread does all the writing:
-    Arrow's allocator keeps some ten MB for each thread that ever compressed a block.
+    May be used by several threads, each part by one at a time. One further thread writes all
+    blocks: Arrow's allocator keeps some ten MB for each thread that ever compressed a block.
     """
 
-    def __init__(self, kept: ResumableListing | None = None) -> None:
-        """Hold it in a temporary folder, or in one that a later run finds."""
-        self._kept = kept
+    def __init__(self, resumable: ResumableListing | None = None) -> None:
+        """Use a temporary folder, or the folder of a resumable listing."""
+        self._resumable = resumable
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._lock = threading.Lock()
         self._writer = ThreadPoolExecutor(1, "spool")
@@ -60,42 +60,42 @@ class ArrowSpool:
         self._parts: list[FinishedPart] = []
 
     def __enter__(self) -> Self:
-        """Return the spool; nothing is on disk before it is used."""
+        """Return the spool; the first use creates its files."""
         return self
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        """Remove the files, unless the run was interrupted and another may go on with them."""
+        """Remove the files, unless the run was interrupted and another run may resume them."""
         self._writer.shutdown(cancel_futures=True)
         with self._lock:
             for file in self._files:
                 file.close()
         if self._temporary is not None:
             self._temporary.cleanup()
-        if self._kept is None or self._folder is None:
+        if self._resumable is None or self._folder is None:
             return
         is_interrupted = isinstance(error, StorageUnreachableError) or not isinstance(
             error, Exception
         )
         if is_interrupted and self._parts:
-            self._kept.close()
+            self._resumable.close()
             if error is not None:
                 log.info("listing.kept", folder=str(self._folder), objects=self.rows)
         else:
-            self._kept.remove()
+            self._resumable.remove()
 
     @property
     def rows(self) -> int:
-        """Return how many rows the finished ranges have."""
+        """Return the number of rows of the finished ranges."""
         return sum(part.rows for part in self._parts)
 
     def finished(self) -> list[KeyRange]:
-        """Return the ranges that are listed already; those of an interrupted run too."""
+        """Return the listed ranges, those of an interrupted run included."""
         with self._lock:
             self._open()
             return [part.within for part in self._parts]
 
     def part(self) -> FileSpoolPart:
-        """Return a new part for one range, or a piece of one."""
+        """Return a new part for one range, or a sub-range."""
         with self._lock:
             folder = self._open()
             if not self._free:
@@ -104,35 +104,35 @@ class ArrowSpool:
             return FileSpoolPart(self, self._free.pop())
 
     def _open(self) -> Path:
-        """Return the folder, made or taken over."""
-        if self._folder is None and self._kept is None:
+        """Return the folder, created or taken over from an interrupted run."""
+        if self._folder is None and self._resumable is None:
             self._temporary = tempfile.TemporaryDirectory(prefix="orphangc-")
             self._folder = Path(self._temporary.name)
-        elif self._folder is None and self._kept is not None:
-            self._parts = self._kept.take_over()
-            self._folder = self._kept.folder
+        elif self._folder is None and self._resumable is not None:
+            self._parts = self._resumable.take_over()
+            self._folder = self._resumable.folder
         assert self._folder is not None  # noqa: S101 - one of the two
         return self._folder
 
     def _submit(self, write: Callable[[], None]) -> Future[None]:
-        """Let the writing thread do something; an error once the spool is closed."""
+        """Run ``write`` on the writing thread; raise after the spool is closed."""
         return self._writer.submit(write)
 
     def _finish(self, file: _SpoolFile, part: FinishedPart) -> None:
-        """Count a part in, on disk first where it is to outlive the process."""
-        if self._kept is not None and part.length:
+        """Add a finished part; sync its bytes first if a later run may resume it."""
+        if self._resumable is not None and part.length:
             file.sync()
         with self._lock:
-            if self._kept is not None:
-                self._kept.add(part)
+            if self._resumable is not None:
+                self._resumable.add(part)
             self._parts.append(part)
             self._free.append(file)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield every row of the finished ranges once, in large batches, ranges ascending.
+        """Yield every row of the finished ranges once, in large batches, by ascending ranges.
 
         Raises:
-            OrphanGcError: The files do not hold what was written.
+            OrphanGcError: The files are damaged.
 
         """
         with self._lock:
@@ -153,7 +153,7 @@ class _SpoolFile:
 
     @classmethod
     def new(cls, folder: Path, number: int) -> _SpoolFile:
-        """Return a file that was not there: an interrupted run may have left some."""
+        """Return a new file; an interrupted run may have left files with lower numbers."""
         while True:
             try:
                 return cls(folder / f"{number:04d}.arrow")
@@ -175,7 +175,7 @@ class _SpoolFile:
 
 
 class FileSpoolPart:
-    """Takes the rows of one key range."""
+    """Stores the rows of one key range."""
 
     def __init__(self, spool: ArrowSpool, file: _SpoolFile) -> None:
         self._spool = spool
@@ -189,7 +189,7 @@ class FileSpoolPart:
         self.rows = 0
 
     def append(self, batch: pa.RecordBatch) -> None:
-        """Add a batch of ``LISTING_SCHEMA``."""
+        """Append a batch of ``LISTING_SCHEMA``."""
         self._held.append(batch)
         self._held_rows += batch.num_rows
         self._held_bytes += batch.nbytes
@@ -198,14 +198,14 @@ class FileSpoolPart:
             self._write()
 
     def _write(self) -> None:
-        """Hand over what is held; at most one block is under way."""
+        """Submit the buffered rows as a block; at most one block is being written."""
         self._await()
         if self._held_rows:
             self._pending = self._spool._submit(partial(self._write_block, self._held))  # noqa: SLF001 - one thing in two classes
         self._held, self._held_rows, self._held_bytes = [], 0, 0
 
     def _await(self) -> None:
-        """Wait for the block that is under way; raise what went wrong with it."""
+        """Wait for the block that is being written; raise its error."""
         if self._pending is not None:
             self._pending.result()
             self._pending = None
@@ -219,7 +219,7 @@ class FileSpoolPart:
         self._file.write(data)
 
     def finish(self, within: KeyRange) -> None:
-        """Take note that these are all rows of a range; nothing may be added any more."""
+        """Record that these are all rows of a range; the part accepts no more."""
         self._write()
         self._await()
         part = FinishedPart(
@@ -242,10 +242,11 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _read(folder: Path, parts: list[FinishedPart]) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of the parts in order; read, not mapped, for a map would count as memory.
+    """Yield the batches of the parts in order; read them, because a memory map would count as
+    memory.
 
     Raises:
-        OrphanGcError: One is not as it was written.
+        OrphanGcError: A part is damaged.
 
     """
     files: dict[str, pa.OSFile] = {}

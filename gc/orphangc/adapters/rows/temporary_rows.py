@@ -1,4 +1,4 @@
-"""Rows put aside in temporary Arrow files, which go when the run is over."""
+"""Temporary rows in Arrow files, removed at the end of the run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Writing:
 
 @dataclass(slots=True)
 class ArrowTemporaryRows:
-    """Rows in one Arrow file; a pile that nothing was put on has none."""
+    """Rows in one Arrow file; without rows there is no file."""
 
     path: Path
     schema: pa.Schema
@@ -31,7 +31,7 @@ class ArrowTemporaryRows:
     _is_closed: bool = False
 
     def append(self, batch: pa.RecordBatch) -> None:
-        """Add a batch; see ``TemporaryRows``."""
+        """Append a batch; see ``TemporaryRows``."""
         if self._is_closed:
             raise ValueError(f"{self.path} is closed")
         if self._writing is None:
@@ -50,7 +50,7 @@ class ArrowTemporaryRows:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all rows; see ``TemporaryRows``.
 
-        Read and not mapped: the pages of a mapped file count as memory for as long as it is open.
+        The file is read, not mapped: pages of a mapped file count as memory while it is open.
         """
         self.close()
         if not self.path.exists():
@@ -61,7 +61,7 @@ class ArrowTemporaryRows:
 
 @dataclass(frozen=True, slots=True)
 class ArrowTemporarySpace:
-    """A folder for piles."""
+    """A local folder for temporary rows."""
 
     folder: Path
 
@@ -72,6 +72,6 @@ class ArrowTemporarySpace:
 
 @contextmanager
 def temporary_space() -> Iterator[ArrowTemporarySpace]:
-    """Yield a folder of this machine that goes with everything in it."""
+    """Yield a temporary folder of this machine; remove it with its files afterwards."""
     with tempfile.TemporaryDirectory(prefix="orphangc-") as folder:
         yield ArrowTemporarySpace(Path(folder))

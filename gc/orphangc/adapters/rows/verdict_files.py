@@ -14,11 +14,11 @@ from orphangc.ports import VERDICT_SCHEMA
 
 _ROWS_PER_FILE = 5_000_000
 _REPEATED = ["job_id", "scope", "action", "reason"]
-"""Columns of few values; a dictionary of keys or ETags would be thrown away page after page."""
+"""Columns with few values; a dictionary of keys or ETags would be discarded page after page."""
 
 
 class _DigestingFile:
-    """A file that is only appended to, with the digest of what it has been given."""
+    """An append-only file, with the digest of its bytes."""
 
     def __init__(self, path: Path) -> None:
         self._file: BinaryIO = path.open("xb")
@@ -46,7 +46,7 @@ class VerdictFiles:
     """A sink that writes new files into a folder; several of them may share it.
 
     Attributes:
-        digests: sha256 by file name, of the files that are complete.
+        digests: sha256 of the complete files, by file name.
 
     """
 
@@ -69,7 +69,7 @@ class VerdictFiles:
         self._rows += batch.num_rows
 
     def close(self) -> None:
-        """Complete the file at hand; a plan without objects has no files."""
+        """Complete the current file; a plan without objects has no files."""
         if self._writer is None or self._file is None:
             return
         self._writer.close()

@@ -1,4 +1,4 @@
-"""One verdict, or a few of each kind, out of the files of a plan, without reading them all."""
+"""Look up one verdict, or examples of each reason, without reading all files of a plan."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from orphangc.core.times.instant_columns import check_rows
 from orphangc.errors import OrphanGcError, PlanMismatchError
 
 MAX_PLAN_BYTES = 64 * 1024**2
-"""A ``plan.json`` that is larger is not read while somebody waits for a page."""
+"""Maximum size of a ``plan.json`` that is read to serve a page."""
 
 _MAX_ROWS = 20_000_000
-"""Rows that one look-up reads at most: some seconds."""
+"""Maximum number of rows that one search reads: some seconds."""
 _MAX_EXAMPLE_ROWS = 200_000
-"""Rows that are looked through for examples."""
+"""Number of rows searched for examples."""
 
 
 class TooLargeError(OrphanGcError):
-    """The plan is too large to be looked into while somebody waits."""
+    """The plan is too large to be searched while a page is served."""
 
 
 class VerdictLookup:
-    """Reads single rows of a plan that lies on this machine.
+    """Reads single rows of a plan on this machine.
 
-    The files are not checked against their digests, which would mean to read them all: what is
-    found here is shown to people and never acted upon.
+    The files are not checked against their digests, because this would read them all: the rows are
+    shown to people and never acted upon.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -43,7 +43,7 @@ class VerdictLookup:
         """Return the plan.
 
         Raises:
-            SettingsError: There is none.
+            SettingsError: There is no plan.
             PlanMismatchError: It is damaged, altered, or by another version of the format.
             TooLargeError: ``plan.json`` is larger than ``MAX_PLAN_BYTES``.
 
@@ -56,10 +56,10 @@ class VerdictLookup:
     def find(self, plan: Plan, key: str) -> dict[str, Any] | None:
         """Return the row of a key, ``VERDICT_SCHEMA``, or ``None`` if the plan has none.
 
-        Row groups whose statistics rule the key out are not read.
+        Row groups whose statistics exclude the key are not read.
 
         Raises:
-            TooLargeError: More than some seconds' worth of rows would have to be read.
+            TooLargeError: The search would read more than ``_MAX_ROWS`` rows.
             PlanMismatchError: A file is absent or damaged.
 
         """
@@ -78,7 +78,7 @@ class VerdictLookup:
         return None
 
     def examples(self, plan: Plan, each: int) -> dict[str, list[dict[str, Any]]]:
-        """Return the first few rows of each reason that the first rows of the plan show.
+        """Return the first rows of each reason among the first rows of the plan.
 
         Raises:
             PlanMismatchError: A file is absent or damaged.
@@ -106,7 +106,7 @@ class VerdictLookup:
             yield from map(check_rows, file.iter_batches(row_groups=[group], use_threads=False))
 
     def _groups(self, plan: Plan) -> Iterator[tuple[pq.ParquetFile, int]]:
-        """Yield the row groups of the files that the plan names, which lie in its own folder."""
+        """Yield the row groups of the files that the plan names, all in its own folder."""
         for name in sorted(plan.verdict_files):
             if Path(name).name != name:
                 raise PlanMismatchError(f"{name} is no name of a verdict file")
@@ -116,12 +116,12 @@ class VerdictLookup:
 
 
 def _may_have(file: pq.ParquetFile, group: int, key: str) -> bool:
-    """Return whether the statistics of a row group leave room for a key."""
+    """Return whether the statistics of a row group allow a key."""
     column = file.metadata.row_group(group).column(file.schema_arrow.get_field_index("key"))
     statistics = column.statistics
     if statistics is None or not statistics.has_min_max:
         return True
-    encoded = key.encode()  # UTF-8 sorts as the store's keys do
+    encoded = key.encode()  # the store sorts keys by UTF-8 bytes
     return bool(_bytes(statistics.min) <= encoded <= _bytes(statistics.max))
 
 

@@ -1,4 +1,4 @@
-"""Live set and tombstones as DataFrames: the driver writes pieces, the executors read them."""
+"""Live set and tombstones as DataFrames: the driver writes files, the executors read them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REMEMBERED = pa.schema(
         ("since_us", pa.int64()),
     ]
 )
-"""What a row of the listing is compared with; the key in bytes, for nobody may spell it anew."""
+"""Tombstone columns compared with a listed row; the key in bytes, so that Spark cannot alter it."""
 _REMEMBERED_DDL = (
     "tombstone_hi long, tombstone_lo long,"
     " key binary, size long, modified_us long, etag string, since_us long"
@@ -46,12 +46,12 @@ _ROWS = 1_000_000
 
 @dataclass(slots=True)
 class Evidence:
-    """What the rows of the listing are joined with.
+    """Live set and tombstones, with which the rows of the listing are joined.
 
     Attributes:
-        live: Pieces of the live set: each UUID once.
-        tombstones: Pieces of the tombstones by the UUID of their keys.
-        others: Tombstones whose keys end in no UUID: none, unless names change their meaning.
+        live: Files of the live set, each UUID once.
+        tombstones: Files of the tombstones, by the UUID of their keys.
+        others: Tombstones whose keys end in no UUID: none, unless naming rules change.
 
     """
 
@@ -61,7 +61,7 @@ class Evidence:
 
     @property
     def rows(self) -> int:
-        """Return how many rows the larger side has."""
+        """Return the number of rows of the larger side."""
         return max(sum(p.rows for p in self.live), sum(p.rows for p in self.tombstones))
 
     def live_frame(self, cluster: Cluster) -> DataFrame:
@@ -78,7 +78,7 @@ class Evidence:
 def write_evidence(
     folder: WorkFolder, live: LiveSet, tombstones: Tombstones, root_name: str
 ) -> Evidence:
-    """Return what was written; beside what is given, memory holds one piece at a time."""
+    """Write live set and tombstones; besides its arguments it holds one file in memory."""
     found = Evidence()
     for batch in _live_batches(live):
         found.live.append(folder.write_rows("live", [batch]))
@@ -145,7 +145,7 @@ def _remembered_of(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def remembered(rows: list[pa.RecordBatch]) -> Tombstones:
-    """Return the tombstones that ``REMEMBERED`` rows tell of; job and plan are left open."""
+    """Return the tombstones of ``REMEMBERED`` rows; job and plan stay empty."""
     if not rows:
         return Tombstones.empty()
     table = pa.Table.from_batches(rows, REMEMBERED)

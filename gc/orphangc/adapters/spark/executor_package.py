@@ -1,4 +1,4 @@
-"""What executors must have in common with the driver: this package, and whom they ask."""
+"""What executors must share with the driver: this package and the S3 endpoints."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 _ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "FSSPEC_S3_ENDPOINT_URL")
-"""Variables that make one URI mean another storage."""
+"""Environment variables that map one URI to different storages."""
 
-_EARLIEST = (1980, 1, 1, 0, 0, 0)  # what a zip can date: equal packages make equal files
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # earliest date of a zip: equal packages make equal files
 
 
 def _members(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
@@ -27,7 +27,7 @@ def _members(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
 
 
 def digest_of_package() -> str:
-    """Return the sha256 of the package's Python files as this process would import them."""
+    """Return the sha256 of the Python files that this process would import as the package."""
     digest = hashlib.sha256()
     for name, data in _members(files("orphangc"), "orphangc"):
         if name.endswith(".py"):
@@ -37,7 +37,7 @@ def digest_of_package() -> str:
 
 
 def digest_of_endpoints() -> str:
-    """Return what is equal where the environment names the same endpoints."""
+    """Return a digest that is equal for environments with the same endpoints."""
     asked = "\n".join(f"{name}={os.environ.get(name, '')}" for name in _ENDPOINTS)
     return hashlib.sha256(asked.encode()).hexdigest()
 

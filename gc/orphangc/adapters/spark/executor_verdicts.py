@@ -1,4 +1,4 @@
-"""Verdict files by way of the work folder, for a plan whose folder executors do not see."""
+"""Verdict files sent through the work folder, because executors cannot see the plan's folder."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolde
 
 
 class SentVerdicts:
-    """A sink whose files lie in the work folder when it is closed; picklable then.
+    """A sink that moves its files to the work folder on ``close``; picklable then.
 
     Attributes:
-        sent: The files by the name that they are to have.
+        sent: Files in the work folder, by their names in the plan.
 
     """
 
     def __init__(self, folder: WorkFolder) -> None:
-        """Start with a folder of this machine, which goes when the sink is closed."""
+        """Start with a temporary folder of this machine, which ``close`` removes."""
         self.sent: dict[str, ExchangeFile] = {}
         self._folder = folder
         self._here: tempfile.TemporaryDirectory[str] | None = tempfile.TemporaryDirectory(
@@ -30,7 +30,7 @@ class SentVerdicts:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append a batch of ``VERDICT_SCHEMA``."""
-        assert self._files is not None  # noqa: S101 - nobody writes after closing
+        assert self._files is not None  # noqa: S101 - write is not called after close
         self._files.write(batch)
 
     def close(self) -> None:
@@ -45,15 +45,15 @@ class SentVerdicts:
         self._files = self._here = None
 
     def fetch(self, target: Path) -> dict[str, str]:
-        """Return sha256 by name of the files, after fetching each into a folder of this machine.
+        """Fetch the files into a folder of this machine; return their sha256 by name.
 
         Raises:
-            StorageUnreachableError: One is not there, or not what was sent.
+            StorageUnreachableError: A file is absent or was altered.
 
         """
         target.mkdir(parents=True, exist_ok=True)
-        for name, piece in self.sent.items():
-            data = self._folder.read(piece)
+        for name, file in self.sent.items():
+            data = self._folder.read(file)
             (target / name).write_bytes(data)
-            self._folder.discard(piece)
-        return {name: piece.sha256 for name, piece in self.sent.items()}
+            self._folder.discard(file)
+        return {name: file.sha256 for name, file in self.sent.items()}

@@ -1,4 +1,4 @@
-"""What the joins say of each object, row by row, checked to be complete."""
+"""Results of the joins for each object, checked to be complete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orphangc.core.columns.tombstones import Remembered, Tombstones
 from orphangc.errors import StorageUnreachableError
 
 JOINED = ("id", "flags")
-"""Columns of a joined row; ``REMEMBERED`` follows if there are tombstones at all."""
+"""Columns of a joined row; ``REMEMBERED`` follows if there are tombstones."""
 
 PART_BITS = 32
 
@@ -25,12 +25,12 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What is known of the n objects of a part.
+    """Marks of the n objects of a part.
 
     Attributes:
-        in_parsed: See ``MarkedRows``.
-        in_raw: The same.
-        tombstones: The same.
+        in_parsed: Whether the parsed live set names the object; see ``MarkedRows``.
+        in_raw: Whether the UUID scan found the object; see ``MarkedRows``.
+        tombstones: Tombstones of the objects; see ``MarkedRows``.
 
     """
 
@@ -40,13 +40,13 @@ class Marks:
 
     @classmethod
     def none(cls, columns: Columns) -> Marks:
-        """Return that nothing is live and nothing has a tombstone."""
+        """Return marks without live objects and tombstones."""
         nothing = np.zeros(len(columns), np.bool_)
         return cls(nothing, nothing, Tombstones.empty().look_up(columns))
 
     @classmethod
     def read(cls, batch: pa.RecordBatch) -> Marks:
-        """Return what ``written`` wrote."""
+        """Return the marks that ``written`` wrote."""
         parsed, raw, since_us, has = (
             column.to_numpy(zero_copy_only=False) for column in batch.columns
         )
@@ -65,10 +65,10 @@ class Marks:
 
 
 def row_ids(number: int, columns: Columns) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
-    """Return the ids of a part's rows that are joined, and their positions.
+    """Return the ids of the joined rows of a part, and their positions.
 
-    The first id stands for the part itself, so that a part without any UUID is not lost: ids are
-    one more than positions, above the number of the part.
+    The first id represents the part itself, so that a part without any UUID is not lost. The lower
+    half of other ids is the position plus one, the upper half the number of the part.
     """
     rows = np.flatnonzero(columns.has_uuid)
     return np.append(np.zeros(1, np.int64), rows + 1) | (number << PART_BITS), rows
@@ -76,7 +76,7 @@ def row_ids(number: int, columns: Columns) -> tuple[npt.NDArray[np.int64], npt.N
 
 @dataclass(slots=True)
 class _PartRows:
-    """The joined rows of one part; of each the id's lower half."""
+    """The joined rows of one part, with the lower half of each id."""
 
     rows: list[npt.NDArray[np.int64]] = field(default_factory=list)
     flags: list[npt.NDArray[np.int8]] = field(default_factory=list)
@@ -84,7 +84,7 @@ class _PartRows:
 
 
 class Joined:
-    """The joined rows of some parts; Spark gives them in any order."""
+    """The joined rows of some parts; Spark returns them in any order."""
 
     def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
         self._shares: dict[int, _PartRows] = {}
@@ -112,18 +112,18 @@ class Joined:
                     share.remembered.append(found)
 
     def marks(self, number: int, columns: Columns, others: Sequence[pa.RecordBatch]) -> Marks:
-        """Return what the joins say of a part's objects; forgets the rows.
+        """Return the marks of a part's objects; drop its rows.
 
-        Every UUID must have come back, and nothing else: a row that a join had lost would look
-        like one that nobody refers to.
+        The join must have returned every UUID once: a lost row would look like an unreferenced
+        object.
 
         Args:
-            number: The part.
-            columns: Its objects.
-            others: Tombstones of keys that end in no UUID, which nothing is joined with.
+            number: Number of the part.
+            columns: Columns of its objects.
+            others: Tombstones of keys that end in no UUID, which take no part in the join.
 
         Raises:
-            StorageUnreachableError: A row is missing, or there is one too many.
+            StorageUnreachableError: A row is missing, or came twice.
 
         """
         share = self._shares.pop(number)
@@ -133,7 +133,7 @@ class Joined:
             raise StorageUnreachableError(
                 f"Spark returned other rows of part {number} than it was given"
             )
-        known = np.zeros(len(columns) + 1, np.int8)  # the first is the part itself
+        known = np.zeros(len(columns) + 1, np.int8)  # the first entry is the part itself
         known[rows] = flags
         rest = [*share.remembered, *(each.cast(REMEMBERED) for each in others)]
         return Marks(

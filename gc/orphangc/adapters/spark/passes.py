@@ -1,4 +1,4 @@
-"""Passes on executors: each task hands its parts of the listing to a pass, as an engine must."""
+"""Passes on executors: each task runs a pass over its parts of the listing."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _INLINE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class PassPart:
-    """A part of the listing, and what is known of its rows.
+    """A part of the listing, and the marks of its rows.
 
     Attributes:
-        listed: Rows of ``LISTING_SCHEMA``.
-        marks: A row each object of it; ``None``: nothing is live, and nothing has a tombstone.
+        listed: File with rows of ``LISTING_SCHEMA``.
+        marks: File with one row for each object; ``None`` if no object is live or has a tombstone.
 
     """
 
@@ -38,11 +38,11 @@ class PassPart:
 
 @dataclass(frozen=True, slots=True)
 class ExecutorResult:
-    """What one task tells the driver.
+    """Result that one task sends to the driver.
 
     Attributes:
-        value: What the pass has found, pickled; or where that lies, if it is large.
-        marks: By number of the part: where the marks lie, ``None`` if there were none to write.
+        value: Pickled result of the pass, or the file that holds it if it is large.
+        marks: File of marks by number of the part; ``None`` if there were none to write.
 
     """
 
@@ -50,7 +50,7 @@ class ExecutorResult:
     marks: dict[int, ExchangeFile | None] = field(default_factory=dict)
 
     def unpickled(self, folder: WorkFolder) -> Any:
-        """Return what the pass has found."""
+        """Return the result of the pass."""
         if isinstance(self.value, ExchangeFile):
             return folder.read_value(self.value)
         return pickle.loads(self.value)  # noqa: S301 - carried by Spark's own channel
@@ -58,12 +58,12 @@ class ExecutorResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UuidWork:
-    """Yields ``UUID_ROWS``: what of a part is joined with live set and tombstones.
+    """Yields ``UUID_ROWS``: the columns of a part that are joined with live set and tombstones.
 
     Attributes:
-        folder: Holds the parts.
-        parts: Where the list of them lies.
-        root_name: Last part of the storage root.
+        folder: Work folder with the parts.
+        parts: File with the list of parts.
+        root_name: Last path part of the storage root.
 
     """
 
@@ -81,7 +81,7 @@ class UuidWork:
 
 
 def _numbers(batches: Iterator[pa.RecordBatch]) -> Iterator[int]:
-    """Yield the numbers of a task's parts."""
+    """Yield the numbers of the parts of a task."""
     for batch in batches:
         yield from batch.column("part").to_pylist()
 
@@ -100,14 +100,15 @@ def _uuid_rows(number: int, columns: Columns) -> pa.RecordBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassWork:
-    """Hands parts to a pass.
+    """Runs a pass over parts.
 
     Attributes:
-        folder: Holds the parts.
-        parts: Where the list of them lies.
-        work: Where the pass lies.
-        root_name: Last part of the storage root.
-        is_joined: The rows of a task are joined ones, which become marks; else they name parts.
+        folder: Work folder with the parts.
+        parts: File with the list of parts.
+        work: File with the pass.
+        root_name: Last path part of the storage root.
+        is_joined: Whether the rows of a task are joined rows, which become marks; else they name
+            parts.
         others: Tombstones of keys that end in no UUID.
 
     """

@@ -1,4 +1,4 @@
-"""Several key ranges listed at once in one process: while one waits, another is read."""
+"""Lists several key ranges at once in one process: while one request waits, another is read."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _PATIENCE_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class RemainingRange:
-    """What a heavy range has left when its share of pages is used up.
+    """Remainder of a heavy range after its maximum number of pages.
 
     Attributes:
-        within: What is not listed yet.
-        scale: What the names that were seen are like.
-        objects: How many are left, about: as dense as what was seen.
+        within: Range that is not listed yet.
+        scale: Distribution of the names seen so far.
+        objects: Estimated number of remaining objects, by the density seen so far.
 
     """
 
@@ -35,12 +35,12 @@ class RemainingRange:
 
 @dataclass(slots=True)
 class RangeReaders:
-    """The pages of several ranges, in no order.
+    """Reads the pages of several ranges, in no order.
 
     Attributes:
-        lister: Lists them.
-        most_pages: Where a range is cut; ``None`` lists all of it.
-        rests: Filled while the pages are taken.
+        lister: Lister of the ranges.
+        most_pages: Maximum number of pages of a range; ``None`` lists all of it.
+        rests: Remainders of heavy ranges, complete when all pages are taken.
 
     """
 
@@ -50,10 +50,10 @@ class RangeReaders:
     _is_given_up: Event = field(default_factory=Event)
 
     def pages(self, ranges: Sequence[KeyRange], streams: int) -> Iterator[pa.RecordBatch]:
-        """Yield the pages of all ranges, from ``streams`` of them at a time.
+        """Yield the pages of all ranges, with ``streams`` ranges at a time.
 
         Raises:
-            StorageUnreachableError: One of them could not be listed.
+            StorageUnreachableError: A range could not be listed.
 
         """
         ready: Queue[pa.RecordBatch | BaseException | None] = Queue(2 * streams)
@@ -75,7 +75,7 @@ class RangeReaders:
             pool.shutdown(cancel_futures=True)
 
     def _read(self, within: KeyRange, ready: Queue[pa.RecordBatch | BaseException | None]) -> None:
-        """Put a range's pages, then ``None``; or what went wrong."""
+        """Put the pages of a range, then ``None``; or its error."""
         try:
             for page in self._some_pages(within):
                 self._put(page, ready)
@@ -90,7 +90,7 @@ class RangeReaders:
         what: pa.RecordBatch | BaseException | None,
         ready: Queue[pa.RecordBatch | BaseException | None],
     ) -> None:
-        """Wait for room, unless nobody takes anything any more."""
+        """Put an item when the queue has room, unless the reader has stopped."""
         while not self._is_given_up.is_set():
             try:
                 ready.put(what, timeout=_PATIENCE_SECONDS)
@@ -99,7 +99,7 @@ class RangeReaders:
             return
 
     def _some_pages(self, within: KeyRange) -> Iterator[pa.RecordBatch]:
-        """Yield a range's share of pages, and note what is left of it."""
+        """Yield the maximum number of pages of a range, and record its remainder."""
         first = last = None
         seen = 0
         for number, page in enumerate(self.lister.pages(within), start=1):

@@ -1,4 +1,4 @@
-"""The Spark session: whichever is there, else one on this machine."""
+"""The Spark session: an existing one, else a new one on this machine."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _OURS = re.compile(r"orphangc\.errors\.(\w+): ([^\n]*)")
 
 @contextmanager
 def opened_session(*, is_verbose: bool = False) -> Iterator[SparkSession]:
-    """Yield the session: the active one, ``SPARK_REMOTE``'s, else one that ends with this.
+    """Yield the active session, that of ``SPARK_REMOTE``, or a new one that ends afterwards.
 
     Args:
-        is_verbose: Show what Spark logs, on stderr.
+        is_verbose: Whether Spark's logs appear on stderr.
 
     Raises:
         SettingsError: PySpark or Java is missing, or Spark does not start.
@@ -67,7 +67,7 @@ def _found() -> SparkSession:
 
 
 def _started(*, is_verbose: bool) -> SparkSession:
-    """Return a session that this process starts: on this machine unless ``SPARK_MASTER`` says."""
+    """Start a session, on this machine unless ``SPARK_MASTER`` names a master."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional extra
 
     check_java()
@@ -87,7 +87,7 @@ def _started(*, is_verbose: bool) -> SparkSession:
 
 
 def _defaults(master: str) -> dict[str, str]:
-    """Return what differs from Spark's own defaults: nothing on this machine is seen outside it."""
+    """Return settings that differ from Spark's defaults: a local Spark serves this machine only."""
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -100,10 +100,10 @@ def _defaults(master: str) -> dict[str, str]:
 
 
 def check_java() -> None:
-    """Make sure that Spark will find a Java that it can use.
+    """Check that Spark will find a Java that it can use.
 
     Raises:
-        SettingsError: There is none.
+        SettingsError: No usable Java was found.
 
     """
     home = os.environ.get("JAVA_HOME")
@@ -123,7 +123,7 @@ def check_java() -> None:
 
 @contextmanager
 def _redirected(target: int) -> Iterator[None]:
-    """Let a process that starts now write to the descriptor ``target``: stdout is for data."""
+    """Redirect the stdout of processes started now to ``target``: stdout is for data."""
     sys.stdout.flush()
     sys.stderr.flush()
     kept = [os.dup(1), os.dup(2)]
@@ -139,7 +139,7 @@ def _redirected(target: int) -> Iterator[None]:
 
 @contextmanager
 def _explained(said: IO[bytes]) -> Iterator[None]:
-    """Show what Java said if it does not come up."""
+    """Show Java's output if it does not start."""
     try:
         yield
     except Exception:
@@ -150,7 +150,7 @@ def _explained(said: IO[bytes]) -> Iterator[None]:
 
 @contextmanager
 def translated(action: str, kind: type[OrphanGcError] = OrphanGcError) -> Iterator[None]:
-    """Raise Spark's failures as ours, in one line; ours from an executor as what they were."""
+    """Translate Spark's errors into one line; raise our errors of executors with their own type."""
     from pyspark.errors import PySparkException  # noqa: PLC0415 - an optional extra
 
     try:
@@ -172,7 +172,7 @@ def _is_of_spark(err: Exception) -> bool:
 
 
 def _again(kind: type, message: str) -> OrphanGcError:
-    """Return an executor's error; one that is made of more than a sentence as the plain kind."""
+    """Return an executor's error; the base class if its class needs more than a message."""
     try:
         made = kind(message)
     except TypeError:
@@ -184,14 +184,14 @@ _SAYS_WHY = re.compile(r"(?:Caused by: [\w.$]+|[\w.]+(?:Error|Exception)): (?=\S
 
 
 def _cause(err: Exception) -> str:
-    """Return the line of an error that says most: the last cause of all."""
+    """Return the most specific line of an error: its last cause."""
     lines = [line.strip() for line in str(err).splitlines() if line.strip()]
     causes = [line for line in lines if _SAYS_WHY.match(line)]
     return causes[-1] if causes else next(iter(lines), type(err).__name__)
 
 
 def is_on_this_machine(session: SparkSession) -> bool:
-    """Return whether executors share this machine's files, as far as Spark tells."""
+    """Return whether executors share this machine's files, by the master that Spark reports."""
     master = session.conf.get("spark.master", "") or ""
     remote = os.environ.get("SPARK_REMOTE", "local")
     is_here = remote.startswith("local") or urlsplit(remote).hostname in _LOOPBACK

@@ -1,4 +1,4 @@
-"""The Spark engine: lists by key range, joins with the evidence, and passes over what is marked."""
+"""The Spark engine: list by key range, join with the evidence, run passes over the marked rows."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _KNOWN_PER_RANGE = 32
-"""A range costs a request, so it should hold something: so many objects that roots refer to."""
+"""Referenced objects for each first range: a range costs a request, so it should not be empty."""
 
 _MOST_PARTS = 16
-"""Parts of one task: what must be done again if an executor dies."""
+"""Maximum number of parts of a task: its work is repeated if an executor dies."""
 
 
 class SparkEngine:
-    """Lists and passes on the executors of a session; the driver sees files' names and counts.
+    """Lists and runs passes on the executors of a session; the driver sees file names and counts.
 
     Attributes:
-        name: ``spark``.
+        name: Name of the engine: ``spark``.
 
     """
 
     name: EngineName = "spark"
 
     def __init__(self, session: SparkSession, folder: WorkFolder, root: Location) -> None:
-        """Take settings of ours from among Spark's: ``spark.orphangc.<name>``."""
+        """Read our settings among Spark's: ``spark.orphangc.<name>``."""
         self._cluster = Cluster(session, folder)
         self._folder = folder
         self._root = root
@@ -62,29 +62,30 @@ class SparkEngine:
         self._most_broadcast = self._cluster.setting("broadcast", 2_000_000)
 
     def prepare(self) -> None:
-        """Make sure that executors can do the work; see ``Cluster``."""
+        """Check that executors can do the work; see ``Cluster``."""
         self._cluster.prepare()
 
     def close(self) -> None:
         """Remove everything from the work folder."""
         self._cluster.close()
 
-    # --- sharing work out
+    # --- distributing work
 
     @property
     def slots(self) -> int:
-        """Return how many tasks run at once."""
+        """Return the number of concurrent tasks."""
         return self._cluster.slots
 
     @property
     def scratch(self) -> ExchangeSpace:
-        """Return room that executors see."""
+        """Return temporary space that executors see."""
         return ExchangeSpace(self._folder)
 
     def run_partitions(self, work: Callable[[int, Any], Any], piles: Sequence[Any]) -> list[Any]:
-        """Return what work on each pile returns, ``None`` left out; at most a task a slot.
+        """Return the results of the work on each partition without ``None``; one task for each
+        slot.
 
-        Spark may do a share twice: the work has to see to it that this does no harm.
+        Spark may run a partition twice: the work must be safe to repeat.
         """
         shares = [
             pa.Table.from_batches([packed([(number, pile)])]) for number, pile in enumerate(piles)
@@ -107,19 +108,19 @@ class SparkEngine:
             rows=self._rows,
         )
         self._listed = list_ranges(self._cluster, ranges, work, progress)
-        self._parts = [PassPart(piece) for piece in self._listed.parts]
+        self._parts = [PassPart(file) for file in self._listed.parts]
         storage.list_requests += self._listed.requests
         return Listed(objects=self._listed.objects, ranges=self._listed.ranges)
 
     def _ranges(self, hints: ListingHints) -> list[KeyRange]:
-        """Return the ranges to begin with: few where few objects are known."""
+        """Return the first ranges: few if few objects are known."""
         known = landmarks(hints.directories, hints.names, hints.counts)
         most = 2 * self._cluster.slots * self._streams
         wanted = max(1, min(most, int(known.weight) // _KNOWN_PER_RANGE))
         return split_at(EVERYTHING, known.boundaries(wanted))
 
     def objects_named(self, name: str) -> Iterator[StoredObject]:
-        """See ``Engine``; only what is called ``_metadata`` is looked out for while listing."""
+        """See ``Engine``; the listing collects objects called ``_metadata`` only."""
         if name != METADATA_NAME:
             raise ValueError(f"nobody looked out for {name!r}")
         yield from self._listed.roots
@@ -127,7 +128,7 @@ class SparkEngine:
     # --- passes
 
     def mark(self, live: LiveSet, tombstones: Tombstones) -> None:
-        """See ``Engine``; rows are joined by the next pass, which is the first to need it."""
+        """See ``Engine``; the next pass, the first to need the marks, joins the rows."""
         self._parts = [PassPart(each.listed) for each in self._parts]
         self._evidence = write_evidence(self._folder, live, tombstones, self._root.name)
 
@@ -153,7 +154,7 @@ class SparkEngine:
         return work.together(values or [self._nothing(work)])
 
     def _nothing(self, work: ListingPass[_T]) -> _T:
-        """Return what a pass finds in no rows."""
+        """Return the result of a pass over no rows."""
         found = work.begin()
         work.end(found)
         return found
@@ -168,7 +169,7 @@ class SparkEngine:
         )
 
     def _joined(self, numbers: DataFrame, passing: PassWork, evidence: Evidence) -> DataFrame:
-        """Return each UUID of the listing with what live set and tombstones say of it."""
+        """Return each UUID of the listing joined with live set and tombstones."""
         from pyspark.sql import functions as f  # noqa: PLC0415 - an optional extra
 
         uuids = UuidWork(folder=self._folder, parts=passing.parts, root_name=self._root.name)
@@ -192,17 +193,17 @@ class SparkEngine:
     def _hinted(self, frame: DataFrame, *, is_small: bool) -> DataFrame:
         """Return a frame that Spark sends to all executors if it is small.
 
-        Spark cannot know its size, and would sort both sides.
+        Spark does not know the size of the frame, and would sort both sides.
         """
         from pyspark.sql import functions as f  # noqa: PLC0415 - an optional extra
 
         return f.broadcast(frame) if is_small else frame
 
     def _take(self, found: list[ExecutorResult]) -> None:
-        """Keep the marks, and make sure that each part was passed over exactly once.
+        """Store the marks, and check that the pass saw each part exactly once.
 
         Raises:
-            StorageUnreachableError: It was not.
+            StorageUnreachableError: A part is missing or was seen twice.
 
         """
         passed = [number for each in found for number in each.marks]
@@ -215,10 +216,10 @@ class SparkEngine:
 
 
 def _is_equal(left: Column, right: Column) -> Column:
-    """Return whether two words are equal, in words that Spark takes no join key from.
+    """Return whether two words are equal, as an expression that Spark makes no join key of.
 
-    A join by a single number is twice as fast, and one half of a UUID tells almost all of them
-    apart; this tells the rest.
+    A join by a single number is twice as fast. One half of a UUID distinguishes almost all UUIDs;
+    this condition distinguishes the rest.
     """
     return left.bitwiseXOR(right) == 0
 

@@ -1,4 +1,4 @@
-"""Listing on Spark: tasks list groups of key ranges into part files; heavy ranges are cut again."""
+"""Listing on Spark: tasks list groups of key ranges into files; heavy ranges are split again."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from orphangc.ports import LISTING_SCHEMA, Progress, Storage
 _RANGE = pa.schema([("after", pa.binary()), ("until", pa.binary())])
 _MOST_ROUNDS = 64
 _WORTH_A_RANGE = 4000
-"""Objects: a range costs a request that may bring next to nothing."""
+"""Minimum number of objects of a range: each range costs a request."""
 
 
 @dataclass(slots=True)
 class ListedParts:
-    """What one or more tasks have listed.
+    """Result of one or more listing tasks.
 
     Attributes:
         parts: Files of ``LISTING_SCHEMA``.
-        objects: How many objects they hold; folders are rows, but no objects.
-        requests: List requests sent.
-        ranges: How many ranges were listed, cut ones once a piece.
-        roots: The objects among them that are called ``_metadata``: there are few.
-        rests: What is still to be listed.
+        objects: Number of objects in the files; folders are rows, but no objects.
+        requests: Number of list requests.
+        ranges: Number of listed ranges; each part of a split range counts.
+        roots: Objects called ``_metadata``, which are few.
+        rests: Ranges that remain to be listed.
 
     """
 
@@ -49,7 +49,7 @@ class ListedParts:
     rests: list[RemainingRange] = field(default_factory=list)
 
     def add(self, other: ListedParts) -> None:
-        """Take over what another task has listed; its rests are the next round's."""
+        """Add the files and counts of another task; its remainders belong to the next round."""
         self.parts += other.parts
         self.objects += other.objects
         self.requests += other.requests
@@ -59,20 +59,20 @@ class ListedParts:
 
 @lru_cache(maxsize=4)
 def _opened(root: Location) -> Storage:
-    """Return the storage, opened once a process of an executor: tasks come one after another."""
+    """Return the storage, opened once for each executor process, which runs tasks in turn."""
     return open_storage(root)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListingWork:
-    """What one task does: list its ranges, several at once, into part files.
+    """Work of one task: list its ranges, several at once, into files.
 
     Attributes:
-        root: The storage root; credentials come from the executor's environment.
-        folder: Takes the part files.
-        streams: How many ranges at once.
-        most_pages: Where a range is cut; ``None`` never.
-        rows: Rows of a part file, about.
+        root: Location of the storage root; credentials come from the executor's environment.
+        folder: Work folder for the files.
+        streams: Number of concurrent ranges.
+        most_pages: Maximum number of pages of a range; ``None`` lists all of it.
+        rows: Approximate number of rows of a file.
 
     """
 
@@ -122,7 +122,7 @@ def _roots_in(batch: pa.RecordBatch) -> list[StoredObject]:
 
 
 def _table_of(ranges: Sequence[KeyRange]) -> pa.Table:
-    """Return ranges as rows; in bytes, for no layer between may have views on a key's letters."""
+    """Return ranges as rows, with keys in bytes so that no layer in between can alter them."""
     edges = [[each.after for each in ranges], [each.until for each in ranges]]
     columns = [
         pa.array([None if key is None else key.encode() for key in keys], pa.binary())
@@ -142,10 +142,10 @@ def _ranges_of(batch: pa.RecordBatch) -> Iterator[KeyRange]:
 def list_ranges(
     cluster: Cluster, ranges: Sequence[KeyRange], work: ListingWork, progress: Progress
 ) -> ListedParts:
-    """Return what the ranges hold, listed in rounds: what is left of heavy ones is cut again.
+    """List ranges in rounds; split the remainders of heavy ranges for the next round.
 
-    Each round gives a range twice as many pages as the one before, so that their number stays
-    small however uneven the key space is.
+    Each round allows a range twice as many pages as the round before, so that the number of rounds
+    stays small for any distribution of keys.
 
     Raises:
         StorageUnreachableError: A range could not be listed completely.
@@ -171,7 +171,7 @@ def list_ranges(
 def _round(
     cluster: Cluster, ranges: Sequence[KeyRange], work: ListingWork, most_pages: int | None
 ) -> list[ListedParts]:
-    """Return what each task has listed; neighbours go to different tasks."""
+    """Return the result of each task; neighbouring ranges go to different tasks."""
     tasks = min(len(ranges), 2 * cluster.slots)
     frame = cluster.rows([_table_of(ranges[number::tasks]) for number in range(tasks)])
     now = ListingWork(
@@ -188,15 +188,15 @@ def _round(
 
 
 def _split_all(rests: Sequence[RemainingRange], wanted: int) -> list[KeyRange]:
-    """Return what is left in about so many pieces of like size, none of them too small."""
+    """Split the remainders into about ``wanted`` ranges of similar size, none too small."""
     size = max(sum(rest.objects for rest in rests) / wanted, _WORTH_A_RANGE)
-    return [piece for rest in rests for piece in _split(rest, int(rest.objects / size))]
+    return [part for rest in rests for part in _split(rest, int(rest.objects / size))]
 
 
-def _split(rest: RemainingRange, pieces: int) -> list[KeyRange]:
-    """Return what is left of a range in at most so many pieces of like size."""
+def _split(rest: RemainingRange, count: int) -> list[KeyRange]:
+    """Split a remainder into at most ``count`` ranges of similar size."""
     found = [rest.within]
-    while len(found) < pieces:
+    while len(found) < count:
         halves = [half for each in found for half in _halves(each, rest)]
         if len(halves) == len(found):
             break

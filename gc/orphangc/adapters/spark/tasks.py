@@ -1,4 +1,4 @@
-"""Runs plain functions on the executors of a Spark session, one task a part of the work."""
+"""Runs plain functions on the executors of a Spark session, one task for each part of the work."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""What an executor does with the rows of one task."""
+"""Function of an executor over the rows of one task."""
 
 RESULT = "result binary"
-"""The schema of work that returns values: a picklable one a row."""
+"""Schema of work that returns values: one pickled value in each row."""
 
 _TASK = "task"
 _SAME, _OTHER_PACKAGE = "same", "package"
@@ -40,7 +40,7 @@ def packed(values: Sequence[Any]) -> pa.RecordBatch:
 
 
 def unpacked(rows: pa.Table) -> list[Any]:
-    """Return the values of rows of ``RESULT``, which only Spark's own channel has carried."""
+    """Return the values of rows of ``RESULT``; only Spark's own channel carried them."""
     return [pickle.loads(each) for each in rows["result"].to_pylist()]  # noqa: S301
 
 
@@ -48,8 +48,8 @@ class Cluster:
     """A session whose executors have this package and see the work folder.
 
     Attributes:
-        folder: The work folder.
-        slots: How many tasks run at once, about.
+        folder: Work folder.
+        slots: Approximate number of concurrent tasks.
 
     """
 
@@ -60,7 +60,7 @@ class Cluster:
         self.slots = 1
 
     def prepare(self) -> None:
-        """Make sure of both, and count the executors' cores.
+        """Check package and work folder, and count the executors' cores.
 
         Raises:
             SettingsError: The executors do not see the work folder, or cannot load the package.
@@ -70,10 +70,10 @@ class Cluster:
             self.slots = self.setting("slots", self._count_slots())
         seen = self.folder.write_value("seen")
         with translated(f"use --work {self.folder.location} on Spark's executors", SettingsError):
-            seen_by = self._look(seen)
+            seen_by = self._compare(seen)
             if _OTHER_PACKAGE in seen_by:
                 self._send_package()
-                seen_by = self._look(seen)
+                seen_by = self._compare(seen)
         if _OTHER_PACKAGE in seen_by:
             raise SettingsError("Spark's executors cannot load orphangc; see deploy/spark")
         if seen_by != {_SAME}:
@@ -83,10 +83,10 @@ class Cluster:
             )
 
     def setting(self, name: str, default: int) -> int:
-        """Return a setting of ours among Spark's: ``spark.orphangc.<name>``.
+        """Return one of our settings among Spark's: ``spark.orphangc.<name>``.
 
         Raises:
-            SettingsError: It is no positive number.
+            SettingsError: The setting is no positive number.
 
         """
         text = self._session.conf.get(f"spark.orphangc.{name}", str(default)) or ""
@@ -95,22 +95,23 @@ class Cluster:
         return int(text)
 
     def _count_slots(self) -> int:
-        """Return into how many parts Spark itself cuts what nobody cuts: one a core."""
+        """Return Spark's default number of partitions: one for each core."""
         from pyspark.sql import functions as f  # noqa: PLC0415 - an optional extra
 
         numbers = self._session.range(10_000).select(f.spark_partition_id().alias("part"))
         return numbers.distinct().count()
 
-    def _look(self, seen: ExchangeFile) -> set[str]:
-        """Return what executors have in common with the driver; they look at the work folder too.
+    def _compare(self, seen: ExchangeFile) -> set[str]:
+        """Compare package and endpoints of the executors with the driver's; read the work folder
+        there.
 
-        The question is a function inside a function: such a one travels whole, while one of a
-        module travels as its name, which executors without the package cannot resolve.
+        ``answers`` is a nested function, which Spark pickles by value. It would pickle a function
+        of a module by name, which executors without the package cannot resolve.
         """
         digest, endpoints = digest_of_package(), digest_of_endpoints()
-        asked = pickle.dumps((self.folder, seen))
+        question = pickle.dumps((self.folder, seen))
 
-        def told(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        def answers(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for _ in batches:
                 try:
                     from orphangc.adapters.spark import executor_package as package  # noqa: PLC0415 - see above
@@ -119,34 +120,34 @@ class Cluster:
                 except (ImportError, AttributeError):
                     is_same = False
                 if is_same:
-                    folder, piece = pickle.loads(asked)  # noqa: S301 - came with this function
-                    folder.read_value(piece)
+                    folder, file = pickle.loads(question)  # noqa: S301 - came with this function
+                    folder.read_value(file)
                     found = "same" if package.digest_of_endpoints() == endpoints else "endpoint"
-                else:  # this process may have to load another one later
+                else:  # this process may have to load another package later
                     found = "package"
                     for name in [each for each in sys.modules if each.split(".")[0] == "orphangc"]:
                         del sys.modules[name]
                 yield pa.RecordBatch.from_pydict({"found": pa.array([found])})
 
         frame = self._session.range(0, self.slots, 1, self.slots)
-        answers = frame.mapInArrow(told, "found string").toArrow()
-        return set(answers["found"].to_pylist())
+        found_rows = frame.mapInArrow(answers, "found string").toArrow()
+        return set(found_rows["found"].to_pylist())
 
     def _send_package(self) -> None:
-        """Let executors import the package from a zip, which they fetch when they need it."""
+        """Send the package as a zip, from which executors import it."""
         self._package = tempfile.TemporaryDirectory(prefix="orphangc-")
         path = Path(self._package.name) / f"orphangc-{digest_of_package()[:16]}.zip"
         write_package(path)
         self._session.addArtifacts(str(path), pyfile=True)
 
     def close(self) -> None:
-        """Remove what lies on this machine and in the work folder."""
+        """Remove the files on this machine and in the work folder."""
         self.folder.remove()
         if self._package is not None:
             self._package.cleanup()
 
     def rows(self, tasks: Sequence[pa.Table]) -> DataFrame:
-        """Return the rows of all tasks, each task's in a partition of its own."""
+        """Return the rows of all tasks, with one partition for each task."""
         from pyspark.sql import functions as f  # noqa: PLC0415 - an optional extra
 
         numbered = [
@@ -155,16 +156,16 @@ class Cluster:
         ]
         wanted = self._session.createDataFrame(pa.concat_tables(numbered))
         numbers = self._session.range(0, len(tasks), 1, len(tasks))
-        # only a broadcast keeps the partitions that ``range`` has made
+        # only a broadcast join keeps the partitions of ``range``
         return numbers.join(f.broadcast(wanted), numbers["id"] == wanted[_TASK]).drop("id", _TASK)
 
     def results(self, frame: DataFrame, work: Work) -> list[Any]:
-        """Return the values that work over the partitions of a frame returns."""
+        """Run work over the partitions of a frame; return its values."""
         with translated("finish on Spark"):
             return unpacked(self.map(frame, work, RESULT).toArrow())
 
     def map(self, frame: DataFrame, work: Work, schema: str) -> DataFrame:
-        """Return the rows that work over the partitions of a frame yields."""
+        """Return the rows that work yields over the partitions of a frame."""
 
         def carry_out(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield from work(batches)

@@ -1,4 +1,4 @@
-"""Rows put aside in the work folder, where driver and executors see them."""
+"""Temporary rows in the work folder, which driver and executors see."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class ExchangedRows:
 
     folder: WorkFolder
     schema: pa.Schema
-    pieces: list[ExchangeFile] = field(default_factory=list)
+    files: list[ExchangeFile] = field(default_factory=list)
     _held: list[pa.RecordBatch] = field(default_factory=list, repr=False)
     _is_closed: bool = False
 
     def append(self, batch: pa.RecordBatch) -> None:
-        """Add a batch; see ``TemporaryRows``."""
+        """Append a batch; see ``TemporaryRows``."""
         if self._is_closed:
             raise ValueError("the rows are closed")
         if batch.num_rows:
@@ -39,18 +39,18 @@ class ExchangedRows:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all rows, a file at a time; see ``TemporaryRows``."""
         self.close()
-        for piece in self.pieces:
-            yield self.folder.read_rows(piece)
+        for file in self.files:
+            yield self.folder.read_rows(file)
 
     def _flush(self) -> None:
         if self._held:
-            self.pieces.append(self.folder.write_rows("piles", self._held))
+            self.files.append(self.folder.write_rows("rows", self._held))
             self._held = []
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeSpace:
-    """Room in the work folder; see ``TemporarySpace``."""
+    """Temporary space in the work folder; see ``TemporarySpace``."""
 
     folder: WorkFolder
 

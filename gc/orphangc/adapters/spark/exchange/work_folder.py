@@ -1,8 +1,7 @@
-"""Files that driver and executors pass to each other through a place that all of them see.
+"""Files that driver and executors exchange through a location that all of them see.
 
-Whoever writes a file tells its name and its digest through Spark's own channel. So a file of an
-attempt that was given up counts for nothing, for nobody names it, and a file that was touched
-since is an error.
+The writer of a file sends its name and digest through Spark's own channel. So a file of an
+abandoned attempt is ignored, because no message names it, and a file altered later is an error.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ from orphangc.core.model.locations import Location
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import StateFiles
 
-_KINDS = ("listed", "live", "marks", "piles", "tombstones", "values", "verdicts")
+_KINDS = ("listed", "live", "marks", "rows", "tombstones", "values", "verdicts")
 _OPTIONS = ipc.IpcWriteOptions(compression="lz4")
 _THREADS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeFile:
-    """A file of the work folder as its writer vouches for it.
+    """A file of the work folder, as its writer reported it.
 
     Attributes:
-        name: Below the work folder; no other attempt uses it.
-        sha256: Of its bytes.
-        rows: How many rows it holds, 0 if it holds none at all.
+        name: Name relative to the work folder; no other attempt uses it.
+        sha256: Digest of the bytes.
+        rows: Number of rows, 0 if the file holds none.
 
     """
 
@@ -53,38 +52,38 @@ def _files(location: Location) -> StateFiles:
 
 @dataclass(frozen=True, slots=True)
 class WorkFolder:
-    """A folder of this run alone; picklable.
+    """A folder of one run; picklable.
 
     Attributes:
-        location: Where it is.
+        location: Location of the folder.
 
     """
 
     location: Location
 
     def write(self, kind: str, data: bytes, *, rows: int = 0) -> ExchangeFile:
-        """Return a new file with the data."""
+        """Write the data to a new file; return the file."""
         name = f"{kind}/{uuid.uuid4().hex}"
         _files(self.location).write(name, data)
         return ExchangeFile(name, hashlib.sha256(data).hexdigest(), rows)
 
-    def read(self, piece: ExchangeFile) -> bytes:
-        """Return what the writer wrote.
+    def read(self, file: ExchangeFile) -> bytes:
+        """Return the bytes of a file.
 
         Raises:
-            StorageUnreachableError: It is not there, or it is something else by now.
+            StorageUnreachableError: The file is absent or was altered.
 
         """
-        data = _files(self.location).read(piece.name)
+        data = _files(self.location).read(file.name)
         if data is None:
-            where = self.location.child(piece.name)
+            where = self.location.child(file.name)
             raise StorageUnreachableError(f"{where} is not there: is --work seen by all executors?")
-        if hashlib.sha256(data).hexdigest() != piece.sha256:
-            raise StorageUnreachableError(f"{self.location.child(piece.name)} was altered")
+        if hashlib.sha256(data).hexdigest() != file.sha256:
+            raise StorageUnreachableError(f"{self.location.child(file.name)} was altered")
         return data
 
     def write_rows(self, kind: str, batches: Sequence[pa.RecordBatch]) -> ExchangeFile:
-        """Return a new file with the rows of all batches, which have one schema."""
+        """Write the rows of all batches, which have one schema, to a new file; return the file."""
         target = pa.BufferOutputStream()
         with ipc.new_stream(target, batches[0].schema, options=_OPTIONS) as writer:
             for batch in batches:
@@ -92,40 +91,40 @@ class WorkFolder:
         rows = sum(batch.num_rows for batch in batches)
         return self.write(kind, target.getvalue().to_pybytes(), rows=rows)
 
-    def read_rows(self, piece: ExchangeFile) -> pa.RecordBatch:
+    def read_rows(self, file: ExchangeFile) -> pa.RecordBatch:
         """Return all rows of a file as one batch.
 
         Raises:
             StorageUnreachableError: See ``read``.
 
         """
-        with ipc.open_stream(self.read(piece)) as reader:
+        with ipc.open_stream(self.read(file)) as reader:
             table = reader.read_all().combine_chunks()
         batches = table.to_batches()
         empty = pa.RecordBatch.from_pylist([], schema=table.schema)
-        if table.num_rows != piece.rows or len(batches) > 1:
-            raise StorageUnreachableError(f"{self.location.child(piece.name)} is not as written")
+        if table.num_rows != file.rows or len(batches) > 1:
+            raise StorageUnreachableError(f"{self.location.child(file.name)} is not as written")
         return batches[0] if batches else empty
 
     def write_value(self, value: Any) -> ExchangeFile:
-        """Return a new file with a picklable value."""
+        """Write a picklable value to a new file; return the file."""
         return self.write("values", pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
 
-    def read_value(self, piece: ExchangeFile) -> Any:
-        """Return a value, unpickled only after its digest has shown that it is the writer's.
+    def read_value(self, file: ExchangeFile) -> Any:
+        """Return a value, unpickled only after its digest was compared with the writer's.
 
         Raises:
             StorageUnreachableError: See ``read``.
 
         """
-        return pickle.loads(self.read(piece))  # noqa: S301 - Spark's channel vouches for the bytes
+        return pickle.loads(self.read(file))  # noqa: S301 - Spark's channel vouches for the bytes
 
-    def discard(self, piece: ExchangeFile) -> None:
+    def discard(self, file: ExchangeFile) -> None:
         """Remove one file."""
-        _files(self.location).remove(piece.name)
+        _files(self.location).remove(file.name)
 
     def remove(self) -> None:
-        """Remove all files, those of attempts that were given up too."""
+        """Remove all files, those of abandoned attempts included."""
         if self.location.scheme == "file":
             shutil.rmtree(self.location.path, ignore_errors=True)
             return
