@@ -1,4 +1,4 @@
-"""Outcome of a sweep beside its plan: ``outcomes.parquet`` during the sweep, ``outcome.json`` last."""
+"""Outcome of a sweep beside its plan: first ``outcomes.parquet``, last ``outcome.json``."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class PlanDirectory:
                 file.unlink()
 
     def write(self, plan: Plan, verdict_files: dict[str, str]) -> Plan:
-        """Write ``plan.json`` last, so that a folder with it is complete; return the signed plan."""
+        """Write ``plan.json`` last, so that a folder with it is complete; return it signed."""
         self._remove_all_but(verdict_files)
         signed = plan.model_copy(update={"verdict_files": verdict_files}).signed()
         write_atomically(
