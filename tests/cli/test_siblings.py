@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cli.helpers import DAY, Ran, run
-from cli.scheduled import Configured, settings_of, swept
+from cli.scheduled import Configured, results, settings_of, swept
 from cli.stories import Story, bed, story
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner import run_all as running
@@ -110,3 +110,45 @@ def test_a_claim_between_the_cycles_of_two_storage_roots_is_seen(
     configured.run()
     assert story.orphans[0].exists()
     assert story.orphans[1].exists() is bool(refusals)
+
+
+def absent(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a storage root that is not mounted."""
+    return {**settings, "root": f"{settings['root']}-that-is-not-mounted"}
+
+
+def of_no_scheme(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a storage root that no adapter opens."""
+    return {**settings, "root": "gopher://bucket/checkpoints"}
+
+
+def without_state(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a storage root whose state location cannot be written."""
+    return {**settings, "state": "/proc/no-such-folder"}
+
+
+UNREACHED = {"place_unreachable": 1}
+
+
+@pytest.mark.parametrize(
+    ("broken", "code", "refusals"),
+    [(absent, 10, UNREACHED), (of_no_scheme, 2, UNREACHED), (without_state, 10, {})],
+)
+def test_one_broken_storage_root_ends_no_run_of_another(story, broken, code, refusals) -> None:
+    """A place that cannot be searched blocks all jobs that may be needed there, a state no other.
+
+    The worst exit code is that of the pass; nothing of the others is forgotten meanwhile.
+    """
+    over = [f"{each:032x}" for each in range(1, ROOTS + 1)]
+    configured = many(story, ended_job=over)
+    for _ in range(2):
+        assert configured.run().code == 0
+    good = configured.content["storage_roots"]
+    configured.content["storage_roots"] = (broken(good[0]), *good[1:])
+    ran = configured.run()
+    assert (ran.code, ran.json[0]["exit_code"]) == (code, code)
+    assert [results(each).get("plan") for each in ran.json[1:]] == ["done"] * (ROOTS - 1)
+    assert [each["refusals"] for each in ran.json[1:]] == [refusals] * (ROOTS - 1)
+    done = "delete/planned" if refusals else "delete/done"
+    assert [swept(each) for each in ran.json[1:]] == [{done: 1}] * (ROOTS - 1)
+    assert all(each.exists() for each in story.orphans)
