@@ -29,6 +29,8 @@ from cli.helpers import (
 from cli.stories import Story, bed, story, tell, undeclared
 from orphangc.collect.state.lock import TIME_TO_LIVE
 from orphangc.collect.state.store import RootState
+from orphangc.collect.world import recalling
+from orphangc.collect.world.memory_files import MemoryRead
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.locations import canonical
 from support.rest_server import RestServer
@@ -650,3 +652,18 @@ def test_its_table_names_the_run(story) -> None:
     ran = run("sweep", plan.path, "--output", "table")
     (run_id,) = (each.stem for each in story.bed.state.glob("*/history/*.json"))
     assert f"sweep {run_id}, laying tombstones only" in ran.out
+
+
+def test_a_plan_and_a_sweep_read_the_memory_once_each(story, monkeypatch) -> None:
+    """It may be megabytes in a bucket; what is searched and what is missed rest on one reading."""
+    read, reads = recalling.read_memory, []
+
+    def counting(state: RootState) -> MemoryRead:
+        reads.append(state)
+        return read(state)
+
+    monkeypatch.setattr(recalling, "read_memory", counting)
+    plan = story.bed.plan()
+    assert len(reads) == 1
+    assert story.bed.sweep(plan, "--delete").code == 0
+    assert len(reads) == 2

@@ -22,7 +22,7 @@ from orphangc.collect.state.lock import Holder, acquire
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.restore_deleted import undelete
-from orphangc.collect.sweep.sweep import Sweep
+from orphangc.collect.sweep.sweep import Sweep, recalled_for
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.locations import Location, canonical
@@ -364,6 +364,7 @@ class Collector:
                 lock=lock,
                 run_id=f"run-{self.process.token}",
                 is_deleting=is_deleting,
+                before=recalled_for(saved.plan, state),
                 scratch=Memory(),
                 outcomes=outcomes,
             )

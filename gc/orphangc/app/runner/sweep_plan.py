@@ -27,7 +27,7 @@ from orphangc.collect.state.lock import Lock
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.result import SweepResult, code_of
-from orphangc.collect.sweep.sweep import Sweep
+from orphangc.collect.sweep.sweep import Sweep, recalled_for
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import SettingsError
@@ -120,9 +120,10 @@ class HeldSweep:
 
         """
         settings, state = self.holding.settings, self.holding.state
+        before = recalled_for(self.plan, state)
         with (
             shown_progress() as progress,
-            opened(settings, progress, engine=self.engine) as root,
+            opened(settings, progress, engine=self.engine, memory=before.memory) as root,
             temporary_space() as room,
         ):
             workers = _at_reported_places(root, state) if self.engine.is_spark else None
@@ -134,6 +135,7 @@ class HeldSweep:
                 lock=self.holding.lock,
                 run_id=self.holding.run_id,
                 is_deleting=self.is_deleting,
+                before=before,
                 scratch=room if workers is None else workers.pool.scratch,
                 outcomes=Audited(outcomes),
                 workers=workers,

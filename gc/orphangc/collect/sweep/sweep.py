@@ -61,6 +61,16 @@ _ENDED = pa.array([Outcome.DONE, Outcome.GONE], pa.string())
 log = structlog.get_logger()
 
 
+def recalled_for(plan: Plan, state: RootState) -> Recalled:
+    """Return what earlier cycles left to the sweep of a plan.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be listed or read.
+
+    """
+    return recalled(state, known_state(plan.states, plan.created_at, "this plan"))
+
+
 @dataclass(slots=True, kw_only=True)
 class Sweep:
     """One sweep of one storage root.
@@ -72,6 +82,7 @@ class Sweep:
         lock: Held by this run.
         run_id: Identifier of this run.
         is_deleting: Whether to delete due objects; otherwise the sweep writes only tombstones.
+        before: Facts of earlier cycles, with which ``environment`` was opened.
         scratch: Temporary space for rows that would fill the memory.
         outcomes: Receives the outcome of each verdict.
         workers: Worker pool that deletes instead of this process.
@@ -86,6 +97,7 @@ class Sweep:
     lock: Lock
     run_id: str
     is_deleting: bool
+    before: Recalled
     scratch: TemporarySpace
     outcomes: OutcomeSink
     workers: DistributedWorkers | None = None
@@ -116,9 +128,8 @@ class Sweep:
         with Renewal(self.lock) as renewal:
             planned = requested_verdicts(planned_rows, self.scratch)
             known = self.state.tombstones()
-            before = recalled(self.state, known_state(plan.states, plan.created_at, "this plan"))
-            cycle = self._run_cycle(planned, known, renewal, before=before)
-            problem = not_kept(self.state, before, cycle.remembered)
+            cycle = self._run_cycle(planned, known, renewal)
+            problem = not_kept(self.state, self.before, cycle.remembered)
             if problem is not None:
                 log.warning("world.not_remembered", reason=problem)
             self.state.start_run(self.run_id, cycle.evidence.now)
@@ -135,9 +146,7 @@ class Sweep:
             self._finish(plan, cycle, interrupted)
         return self.result
 
-    def _run_cycle(
-        self, planned: Shards, known: Tombstones, renewal: Renewal, *, before: Recalled
-    ) -> Cycle:
+    def _run_cycle(self, planned: Shards, known: Tombstones, renewal: Renewal) -> Cycle:
         """Return a fresh cycle; end it if the lock is lost meanwhile."""
         cycle = run_cycle(
             replace(self.environment, progress=_checking(self.environment.progress, renewal)),
@@ -146,7 +155,7 @@ class Sweep:
             tombstones=known,
             halted=self.state.halted(),
             open_sink=partial(FreshSink.opened, known, planned.cuts, self.scratch),
-            before=before,
+            before=self.before,
         )
         renewal.check()
         return cycle

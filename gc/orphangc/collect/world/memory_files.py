@@ -79,6 +79,11 @@ def read_memory(state: RootState) -> MemoryRead:
     return MemoryRead(merged_memory(memories), names, marker)
 
 
+def memory_bytes(memory: WorldMemory) -> bytes:
+    """Return the contents of a file of the memory; what a reader assumes anyway is left out."""
+    return (memory.model_dump_json(exclude_defaults=True) + "\n").encode()
+
+
 def write_memory(state: RootState, memory: WorldMemory, read: MemoryRead, token: str) -> None:
     """Write a memory, and remove the files that it was made from.
 
@@ -94,7 +99,7 @@ def write_memory(state: RootState, memory: WorldMemory, read: MemoryRead, token:
     """
     if memory.written_at is None:
         return
-    data = (memory.model_dump_json(exclude_defaults=True) + "\n").encode()
+    data = memory_bytes(memory)
     digest = hashlib.sha256(data).hexdigest()
     name = f"{memory.written_at:%Y%m%dT%H%M%S%fZ}-{token}-{digest}.json"
     state.files.write(f"{memory_folder(state)}/{name}", data)
