@@ -63,15 +63,16 @@ class UnreadableInventoryError(OrphanGcError):
 
 
 class NotReportedError(OrphanGcError):
-    """The store does not tell: it may not, or it has no such request. Unknown is never zero.
+    """The store does not report something: access is forbidden, or it has no such request. Unknown
+    is never zero.
 
     Attributes:
-        is_forbidden: Whether it would tell somebody else.
+        is_forbidden: Whether another identity may have access.
 
     """
 
     def __init__(self, message: str, *, is_forbidden: bool) -> None:
-        """Keep which of both it is."""
+        """Keep the message and the cause."""
         super().__init__(message)
         self.is_forbidden = is_forbidden
 

@@ -101,7 +101,7 @@ def test_two_slashes_before_a_path_are_one(checkpoint: Path, tmp_path: Path) -> 
     assert (tmp_path / "declarations.yaml").is_file()
     into = run("declare", checkpoint, "--out", f"/{checkpoint}/declarations.yaml")
     assert into.code == 2
-    assert "lies inside the checkpoint" in into.err
+    assert "is inside the checkpoint" in into.err
 
 
 def test_what_cannot_be_declared_is_said(tmp_path: Path) -> None:

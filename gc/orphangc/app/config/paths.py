@@ -75,7 +75,7 @@ def check_outside(root: str, places: Sequence[Path]) -> None:
     """
     for place in places:
         if resolved(canonical(root)).contains(resolved(local(place))):
-            raise SettingsError(f"{place} lies inside the storage root {root}: choose another")
+            raise SettingsError(f"{place} is inside the storage root {root}: choose another")
 
 
 def default_plans() -> Path:

@@ -13,7 +13,7 @@ GUARD_ADVICE: Mapping[str, str] = {
     ),
     Guard.ACKNOWLEDGED_ROOT: (
         "Nothing to do: the acknowledged checkpoint protects this directory; remove the"
-        " checkpoint when nobody needs it any more, and the job can be judged."
+        " checkpoint when no job needs it any more, and this job can be judged."
     ),
     Guard.CLOCK_SKEW: (
         "Synchronise this machine's clock (NTP) and plan again; raise --clock-skew only if the"
@@ -32,7 +32,7 @@ GUARD_ADVICE: Mapping[str, str] = {
         " understood nothing can be planned."
     ),
     Guard.UNPROVEN_LAYOUT: (
-        "Nothing to do: with file merging, changelog or ForSt nobody outside Flink can tell what"
+        "Nothing to do: with file merging, changelog or ForSt only Flink knows what"
         " is live; let Flink clean up this job itself."
     ),
     Guard.RESTARTING: (
@@ -47,7 +47,7 @@ GUARD_ADVICE: Mapping[str, str] = {
         " and name it with --extra-roots."
     ),
     Guard.ENDED_JOB_IS_RUNNING: (
-        "Take the job out of --ended-job: somebody still runs it or writes its checkpoints."
+        "Take the job out of --ended-job: it still runs, or another job writes its checkpoints."
     ),
     Guard.NO_ROOTS: (
         "Wait for the job's first checkpoint; if the job is over for good, declare it with"
@@ -59,7 +59,7 @@ GUARD_ADVICE: Mapping[str, str] = {
         " must go before anything is deleted here."
     ),
     Guard.MISPLACED_ROOT: (
-        "Somebody copied or renamed a checkpoint folder: move it out of the job's directory and"
+        "A checkpoint folder was copied or renamed: move it out of the job's directory and"
         " name it with --extra-roots."
     ),
     Guard.DAMAGED_LATEST_ROOT: (
@@ -68,7 +68,7 @@ GUARD_ADVICE: Mapping[str, str] = {
     ),
     Guard.UNSTABLE_ROOT: (
         "Raise state.checkpoints.num-retained, or the checkpoint interval, so that one checkpoint"
-        " stays for as long as the listing takes; add with --extra-roots a directory that lies"
+        " stays for as long as the listing takes; add with --extra-roots a directory that is"
         " elsewhere."
     ),
     Guard.GATE: (
@@ -131,7 +131,7 @@ CONDITION_ADVICE: Mapping[str, str] = {
         "Read the plan as a report only: deletion has not been tested on this kind of storage."
     ),
     Condition.STORE_CLOCK_UNKNOWN: (
-        "Reach the storage by an endpoint that tells its time (a Date header), or put the state"
+        "Reach the storage by an endpoint that reports its time (a Date header), or put the state"
         " location (--state) on the mounted file system, beside the storage root; without it no"
         " object has a known age."
     ),

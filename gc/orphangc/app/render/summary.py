@@ -178,7 +178,7 @@ def headline(plan: Plan, summary: Summary) -> str:
     if not plan.jobs:
         return "No job was judged; nothing would be touched."
     if plan.are_all_refused:
-        return "Every job is refused: nothing would be touched, and nobody knows what is live."
+        return "Every job is refused: nothing would be touched, as it is unknown what is live."
     due = summary.deletable
     at_most = "at most " if summary.held_back is None else ""
     deletion = f"delete {at_most}{_amount(due)}" if due.objects else "delete nothing"
@@ -189,7 +189,7 @@ def headline(plan: Plan, summary: Summary) -> str:
             " was found."
         )
     if summary.held_back is None:
-        return f"{sentence} What lies in blocked jobs stays."
+        return f"{sentence} Files of blocked jobs stay."
     if summary.held_back.objects:
         return f"{sentence} {_amount(summary.held_back)} more are due in blocked jobs, and stay."
     return sentence

@@ -160,7 +160,7 @@ def _keyed_row(state: KeyedStateContents) -> StateRow:
 
 
 def _serializer_text(serializer: Serializer) -> str:
-    """Return a description of a serializer, without a void namespace."""
+    """Return a description of a serializer, without Flink's VoidNamespace."""
     words = _short(serializer.snapshot)
     match serializer.role:
         case "value":

@@ -207,14 +207,14 @@ def _jobs(
 ) -> tuple[JobRecord, ...]:
     amounts = _tallies(() if breakdown is None else breakdown.cells())
     jobs = [
-        _job(job, amounts.pop(job.job_id, ()), _looks(job, plan, checks_before))
+        _job(job, amounts.pop(job.job_id, ()), _checks(job, plan, checks_before))
         for job in plan.jobs
     ]
     jobs += [JobRecord(job_id=job_id, amounts=rest) for job_id, rest in amounts.items()]
     return tuple(sorted(jobs, key=lambda job: job.job_id))
 
 
-def _looks(
+def _checks(
     job: JobPart, plan: Plan, before: Mapping[str, Sequence[RememberedUsageCheck]]
 ) -> tuple[RememberedUsageCheck, ...]:
     is_alone = sum(each.job_id == job.job_id for each in plan.jobs) == 1
@@ -234,7 +234,7 @@ def _has_ended(job: JobPart) -> bool:
 
 
 def _job(
-    job: JobPart, amounts: tuple[Tally, ...], looks: tuple[RememberedUsageCheck, ...]
+    job: JobPart, amounts: tuple[Tally, ...], checks: tuple[RememberedUsageCheck, ...]
 ) -> JobRecord:
     return JobRecord(
         job_id=job.job_id,
@@ -248,8 +248,8 @@ def _job(
         held_back=job.held_back,
         refused=job.refused,
         blocked=job.blocked,
-        state_self_sustained=answer_of(looks),
-        looks=looks,
+        state_self_sustained=answer_of(checks),
+        looks=checks,
     )
 
 

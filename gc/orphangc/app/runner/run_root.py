@@ -133,7 +133,7 @@ def _go(run: _ScheduledRun) -> None:
             run.go()
     except (Exception, SystemExit) as err:  # noqa: BLE001 - the record holds it
         _note(run.draft, err)
-    run.look_back()
+    run.record_end()
 
 
 def _note(draft: Draft, err: BaseException) -> None:
@@ -241,7 +241,7 @@ class _ScheduledRun:
             draft.error = "nothing that is due may be deleted: see what refuses or blocks its jobs"
         return result.exit_code
 
-    def look_back(self) -> None:
+    def record_end(self) -> None:
         """Record tombstones and halt at the end, and remove old plans; neither fails the run."""
         draft = self.draft
         try:

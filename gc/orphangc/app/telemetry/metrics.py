@@ -206,7 +206,7 @@ class Metrics(Collector):
             "Jobs of the newest plan by whether they need nothing of what they were restored from.",
             labels=("root", "answer"),
         )
-        for root, known in self._told():
+        for root, known in self._known_roots():
             plan = known.newest_plan
             _fill(sustained, root, ((word,) for word in _ANSWERS.values()), _answers(plan))
             missing.add_metric((root,), 0 if plan is None else plan.missing_objects)
@@ -219,7 +219,7 @@ class Metrics(Collector):
             _fill(refused, root, ((rule,) for rule in _RULES), known.refusals)
         yield from (missing, held, held_bytes, age, tombstone, halted, refused, sustained)
 
-    def _told(self) -> Iterator[tuple[str, _Known]]:
+    def _known_roots(self) -> Iterator[tuple[str, _Known]]:
         """Yield the metrics of each storage root that has any."""
         for root, known in list(self._known.items()):
             if known.newest_plan is not None or not self._is_pushed:
@@ -233,7 +233,7 @@ class Metrics(Collector):
         sizes = GaugeMetricFamily(
             "orphangc_stored_bytes", "Bytes of the newest plan by its reason.", labels=labels
         )
-        for root, known in self._told():
+        for root, known in self._known_roots():
             sums: dict[str, tuple[int, int]] = {}
             for each in () if known.newest_plan is None else known.newest_plan.amounts:
                 key = f"{each.scope}/{each.reason}"

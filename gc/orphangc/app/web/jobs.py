@@ -38,7 +38,7 @@ class ForeignPlace:
             it.
         why: Reason, as text.
         since: Time since which that is so; ``None`` if unknown.
-        look: Newest check of it.
+        check: Newest check of it.
 
     """
 
@@ -47,7 +47,7 @@ class ForeignPlace:
     is_safe: bool | None
     why: str
     since: datetime | None
-    look: RememberedUsageCheck
+    check: RememberedUsageCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def self_sustained(status: Status, seen: Sequence[KnownJob]) -> Sustained:
     no plan may be so old that a sweep would refuse it.
     """
     answer = _answer(status, seen)
-    if not any(look.kind for known in seen for look in known.record.looks):
+    if not any(check.kind for known in seen for check in known.record.looks):
         return answer
     return replace(answer, places=_places(seen, doubt=_doubt(status, seen)))
 
@@ -119,12 +119,12 @@ def self_sustained(status: Status, seen: Sequence[KnownJob]) -> Sustained:
 def _answer(status: Status, seen: Sequence[KnownJob]) -> Sustained:
     no = next((known for known in seen if known.record.state_self_sustained is False), None)
     if no is not None:
-        look = next((each for each in no.record.looks if each.answer is False), None)
+        check = next((each for each in no.record.looks if each.answer is False), None)
         said = "a retained checkpoint still refers to files outside the job's own directories"
         return Sustained(
             value=False,
-            why=f"Below {no.root.settings.root}: {said if look is None else look.why}.",
-            since=None if look is None else look.since,
+            why=f"Below {no.root.settings.root}: {said if check is None else check.why}.",
+            since=None if check is None else check.since,
         )
     doubt = _doubt(status, seen)
     if doubt is not None:
@@ -157,30 +157,30 @@ def _doubt_about(known: KnownJob) -> str | None:
         return None
     refused = known.record.refused
     why = "none of its checkpoints could be judged" if refused is None else refused.message
-    look = next((each for each in known.record.looks if each.answer is None), None)
-    return f"Below {known.root.settings.root}: {why if look is None else look.reason}"
+    check = next((each for each in known.record.looks if each.answer is None), None)
+    return f"Below {known.root.settings.root}: {why if check is None else check.reason}"
 
 
 def _places(seen: Sequence[KnownJob], *, doubt: str | None) -> tuple[ForeignPlace, ...]:
     """Return what the job was restored from; any doubt rules out a yes."""
     found: dict[str, ForeignPlace] = {}
     for known in seen:
-        for look in known.record.looks:
-            if look.kind is None:
+        for check in known.record.looks:
+            if check.kind is None:
                 continue
-            is_safe = look.is_safe_to_delete
+            is_safe = check.is_safe_to_delete
             is_doubted = is_safe is True and doubt is not None
             place = ForeignPlace(
-                place=look.place,
-                kind=look.kind,
+                place=check.place,
+                kind=check.kind,
                 is_safe=None if is_doubted else is_safe,
-                why=f"{doubt}" if is_doubted else look.reason,
-                since=None if is_doubted else look.since,
-                look=look,
+                why=f"{doubt}" if is_doubted else check.reason,
+                since=None if is_doubted else check.since,
+                check=check,
             )
-            before = found.get(look.place)
+            before = found.get(check.place)
             if before is None or _GRAVITY[place.is_safe] > _GRAVITY[before.is_safe]:
-                found[look.place] = place
+                found[check.place] = place
     return tuple(found[place] for place in sorted(found))
 
 

@@ -30,7 +30,7 @@ class ModeText:
 
 
 MODE_TEXT: Mapping[RunMode, ModeText] = {
-    RunMode.REPORT: ModeText("Report only", "It looks and tells; it changes and deletes nothing."),
+    RunMode.REPORT: ModeText("Report only", "It reports; it changes and deletes nothing."),
     RunMode.QUARANTINE: ModeText(
         "Quarantine",
         "It writes down which objects are orphans, a tombstone each; it deletes nothing.",
@@ -82,7 +82,7 @@ RESULT_TEXT: Mapping[RunResult, ResultText] = {
     RunResult.INTERRUPTED: ResultText(
         "interrupted",
         Tone.WAIT,
-        "Nothing to do if you stopped it: the next run begins anew. If nobody did, look whether"
+        "Nothing to do if you stopped it: the next run starts again. Otherwise check whether"
         " its process ran out of memory.",
     ),
     RunResult.MISSED: ResultText(

@@ -44,7 +44,7 @@ class RestoredAnswer(BaseModel):
     kind: ForeignKind = Field(description="Whether it is a snapshot, or another job's directory.")
     safe_to_delete: bool | None = Field(
         description="Whether neither this job needs it, nor anybody else that was seen; null: it"
-        " cannot be known, or no second look has confirmed it yet."
+        " cannot be known, or no second check has confirmed it yet."
     )
     reason: str = Field(description="Reason, as text.")
     since: datetime | None = Field(description="Time since which that is so.")
@@ -187,10 +187,10 @@ def _job_answer(status: Status, job_id: str, seen: list[KnownJob]) -> JobDocumen
                 safe_to_delete=each.is_safe,
                 reason=each.why,
                 since=each.since,
-                references=each.look.references,
-                sample=each.look.sample,
-                named_by=each.look.named_by,
-                also_named_by=each.look.also_named_by,
+                references=each.check.references,
+                sample=each.check.sample,
+                named_by=each.check.named_by,
+                also_named_by=each.check.also_named_by,
             )
             for each in sustained.places
         ],

@@ -182,7 +182,7 @@ def test_without_a_breakdown_the_sentence_promises_no_more_than_it_knows():
     plan, _ = a_plan()
     sentence = headline(plan, summarise(plan))
     assert "at most 430 objects" in sentence
-    assert "What lies in blocked jobs stays" in sentence
+    assert "Files of blocked jobs stay" in sentence
 
 
 def test_no_tombstone_is_promised_where_a_condition_of_the_world_is_unmet():

@@ -30,7 +30,7 @@ def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str
     checkpoint = read_named(uri, alias)
     place = local(out)
     if resolved(checkpoint.folder).contains(resolved(place)):
-        raise SettingsError(f"{out} lies inside the checkpoint {checkpoint.folder}: choose another")
+        raise SettingsError(f"{out} is inside the checkpoint {checkpoint.folder}: choose another")
     contents = checkpoint.contents
     remarks = {each.id: undeclarable(each) for each in contents.operators}
     text = declarations_yaml(

@@ -90,7 +90,7 @@ def _check_new(out: Path, checkpoint: Location) -> None:
     if out.exists() or out.is_symlink():
         raise SettingsError(f"{out} exists and is left as it is: give a new folder")
     if resolved(checkpoint).contains(resolved(local(out))):
-        raise SettingsError(f"{out} lies inside the checkpoint {checkpoint}: choose another")
+        raise SettingsError(f"{out} is inside the checkpoint {checkpoint}: choose another")
 
 
 def _written(found: FoundPartition, source: _Source, folder: Path) -> dict[str, Any]:

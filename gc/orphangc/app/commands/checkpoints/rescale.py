@@ -22,7 +22,7 @@ from orphangc.flink.values.metadata_values import Metadata
 
 _Document = dict[str, Any]
 _WORDS = {mode.name: mode.name.split("_")[0].lower() for mode in StateMode}
-_NONE_MOVED = "in-flight data moves as the job partitions its streams, which no checkpoint tells"
+_NONE_MOVED = "in-flight data moves as the job partitions its streams, which no checkpoint records"
 
 
 def rescaled_document(metadata: Metadata, parallelism: int) -> _Document:

@@ -105,7 +105,7 @@ def _prune(
         raise SettingsError(f"{place} is not empty: give a new folder")
     data = pruned_bytes(checkpoint.metadata, comparison, directory=directory)
     if not files.create(METADATA_NAME, data):
-        raise SettingsError(f"{place} was filled by somebody else meanwhile: give a new folder")
+        raise SettingsError(f"{place} was filled by another process meanwhile: give a new folder")
 
 
 def _objection(found: DeclarationComparison) -> str | None:
@@ -113,14 +113,14 @@ def _objection(found: DeclarationComparison) -> str | None:
     for operator in found.misnamed:
         return (
             f"operator {operator.label!r} is declared and not in the checkpoint, which holds"
-            " operators that nobody declares: if it is really new, say 'new: true' of it"
+            " operators that are not declared: if it is really new, say 'new: true' of it"
         )
     for state in found.misnamed_states:
         kind = state.kind.replace("_", " ")
         hint = f" (did you mean {state.nearest!r}?)" if state.nearest else ""
         return (
             f"{kind} {state.state!r} of operator {state.operator.label!r} is declared and not in"
-            f" the checkpoint, which holds {kind} of it that nobody declares{hint}: if it is"
+            f" the checkpoint, which holds {kind} of it that is not declared{hint}: if it is"
             " really new, say 'new: true' of the state"
         )
     for replaced in found.replaced:

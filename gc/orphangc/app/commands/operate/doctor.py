@@ -138,7 +138,7 @@ def _world(world: World) -> tuple[CheckStatus, str]:
     uncovered = [each for each in asked if each.uri not in world.closed_world.covers]
     is_fine = world.closed_world.stated and not (waiting or uncovered or world.outside)
     parts = [statement(world)]
-    parts += [f"{each.uri} lies outside" for each in world.outside[:_SHOWN]]
+    parts += [f"{each.uri} is outside" for each in world.outside[:_SHOWN]]
     parts += [f"{each.condition} {each.what}" for each in waiting[:_SHOWN]]
     return CheckStatus.GOOD if is_fine else CheckStatus.WARNING, "; ".join(parts)
 
@@ -174,7 +174,7 @@ def _reading(storage: Storage) -> tuple[CheckStatus, str]:
 def _clock(storage: Storage, settings: StorageRootSettings) -> tuple[CheckStatus, str]:
     time = storage.now()
     if time.skew is None:
-        return CheckStatus.WARNING, "the storage does not tell its time: nothing will be deleted"
+        return CheckStatus.WARNING, "the storage does not report its time: nothing will be deleted"
     message = f"{time.skew.total_seconds():+.1f} s against this machine ({time.source})"
     return (CheckStatus.GOOD if abs(time.skew) <= settings.clock_skew else CheckStatus.BAD), message
 

@@ -104,7 +104,7 @@ def _root_of(key: str) -> str:
     """
     directory = job_directory_of(located(key).parent)
     if directory is None:
-        raise SettingsError(f"{key} lies in no job directory: give --plan or --root")
+        raise SettingsError(f"{key} is in no job directory: give --plan or --root")
     return str(directory.parent)
 
 

@@ -37,7 +37,7 @@ def _exporter(
     if any(
         canonical(root).contains(folder.location) for root in (settings.root, *settings.extra_roots)
     ):
-        return CheckStatus.BAD, f"{folder.location} lies inside a storage root: export elsewhere"
+        return CheckStatus.BAD, f"{folder.location} is inside a storage root: export elsewhere"
     try:
         found = newest(folder, job_id)
     except UnreadableSnapshotError as err:

@@ -39,7 +39,7 @@ def _lock(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
     state = state_of(settings)
     holder = holder_of(state.files, lock_folder(state))
     if holder is None:
-        return CheckStatus.GOOD, "nobody holds the lock"
+        return CheckStatus.GOOD, "the lock is free"
     who = f"process {holder.pid} on {holder.host}"
     if is_dead(holder):
         return (

@@ -71,12 +71,12 @@ def self_sustained(
     state = state_of(settings) if settings.state is not None else None
     before = () if state is None else checks_of_job(state, JobId(job))
     places = [canonical(each, settings.aliases) for each in asked]
-    document, looks = _check(settings, JobId(job), places, before)
-    if pause and any(each.value and each.confirmed_at is None for each in looks):
+    document, checks = _check(settings, JobId(job), places, before)
+    if pause and any(each.value and each.confirmed_at is None for each in checks):
         time.sleep(pause.total_seconds())
-        document, looks = _check(settings, JobId(job), places, looks)
+        document, checks = _check(settings, JobId(job), places, checks)
     if state is not None:
-        keep_checks(state, JobId(job), looks)
+        keep_checks(state, JobId(job), checks)
     return document
 
 
@@ -107,7 +107,7 @@ def _check(
         )
     if key not in cycle.jobs:
         raise RefusedError(
-            f"job {job} has no directory below {settings.root}, and nobody says that it runs:"
+            f"job {job} has no directory below {settings.root}, and no source reports that it runs:"
             " whether it needs a snapshot cannot be known"
         )
     evidence = cycle.jobs[key]
@@ -116,7 +116,7 @@ def _check(
     for each in asked:
         _check_known(each, seen, before)
     newest = max(evidence.retained_ids, default=None)
-    looks = remembered(
+    checks = remembered(
         before,
         seen,
         at=cycle.evidence.now,
@@ -124,7 +124,7 @@ def _check(
         is_ended=has_ended(evidence, cycle.evidence),
     )
     place = str(asked[0]) if asked else ""
-    answer = next(each for each in looks if each.place == place)
+    answer = next(each for each in checks if each.place == place)
     return {
         "job_id": job,
         "root": str(canonical(settings.root)),
@@ -138,19 +138,19 @@ def _check(
         "looked_at": answer.at.isoformat(),
         "job_state": evidence.state,
         "newest_checkpoint_id": newest,
-        "looks": [_document(each) for each in looks],
-    }, looks
+        "looks": [_document(each) for each in checks],
+    }, checks
 
 
-def _document(look: RememberedUsageCheck) -> dict[str, Any]:
-    told = {"is_safe_to_delete": look.is_safe_to_delete if look.place else None}
-    return {**look.model_dump(mode="json"), "why": look.reason, **told}
+def _document(check: RememberedUsageCheck) -> dict[str, Any]:
+    safety = {"is_safe_to_delete": check.is_safe_to_delete if check.place else None}
+    return {**check.model_dump(mode="json"), "why": check.reason, **safety}
 
 
 def _check_foreign(asked: Sequence[Location], own: Sequence[Location]) -> None:
     for place in asked:
         if any(directory.contains(place) for directory in own):
-            raise SettingsError(f"--snapshot {place} lies in the job's own directory")
+            raise SettingsError(f"--snapshot {place} is in the job's own directory")
 
 
 def _check_known(
@@ -165,15 +165,15 @@ def _check_known(
         SettingsError: The snapshot is unknown.
 
     """
-    told = str(place)
-    if any(each.place == told and each.restored_from for each in seen):
+    safety = str(place)
+    if any(each.place == safety and each.restored_from for each in seen):
         return
-    if any(each.place == told for each in before):
+    if any(each.place == safety for each in before):
         return
     top = open_storage(Location(place.scheme, place.authority, "/"))
     if not top.folder(place.path.lstrip("/")).objects:
         raise SettingsError(
-            f"--snapshot {place} holds no file, and no look has seen it: there is no snapshot"
+            f"--snapshot {place} holds no file, and no check has seen it: there is no snapshot"
         )
 
 
@@ -186,15 +186,15 @@ def exit_code(document: Mapping[str, Any]) -> ExitCode:
 def check_tables(document: Mapping[str, Any]) -> list[RenderableType]:
     """Return the checks as a table, one line per place."""
     table = Table("what is not the job's own", "needed no more", "since", "files", "bytes", "why")
-    for look in document["looks"]:
+    for check in document["looks"]:
         table.add_row(
-            Text(visible(look["place"] or "everything")),
-            _WORDS[look["value"]]
-            + ("" if look["confirmed_at"] or not look["value"] else " (once)"),
-            look["since"][:16].replace("T", " "),
-            str(look["references"]),
-            "" if look["bytes"] is None else human_bytes(look["bytes"]),
-            Text(visible(look["why"])),
+            Text(visible(check["place"] or "everything")),
+            _WORDS[check["value"]]
+            + ("" if check["confirmed_at"] or not check["value"] else " (once)"),
+            check["since"][:16].replace("T", " "),
+            str(check["references"]),
+            "" if check["bytes"] is None else human_bytes(check["bytes"]),
+            Text(visible(check["why"])),
         )
     return [f"job {document['job_id']} below {document['root']}", _said(document), table]
 

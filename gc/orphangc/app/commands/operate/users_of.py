@@ -151,7 +151,7 @@ def _root_of(snapshot: str) -> str:
         raise SettingsError(str(err)) from err
     directory = job_directory_of(place)
     if directory is None:
-        raise SettingsError(f"{snapshot} lies in no job directory: name the storage roots to read")
+        raise SettingsError(f"{snapshot} is in no job directory: name the storage roots to read")
     return str(directory.parent)
 
 

@@ -25,7 +25,7 @@ _EXAMPLES = 4
 REASON_MEANINGS: Mapping[Reason, str] = {
     Reason.REFERENCED: (
         "A checkpoint, a savepoint, a registry snapshot or a pin refers to it, by its path, its"
-        " name or its UUID. Somebody can still restore from it, so it stays."
+        " name or its UUID. A job can still restore from it, so it stays."
     ),
     Reason.NOT_OLDER_THAN_OLDEST_RETAINED: (
         "Nothing refers to it, but its name carries the id of a checkpoint that is not older than"
@@ -55,11 +55,12 @@ REASON_MEANINGS: Mapping[Reason, str] = {
         " the job stays."
     ),
     Reason.REPORT_ONLY: (
-        "It lies in an area or layout that orphangc counts and reports, and never collects: only"
+        "It is in an area or layout that orphangc counts and reports, and never collects: only"
         " Flink knows what is in use there."
     ),
     Reason.UNRECOGNISED: (
-        "Its name fits none of Flink's naming schemes: somebody else's file, perhaps. It is"
+        "Its name fits none of Flink's naming schemes: it is probably a file of another"
+        " program. It is"
         " counted and never touched."
     ),
 }

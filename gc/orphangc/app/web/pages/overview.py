@@ -119,7 +119,8 @@ def _first_run(status: Status) -> str:
     else:
         begin = "The first run"
     return (
-        f"{begin} lists what is stored, reads every checkpoint, and tells which files no checkpoint"
+        f"{begin} lists what is stored, reads every checkpoint, and reports which files no"
+        f" checkpoint"
         " needs. Nothing is changed or deleted by it, whatever the mode."
     )
 

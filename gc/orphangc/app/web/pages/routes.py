@@ -128,8 +128,8 @@ def _add_objects(router: APIRouter, source: StatusSource) -> None:
                 HTTPStatus.SERVICE_UNAVAILABLE, "Other pages are reading plans; try again."
             )
         try:
-            told = explanation(found.record, key)
+            shown = explanation(found.record, key)
         finally:
             reading.release()
-        context = {"run": found.record, "told": told, "linked": frozenset(known_jobs(status))}
+        context = {"run": found.record, "shown": shown, "linked": frozenset(known_jobs(status))}
         return page(request, "object.html.j2", context)
