@@ -1,4 +1,4 @@
-"""From an operator's uid to the id that its state is stored under."""
+"""Operator ids from uids: the id under which a checkpoint stores an operator's state."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _BLOCK = 16
 def operator_id(uid: str) -> str:
     """Return the operator id of a uid, 32 hex digits.
 
-    It is the 128 bits that the x64 form of MurmurHash3 gives for the uid's UTF-8 bytes, seed 0.
-    A lone surrogate becomes a question mark, as in Java. An operator whose job calls
-    ``setUidHash`` has the id that it asks for instead.
+    The id is the 128-bit MurmurHash3 (x64 form, seed 0) of the uid's UTF-8 bytes. A lone surrogate
+    becomes a question mark, as in Java. An operator whose job calls ``setUidHash`` has that id
+    instead.
 
     Source: Flink 1.8-2.3, ``StreamGraphHasherV2.generateUserSpecifiedHash``, ``OperatorID``.
     """

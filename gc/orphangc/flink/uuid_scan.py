@@ -1,7 +1,7 @@
-"""UUIDs by their looks alone: a second opinion on what a ``_metadata`` file mentions.
+"""UUID scan: finds UUIDs in a ``_metadata`` file by their form alone, without the parser.
 
-Shares nothing with the parser, on purpose: if the parser overlooks a reference, its file
-name still stands somewhere in the bytes, and a collector that asks both keeps the file.
+The scan shares nothing with the parser, on purpose: if the parser overlooks a reference, the bytes
+still hold its file name, and a collector that uses both keeps the file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _HYPHENS: Final = (8, 13, 18, 23)
 _DIGITS: Final = np.array([at for at in range(_LENGTH) if at not in _HYPHENS])
 _NO_DIGIT: Final = 255
 _WINDOW: Final = 1 << 17
-"""Bytes looked at together: a hostile file of nothing but hyphens needs no memory."""
+"""Bytes scanned at once: a hostile file of hyphens only needs little memory."""
 
 _VALUES: Final = np.full(256, _NO_DIGIT, np.uint8)
 _VALUES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
@@ -25,12 +25,12 @@ _VALUES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 def scan_uuids(data: bytes) -> bytes:
     """Return every lower-case textual UUID in the bytes, 16 bytes each, in order.
 
-    At whatever place its pattern fits, also where two share digits. Digits glued to it do not
-    hide one: "41_<uuid>", "ab<uuid>" and "<uuid>ab" hold <uuid>. One that is mentioned twice
-    is returned twice.
+    A UUID may start at any position and overlap another one. Adjacent digits do not hide it:
+    "41_<uuid>", "ab<uuid>" and "<uuid>ab" contain <uuid>. A UUID that occurs twice is returned
+    twice.
 
     Args:
-        data: Any bytes, a metadata file or not.
+        data: Any bytes, whether a metadata file or not.
 
     """
     text = np.frombuffer(data, np.uint8)
@@ -39,7 +39,7 @@ def scan_uuids(data: bytes) -> bytes:
 
 
 def _in_window(text: npt.NDArray[np.uint8]) -> bytes:
-    """Return the UUIDs that begin at any place but the last 35."""
+    """Return the UUIDs that begin before the last 35 positions."""
     places = len(text) - _LENGTH + 1
     starts = np.flatnonzero(text[_HYPHENS[0] : _HYPHENS[0] + places] == ord("-"))
     for hyphen in _HYPHENS[1:]:

@@ -1,1 +1,1 @@
-"""How records of ``_metadata`` are laid out in each version."""
+"""Layouts of the records of ``_metadata`` in each version."""

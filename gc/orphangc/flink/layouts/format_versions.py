@@ -1,4 +1,4 @@
-"""Which layouts are legal in a file of which version.
+"""Layouts that are legal in each format version.
 
 Source: Flink 1.8-2.3, ``MetadataV2V3SerializerBase``, ``MetadataV2Serializer`` to
 ``MetadataV7Serializer``, ``ChannelStateHandleSerializer``.
@@ -30,7 +30,7 @@ MAGIC = 0x4960672D
 MASTER_MAGIC = 0xC96B1696
 VERSIONS = range(2, 8)
 NO_PROPERTIES = b"\xac\xed\x00\x05\x70"
-"""The Java stream of a null, which stands for properties that are not there."""
+"""The Java stream of a null, which represents absent properties."""
 
 _OLDEST = 2
 _CHANNELS_SINCE = 3
@@ -86,7 +86,7 @@ def _subtask(version: int) -> RecordLayout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """The layouts that are legal in one file, by slot and code."""
+    """Layouts that are legal in one file, by slot and code."""
 
     version: int
     variant: LayoutVariant
@@ -104,17 +104,19 @@ class Tables:
 
     @property
     def has_channel_kinds(self) -> bool:
-        """Whether a channel handle begins with its kind; before, all were plain."""
+        """Return whether a channel handle begins with its kind; older files have plain handles
+        only.
+        """
         return self.version >= _CHANNEL_KINDS_SINCE
 
     @property
     def has_finished_markers(self) -> bool:
-        """Whether subtasks and operators may be marked as finished."""
+        """Return whether subtasks and operators may be marked as finished."""
         return self.version >= _FINISHED_SINCE
 
     @property
     def has_properties(self) -> bool:
-        """Whether the checkpoint's properties follow the operators."""
+        """Return whether the checkpoint properties follow the operators."""
         return self.version >= _PROPERTIES_SINCE
 
 
@@ -147,10 +149,10 @@ _TABLES = {
 
 
 def tables_of(version: int, variant: LayoutVariant) -> Tables:
-    """Return what is legal in a file of that version.
+    """Return the layouts that are legal in a file of a version.
 
     Raises:
-        ValueError: Nobody knows such a file.
+        ValueError: The version or its variant is unknown.
 
     """
     tables = _TABLES.get((version, variant))
@@ -179,4 +181,4 @@ ALL_LAYOUTS = (
     *RECORD_LISTS.values(),
     *dict.fromkeys(layout for tables in _TABLES.values() for layout in _layouts(tables)),
 )
-"""Every layout once, so that a pass can prepare its steps before it meets a file."""
+"""Every layout once, so that a pass can prepare its steps in advance."""

@@ -1,7 +1,7 @@
-"""The layout of every handle, by slot and code.
+"""Layout of every handle, by slot and code.
 
-The slot decides which codes are legal; a code's layout does not depend on the file's version,
-except for the two that changed silently under version 3.
+The slot defines which codes are legal. The layout of a code does not depend on the format version,
+except for two layouts that changed silently under version 3.
 
 Source: Flink 1.8-2.3, ``MetadataV2V3SerializerBase``, ``MetadataV2Serializer`` to
 ``MetadataV7Serializer``, ``ChannelStateHandleSerializer``.
@@ -203,4 +203,4 @@ RECORD_LISTS = {
         offsets=RecordPart.LONGS,
     ),
 }
-"""Lists whose elements are plain records, each by its element's layout."""
+"""Lists of plain records, with the layout of their elements."""

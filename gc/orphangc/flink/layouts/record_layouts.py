@@ -1,4 +1,4 @@
-"""How a record of ``_metadata`` is laid out: words for the tables."""
+"""Vocabulary of the layout tables: fields and records of ``_metadata``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orphangc.flink.values.metadata_values import HandleKind
 
 
 class RecordPart(Enum):
-    """How a field lies in the file; the number is the bytes of its shortest form."""
+    """Encoding of a field in the file; the number is the size of its shortest form in bytes."""
 
     I4 = ("i4", 4)
     I8 = ("i8", 8)
@@ -59,10 +59,10 @@ class RecordLayout:
     """One kind of record: its fields in file order, behind its code if it has one.
 
     Attributes:
-        make: Gives the model's value for the fields by name.
-        fields: Pairs of the model's field and how it lies in the file.
-        kind: What a handle is; None for records that are no handles.
-        smallest: Bytes of the shortest record, without its code.
+        make: Constructor of the model's value, with the fields by name.
+        fields: Pairs of the model's field and its encoding in the file.
+        kind: Kind of the handle; None for records that are no handles.
+        smallest: Size of the shortest record in bytes, without its code.
 
     """
 
@@ -81,6 +81,6 @@ def layout_of(
 
 
 def coded_layout(code: int, make: type, kind: HandleKind, /, **fields: RecordPart) -> RecordLayout:
-    """Return a handle's layout; classes of several codes are told which one it was."""
+    """Return the layout of a handle; classes with several codes receive the code."""
     is_only_code = any(each.name == "code" and each.default == code for each in fields_of(make))
     return layout_of(make if is_only_code else partial(make, code=code), kind, **fields)

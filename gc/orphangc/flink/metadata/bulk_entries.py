@@ -1,11 +1,10 @@
-"""Runs of equally long entries in a named list, taken many at a time.
+"""Reads runs of entries of equal length in a named list, many at a time.
 
-An incremental checkpoint names thousands of files, one like the other: same length of local
-name, same code, same length of path. Where every length field of a stretch holds the same
-number, every entry has the same size, so one strided slice per byte position checks a whole
-column at the speed of a copy. What this accepts, the entry-by-entry reader accepts too: each
-byte of an entry is a length or code compared with the first entry's, or text checked to be
-ASCII without zeros, or a plain number that may be anything.
+An incremental checkpoint names thousands of similar files: same length of local name, same code,
+same length of path. If every length field of a run holds the same number, every entry has the same
+size, and one slice with a step for each byte position checks a whole column at the speed of a copy.
+The entry-by-entry reader accepts every entry that this module accepts: each byte is a length or
+code equal to the first entry's, or text checked to be ASCII without zeros, or any plain number.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from orphangc.flink.layouts.format_versions import Tables
 from orphangc.flink.layouts.record_layouts import RecordPart
 
 _FIRST_WINDOW = 16
-_LARGEST_WINDOW = 1024  # entries: at 150 bytes each they stay in a core's second cache
+_LARGEST_WINDOW = 1024  # entries: at 150 bytes each they fit into the second-level cache
 _FREE, _FIXED, _TEXT = "free", "fixed", "text"
 _FORMS = {
     RecordPart.I8: (_FREE, 8),
@@ -31,14 +30,14 @@ _REFERENCES = (RecordPart.PATH, RecordPart.RELATIVE_NAME)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryShape:
-    """Where the parts of an entry lie, for all entries of one size.
+    """Positions of the parts of an entry, for all entries of one size.
 
     Attributes:
-        size: Bytes of an entry.
-        fixed: Offset and value of each byte that must be as in the first entry.
-        texts: Offset and bytes of texts that name nothing.
-        reference: Offset and bytes of the path or relative name.
-        part: Which of the two it is.
+        size: Size of an entry in bytes.
+        fixed: Offset and value of each byte that must equal the first entry's.
+        texts: Offset and size of texts that name no file.
+        reference: Offset and size of the path or relative name.
+        part: Kind of the reference: path or relative name.
 
     """
 
@@ -50,12 +49,12 @@ class EntryShape:
 
 
 def shape_at(data: bytes, start: int, tables: Tables) -> EntryShape | None:
-    """Return the shape of the entry at ``start``, or None if its kind comes in no runs.
+    """Return the shape of the entry at ``start``, or None if its kind cannot be read in runs.
 
     Args:
-        data: The whole file.
-        start: Where an entry begins that has already been accepted.
-        tables: The layouts in force.
+        data: Bytes of the whole file.
+        start: Offset of an entry that has already been accepted.
+        tables: Layouts of the file.
 
     """
     at = start + 2 + int.from_bytes(data[start : start + 2], "big")
@@ -86,15 +85,15 @@ def shape_at(data: bytes, start: int, tables: Tables) -> EntryShape | None:
 
 
 def reference_runs(data: bytes, start: int, shape: EntryShape, limit: int) -> Iterator[list[str]]:
-    """Yield the references of the entries from ``start`` on, for as long as they fit the shape.
+    """Yield the references of the entries from ``start`` on, while they fit the shape.
 
-    Windows grow, so that a run that ends soon has cost little.
+    Windows grow, so that a short run costs little.
 
     Args:
-        data: The whole file.
-        start: Where the first entry of the run would begin.
-        shape: What the entries must look like.
-        limit: The largest number of entries; the file holds that many bytes of them.
+        data: Bytes of the whole file.
+        start: Offset of the first entry of the run.
+        shape: Shape of the entries.
+        limit: Maximum number of entries; the file holds enough bytes for them.
 
     """
     window = _FIRST_WINDOW
@@ -113,7 +112,7 @@ def reference_runs(data: bytes, start: int, shape: EntryShape, limit: int) -> It
 
 
 def _fitting(data: bytes, start: int, shape: EntryShape, count: int) -> int:
-    """Return how many of ``count`` entries have the first entry's lengths and codes."""
+    """Return the number of leading entries with the first entry's lengths and codes."""
     for offset, value in shape.fixed:
         column = data[start + offset : start + count * shape.size : shape.size]
         if column != value * count:
@@ -122,7 +121,7 @@ def _fitting(data: bytes, start: int, shape: EntryShape, count: int) -> int:
 
 
 def _references(data: bytes, start: int, shape: EntryShape, count: int) -> list[str]:
-    """Return the references of ``count`` entries, or nothing if some text is not plain ASCII."""
+    """Return the references of ``count`` entries, or none if a text is not plain ASCII."""
     stop = start + count * shape.size
     columns = [
         data[start + place : stop : shape.size]

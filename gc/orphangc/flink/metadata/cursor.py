@@ -9,7 +9,7 @@ from typing import Any
 from orphangc.errors import UnreadableMetadataError
 
 LONGEST_UTF_BYTES = 0xFFFF
-"""Bytes that Java's ``writeUTF`` can frame; it throws beyond."""
+"""Maximum number of bytes that Java's ``writeUTF`` can frame."""
 
 _u2_at = struct.Struct(">H").unpack_from
 _i4_at = struct.Struct(">i").unpack_from
@@ -19,14 +19,14 @@ _LAST_OF_BMP = "\uffff"
 
 
 def decode_utf(raw: bytes, *, offset: int = 0) -> str:
-    """Return the text of modified UTF-8 bytes; a lone surrogate stays one.
+    """Return the text of modified UTF-8 bytes; a lone surrogate is kept.
 
-    Stricter than Java's reader: what Java's writer never emits (a raw zero byte, an overlong
-    form, four-byte forms) is refused, so that equal texts have equal bytes.
+    This decoder is stricter than Java's reader: it refuses what Java's writer never emits (a raw
+    zero byte, an overlong form, a four-byte form), so that equal texts have equal bytes.
 
     Args:
-        raw: The bytes, without their length prefix.
-        offset: Where they lie in the file, for the error.
+        raw: Bytes without their length prefix.
+        offset: Offset of the bytes in the file, for the error.
 
     Raises:
         UnreadableMetadataError: The bytes are not modified UTF-8.
@@ -80,7 +80,7 @@ class Cursor:
     """A position in bytes that never moves past an end.
 
     Attributes:
-        data: The whole file.
+        data: Bytes of the whole file.
         position: Offset of the next byte.
         end: Offset behind the last byte that may be read.
 
@@ -94,11 +94,11 @@ class Cursor:
         self.end = len(data)
 
     def error(self, reason: str, *, at: int | None = None) -> UnreadableMetadataError:
-        """Return the error for what stands at ``at``, by default at the position."""
+        """Return the error for the bytes at ``at``, by default at the position."""
         return UnreadableMetadataError(reason, offset=self.position if at is None else at)
 
     def skip(self, size: int) -> int:
-        """Move over ``size`` bytes (>= 0) and return where they begin."""
+        """Move over ``size`` bytes (>= 0); return their offset."""
         start = self.position
         stop = start + size
         if stop > self.end:
@@ -146,13 +146,12 @@ class Cursor:
         return decode_utf(raw, offset=start)
 
     def count(self, smallest: int) -> int:
-        """Return an element count that the bytes left can hold.
+        """Return an element count, checked against the remaining bytes.
 
-        Checked before anything is allocated: a count is the one number in the file
-        that a reader is tempted to trust with memory.
+        The check comes before any allocation, because a wrong count could exhaust memory.
 
         Args:
-            smallest: Bytes of the shortest possible element, > 0.
+            smallest: Size of the shortest possible element in bytes, > 0.
 
         """
         at = self.position
@@ -176,5 +175,5 @@ class Cursor:
         return values
 
     def at_end(self) -> bool:
-        """Return whether nothing is left."""
+        """Return whether the position is the end."""
         return self.position == self.end

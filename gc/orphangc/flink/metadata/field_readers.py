@@ -1,4 +1,4 @@
-"""How each kind of field is read, with every check that decides whether a file is accepted."""
+"""Readers of each kind of field, with every check that decides whether a file is accepted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _index(parser: Parser) -> int:
 
 
 def _duration(parser: Parser) -> int:
-    """Return the unused duration; behind it Flink 1.1 kept states that nobody reads today."""
+    """Return the unused duration; Flink 1.1 kept states behind it that no release reads today."""
     duration = parser.cursor.i8()
     at = parser.cursor.position
     if parser.cursor.i4() != 0:
@@ -116,7 +116,7 @@ def _segment_stream(parser: Parser) -> Any:
 
 
 def _coordinator(parser: Parser) -> Any:
-    """Return the coordinator's state; Flink's own reader throws on anything but 0 and 1."""
+    """Return the coordinator's state; the flag must be 0 or 1, as in Flink's own reader."""
     parser.has_coordinator = not _none_follows(parser)
     if not parser.has_coordinator:
         return None
@@ -124,7 +124,7 @@ def _coordinator(parser: Parser) -> Any:
 
 
 def _none_follows(parser: Parser) -> bool:
-    """Return whether the code for "none" stands next, and move over it if so."""
+    """Return whether the next code means "none"; move over it if so."""
     cursor = parser.cursor
     if cursor.position < cursor.end and cursor.data[cursor.position] == 0:
         cursor.position += 1
@@ -147,7 +147,7 @@ def _optional_operator(parser: Parser) -> Any:
 
 
 def list_of(read: Callable[[Parser], Any], smallest: int) -> Callable[[Parser], tuple[Any, ...]]:
-    """Return the reader of a list whose elements are read by ``read``."""
+    """Return the reader of a list whose elements ``read`` reads."""
 
     def elements(parser: Parser) -> tuple[Any, ...]:
         return tuple([read(parser) for _ in range(parser.cursor.count(smallest))])
@@ -163,7 +163,7 @@ read_named = _records(RECORD_LISTS[RecordPart.NAMED_STREAMS])
 
 
 def read_channels(parser: Parser) -> tuple[Any, ...]:
-    """Return the channel table of a merged handle; its blob must be used up exactly."""
+    """Return the channel table of a merged handle; it must fill its blob exactly."""
     cursor = parser.cursor
     size = cursor.count(1)
     outer, cursor.end = cursor.end, cursor.position + size
@@ -220,7 +220,7 @@ def _subtasks(parser: Parser) -> tuple[Any, ...] | None:
 
 
 def _subtask(parser: Parser) -> Any:
-    """Return a subtask; a negative index marks one that has finished and left no state."""
+    """Return a subtask; a negative index marks a finished subtask without state."""
     cursor = parser.cursor
     at = cursor.position
     if parser.tables.has_finished_markers:
@@ -232,7 +232,7 @@ def _subtask(parser: Parser) -> Any:
 
 
 def _reference(parser: Parser) -> int | None:
-    """Return the older checkpoint that the state was taken from; it must be kept as long.
+    """Return the older checkpoint whose state this one uses; it must be kept as long.
 
     Source: Flink's development branch after 2.3, ``MetadataV7Serializer``.
     """
@@ -280,4 +280,4 @@ READERS: dict[RecordPart, Reader] = {
     RecordPart.SUBTASKS: _subtasks,
     RecordPart.REFERENCE: _reference,
 }
-"""The readers of the full pass; a faster pass replaces those whose values it does not want."""
+"""Readers of the full pass; the fast pass replaces readers of values that it does not need."""

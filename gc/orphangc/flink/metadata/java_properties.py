@@ -1,4 +1,4 @@
-"""Checkpoint properties: one Java-serialised object at the very end of ``_metadata``."""
+"""Checkpoint properties: one Java-serialised object at the end of ``_metadata``."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _Value = bool | str | _Object | _Constant | None
 
 @dataclass(slots=True)
 class _Stream:
-    """Where the Java stream is read, and what later records may refer back to."""
+    """Position in the Java stream, and the objects that later records may refer back to."""
 
     cursor: Cursor
     handles: list[_Value | _Class] = field(default_factory=list)
@@ -76,19 +76,19 @@ class _Stream:
         raise self.cursor.error(f"checkpoint properties: {reason}", at=at)
 
     def reserve(self) -> int:
-        """Give out the next handle before its value is known, as Java does."""
+        """Assign the next handle before its value is known, as Java does."""
         self.handles.append(None)
         return len(self.handles) - 1
 
 
 def read_properties(cursor: Cursor) -> CheckpointProperties | None:
-    """Return the properties, or None for a Java null; the cursor stands behind them.
+    """Return the properties, or None for a Java null; move the cursor behind them.
 
-    Only what Flink's three classes need of Java's object stream is understood: arrays,
-    block data and classes with custom methods have no end that could be trusted.
+    The reader supports only the parts of Java's object stream that Flink's three classes use:
+    arrays, block data and classes with custom methods have no reliable end.
 
     Raises:
-        UnreadableMetadataError: Anything else stands there.
+        UnreadableMetadataError: The stream holds anything else.
 
     Source: Flink 1.16-2.3, ``MetadataV4Serializer``, ``CheckpointProperties``; Java object
     serialization stream protocol, version 2.
@@ -105,7 +105,7 @@ def read_properties(cursor: Cursor) -> CheckpointProperties | None:
 
 
 def _properties(stream: _Stream, value: _Value, start: int) -> CheckpointProperties:
-    """Return what the parsed object says, if it is the one expected."""
+    """Return the properties of the parsed object, if it has the expected class."""
     if not isinstance(value, _Object) or value.of.name != _PROPERTIES:
         stream.fail("not a CheckpointProperties object", start)
     if value.of.uid != _PROPERTIES_UID:
@@ -122,7 +122,7 @@ def _properties(stream: _Stream, value: _Value, start: int) -> CheckpointPropert
 
 
 def _type_words(stream: _Stream, kind: _Value, start: int) -> dict[str, Any]:
-    """Return the fields that the snapshot type decides."""
+    """Return the fields that depend on the snapshot type."""
     if isinstance(kind, _Object) and kind.of.name == _CHECKPOINT:
         fields = {"sharingFilesStrategy": ("sharing_strategy", _SHARING)}
     elif isinstance(kind, _Object) and kind.of.name == _SAVEPOINT:
@@ -254,7 +254,7 @@ def _lineage(of: _Class) -> list[_Class]:
 
 
 def _class_description(stream: _Stream, flags: int) -> _Class | None:
-    """Return the class described next, or None; every flag but ``flags`` is refused."""
+    """Return the next class description, or None; refuse all flags but ``flags``."""
     at = stream.cursor.position
     tag = stream.cursor.u1()
     if tag == _NULL:
@@ -293,7 +293,7 @@ def _new_class(stream: _Stream, flags: int) -> _Class:
 
 
 def _field(stream: _Stream) -> tuple[str, str]:
-    """Return type letter and name of a described field."""
+    """Return type letter and name of the next field description."""
     at = stream.cursor.position
     letter = chr(stream.cursor.u1())
     name = stream.cursor.utf()

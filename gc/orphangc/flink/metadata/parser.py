@@ -1,8 +1,8 @@
-"""The one parser through a ``_metadata`` file, for whoever wants to build or to collect.
+"""The one parser of ``_metadata`` files, for passes that build a model or collect references.
 
-Two passes read the same file: one builds the model, one only collects references. Whatever
-decides whether a file is accepted stands here and in ``parts``, once; a pass brings its own
-way to read single fields (``steps``) and to make something of a record (``record``).
+Two passes read the same file: one builds the model, one only collects references. Every check that
+decides whether a file is accepted is here or in ``field_readers``, once. A pass defines how to read
+single fields (``steps``) and how to process a record (``record``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from orphangc.flink.metadata.java_properties import read_properties
 from orphangc.flink.values.metadata_values import CheckpointProperties, LayoutVariant
 
 DEEPEST_NESTING = 16
-"""Handles inside handles; Flink writes three levels at most."""
+"""Maximum depth of handles inside handles; Flink writes at most three levels."""
 
 _SMALLEST_MASTER = 8 + MASTER_STATE.smallest
 _OLD_VARIANTS = (LayoutVariant.FLINK_1_11, LayoutVariant.FLINK_1_14)
@@ -36,10 +36,10 @@ _PLAIN_NAME = re.compile(r"(?!\.{1,2}\Z)(?![\x00-\x20])[^/\\:]+(?<![\x00-\x20])"
 
 
 def is_plain_name(name: str) -> bool:
-    """Return whether a relative handle's name is one path component that Flink leaves as it is.
+    """Return whether a relative handle's name is one path component that Flink does not change.
 
-    Anything that ``Path`` would split, trim, resolve or take for a scheme could name a file
-    elsewhere; Flink's own names are UUIDs.
+    A name that ``Path`` would split, trim, resolve or read as a scheme could mean another file.
+    Flink's own names are UUIDs.
 
     Source: Flink 1.11-2.3, ``RelativeFileStateHandle``, ``Path``.
     """
@@ -48,11 +48,11 @@ def is_plain_name(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataPass:
-    """What one way of reading does with fields and records.
+    """How one pass reads fields and processes records.
 
     Attributes:
-        steps: For each layout, whatever ``record`` wants to know about its fields.
-        record: Reads one record of a layout, behind its code.
+        steps: Steps for the fields of each layout, as ``record`` needs them.
+        record: Function that reads one record of a layout, behind its code.
 
     """
 
@@ -62,23 +62,23 @@ class MetadataPass:
 
 @dataclass(slots=True, kw_only=True)
 class Parser:
-    """The state of one parser, with what a collecting pass finds on its way.
+    """State of one parse, with the findings of a collecting pass.
 
     Attributes:
-        cursor: Where the parser is.
-        tables: The layouts that are legal in this file.
-        steps: As in ``MetadataPass``.
-        record: As in ``MetadataPass``.
-        depth: Handles around the position.
+        cursor: Position in the file.
+        tables: Layouts that are legal in this file.
+        steps: Steps of the pass; see ``MetadataPass``.
+        record: Function of the pass; see ``MetadataPass``.
+        depth: Number of handles around the position.
         has_coordinator: Whether the operator being read has coordinator state.
         handles: Number of handles so far.
         met: Layouts of the handles so far.
-        paths: Absolute paths of files; filled by a collecting pass only, as those below.
+        paths: Absolute paths of files; only a collecting pass fills this and the fields below.
         shared: First index into ``paths``, and the index behind the last one, of each list of
             shared state.
         relative_names: Names of files beside the metadata file.
         directories: Absolute paths of directories.
-        ref_checkpoint_ids: Older checkpoints leant on.
+        ref_checkpoint_ids: Ids of older checkpoints whose files this one uses.
 
     """
 
@@ -97,7 +97,7 @@ class Parser:
     ref_checkpoint_ids: list[int] = field(default_factory=list)
 
     def handle(self, layout: RecordLayout) -> Any:
-        """Return one handle, read behind its code."""
+        """Return one handle; its code has already been read."""
         self.depth += 1
         if self.depth > DEEPEST_NESTING:
             raise self.cursor.error(f"handles nested deeper than {DEEPEST_NESTING}")
@@ -108,7 +108,7 @@ class Parser:
         return found
 
     def coded(self, slot: dict[int, RecordLayout], word: str) -> Any:
-        """Return the handle whose code stands next, if the slot allows it."""
+        """Return the handle of the next code, if the slot allows the code."""
         at = self.cursor.position
         code = self.cursor.u1()
         layout = slot.get(code)
@@ -122,7 +122,7 @@ Reader = Callable[[Parser], Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedMetadata:
-    """What a parser through a whole file gave; the records are what the pass made of them."""
+    """Result of parsing a whole file; the pass defines the records."""
 
     parser: Parser
     checkpoint_id: int
@@ -132,10 +132,10 @@ class ParsedMetadata:
 
 
 def parse_metadata(data: bytes, reading: MetadataPass) -> ParsedMetadata:
-    """Return what a strict parser over every byte of the file gives.
+    """Parse every byte of the file strictly.
 
-    Two layouts changed under version 3 without a sign in the file. The final ones are tried
-    first; an old one counts only if it is the only one that fits to the last byte.
+    Two layouts changed under version 3 without a sign in the file. The final layouts are tried
+    first. An old layout counts only if it is the only one that fits to the last byte.
 
     Raises:
         UnreadableMetadataError: The bytes are not exactly one metadata file.
@@ -155,7 +155,7 @@ def parse_metadata(data: bytes, reading: MetadataPass) -> ParsedMetadata:
 def _only_old_reading(
     data: bytes, reading: MetadataPass, error: UnreadableMetadataError
 ) -> ParsedMetadata:
-    """Return the one old reading that fits, or raise what the final layout ran into."""
+    """Return the result of the one old layout that fits, or raise the final layout's error."""
     readings: list[ParsedMetadata] = []
     for variant in _OLD_VARIANTS:
         try:
@@ -184,7 +184,7 @@ def _version(data: bytes) -> int:
 def _read_as(
     data: bytes, reading: MetadataPass, version: int, variant: LayoutVariant
 ) -> ParsedMetadata:
-    """Return the parser under one variant of the layouts."""
+    """Parse under one variant of the layouts."""
     cursor = Cursor(data, 8)
     tables = tables_of(version, variant)
     parser = Parser(cursor=cursor, tables=tables, steps=reading.steps, record=reading.record)
@@ -204,7 +204,7 @@ def _read_as(
 
 
 def _master(parser: Parser) -> Any:
-    """Return one master state; its length must be used up exactly."""
+    """Return one master state; it must have exactly the stated length."""
     cursor = parser.cursor
     at = cursor.position
     if int.from_bytes(cursor.take(4), "big") != MASTER_MAGIC:

@@ -1,4 +1,4 @@
-"""The full pass over ``_metadata``: every byte becomes part of a value, or the file is refused."""
+"""The full pass over ``_metadata``: reads every byte into a value, or refuses the file."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from orphangc.flink.values.metadata_values import Metadata
 
 
 def read_metadata(data: bytes) -> Metadata:
-    """Return everything that a ``_metadata`` file says.
+    """Return the whole content of a ``_metadata`` file.
 
-    Writing the value gives the same bytes again. Versions 2 to 7 are read, in any mixture of
-    handle codes; version 7 is known from Flink's sources only.
+    Writing the value gives the same bytes. The reader supports versions 2 to 7, with any mixture
+    of handle codes; version 7 is known from Flink's sources only.
 
     Args:
-        data: The whole file.
+        data: Bytes of the whole file.
 
     Raises:
-        UnreadableMetadataError: The bytes are not exactly one metadata file. Nothing can then
-            be said about what the checkpoint refers to.
+        UnreadableMetadataError: The bytes are not exactly one metadata file. The references of
+            the checkpoint are then unknown.
 
     Source: Flink 1.8-2.3, ``Checkpoints.loadCheckpointMetadata``.
 

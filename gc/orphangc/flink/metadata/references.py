@@ -1,4 +1,4 @@
-"""The fast pass over ``_metadata``: what the checkpoint refers to, and nothing else."""
+"""The fast pass over ``_metadata``: collects only the references of the checkpoint."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ _LONGEST_PAUSE = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class References:
-    """What one metadata file refers to.
+    """References of one metadata file.
 
     Attributes:
-        checkpoint_id: Of the checkpoint or savepoint.
-        format_version: Of the file, 2 to 7.
-        is_savepoint: None where the file has no properties to say so.
-        handles: Number of handles of all kinds, those inside others included.
+        checkpoint_id: Id of the checkpoint or savepoint.
+        format_version: Format version of the file, 2 to 7.
+        is_savepoint: Whether it is a savepoint; None if the file has no properties.
+        handles: Number of handles of all kinds, nested ones included.
         paths: Absolute paths of files and of merged files, in file order, with duplicates.
         relative_names: Names of files in the directory of the metadata file, one path
             component each, in file order, with duplicates.
-        unregistered_paths: Those of the paths that stand in no list of shared state: Flink's
-            shared state registry does not know them. Nothing else in ``paths`` does it lack.
+        unregistered_paths: Paths outside every list of shared state: exactly those that Flink's
+            shared state registry does not know.
         directories: Absolute paths of directories that Flink deletes as a whole.
-        kinds: Which kinds of handles occur.
-        ref_checkpoint_ids: Older checkpoints that must be kept as long (version 7).
-        deleted_on: Ends of its job upon which Flink deletes it, and ``SUBSUMED``; None where the
-            file has no properties to say so.
-        is_of_a_stop: Whether its properties say that the job was stopped with this savepoint.
+        kinds: Kinds of handles that occur.
+        ref_checkpoint_ids: Ids of older checkpoints that must be kept as long (version 7).
+        deleted_on: Ends of the job upon which Flink deletes the checkpoint, and ``SUBSUMED``; None
+            if the file has no properties.
+        is_of_a_stop: Whether the properties say that the job was stopped with this savepoint.
 
     """
 
@@ -64,17 +64,17 @@ class References:
 
 
 def read_references(data: bytes) -> References:
-    """Return what a ``_metadata`` file refers to.
+    """Return the references of a ``_metadata`` file.
 
-    Refuses exactly the files that ``read_metadata`` refuses: it is the same parser, with
-    cheaper hands.
+    It refuses exactly the files that ``read_metadata`` refuses, because it uses the same parser
+    with cheaper steps.
 
     Args:
-        data: The whole file.
+        data: Bytes of the whole file.
 
     Raises:
-        UnreadableMetadataError: The bytes are not exactly one metadata file; it may refer to
-            anything.
+        UnreadableMetadataError: The bytes are not exactly one metadata file; its references are
+            unknown.
 
     Source: Flink 1.8-2.3, ``Checkpoints.loadCheckpointMetadata``.
 
@@ -105,9 +105,9 @@ def _kinds(parser: Parser) -> frozenset[HandleKind]:
 def _unregistered(parser: Parser) -> frozenset[str]:
     """Return the paths outside all lists of shared state; the lists are in file order.
 
-    Source: Flink 1.15-2.3, ``IncrementalRemoteKeyedStateHandle.registerSharedStates``: of all
-    files of RocksDB and heap backends only its shared state is registered, neither its private
-    state nor its meta data; so are no files of any other handle.
+    Source: Flink 1.15-2.3, ``IncrementalRemoteKeyedStateHandle.registerSharedStates``: it
+    registers its shared state only, neither its private state nor its meta data. No other handle
+    of the RocksDB and heap backends registers files.
     """
     found: set[str] = set()
     end = 0
@@ -124,7 +124,7 @@ def _pass_over(parser: Parser, layout: RecordLayout) -> None:
 
 
 def _keeping(part: RecordPart, into: Callable[[Parser], list[Any]]) -> Reader:
-    """Return a reader that keeps what the full pass would have read, unless that is None."""
+    """Return a reader that collects the value of the full pass, unless it is None."""
     read = READERS[part]
 
     def collect(parser: Parser) -> None:
@@ -149,10 +149,10 @@ def _key_group_offsets(parser: Parser) -> None:
 
 
 def _named_streams(parser: Parser) -> None:
-    """Pass over a named list, in runs where entries have one shape.
+    """Read over a named list, in runs of entries with one shape.
 
-    The shape of the entry just read is tried on those behind it. A list without runs must
-    not pay for the attempts: each one that gains nothing makes the next one wait longer.
+    The shape of the last entry is tried on the next entries. A list without runs must not pay for
+    the attempts: each failed attempt doubles the number of entries before the next one.
     """
     cursor = parser.cursor
     left = cursor.count(_NAMED.smallest)
@@ -174,7 +174,7 @@ def _named_streams(parser: Parser) -> None:
 
 
 def _shared_streams(parser: Parser) -> None:
-    """Pass over the list of shared state, and note which paths stand in it."""
+    """Read over the list of shared state, and record which paths it holds."""
     first = len(parser.paths)
     _named_streams(parser)
     parser.shared.append((first, len(parser.paths)))
@@ -188,7 +188,7 @@ def _step(name: str, part: RecordPart) -> Reader:
 
 
 def _take_run(parser: Parser, shape: EntryShape, left: int) -> int:
-    """Return how many entries at the position were taken as a run."""
+    """Read entries at the position as a run; return their number."""
     cursor = parser.cursor
     start = cursor.position
     limit = min(left, (cursor.end - start) // shape.size)
@@ -202,7 +202,7 @@ def _take_run(parser: Parser, shape: EntryShape, left: int) -> int:
 
 
 def _keep(parser: Parser, shape: EntryShape, references: list[str]) -> bool:
-    """Note the references of a run; return False if some name is for the slow way to judge."""
+    """Record the references of a run; return False if a name needs the entry-by-entry reader."""
     if shape.part is RecordPart.PATH:
         parser.paths.extend(references)
         return True

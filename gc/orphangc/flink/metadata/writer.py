@@ -1,4 +1,4 @@
-"""The way back: a metadata value as the bytes that Flink would write."""
+"""Writes a metadata value as the bytes that Flink would write."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PLAIN_CODES = (1, 2)
 
 @dataclass(slots=True)
 class _Output:
-    """What was written so far, and the layouts in force."""
+    """Bytes written so far, and the layouts of the file."""
 
     tables: Tables
     data: bytearray = field(default_factory=bytearray)
@@ -63,11 +63,11 @@ class _Output:
 
 
 def write_metadata(metadata: Metadata) -> bytes:
-    """Return the file's bytes; for a value that was read, exactly the bytes it came from.
+    """Return the bytes of the file; for a value that was read, exactly its original bytes.
 
     Raises:
-        ValueError: The value cannot stand in a file of its version: an unknown version, a code
-            not legal in its slot, a text too long for Java.
+        ValueError: The value is illegal in its version: an unknown version, a code not legal in
+            its slot, a text too long for Java.
         struct.error: A number does not fit its field.
 
     Source: Flink 1.8-2.3, ``Checkpoints.storeCheckpointMetadata``, ``MetadataSerializer``.
@@ -158,7 +158,7 @@ def _list(write: Callable[[_Output, Any], None]) -> Callable[[_Output, Any], Non
 
 
 def _channel(out: _Output, slot: dict[int, RecordLayout], handle: Any) -> None:
-    """Write a channel handle; before version 6 its kind goes without saying."""
+    """Write a channel handle; before version 6 its kind is not written."""
     if out.tables.has_channel_kinds:
         out.coded(slot, handle)
     elif handle.code not in _PLAIN_CODES:
@@ -168,7 +168,7 @@ def _channel(out: _Output, slot: dict[int, RecordLayout], handle: Any) -> None:
 
 
 def channel_table_bytes(channels: Sequence[Channel]) -> bytes:
-    """Return the channel table of a merged channel handle, without the blob's length."""
+    """Return the channel table of a merged channel handle, without the length of the blob."""
     out = _Output(tables_of(_MERGED_CHANNELS_SINCE, LayoutVariant.FINAL))
     out.records(RECORD_LISTS[RecordPart.CHANNELS], channels)
     return bytes(out.data)

@@ -1,4 +1,4 @@
-"""What each new subtask gets when a checkpoint is restored with another parallelism."""
+"""State of each new subtask when a checkpoint is restored with another parallelism."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from orphangc.flink.values.metadata_values import Operator, Subtask
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignedKeyed:
-    """What a new subtask reads of one old subtask's keyed state.
+    """Keyed state that a new subtask reads from one old subtask.
 
     Attributes:
-        groups: Key groups that it takes of it.
-        from_subtask: Old subtask whose handle it is.
-        handle: The old subtask's handle, whole.
-        bytes: How many of it are read, None if unknown; an incremental snapshot counts whole.
+        groups: Key groups that the new subtask reads.
+        from_subtask: Index of the old subtask.
+        handle: Whole handle of the old subtask.
+        bytes: Number of bytes read, None if unknown; an incremental snapshot is read whole.
 
     """
 
@@ -33,7 +33,7 @@ class AssignedKeyed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSubtask:
-    """What one subtask is given at restore."""
+    """State of one subtask at restore."""
 
     index: int
     groups: KeyGroupRange
@@ -44,7 +44,7 @@ class NewSubtask:
 
     @property
     def bytes(self) -> int | None:
-        """How many it reads, None if a size is unknown."""
+        """Return the number of bytes that it reads, None if a size is unknown."""
         sizes = [
             *(
                 size
@@ -59,15 +59,15 @@ class NewSubtask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateAssignment:
-    """What becomes of one operator's state.
+    """Assignment of one operator's state.
 
     Attributes:
-        operator: Whose state it is.
-        parallelism: New one.
-        refused: Why Flink does not restore it so, None if it does.
-        unknown: Why nobody can tell who gets what, None if it can be told.
-        subtasks: The new ones in order; empty where refused or unknown, and where the operator
-            has fully finished.
+        operator: Operator that owns the state.
+        parallelism: New parallelism.
+        refused: Reason why Flink refuses the restore, None if it does not.
+        unknown: Reason why the assignment cannot be computed, None if it can.
+        subtasks: New subtasks in order; empty if refused or unknown, and if the operator has fully
+            finished.
 
     """
 
@@ -79,9 +79,9 @@ class StateAssignment:
 
     @property
     def moves_in_flight(self) -> bool:
-        """Whether in-flight data has to move, too.
+        """Return whether in-flight data must move, too.
 
-        Who gets it depends on how the job partitions its streams, which no checkpoint tells.
+        Its target depends on how the job partitions its streams, which no checkpoint states.
         """
         return self.parallelism != self.operator.parallelism and any(
             subtask.has_in_flight_data for subtask in self.operator.subtasks or ()
@@ -89,16 +89,16 @@ class StateAssignment:
 
 
 def redistribute(operator: Operator, parallelism: int) -> StateAssignment:
-    """Return what each new subtask gets of an operator's state, as Flink assigns it.
+    """Return the assignment of an operator's state to new subtasks, as Flink computes it.
 
-    An operator without any state, or that has fully finished, may be restored with every
-    parallelism. Keyed state goes by key group: a new subtask reads of every old handle that
-    has some of its key groups. With the same parallelism it reads its own old handle, as it is.
+    An operator that has no state or has fully finished may be restored with any parallelism.
+    Keyed state is assigned by key group: a new subtask reads from every old handle that holds one
+    of its key groups. With the same parallelism it reads its own old handle unchanged.
 
     Args:
-        operator: Of a checkpoint or savepoint.
-        parallelism: New one, positive. The maximum parallelism stays that of the checkpoint,
-            as it does for a job that configures none.
+        operator: Operator of a checkpoint or savepoint.
+        parallelism: New parallelism, positive. The maximum parallelism stays that of the
+            checkpoint, as for a job that configures none.
 
     Source: Flink 1.15-2.3, ``StateAssignmentOperation.assignStates``.
 
@@ -116,8 +116,8 @@ def redistribute(operator: Operator, parallelism: int) -> StateAssignment:
     raw = repartition([each.raw_operator for each in old], parallelism)
     if managed is None or raw is None:
         return replace(told, unknown=_UNKNOWN_ORDER)
-    managed_keyed = _share_keyed(operator, parallelism, [each.managed_keyed for each in old])
-    raw_keyed = _share_keyed(operator, parallelism, [each.raw_keyed for each in old], is_raw=True)
+    managed_keyed = _assign_keyed(operator, parallelism, [each.managed_keyed for each in old])
+    raw_keyed = _assign_keyed(operator, parallelism, [each.raw_keyed for each in old], is_raw=True)
     return replace(
         told,
         subtasks=tuple(
@@ -144,7 +144,7 @@ _MAX_PARALLELISM = 32768
 
 
 def _out_of_bounds(operator: Operator) -> str | None:
-    """Return what is wrong with an operator's numbers, which may be any in a damaged file."""
+    """Return the error in an operator's numbers, which a damaged file may hold."""
     numbers = {
         "parallelism": operator.parallelism,
         "maximum parallelism": operator.max_parallelism,
@@ -170,11 +170,11 @@ def _too_wide(operator: Operator, parallelism: int) -> str:
 
 
 _Taken = tuple[int, KeyedHandle, KeyGroupRange]
-"""Old subtask, its handle, and key groups."""
+"""Old subtask, its handle, and the key groups to read."""
 
 
 class _OldHandles:
-    """The old subtasks' handles, by their first key group; they may overlap."""
+    """Handles of the old subtasks, by their first key group; they may overlap."""
 
     def __init__(self, handles: Sequence[KeyedHandle | None]) -> None:
         self._handles = handles
@@ -187,12 +187,12 @@ class _OldHandles:
         self._ends_so_far = list(accumulate(ends, max))
 
     def of_subtask(self, index: int) -> Iterator[_Taken]:
-        """Yield the handle of one old subtask, whole, if it has one."""
+        """Yield the whole handle of one old subtask, if it has one."""
         if handle := self._handles[index]:
             yield index, handle, groups_of(handle)
 
     def with_some_of(self, groups: KeyGroupRange) -> Iterator[_Taken]:
-        """Yield the handles that hold some of the key groups, in the order of subtasks."""
+        """Yield the handles that hold any of the key groups, in the order of subtasks."""
         start = bisect_right(self._ends_so_far, groups.first)
         end = bisect_left(self._firsts, groups.first + groups.count)
         for subtask, handle, held in sorted(self._old[start:end], key=lambda each: each[0]):
@@ -200,14 +200,14 @@ class _OldHandles:
                 yield subtask, handle, common
 
 
-def _share_keyed(
+def _assign_keyed(
     operator: Operator,
     parallelism: int,
     handles: Sequence[KeyedHandle | None],
     *,
     is_raw: bool = False,
 ) -> list[tuple[AssignedKeyed, ...]]:
-    """Return what each new subtask reads of the old subtasks' handles."""
+    """Return the keyed state that each new subtask reads from the old handles."""
     old = _OldHandles(handles)
 
     def taken(index: int) -> Iterator[_Taken]:

@@ -19,13 +19,13 @@ class FoundPartition:
     """One partition of an operator state.
 
     Attributes:
-        kind: ``managed`` or ``raw``.
-        subtask: Whose it is.
-        number: Its place in the subtask's list.
-        mode: How the state is redistributed.
-        delegate: What it lies in.
-        offset: Its first byte there.
-        size: In bytes; None if it reaches to the end of a file that nobody tells the size of.
+        kind: Kind of the state: ``managed`` or ``raw``.
+        subtask: Index of the subtask.
+        number: Index of the partition in the subtask's list.
+        mode: Redistribution of the state.
+        delegate: Stream that holds the partition.
+        offset: Offset of the first byte in the stream.
+        size: Size in bytes; None if the partition extends to the end of a file of unknown size.
 
     """
 
@@ -41,10 +41,10 @@ class FoundPartition:
 def find_operator(metadata: Metadata, wanted: str) -> Operator:
     """Return an operator by its id, its uid, or its name.
 
-    Before Flink 2.0 no checkpoint tells uids: there the id that a uid gives finds it.
+    Before Flink 2.0 checkpoints hold no uids: the id computed from the uid finds the operator.
 
     Raises:
-        SettingsError: No operator, or more than one, is called so.
+        SettingsError: No operator or more than one operator matches.
 
     """
     readings = (
@@ -81,13 +81,13 @@ def find_partitions(
     """Return the partitions of an operator state, managed before raw, subtask by subtask.
 
     Args:
-        operator: Of the checkpoint.
+        operator: Operator of the checkpoint.
         state: Name of the state.
-        subtask: Only this one's.
+        subtask: Index of the only subtask to search.
 
     Raises:
         SettingsError: The operator has no such state, or the subtask lists none.
-        OrphanGcError: Where a partition ends cannot be told.
+        OrphanGcError: The end of a partition is unknown.
 
     """
     subtasks = _subtasks_with(operator, state)

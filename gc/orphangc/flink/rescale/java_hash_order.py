@@ -1,4 +1,4 @@
-"""The order in which Java's hash maps give out strings: Flink hands out state in it."""
+"""Iteration order of strings in Java's hash maps: Flink assigns state in this order."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _LONGEST_COMPUTED = 7
 
 
 def order_of_put(keys: Iterable[str]) -> tuple[str, ...] | None:
-    """Return the keys as a ``HashMap`` iterates over them into which they were put in turn.
+    """Return the keys in the iteration order of a ``HashMap`` into which they were put in turn.
 
-    None if so many fall into one bucket that Java makes a tree of it, whose order is another.
+    None if one bucket gets so many keys that Java turns it into a tree, which has another order.
 
     Source: OpenJDK 8-21, ``String.hashCode``, ``HashMap.putVal``, ``HashMap.resize``.
 
@@ -30,13 +30,13 @@ def order_of_put(keys: Iterable[str]) -> tuple[str, ...] | None:
 
 
 def order_of_computed(keys: Iterable[str]) -> tuple[str, ...] | None:
-    """Return the keys as ``order_of_put`` does, but of a map asked to compute what is absent.
+    """Return the keys in the iteration order of a ``HashMap`` filled by ``computeIfAbsent``.
 
-    Such a key goes to the front of its bucket, and the table grows when it is next asked, if
-    only for a key that it has.
+    A new key goes to the front of its bucket. A full table grows at the next call, even for a
+    present key.
 
     Args:
-        keys: All that it is asked for, in turn; a key may come again.
+        keys: Keys of all calls in turn; a key may occur again.
 
     Source: OpenJDK 8-21, ``HashMap.computeIfAbsent``.
 
@@ -76,7 +76,7 @@ class _Table:
             self.bucket(key).append(key)
 
     def relieve(self) -> bool:
-        """Grow because a bucket is too long; a large table would make a tree of it instead."""
+        """Grow because a bucket is too long; return False if Java would make a tree instead."""
         is_small = len(self._buckets) < _TREE_TABLE
         if is_small:
             self.grow()

@@ -1,4 +1,4 @@
-"""Flink's repartitioner of operator state: which new subtask gets which partitions."""
+"""Flink's repartitioner of operator state: assigns partitions to new subtasks."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from orphangc.flink.values.handles import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignedState:
-    """Partitions of one operator state, out of one old subtask's handle.
+    """Partitions of one operator state from one old subtask's handle.
 
     Attributes:
-        name: Of the state.
-        mode: How it is redistributed.
-        offsets: Where the partitions begin in the handle; empty if there are none.
-        sizes: Bytes of each, None if unknown.
-        from_subtask: Old subtask whose handle it is.
-        delegate: What the offsets point into.
+        name: Name of the state.
+        mode: Redistribution of the state.
+        offsets: Offsets of the partitions in the handle; empty if there are none.
+        sizes: Size of each partition in bytes, None if unknown.
+        from_subtask: Index of the old subtask.
+        delegate: Stream that the offsets point into.
 
     """
 
@@ -41,7 +41,7 @@ class AssignedState:
     delegate: StreamHandle
 
     def part(self, start: int, end: int) -> AssignedState:
-        """Return some of the partitions, by their place in the list."""
+        """Return some of the partitions, by their index in the list."""
         return AssignedState(
             name=self.name,
             mode=self.mode,
@@ -52,32 +52,32 @@ class AssignedState:
         )
 
 
-_Shares = dict[tuple[object, str], AssignedState]
-"""What a new subtask gets, by handle and name: where both are equal, the last one stays."""
+_Assigned = dict[tuple[object, str], AssignedState]
+"""State of a new subtask by handle and name: the last one of an equal pair stays."""
 
 
 def repartition(
     handles: Sequence[OperatorStateHandle | None], parallelism: int
 ) -> tuple[tuple[AssignedState, ...], ...] | None:
-    """Return what each new subtask gets of the old ones' operator state.
+    """Return the operator state of each new subtask.
 
-    With another parallelism, all partitions of a split state form one list, in the order of
-    the old subtasks, that is cut into equal shares. The remainder goes one each to the first
-    that are served, and the next state's round begins behind them: with which subtask depends
-    on Flink's order of states, that of a Java hash map. A union state goes to everybody whole.
-    Of a broadcast state, new subtask i gets the copy of the i-th old subtask that has one,
-    counted around.
+    With another parallelism, all partitions of a split state form one list, in the order of the
+    old subtasks, which is split evenly. The first subtasks of the round get one partition of the
+    remainder each, and the round of the next state begins behind them. So the result depends on
+    Flink's order of states, that of a Java hash map. Every subtask gets a union state whole. Of a
+    broadcast state, new subtask i gets the copy of the i-th old subtask that has one, modulo
+    their number.
 
-    With the same parallelism everybody keeps what it had. Union states go to everybody all
-    the same; and a broadcast state that some subtask lacks is handed out as above *besides*
-    what was kept, so that a subtask may get two copies.
+    With the same parallelism every subtask keeps its state. Every subtask still gets a union state
+    whole. A broadcast state that a subtask lacks is also assigned as above, *besides* the kept
+    copies, so that a subtask may get two copies.
 
     Args:
-        handles: Of each old subtask, None if it had no such state.
-        parallelism: New one, positive.
+        handles: Handle of each old subtask, None if it has no such state.
+        parallelism: New parallelism, positive.
 
     Returns:
-        None if the names are such that Java's order cannot be told (``order_of_put``).
+        None if Java's order of the names cannot be computed (``order_of_put``).
 
     Source: Flink 1.15-2.3, ``RoundRobinOperatorStateRepartitioner.repartitionState``.
 
@@ -86,7 +86,7 @@ def repartition(
     union = _collect(whole, StateMode.UNION)
     broadcast = _collect(whole, StateMode.BROADCAST)
     if parallelism == len(handles):
-        shares: list[_Shares] = [dict(_keyed(states.values())) for states in whole]
+        shares: list[_Assigned] = [dict(_keyed(states.values())) for states in whole]
         broadcast = {name: all_ for name, all_ in broadcast.items() if len(all_) < len(handles)}
     else:
         shares = [{} for _ in range(parallelism)]
@@ -94,7 +94,7 @@ def repartition(
         ordered = _order(handles, split)
         if ordered is None:
             return None
-        _share_out([split[name] for name in ordered], shares)
+        _split_evenly([split[name] for name in ordered], shares)
     for index, share in enumerate(shares):
         share.update(_keyed(state for states in union.values() for state in states))
         share.update(_keyed(states[index % len(states)] for states in broadcast.values()))
@@ -127,7 +127,7 @@ def _assigned(
 def _order(
     handles: Iterable[OperatorStateHandle | None], wanted: Container[str]
 ) -> tuple[str, ...] | None:
-    """Return the names in the order of Flink's map, which asks every handle's map in turn."""
+    """Return the names in the order of Flink's map, filled from the handles in turn."""
     asked: list[str] = []
     for handle in handles:
         names = order_of_put(states_of(handle)) if handle else ()
@@ -148,20 +148,20 @@ def _collect(
     return found
 
 
-def _share_out(states: Iterable[list[AssignedState]], shares: list[_Shares]) -> None:
-    """Cut each state's partitions into shares, beginning where the last one's remainder ended."""
+def _split_evenly(states: Iterable[list[AssignedState]], shares: list[_Assigned]) -> None:
+    """Split each state's partitions evenly, starting behind the previous state's remainder."""
     first = 0
     for handles in states:
         base, remainder = divmod(sum(len(each.offsets) for each in handles), len(shares))
-        rest = _Rest(handles)
+        rest = _Unassigned(handles)
         for turn in range(len(shares)):
             share = shares[(first + turn) % len(shares)]
             share.update(_keyed(rest.take(base + (turn < remainder))))
         first = (first + remainder) % len(shares)
 
 
-class _Rest:
-    """The partitions of one state that nobody has yet."""
+class _Unassigned:
+    """Partitions of one state that are not assigned yet."""
 
     def __init__(self, handles: list[AssignedState]) -> None:
         self._handles = handles
@@ -169,7 +169,7 @@ class _Rest:
         self._taken = 0
 
     def take(self, count: int) -> Iterator[AssignedState]:
-        """Yield the next partitions, handle by handle; also the handles that hold none."""
+        """Yield the next partitions by handle; handles without partitions too."""
         while count > 0:
             handle = self._handles[self._at]
             remaining = len(handle.offsets) - self._taken
@@ -186,7 +186,7 @@ def _keyed(states: Iterable[AssignedState]) -> Iterator[tuple[tuple[object, str]
 
 
 def _identity(handle: StreamHandle) -> object:
-    """Return what makes two handles one for Flink.
+    """Return the identity by which Flink compares handles.
 
     Source: Flink 1.15-2.3, ``equals`` of the handles' classes.
     """

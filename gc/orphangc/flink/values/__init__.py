@@ -1,1 +1,1 @@
-"""What ``_metadata`` says, as values."""
+"""Content of ``_metadata`` as values."""

@@ -1,4 +1,4 @@
-"""The handles of state in a ``_metadata`` file, as values; Flink's codes stay with them."""
+"""The state handles of a ``_metadata`` file as values, with Flink's codes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class StateMode(IntEnum):
-    """How an operator state is spread over subtasks when the parallelism changes.
+    """How Flink redistributes an operator state when the parallelism changes.
 
     Source: Flink 1.8-2.3, ``OperatorStateHandle.Mode``.
     """
@@ -29,7 +29,7 @@ class SegmentScope(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BytesHandle:
-    """State inside the metadata file; its name looks like a path but was never a file."""
+    """State inside the metadata file; its name looks like a path but is no file."""
 
     name: str
     data: bytes
@@ -56,7 +56,7 @@ class RelativeHandle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentHandle:
-    """A part of a merged file; start and size in bytes, the file itself is longer."""
+    """A segment of a merged file; start and size in bytes."""
 
     path: str
     start: int
@@ -68,14 +68,14 @@ class SegmentHandle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmptySegmentHandle:
-    """A part of no file."""
+    """An empty segment, which refers to no file."""
 
     code: int = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyGroupRange:
-    """Consecutive key groups: the first, and how many."""
+    """Consecutive key groups: the first one and their number."""
 
     first: int
     count: int
@@ -83,7 +83,7 @@ class KeyGroupRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyGroupOffsets:
-    """Consecutive key groups, with each one's byte offset into the delegate."""
+    """Consecutive key groups, with the byte offset of each into the delegate."""
 
     first: int
     offsets: tuple[int, ...]
@@ -106,7 +106,7 @@ StreamHandle = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedHandle:
-    """A file under the name that the state backend gives it on restore; no reference itself."""
+    """A file with the name that the state backend gives it on restore; the name is no reference."""
 
     name: str
     handle: StreamHandle
@@ -116,7 +116,7 @@ class NamedHandle:
 class IncrementalHandle:
     """An incremental snapshot; codes 5 and 11 (with size and id).
 
-    ``shared`` and ``private`` stay lists: local names may repeat.
+    ``shared`` and ``private`` are sequences, because local names may repeat.
     """
 
     checkpoint_id: int
@@ -173,7 +173,7 @@ class ChangelogFilesHandle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangelogHandle:
-    """A materialized snapshot and what changed since; codes 8 and 14 (with checkpoint id)."""
+    """A materialized snapshot and later changes; codes 8 and 14 (with checkpoint id)."""
 
     groups: KeyGroupRange
     checkpointed_size: int | None = None
@@ -242,7 +242,7 @@ class ChannelHandle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Channel:
-    """One channel's share of a merged channel handle; size in bytes."""
+    """The part of one channel in a merged channel handle; size in bytes."""
 
     gate: int
     channel: int

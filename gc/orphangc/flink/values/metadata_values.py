@@ -1,4 +1,4 @@
-"""What a Flink ``_metadata`` file says, as values; enough to write the same bytes again."""
+"""Content of a Flink ``_metadata`` file as values, complete enough to write the same bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orphangc.flink.values.handles import (
 
 
 class HandleKind(StrEnum):
-    """The kinds of things that a handle can be, however many codes Flink gave to each."""
+    """Kinds of handles; Flink uses several codes for some of them."""
 
     BYTES = "bytes"
     FILE = "file"
@@ -33,7 +33,7 @@ class HandleKind(StrEnum):
 
 
 class LayoutVariant(StrEnum):
-    """Which reading of a version 3 file its bytes fit; two layouts changed without a new version.
+    """Layout variants of version 3, in which two layouts changed without a new version.
 
     Source: Flink 1.11 and 1.14, ``ChannelStateHandleSerializer``, ``MetadataV2V3SerializerBase``.
     """
@@ -45,7 +45,7 @@ class LayoutVariant(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subtask:
-    """The state of one parallel instance; ``is_finished`` leaves everything else empty."""
+    """State of one subtask; a finished subtask has no other state."""
 
     index: int
     is_finished: bool = False
@@ -60,13 +60,13 @@ class Subtask:
 
     @property
     def has_in_flight_data(self) -> bool:
-        """Whether records that were under way are kept with it (unaligned checkpoint)."""
+        """Return whether it holds in-flight records (unaligned checkpoint)."""
         return bool(self.input_channels or self.output_channels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
-    """One operator's state; ``subtasks`` is None when the operator has fully finished."""
+    """State of one operator; ``subtasks`` is None if the operator has fully finished."""
 
     name: str | None = None
     uid: str | None = None
@@ -79,13 +79,13 @@ class Operator:
 
     @property
     def is_fully_finished(self) -> bool:
-        """Whether no subtask will ever run again."""
+        """Return whether all subtasks have finished for ever."""
         return self.subtasks is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MasterState:
-    """What a hook on the JobManager keeps; the payload is opaque."""
+    """State of a hook on the JobManager, with an opaque payload."""
 
     version: int
     name: str
@@ -94,7 +94,7 @@ class MasterState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointProperties:
-    """How Flink treats the checkpoint; ``block`` is the Java stream that says so.
+    """How Flink treats the checkpoint; ``block`` is the original Java stream.
 
     ``type_class`` is ``CheckpointType`` (then ``sharing_strategy`` is set) or ``SavepointType``
     (then ``savepoint_format`` and ``post_action`` are).
@@ -118,12 +118,12 @@ class CheckpointProperties:
 
     @property
     def is_savepoint(self) -> bool:
-        """Whether the user asked for it, so that Flink never discards it."""
+        """Return whether it is a savepoint: the user requested it, and Flink never discards it."""
         return self.type_class == "SavepointType"
 
     @property
     def is_of_a_stop(self) -> bool:
-        """Whether the job was stopped with this savepoint, and did not merely write it.
+        """Return whether the job was stopped with this savepoint.
 
         Source: Flink 1.16-2.3, ``SavepointType.PostCheckpointAction``.
         """
@@ -131,7 +131,7 @@ class CheckpointProperties:
 
     @property
     def deleted_on(self) -> tuple[str, ...]:
-        """Return the ends of its job upon which Flink deletes it, and ``SUBSUMED``.
+        """Return the ends of the job upon which Flink deletes the checkpoint, and ``SUBSUMED``.
 
         Source: Flink 1.16-2.3, ``CheckpointProperties.discardOnJob*``.
         """
@@ -149,7 +149,7 @@ class CheckpointProperties:
 class Metadata:
     """One whole ``_metadata`` file.
 
-    ``properties`` is None below version 4, and where the file holds a Java null instead.
+    ``properties`` is None below version 4, and if the file holds a Java null.
     """
 
     format_version: int
