@@ -64,7 +64,7 @@ CRASH = """
 import os
 from orphangc.collect.sweep.sweep import Sweep
 from orphangc.app.cli import main
-Sweep._forget_deleted = lambda self: os._exit(9)
+Sweep._forget_deleted = lambda *_: os._exit(9)
 main()
 """
 

@@ -247,10 +247,10 @@ def _halt_of_a_sweep(patch: _Patch) -> None:
     """Ask whether collection was halted only when a cycle begins (R17, R22)."""
     due = sweep.Sweep._due
 
-    def unaware(self, judged, cycle):
+    def unaware(self, *of):
         with pytest.MonkeyPatch.context() as meanwhile:
             meanwhile.setattr(RootState, "halted", lambda _: None)
-            return due(self, judged, cycle)
+            return due(self, *of)
 
     patch.setattr(sweep.Sweep, "_due", unaware)
     patch.setattr(revalidation.Revalidation, "_check_state", lambda self: self.lock.check())

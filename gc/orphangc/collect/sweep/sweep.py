@@ -6,18 +6,15 @@ same object. So a plan permits deletions, and never orders them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import structlog
 
 from orphangc.collect.cycle import Cycle, run_cycle
-from orphangc.collect.delete.deletion import Deletion
+from orphangc.collect.delete.deletion import Deletion, RecordOutcomes
 from orphangc.collect.delete.distributed import (
     DistributedDeletion,
     DistributedWorkers,
@@ -25,7 +22,6 @@ from orphangc.collect.delete.distributed import (
 )
 from orphangc.collect.delete.journal import Journal
 from orphangc.collect.delete.rate_limiter import RateLimiter
-from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.delete.revalidation import Revalidation, preconditions_of
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
@@ -33,8 +29,12 @@ from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.lock import Lock, Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.crashed_runs import Recovered
+from orphangc.collect.sweep.due_deletions import (
+    DueDeletions,
+    agreed_deletions,
+    due_deletions,
+)
 from orphangc.collect.sweep.plan_intersection import (
-    ConfirmedShard,
     Fresh,
     FreshSink,
     confirmed_shards,
@@ -42,21 +42,18 @@ from orphangc.collect.sweep.plan_intersection import (
 )
 from orphangc.collect.sweep.result import SweepResult, code_of, exit_code_of
 from orphangc.collect.sweep.shards import Shards
-from orphangc.collect.sweep.tombstoning import TombstoneUpdate
+from orphangc.collect.sweep.tombstoning import GoneTombstones, TombstoneUpdate
 from orphangc.collect.world.recalling import Recalled, not_kept, recalled
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.codes import WORLD_CONDITIONS
-from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import Action, Outcome
+from orphangc.core.model.types import Action
 from orphangc.core.world.known_states import known_state
 from orphangc.ports import OUTCOME_SCHEMA, OutcomeSink, Progress, TemporaryRows, TemporarySpace
-
-_ENDED = pa.array([Outcome.DONE, Outcome.GONE], pa.string())
 
 log = structlog.get_logger()
 
@@ -69,6 +66,20 @@ def recalled_for(plan: Plan, state: RootState) -> Recalled:
 
     """
     return recalled(state, known_state(plan.states, plan.created_at, "this plan"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreedPlan:
+    """What a saved plan and a fresh cycle agree on.
+
+    Attributes:
+        update: Tombstones to lay and to drop.
+        deletions: Verdicts that ask for a deletion, each with the outcome that it would have.
+
+    """
+
+    update: TombstoneUpdate
+    deletions: TemporaryRows
 
 
 @dataclass(slots=True, kw_only=True)
@@ -104,8 +115,6 @@ class Sweep:
     shared: SharedCheckpoints | None = None
     result: SweepResult = field(default_factory=SweepResult)
     reader: CheckpointReader = field(init=False)
-    _tombstones: Tombstones = field(init=False)
-    _has_gone: npt.NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
         """Start with a reader of its own, and a result with the run's identifier."""
@@ -175,19 +184,32 @@ class Sweep:
             self.result.refuse(key, view)
 
     def _act(self, plan: Plan, planned: Shards, cycle: Cycle, fresh: Fresh) -> None:
-        """Mind the tombstones of all shards, and only then delete."""
-        since = cycle.evidence.observed_until or cycle.evidence.now
-        laid = self.scratch.rows(TOMBSTONE_SCHEMA)
-        update = TombstoneUpdate(fresh, plan.plan_id, since, laid, _deferred(cycle))
-        judged = self.scratch.rows(OUTCOME_SCHEMA)
+        """Write the tombstones of all shards, and only then delete: four values, one by one."""
+        agreed = self._agreed(plan, planned, cycle, fresh)
+        tombstones = self._next_generation(agreed.update, cycle)
+        gone = GoneTombstones(tombstones)
+        record = partial(self._record, gone=gone)
+        due = self._due(agreed.deletions, cycle, record)
+        deletion = self._deletion(cycle)
+        self.result.stopped_by = deletion.delete(due.verdicts(), record, total=due.total)
+        self._forget_deleted(gone)
+
+    def _agreed(self, plan: Plan, planned: Shards, cycle: Cycle, fresh: Fresh) -> AgreedPlan:
+        """Return what the saved plan and the fresh cycle agree on, shard by shard."""
+        update = TombstoneUpdate(
+            fresh,
+            plan.plan_id,
+            cycle.evidence.observed_until or cycle.evidence.now,
+            self.scratch.rows(TOMBSTONE_SCHEMA),
+            _deferred(cycle),
+        )
+        deletions = self.scratch.rows(OUTCOME_SCHEMA)
         dead = self._dead_runs(planned)
         for part in confirmed_shards(planned, fresh, self.environment.storage):
             for rows in update.take(part):
                 self._record(rows)
-            judged.append(_judged(part.with_action(Action.DELETE), dead))
-        self._update_tombstones(update, cycle)
-        self._delete_due(self._due(judged, cycle), cycle)
-        self._forget_deleted()
+            deletions.append(agreed_deletions(part.with_action(Action.DELETE), dead))
+        return AgreedPlan(update=update, deletions=deletions)
 
     def _dead_runs(self, planned: Shards) -> Recovered:
         """Return the journals of crashed runs; only versioned storages record more than the key."""
@@ -195,47 +217,40 @@ class Sweep:
         others = [run_id for run_id in run_ids if run_id != self.run_id]
         return Recovered.of(self.state, others, planned.cuts, self.scratch)
 
-    def _update_tombstones(self, update: TombstoneUpdate, cycle: Cycle) -> None:
-        """Write the new generation; halt everything if a rule turned out to be broken (R17)."""
+    def _next_generation(self, update: TombstoneUpdate, cycle: Cycle) -> Tombstones:
+        """Return the tombstones from now on, written; halt everything if a rule is broken (R17)."""
         revived = update.revived_key
         if revived is not None:
             reason = f"{revived} had a tombstone and is referred to again"
             self.state.halt(reason, cycle.evidence.now)
             log.error("sweep.halted", reason=reason)
         generation = update.generation()
-        if generation is not None:
-            self.lock.renew()
-            self.state.keep_tombstones(generation)
-        self._tombstones = update.fresh.known if generation is None else generation
-        self._has_gone = np.zeros(len(self._tombstones), np.bool_)
+        if generation is None:
+            return update.fresh.known
+        self.lock.renew()
+        self.state.keep_tombstones(generation)
+        return generation
 
-    def _due(self, judged: TemporaryRows, cycle: Cycle) -> tuple[TemporaryRows, int]:
-        """Return the rows that plan and cycle both hold due, of free jobs, and their number."""
-        due, total = self.scratch.rows(OUTCOME_SCHEMA), 0
+    def _due(self, deletions: TemporaryRows, cycle: Cycle, record: RecordOutcomes) -> DueDeletions:
+        """Return the deletions that are due, of the jobs that nothing stops; record the others."""
         is_halted = self.state.halted() is not None
         free = frozenset(
             key for key in cycle.views if key not in self.result.refused and not is_halted
         )
-        for rows in judged.batches():
-            is_free = _is_of_jobs(free, rows, cycle)
-            is_due = pc.and_(is_free, pc.equal(rows["outcome"], Outcome.PLANNED))
-            self._record(with_outcomes(rows.filter(pc.invert(is_free)), Outcome.PLANNED))
-            self._record(rows.filter(pc.and_not(is_free, is_due)))
-            if self.is_deleting:
-                due.append(rows.filter(is_due))
-                total += pc.sum(is_due).as_py() or 0
-            else:
-                self._record(rows.filter(is_due))
-        return due, total
+        room = self.scratch.rows(OUTCOME_SCHEMA)
+        due = due_deletions(deletions, free, cycle.mark.owners, room=room, record=record)
+        if self.is_deleting:
+            return due
+        for rows in due.rows.batches():
+            record(rows)
+        return DueDeletions(rows=self.scratch.rows(OUTCOME_SCHEMA), total=0)
 
-    def _delete_due(self, due: tuple[TemporaryRows, int], cycle: Cycle) -> None:
-        storage = self.environment.storage
-        pile, total = due
+    def _deletion(self, cycle: Cycle) -> Deletion | DistributedDeletion:
+        """Return what deletes: this process, or several that keep to one rate together."""
         if self.workers is not None:
-            distributed = self._distributed_deletion(self.workers, cycle)
-            self.result.stopped_by = distributed.delete(_verdicts(pile), self._record, total=total)
-            return
-        deletion = Deletion(
+            return self._distributed_deletion(self.workers, cycle)
+        storage = self.environment.storage
+        return Deletion(
             storage=storage,
             revalidation=Revalidation(
                 environment=self.environment,
@@ -250,7 +265,6 @@ class Sweep:
             at=cycle.evidence.now,
             progress=self.environment.progress,
         )
-        self.result.stopped_by = deletion.delete(_verdicts(pile), self._record, total=total)
 
     def _distributed_deletion(
         self, workers: DistributedWorkers, cycle: Cycle
@@ -272,24 +286,21 @@ class Sweep:
             pool=pool, work=work, storage=self.environment.storage, state=self.state
         )
 
-    def _record(self, rows: pa.RecordBatch) -> None:
+    def _record(self, rows: pa.RecordBatch, gone: GoneTombstones | None = None) -> None:
         """Write down and count what became of some verdicts."""
         if not rows.num_rows:
             return
         self.outcomes.write(rows)
         self.result.count(rows)
-        is_gone = pc.and_(
-            pc.equal(rows["action"], Action.DELETE), pc.is_in(rows["outcome"], value_set=_ENDED)
-        )
-        if pc.any(is_gone).as_py():
-            gone = self._tombstones.rows_of(rows["key"].filter(is_gone))
-            self._has_gone[gone[gone >= 0]] = True
+        if gone is not None:
+            gone.take(rows)
 
-    def _forget_deleted(self) -> None:
+    def _forget_deleted(self, gone: GoneTombstones) -> None:
         """Drop the tombstones of deleted objects."""
-        if self._has_gone.any():
+        left = gone.left()
+        if left is not None:
             self.lock.renew()
-            self.state.keep_tombstones(self._tombstones.restricted(~self._has_gone))
+            self.state.keep_tombstones(left)
 
     def _finish(self, plan: Plan, cycle: Cycle, interrupted: Sequence[str]) -> None:
         result = self.result
@@ -321,20 +332,6 @@ def _deferred(cycle: Cycle) -> frozenset[str]:
     )
 
 
-def _is_of_jobs(keys: frozenset[str], rows: pa.RecordBatch, cycle: Cycle) -> pa.BooleanArray:
-    """Return bool[n]: whether each row is in a directory of one of the jobs.
-
-    The id alone does not identify a job: several jobs may have the same id (decision 20).
-    """
-    folders = pc.replace_substring_regex(rows["key"], r"/[^/]*$", "").dictionary_encode()
-    owners, base = cycle.mark.owners, cycle.mark.owners.base.name
-    is_free = [
-        owners.job_key(place_of_folder(folder, base)) in keys
-        for folder in folders.dictionary.to_pylist()
-    ]
-    return pa.array(is_free, pa.bool_()).take(folders.indices)
-
-
 def _checking(progress: Progress, renewal: Renewal) -> Progress:
     """Return a progress that ends the work where the lock is lost."""
 
@@ -343,24 +340,6 @@ def _checking(progress: Progress, renewal: Renewal) -> Progress:
         progress(phase, done, total)
 
     return show
-
-
-def _judged(part: ConfirmedShard, dead: Recovered) -> pa.RecordBatch:
-    """Return the outcomes of planned deletions before they begin: ``planned`` rows are due.
-
-    An object that is gone and has a version id was deleted by a crashed run.
-    """
-    outcomes = np.where(part.agrees, Outcome.PLANNED.value, Outcome.CHANGED.value)
-    outcomes = np.where(part.is_absent, Outcome.GONE.value, outcomes)
-    versions = dead.versions(part.number, part.rows["key"])
-    of_gone = pc.if_else(pa.array(part.is_absent), versions, None)
-    return with_outcomes(part.rows, outcomes.tolist(), versions=of_gone)
-
-
-def _verdicts(pile: TemporaryRows) -> Iterator[pa.RecordBatch]:
-    """Yield the rows without their outcomes."""
-    for rows in pile.batches():
-        yield rows.select(OUTCOME_SCHEMA.names[:-3])
 
 
 def _relied_on(cycle: Cycle) -> list[JobEvidence]:

@@ -18,6 +18,7 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.types import Action, Outcome
 from orphangc.ports import TemporaryRows
 
+_ENDED = pa.array([Outcome.DONE, Outcome.GONE], pa.string())
 _COPIED = ["key", "size", "modified_at", "etag", "job_id"]
 
 
@@ -97,6 +98,30 @@ class TombstoneUpdate:
             return None
         kept = self.fresh.known.to_batches(is_kept)
         return Tombstones.from_batches(chain(kept, self.laid.batches()))
+
+
+class GoneTombstones:
+    """The tombstones of one generation whose objects a sweep deleted, or found gone."""
+
+    def __init__(self, generation: Tombstones) -> None:
+        """Begin with none of them."""
+        self._generation = generation
+        self._has_gone = np.zeros(len(generation), np.bool_)
+
+    def take(self, rows: pa.RecordBatch) -> None:
+        """Take what became of some verdicts into account."""
+        is_gone = pc.and_(
+            pc.equal(rows["action"], Action.DELETE), pc.is_in(rows["outcome"], value_set=_ENDED)
+        )
+        if pc.any(is_gone).as_py():
+            gone = self._generation.rows_of(rows["key"].filter(is_gone))
+            self._has_gone[gone[gone >= 0]] = True
+
+    def left(self) -> Tombstones | None:
+        """Return the generation without them, ``None`` if it is the same."""
+        if not self._has_gone.any():
+            return None
+        return self._generation.restricted(~self._has_gone)
 
 
 def _only_first(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

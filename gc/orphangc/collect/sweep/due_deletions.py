@@ -1,0 +1,92 @@
+"""The deletions of a sweep that are due: agreed by plan and cycle, of jobs that nothing stops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from orphangc.collect.delete.deletion import RecordOutcomes
+from orphangc.collect.delete.retry_queue import with_outcomes
+from orphangc.collect.sweep.crashed_runs import Recovered
+from orphangc.collect.sweep.plan_intersection import ConfirmedShard
+from orphangc.core.model.naming import place_of_folder
+from orphangc.core.model.owners import Owners
+from orphangc.core.model.types import Outcome
+from orphangc.ports import OUTCOME_SCHEMA, TemporaryRows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueDeletions:
+    """Deletions to carry out now.
+
+    Attributes:
+        rows: Verdicts, ``OUTCOME_SCHEMA``.
+        total: Number of them.
+
+    """
+
+    rows: TemporaryRows
+    total: int
+
+    def verdicts(self) -> Iterator[pa.RecordBatch]:
+        """Yield the verdicts without their outcomes."""
+        for batch in self.rows.batches():
+            yield batch.select(OUTCOME_SCHEMA.names[:-3])
+
+
+def agreed_deletions(part: ConfirmedShard, dead: Recovered) -> pa.RecordBatch:
+    """Return the outcomes of planned deletions before they begin: ``planned`` rows are due.
+
+    An object that is gone and has a version id was deleted by a crashed run.
+    """
+    outcomes = np.where(part.agrees, Outcome.PLANNED.value, Outcome.CHANGED.value)
+    outcomes = np.where(part.is_absent, Outcome.GONE.value, outcomes)
+    versions = dead.versions(part.number, part.rows["key"])
+    of_gone = pc.if_else(pa.array(part.is_absent), versions, None)
+    return with_outcomes(part.rows, outcomes.tolist(), versions=of_gone)
+
+
+def due_deletions(
+    deletions: TemporaryRows,
+    free: frozenset[str],
+    owners: Owners,
+    *,
+    room: TemporaryRows,
+    record: RecordOutcomes,
+) -> DueDeletions:
+    """Return the deletions that are due; record what becomes of the others.
+
+    Args:
+        deletions: Verdicts that ask for a deletion, each with the outcome that it would have.
+        free: Keys of the jobs that nothing stops.
+        owners: Job of each directory.
+        room: Takes the rows that are due.
+        record: Writes down the other ones.
+
+    """
+    total = 0
+    for rows in deletions.batches():
+        is_free = _is_of_jobs(free, rows, owners)
+        is_due = pc.and_(is_free, pc.equal(rows["outcome"], Outcome.PLANNED))
+        record(with_outcomes(rows.filter(pc.invert(is_free)), Outcome.PLANNED))
+        record(rows.filter(pc.and_not(is_free, is_due)))
+        room.append(rows.filter(is_due))
+        total += pc.sum(is_due).as_py() or 0
+    return DueDeletions(rows=room, total=total)
+
+
+def _is_of_jobs(keys: frozenset[str], rows: pa.RecordBatch, owners: Owners) -> pa.BooleanArray:
+    """Return bool[n]: whether each row is in a directory of one of the jobs.
+
+    The id alone does not identify a job: several jobs may have the same id (decision 20).
+    """
+    folders = pc.replace_substring_regex(rows["key"], r"/[^/]*$", "").dictionary_encode()
+    is_free = [
+        owners.job_key(place_of_folder(folder, owners.base.name)) in keys
+        for folder in folders.dictionary.to_pylist()
+    ]
+    return pa.array(is_free, pa.bool_()).take(folders.indices)
