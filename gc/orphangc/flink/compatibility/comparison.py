@@ -1,4 +1,4 @@
-"""What a comparison of a checkpoint with declarations found, as values."""
+"""Results of a comparison of a checkpoint with declarations, as values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class FindingKind(StrEnum):
-    """What is unclaimed."""
+    """Kinds of unclaimed state."""
 
     OPERATOR = "operator"
     OPERATOR_STATE = "operator_state"
@@ -17,7 +17,7 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorRef:
-    """Which operator: its id, and uid and name where they are known."""
+    """Reference to an operator: its id, and its uid and name if known."""
 
     id: str
     uid: str | None
@@ -25,21 +25,21 @@ class OperatorRef:
 
     @property
     def label(self) -> str:
-        """Return what a person knows it by."""
+        """Return its name for messages."""
         return self.uid or self.name or self.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unclaimed:
-    """State that nothing declares.
+    """Stored state without a declaration.
 
     Attributes:
-        kind: What of it.
-        operator: Whose.
-        state: Name of a single state; None for a whole operator and for a coordinator's.
-        form: Redistribution of an operator state, type of a keyed one; else None.
-        bytes: None if unknown: files of keyed state say nothing of single states.
-        is_prunable: Whether a ``_metadata`` without it can be written.
+        kind: Kind of the state.
+        operator: Operator that owns the state.
+        state: Name of a single state; None for a whole operator and for coordinator state.
+        form: Redistribution of an operator state, type of a keyed state; else None.
+        bytes: Size in bytes; None if unknown, because files of keyed state do not separate states.
+        is_prunable: Whether a ``_metadata`` without the state can be written.
 
     """
 
@@ -53,7 +53,7 @@ class Unclaimed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedState:
-    """A state that is declared in another form than it is stored in: Flink refuses to restore it.
+    """A state whose declared form differs from the stored form: Flink refuses to restore it.
 
     Source: Flink 1.8-2.3, ``DefaultOperatorStateBackend.checkStateNameAndMode``,
     ``RegisteredKeyValueStateBackendMetaInfo.checkStateMetaInfo``.
@@ -68,18 +68,18 @@ class ChangedState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplacedOperator:
-    """An operator whose uid was given to another one, which finds nothing of its own in it.
+    """An operator whose uid now belongs to another operator, which finds no state of its own.
 
-    Flink sees nothing wrong: it restores the operator, and the states that it registers are
-    empty. A source so starts from where its settings say, over again or behind what is new.
+    Flink reports no error: it restores the operator, and the states that it registers are empty.
+    A source then starts at the position of its settings: it repeats or skips records.
 
     Attributes:
-        operator: Which.
-        left: Stored states that are left unread.
-        bytes: Of those, as far as known.
+        operator: Reference to the operator.
+        left: Stored states that the new operator does not read.
+        bytes: Known size of these states.
         missing: Declared states that are not stored, and so start empty.
-        has_happened: Whether the checkpoint holds something of the new operator too.
-        is_stated_new: Whether the declaration says that all that starts empty is new.
+        has_happened: Whether the checkpoint also holds state of the new operator.
+        is_stated_new: Whether the declaration states that all empty states are new.
 
     """
 
@@ -93,14 +93,14 @@ class ReplacedOperator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingState:
-    """A declared state that a stored operator lacks: a new one, or a slip of the pen.
+    """A declared state that a stored operator lacks: a new state, or a spelling mistake.
 
     Attributes:
-        kind: Keyed or operator state.
-        operator: Whose.
-        state: Its name.
-        nearest: The unclaimed state of the same kind with the name most like it, if any is.
-        is_stated_new: Whether the declaration says so.
+        kind: Kind of the state: keyed or operator.
+        operator: Operator that declares the state.
+        state: Name of the state.
+        nearest: Most similar name of an unclaimed state of the same kind, if there is any.
+        is_stated_new: Whether the declaration states that the state is new.
 
     """
 
@@ -113,14 +113,14 @@ class MissingState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uncompared:
-    """What of a declared operator's state cannot be compared, and why.
+    """State of a declared operator that cannot be compared, with the reason.
 
     Attributes:
-        operator: Whose.
-        why: In words.
-        hides_names: Whether state that nothing declares may hide in it: names exist, and were
-            not read. Raw state has none to read, and of a state of unknown type the name is
-            known: both will be so in every checkpoint of the job, and hide nothing.
+        operator: Operator that owns the state.
+        why: Reason as text.
+        hides_names: Whether it may hold unclaimed state, because its names exist and were not
+            read. Raw state has no names, and the name of a state of unknown type is known: both
+            hide nothing, and occur in every checkpoint of the job.
 
     """
 
@@ -131,13 +131,13 @@ class Uncompared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbsentOperator:
-    """A declared operator that the checkpoint does not hold: a new one, or a slip of the pen.
+    """A declared operator that the checkpoint lacks: a new operator, or a spelling mistake.
 
     Attributes:
-        label: Uid or id as declared.
+        label: Declared uid or id.
         id: Operator id.
-        nearest: The stored operator with the name most like it, if any is.
-        is_stated_new: Whether the declaration says so.
+        nearest: Stored operator with the most similar name, if there is any.
+        is_stated_new: Whether the declaration states that the operator is new.
 
     """
 
@@ -149,7 +149,7 @@ class AbsentOperator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclarationComparison:
-    """What a checkpoint holds and what is declared, side by side; in the order of the file."""
+    """Comparison of stored and declared state, in the order of the file."""
 
     checkpoint_id: int
     unclaimed: tuple[Unclaimed, ...]
@@ -161,19 +161,19 @@ class DeclarationComparison:
 
     @property
     def is_clean(self) -> bool:
-        """Return whether every state whose name is known is declared as it is stored."""
+        """Return whether every stored state with a known name is declared in its stored form."""
         return not (self.unclaimed or self.changed)
 
     @property
     def is_complete(self) -> bool:
-        """Return whether every name that there is could be read."""
+        """Return whether every stored name could be read."""
         return not any(each.hides_names for each in self.uncompared)
 
     @property
     def misnamed(self) -> tuple[AbsentOperator, ...]:
-        """Return the absent operators that may be the unclaimed ones under another uid.
+        """Return the absent operators that may be unclaimed ones under another uid.
 
-        Who leaves the unclaimed ones out then loses what the job still needs.
+        Pruning the unclaimed operators would then remove state that the job still needs.
         """
         if not any(each.kind is FindingKind.OPERATOR for each in self.unclaimed):
             return ()
@@ -183,7 +183,7 @@ class DeclarationComparison:
     def misnamed_states(self) -> tuple[MissingState, ...]:
         """Return the missing states that may be unclaimed ones under another name.
 
-        Of the same operator, and of the same kind.
+        A missing state matches unclaimed states of the same operator and kind.
         """
         left = {(each.operator, each.kind) for each in self.unclaimed}
         return tuple(

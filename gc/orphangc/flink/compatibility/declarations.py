@@ -1,4 +1,4 @@
-"""What state the operators of a job declare: the values of a declarations file."""
+"""Declarations of state by the operators of a job: the values of a declarations file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TIMERS = "_timer_state/"
 
 
 class KeyedStateType(StrEnum):
-    """What a keyed state is to the job.
+    """Types of keyed state.
 
     Source: Flink 1.8-2.3, ``StateDescriptor.Type``, without ``UNKNOWN`` and ``FOLDING``.
     """
@@ -28,7 +28,7 @@ class KeyedStateType(StrEnum):
 
 
 class RedistributionMode(StrEnum):
-    """What becomes of an operator state when the parallelism changes.
+    """How Flink redistributes an operator state when the parallelism changes.
 
     Source: Flink 1.8-2.3, ``OperatorStateHandle.Mode``.
     """
@@ -44,7 +44,7 @@ class RedistributionMode(StrEnum):
 
     @classmethod
     def of(cls, mode: StateMode) -> RedistributionMode:
-        """Return the word for Flink's mode."""
+        """Return the redistribution of Flink's mode."""
         return next(word for word, each in _MODES.items() if each is mode)
 
 
@@ -72,15 +72,15 @@ class KeyedState(_Value):
     """A keyed state."""
 
     id: str = Field(min_length=1)
-    """Name that the job registers it by."""
+    """Name under which the job registers the state."""
     type: _Type
-    """What it is to the job."""
+    """Type of the state."""
     serializer: str | None = None
-    """Hint for people: what writes its values. Nothing is compared with it."""
+    """Hint for people: serializer of the values. No comparison uses it."""
     queryable_name: str | None = None
-    """Name that it can be queried by. Nothing is compared with it."""
+    """Name under which other programs query the state. No comparison uses it."""
     new: bool = False
-    """States that no checkpoint needs to hold it yet."""
+    """Whether it is new: no checkpoint needs to hold it yet."""
 
     @model_validator(mode="after")
     def _is_the_jobs(self) -> Self:
@@ -93,32 +93,32 @@ class DeclaredOperatorState(_Value):
     """An operator state."""
 
     id: str = Field(min_length=1)
-    """Name that the job, or its connector, registers it by."""
+    """Name under which the job or its connector registers the state."""
     redistribution: _Mode
-    """What becomes of it when the parallelism changes."""
+    """How Flink redistributes the state when the parallelism changes."""
     serializer: str | None = None
-    """Hint for people: what writes its elements. Nothing is compared with it."""
+    """Hint for people: serializer of the elements. No comparison uses it."""
     new: bool = False
-    """States that no checkpoint needs to hold it yet."""
+    """Whether it is new: no checkpoint needs to hold it yet."""
 
 
 class OperatorDeclaration(_Value):
     """An operator and all the state that it registers."""
 
     uid: str | None = Field(default=None, min_length=1)
-    """As the job sets it. Flink's hash of it is the operator's id."""
+    """Uid that the job sets. Flink's hash of it is the operator's id."""
     id: str | None = Field(default=None, pattern=r"^[0-9a-f]{32}$")
-    """32 hex digits: for an operator without a uid, or one whose job sets the uid's hash."""
+    """Operator id, 32 hex digits: for an operator without a uid, or with the hash of one set."""
     name: str | None = None
-    """For people. Nothing is compared with it."""
+    """Name for people. No comparison uses it."""
     keyed_states: Annotated[tuple[KeyedState, ...], Field(strict=False)] = ()
-    """What it keeps for each key, timers aside."""
+    """Keyed states, without timers."""
     operator_states: Annotated[tuple[DeclaredOperatorState, ...], Field(strict=False)] = ()
-    """What it keeps for each subtask."""
+    """Operator states."""
     coordinator: bool = False
-    """Whether it has a coordinator on the JobManager that keeps state, as newer sources do."""
+    """Whether its coordinator on the JobManager keeps state, as newer sources do."""
     new: bool = False
-    """States that no checkpoint needs to hold it yet."""
+    """Whether it is new: no checkpoint needs to hold it yet."""
 
     @model_validator(mode="after")
     def _is_one_operator(self) -> Self:
@@ -132,22 +132,22 @@ class OperatorDeclaration(_Value):
 
     @property
     def operator_id(self) -> str:
-        """Return the id that its state is stored under."""
+        """Return the id under which a checkpoint stores its state."""
         return self.id or operator_id(self.uid or "")
 
     @property
     def label(self) -> str:
-        """Return what a person knows it by."""
+        """Return its name for messages."""
         return self.uid or self.name or self.operator_id
 
 
 class Declarations(_Value):
-    """The declarations file: what the next version of a job declares."""
+    """Declarations file of the next version of a job."""
 
     version: Literal[1]
-    """Of this form."""
+    """Version of this format."""
     operators: Annotated[tuple[OperatorDeclaration, ...], Field(strict=False)]
-    """Every operator of the job that has, or may have, state."""
+    """Every operator of the job that has or may have state."""
 
     @model_validator(mode="after")
     def _has_no_twins(self) -> Self:
@@ -176,7 +176,7 @@ def is_timer(name: str) -> bool:
 
 
 def declarations_schema() -> dict[str, Any]:
-    """Return the JSON schema of the declarations file, as editors and CI use it."""
+    """Return the JSON schema of the declarations file, for editors and CI."""
     schema = Declarations.model_json_schema()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

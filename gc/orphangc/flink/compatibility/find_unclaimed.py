@@ -1,4 +1,4 @@
-"""Finds the state that a checkpoint holds and that nothing declares any more."""
+"""Finds unclaimed state: state in a checkpoint without a declaration."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
 
 
 def stateful_operators(metadata: Metadata) -> frozenset[str]:
-    """Return the ids of the operators that Flink does not restore a job without.
+    """Return the ids of the operators without which Flink refuses to restore a job.
 
-    Any handle counts, also one of no bytes that only keeps directories of merged files.
+    Any handle counts, even one without bytes that only keeps directories of merged files.
 
     Source: Flink 1.8-2.3, ``Checkpoints.loadAndValidateCheckpoint``,
     ``OperatorSubtaskState.hasState``.
@@ -61,12 +61,12 @@ def _holds(subtask: Subtask) -> bool:
 def compared(
     contents: CheckpointContents, declarations: Declarations, *, stateful: Collection[str]
 ) -> DeclarationComparison:
-    """Return what the declarations leave unclaimed of a checkpoint.
+    """Compare the state in a checkpoint with declarations.
 
     Args:
-        contents: What the checkpoint holds.
-        declarations: What the next version of the job declares.
-        stateful: What ``stateful_operators`` says of the same checkpoint.
+        contents: Contents of the checkpoint.
+        declarations: Declarations of the next version of the job.
+        stateful: Result of ``stateful_operators`` for the same checkpoint.
 
     """
     declared = {each.operator_id: each for each in declarations.operators}
@@ -92,7 +92,7 @@ def compared(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """What is to be said of one operator."""
+    """Findings about one operator."""
 
     unclaimed: tuple[Unclaimed, ...] = ()
     changed: tuple[ChangedState, ...] = ()
@@ -221,11 +221,11 @@ def _replaced(
     missing: Sequence[MissingState],
     ref: OperatorRef,
 ) -> ReplacedOperator | None:
-    """Return whether another operator took over the uid, if it looks so.
+    """Return the finding that another operator took over the uid, if the state suggests it.
 
-    Nothing stored is declared, and nothing declared is stored. Or, once the new operator has
-    written a checkpoint: union list state is left beside a coordinator, which the sources
-    that keep union list states have none of.
+    The rule applies if no stored state is declared and no declared state is stored. It also
+    applies, once the new operator has written a checkpoint, to union list state beside a
+    coordinator: sources that keep union list states have no coordinator.
     """
     left = [each for each in unclaimed if each.state is not None]
     has_coordinator = declared.coordinator or operator.coordinator_bytes is not None
@@ -241,7 +241,7 @@ def _replaced(
         bytes=sum(each.bytes or 0 for each in left),
         missing=tuple(sorted({each.state for each in missing})),
         has_happened=has_happened,
-        # an operator of which no state is missing has none to say it of
+        # without missing states there is no state to be stated as new
         is_stated_new=all(each.is_stated_new for each in missing)
         and (bool(missing) or has_happened or declared.new),
     )

@@ -1,4 +1,4 @@
-"""The declarations that a checkpoint implies, and what of it they cannot say."""
+"""Declarations that a checkpoint implies, and the state that they cannot declare."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _DECLARABLE = frozenset(KeyedStateType)
 
 
 def implied_by(contents: CheckpointContents) -> Declarations:
-    """Return what a checkpoint implies: every state of it whose name and kind are known."""
+    """Return declarations of every state in a checkpoint whose name and kind are known."""
     return Declarations(version=1, operators=tuple(map(_operator, contents.operators)))
 
 
 def undeclarable(operator: OperatorContents) -> tuple[str, ...]:
-    """Return what of an operator's state ``implied_by`` leaves out, each with the reason."""
+    """Return the state of an operator that ``implied_by`` leaves out, each with the reason."""
     found = []
     if operator.keyed_unknown is not None:
         known = "other keyed states" if operator.keyed_states else "names of the keyed states"
@@ -48,7 +48,7 @@ def undeclarable(operator: OperatorContents) -> tuple[str, ...]:
 
 
 def is_flinks_own(state: KeyedStateContents) -> bool:
-    """Return whether a keyed state is Flink's own, so that no job declares it."""
+    """Return whether a keyed state is Flink's own and needs no declaration."""
     return state.kind is KeyedStateKind.TIMERS or is_timer(state.name)
 
 
@@ -80,12 +80,12 @@ def _is_declarable(state: KeyedStateContents) -> bool:
 
 
 def _is_text(name: str) -> bool:
-    """Return whether a file can hold the name: Java's may be empty, or hold half characters."""
+    """Return whether a file can hold the name: Java names may be empty or hold lone surrogates."""
     return bool(name) and name.encode("utf-8", "replace") == name.encode("utf-8", "surrogatepass")
 
 
 def _hint(state: KeyedStateContents) -> str | None:
-    """Return what writes the state's values, where it is known and can be written."""
+    """Return the serializer of the state's values, if it is known and a file can hold it."""
     for each in state.serializers:
         if each.role == _VALUES and _is_text(each.snapshot):
             return each.snapshot

@@ -1,7 +1,7 @@
-"""A checkpoint's metadata without the state that nothing declares.
+"""Prunes unclaimed state from the metadata of a checkpoint.
 
-Keyed state cannot be left out in part: its files hold all states of an operator, and only a
-state backend can write them anew.
+Keyed state cannot be pruned in part: its files hold all states of an operator, and only a state
+backend can rewrite them.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from orphangc.flink.values.metadata_values import Metadata, Operator
 
 
 def pruned_bytes(metadata: Metadata, comparison: DeclarationComparison, *, directory: str) -> bytes:
-    """Return the ``_metadata`` of the pruned checkpoint, read again and checked.
+    """Return the ``_metadata`` of the pruned checkpoint, parsed again and checked.
 
     Args:
-        metadata: The original.
-        comparison: What of it is unclaimed.
-        directory: Where its relative files lie, as Flink is to address them.
+        metadata: Original metadata.
+        comparison: Comparison that lists the unclaimed state.
+        directory: Directory of its relative files, as Flink will address it.
 
     Raises:
-        OrphanGcError: It cannot be pruned, or what was written refers to a file that the
-            original does not.
+        OrphanGcError: The metadata cannot be pruned, or the result refers to a file to which the
+            original does not refer.
 
     """
     wanted = pruned(metadata, comparison, directory=directory)
@@ -51,15 +51,15 @@ def pruned_bytes(metadata: Metadata, comparison: DeclarationComparison, *, direc
 def pruned(metadata: Metadata, comparison: DeclarationComparison, *, directory: str) -> Metadata:
     """Return the metadata without unclaimed operators, operator states and coordinator states.
 
-    Relative handles become absolute, so that the result can lie elsewhere while the files
-    stay where they are. Nothing else changes, the format version neither.
+    Relative handles become absolute, so that the result can be in another directory than the
+    files. Nothing else changes, including the format version.
 
     Raises:
-        OrphanGcError: An operator that is to go has records in flight. They are no state of
-            its own: those behind it would be lost to the operators that wait for them.
+        OrphanGcError: An operator to prune has in-flight records. These belong to the operators
+            downstream, which would lose them.
 
     Source: Flink 1.15-2.3, ``FileStateHandle``: every version restores absolute handles from
-    any slot that a relative one may stand in.
+    every slot that allows a relative one.
 
     """
     found = comparison.unclaimed
@@ -104,11 +104,11 @@ def _without(
 def _without_states(
     handle: OperatorStateHandle | None, names: Collection[str | None]
 ) -> OperatorStateHandle | None:
-    """Return the handle without some states; offsets of the others stay what they are.
+    """Return the handle without some states; offsets of the others do not change.
 
-    A handle that has no state left goes, or Flink would read its file and register the states
-    that the file's own header lists. One of merged files stays as the empty one that Flink
-    writes: its directories are state of their own.
+    A handle without remaining states is removed, or Flink would read its file and register the
+    states in the file's own header. A handle of merged files is replaced by the empty handle that
+    Flink writes, because its directories are state of their own.
 
     Source: Flink 1.8-2.3, ``OperatorStateRestoreOperation.restore``; 1.20-2.3,
     ``EmptyFileMergingOperatorStreamStateHandle``.
@@ -124,7 +124,7 @@ def _without_states(
 
 
 def _absolute(value: Any, directory: str) -> Any:
-    """Return a value with every relative handle in it made absolute."""
+    """Return a value with every relative handle replaced by an absolute one."""
     if isinstance(value, RelativeHandle):
         return FileHandle(path=absolute_path(directory, value.name), size=value.size)
     if isinstance(value, tuple):
@@ -142,10 +142,10 @@ def _absolute(value: Any, directory: str) -> Any:
 
 
 def _check(data: bytes, wanted: Metadata, original: Metadata, directory: str) -> None:
-    """Make sure that the bytes say what they should, and name no file beyond the original's.
+    """Check that the bytes encode the wanted metadata, and name no file beyond the original's.
 
     Raises:
-        OrphanGcError: They do not: a bug of ours, which must not reach Flink.
+        OrphanGcError: The check fails: this is a bug of ours, which must not reach Flink.
 
     """
     references = read_references(data)

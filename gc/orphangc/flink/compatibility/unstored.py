@@ -1,4 +1,4 @@
-"""Finds what is declared and not stored: what is new, or misspelt."""
+"""Finds declared state that is not stored: it is new or misspelt."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from orphangc.flink.state.contents import OperatorContents
 
 
 def absent_operator(declared: OperatorDeclaration, known: Sequence[str]) -> AbsentOperator:
-    """Return a declared operator that is not stored, with the stored one most like it.
+    """Return a declared operator that is not stored, with the most similar stored one.
 
     Args:
-        declared: The operator.
-        known: Uids, names and ids of all stored ones, in order.
+        declared: Declared operator.
+        known: Uids, names and ids of all stored operators, in order.
 
     """
     wanted = [name for name in (declared.uid, declared.name, declared.id) if name]
@@ -43,13 +43,13 @@ def missing_states(
     unclaimed: Sequence[Unclaimed],
     ref: OperatorRef,
 ) -> Iterator[MissingState]:
-    """Yield the declared states that are not stored; no keyed ones where names are unknown.
+    """Yield the declared states that are not stored; no keyed ones if stored names are unknown.
 
     Args:
-        operator: As it is stored.
-        declared: As it is declared.
-        unclaimed: What of it is unclaimed.
-        ref: Which it is.
+        operator: Stored operator.
+        declared: Declared operator.
+        unclaimed: Unclaimed state of the operator.
+        ref: Reference to the operator.
 
     """
     stored = {each.name for each in operator.operator_states}
@@ -73,6 +73,6 @@ def missing_states(
 
 
 def _nearest(wanted: Sequence[str], known: Sequence[str]) -> str | None:
-    """Return the known name that is most like the first wanted one that is like any."""
+    """Return the known name most similar to the first wanted name that resembles any."""
     close = (difflib.get_close_matches(name, known, n=1) for name in wanted)
     return next((found[0] for found in close if found), None)

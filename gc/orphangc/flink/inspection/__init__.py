@@ -1,1 +1,1 @@
-"""A checkpoint as a JSON document, and the contents of each operator."""
+"""Checkpoints as JSON documents, and the contents of each operator."""

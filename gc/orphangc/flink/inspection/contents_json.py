@@ -1,4 +1,4 @@
-"""What a checkpoint holds, as the part ``contents`` of the JSON document of ``inspect``."""
+"""Contents of a checkpoint as the part ``contents`` of the JSON document of ``inspect``."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ MODE_WORDS = {
     StateMode.UNION: "union list",
     StateMode.BROADCAST: "broadcast",
 }
-"""How people call the modes."""
+"""Names of the redistribution modes for people."""
 
 
 def describe_contents(
     contents: CheckpointContents, metadata: Metadata, *, directory: str
 ) -> _Document:
-    """Return the document; its operators stand in the order of ``_metadata``.
+    """Return the document, with operators in the order of ``_metadata``.
 
-    ``keyed_states`` is null where none of the names could be read; ``keyed_unknown`` says why
-    there may be more than it names, and is null where there are none.
+    ``keyed_states`` is null if no name could be read. ``keyed_unknown`` gives the reason why there
+    may be more states than it names, and is null if there are no more.
 
     Args:
-        contents: Of the same checkpoint.
-        metadata: What was read.
+        contents: Contents of the same checkpoint.
+        metadata: Metadata of the checkpoint.
         directory: The directory of the metadata file, as the reader addresses it.
 
     """
@@ -84,7 +84,7 @@ def _operator(contents: OperatorContents, operator: Operator, directory: str) ->
 
 
 def total_bytes(contents: OperatorContents) -> int:
-    """Return the bytes of all state of an operator."""
+    """Return the size of all state of an operator."""
     return (
         contents.operator_bytes
         + contents.keyed_bytes

@@ -1,4 +1,4 @@
-"""A metadata file as the JSON document of ``orphangc inspect``."""
+"""The JSON document of ``orphangc inspect`` for a metadata file."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from orphangc.flink.values import metadata_values as model
 _Document = dict[str, Any]
 _KEY_GROUPS_SAVEPOINT = 7
 _INPUT_CODES = (1, 3)
-_DEFAULT_STORAGE = "filesystem"  # what Flink takes code 10, which names none, to mean
+_DEFAULT_STORAGE = "filesystem"  # Flink's meaning of code 10, which names no storage
 
 
 def describe(metadata: model.Metadata, *, directory: str) -> _Document:
-    """Return the document: everything the file says, and the files and directories it names.
+    """Return the document: the content of the file, and the files and directories it names.
 
-    Values are those that Flink's own reader gives, except where Flink invents what the file
-    does not hold (``state_handle_id`` and ``checkpointed_size`` of old handles): null there.
-    ``files`` holds each physical file once; its size is null where no handle tells it, as
-    with merged files, of which only segments' sizes are known. A state name that occurs
-    twice in one operator handle shows its last entry, as in Flink's own map.
+    Values equal those of Flink's own reader. Values that Flink invents because the file does not
+    hold them (``state_handle_id`` and ``checkpointed_size`` of old handles) are null. ``files``
+    holds each physical file once; its size is null if no handle states it, as for merged files
+    with known segment sizes only. A state name that occurs twice in one operator handle shows its
+    last entry, as in Flink's own map.
 
     Texts may hold lone surrogates: ``json.dumps`` can write them with ``ensure_ascii`` only.
 
     Args:
-        metadata: What was read.
+        metadata: Metadata of the checkpoint.
         directory: The directory of the metadata file, as the reader addresses it.
 
     Source: Flink 1.8-2.3, getters of ``CheckpointMetadata`` and the state handles.
@@ -78,7 +78,7 @@ def _properties(properties: model.CheckpointProperties | None) -> _Document | No
 
 @dataclass(frozen=True, slots=True)
 class _Scribe:
-    """Writes records down for one directory."""
+    """Describes records relative to one directory."""
 
     directory: str
 

@@ -1,4 +1,4 @@
-"""Puts together what an operator holds: what ``_metadata`` says, and the headers it leads to."""
+"""Contents of an operator, from ``_metadata`` and the headers it refers to."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from orphangc.flink.values.handles import (
 from orphangc.flink.values.metadata_values import HandleKind, Operator, Subtask
 
 HeaderBytes = Mapping[Header, bytes | str]
-"""What was read of each header, or why it could not be read."""
+"""Bytes of each header, or the reason why it could not be read."""
 
 _KEY_GROUPS_SAVEPOINT = 7
 
@@ -42,12 +42,12 @@ _Read = TypeVar("_Read", KeyedHeader, OperatorHeader)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorSurvey:
-    """One operator, and what has to be read to know its states.
+    """One operator, and the headers that name its states.
 
     Attributes:
-        operator: As ``_metadata`` has it.
+        operator: Operator from ``_metadata``.
         directory: The directory of the metadata file, as the reader addresses it.
-        keyed: The headers of each subtask's managed keyed state.
+        keyed: Headers of each subtask's managed keyed state.
         managed: Headers that together hold each operator state at least once.
 
     """
@@ -59,15 +59,15 @@ class OperatorSurvey:
 
     @property
     def headers(self) -> tuple[Header, ...]:
-        """Return all that has to be read."""
+        """Return all headers to read."""
         return (*(header for each in self.keyed for header in each.headers), *self.managed)
 
 
 def survey_operator(operator: Operator, *, directory: str) -> OperatorSurvey:
-    """Return what has to be read of an operator.
+    """Return the headers to read for an operator.
 
     Args:
-        operator: As ``_metadata`` has it.
+        operator: Operator from ``_metadata``.
         directory: The directory of the metadata file, as the reader addresses it.
 
     """
@@ -85,7 +85,7 @@ def survey_operator(operator: Operator, *, directory: str) -> OperatorSurvey:
 
 
 def _covering(subtasks: Iterable[Subtask], directory: str) -> tuple[Header, ...]:
-    """Return a header for each operator state, as few as come by: all subtasks write alike."""
+    """Return few headers that cover each operator state: all subtasks write the same form."""
     known: set[str] = set()
     headers = []
     for subtask in subtasks:
@@ -98,11 +98,11 @@ def _covering(subtasks: Iterable[Subtask], directory: str) -> tuple[Header, ...]
 
 
 def operator_contents(survey: OperatorSurvey, found: HeaderBytes) -> OperatorContents:
-    """Return what an operator holds.
+    """Return the contents of an operator.
 
     Args:
-        survey: The operator.
-        found: What became of each of its headers.
+        survey: Operator and its headers.
+        found: Bytes of each header, or the reason why they are missing.
 
     """
     operator = survey.operator
@@ -146,7 +146,7 @@ def operator_contents(survey: OperatorSurvey, found: HeaderBytes) -> OperatorCon
 def _with_keyed_states(
     contents: OperatorContents, keyed: tuple[KeyedHeaders, ...], found: HeaderBytes
 ) -> OperatorContents:
-    """Return the contents with every state that any subtask names, and with what is unknown."""
+    """Return the contents with every state that a subtask names, and why others are unknown."""
     reasons = [each.unknown for each in keyed if each.unknown]
     states: dict[str, KeyedStateContents] = {}
     key_serializer = None
@@ -181,7 +181,7 @@ def _together(reasons: list[str]) -> str | None:
 
 
 def _read(header: Header, found: HeaderBytes, read: Callable[[bytes], _Read]) -> _Read | str:
-    """Return a header, or why there is none."""
+    """Return a header, or the reason why it could not be read."""
     data = found[header]
     if isinstance(data, str):
         return data

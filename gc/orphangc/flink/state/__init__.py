@@ -1,1 +1,1 @@
-"""What state a checkpoint holds: names, kinds, serializers, byte ranges."""
+"""State in a checkpoint: names, kinds, serializers, byte ranges."""

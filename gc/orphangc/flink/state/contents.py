@@ -1,4 +1,4 @@
-"""What state a checkpoint holds, operator by operator: names, kinds, and bytes, as values."""
+"""State in a checkpoint by operator, as values: names, kinds and bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orphangc.flink.values.metadata_values import HandleKind
 
 
 class KeyedStateKind(StrEnum):
-    """What a keyed state is to the job.
+    """Kinds of keyed state.
 
     Source: Flink 1.8-2.3, ``StateDescriptor.Type`` (lower case here); ``TIMERS`` are
     ``StateMetaInfoSnapshot.BackendStateType.PRIORITY_QUEUE``.
@@ -31,9 +31,9 @@ class StatePartitions:
     """One subtask's partitions of one operator state.
 
     Attributes:
-        subtask: Its index.
+        subtask: Index of the subtask.
         offsets: Byte offsets into the subtask's operator state file, in the order of the file.
-        sizes: Bytes of each, None where the size of the file is unknown.
+        sizes: Size of each partition in bytes, None if the size of the file is unknown.
 
     """
 
@@ -47,13 +47,13 @@ class OperatorStateContents:
     """One managed operator state over all subtasks.
 
     Attributes:
-        name: As the job registered it.
-        mode: How it is redistributed.
-        partitions: How many, over all subtasks.
-        bytes: Of all partitions, None where a size is unknown.
-        subtasks: Indices of those that list the state, even with no partition, ascending.
-        shares: The partitions, subtask by subtask, in the order of ``subtasks``.
-        serializer: What wrote the values, as in ``Serializer``; None if it could not be read.
+        name: Name under which the job registered the state.
+        mode: Redistribution of the state.
+        partitions: Number of partitions over all subtasks.
+        bytes: Size of all partitions, None if a size is unknown.
+        subtasks: Ascending indices of subtasks that list the state, even without partitions.
+        shares: Partitions of each subtask, in the order of ``subtasks``.
+        serializer: Serializer of the values, as in ``Serializer``; None if it could not be read.
 
     """
 
@@ -68,14 +68,14 @@ class OperatorStateContents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serializer:
-    """What wrote a part of a keyed state.
+    """Serializer of a part of a keyed state.
 
     Attributes:
-        role: ``key``, ``namespace``, ``value``, or ``user_key``.
-        snapshot: Class of its snapshot without Flink's package, nested ones in angle brackets
+        role: Part that it writes: ``key``, ``namespace``, ``value``, or ``user_key``.
+        snapshot: Class of its snapshot without Flink's package, nested classes in angle brackets
             (``MapSerializerSnapshot<StringSerializerSnapshot, LongSerializerSnapshot>``), the
-            type in parentheses where it is written down (``PojoSerializerSnapshot(a.Order)``);
-            nested ones are left out where they cannot be read.
+            type in parentheses if it is stored (``PojoSerializerSnapshot(a.Order)``). Nested
+            classes that cannot be read are left out.
 
     """
 
@@ -88,11 +88,11 @@ class KeyedStateContents:
     """One managed keyed state, with the same name in all subtasks.
 
     Attributes:
-        name: As the job registered it.
-        kind: What it is to the job.
-        serializers: In the order of the file.
-        bytes: All of the operator's keyed bytes if it is the only one; None where several
-            states share the files, which say nothing of single states.
+        name: Name under which the job registered the state.
+        kind: Kind of the state.
+        serializers: Serializers in the order of the file.
+        bytes: All keyed bytes of the operator if this is its only state. None if several states
+            share the files, which do not separate them.
 
     """
 
@@ -112,37 +112,37 @@ class SubtaskKeyGroups:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorContents:
-    """What state one operator holds.
+    """State of one operator.
 
-    Bytes are those of distinct files, segments and inline blobs: a file that two subtasks
-    name counts once. Handles of unknown size count nothing.
+    Sizes count distinct files, segments and inline blobs: a file that two subtasks name counts
+    once. A handle of unknown size counts as 0.
 
     Attributes:
-        id: 32 hex digits.
-        uid: As the job set it, None before Flink 2.0 or if not set.
-        name: As the job set it, None before Flink 2.0 or if not set.
-        parallelism: Of the job that wrote the checkpoint.
+        id: Operator id, 32 hex digits.
+        uid: Uid that the job set; None before Flink 2.0 or if not set.
+        name: Name that the job set; None before Flink 2.0 or if not set.
+        parallelism: Parallelism in the job that wrote the checkpoint.
         max_parallelism: Number of key groups.
-        is_fully_finished: Whether it will never run again; there is no state then.
-        operator_states: Managed ones, in the order of first mention.
-        keyed_states: Managed ones whose names were read, in the order of first mention;
-            empty if there is no managed keyed state; None if there is and no name of it
-            could be read.
-        keyed_unknown: Why there may be more keyed states than ``keyed_states`` names; None if
-            there are not. **Whoever concludes from a name's absence must look here.**
+        is_fully_finished: Whether the operator has finished for ever; it then has no state.
+        operator_states: Managed operator states, in the order of first mention.
+        keyed_states: Managed keyed states whose names were read, in the order of first mention;
+            empty if there is no managed keyed state; None if there is some and no name could be
+            read.
+        keyed_unknown: Reason why there may be more keyed states than ``keyed_states`` names; None
+            if there are not. **A conclusion from the absence of a name must check this field.**
         key_serializer: Snapshot class of the key's serializer, as in ``Serializer``; None if
             unknown.
-        key_groups: Of each subtask with managed keyed state.
-        keyed_kinds: How the managed keyed state was written, each once.
-        operator_bytes: Of managed operator state, headers included.
-        keyed_bytes: Of managed keyed state.
-        raw_operator_bytes: Of raw operator state.
-        raw_keyed_bytes: Of raw keyed state.
-        has_raw_operator: Whether there is raw operator state, of whatever size.
-        has_raw_keyed: Whether there is raw keyed state, of whatever size.
-        coordinator_bytes: Of the coordinator's state, None if there is none.
-        channel_bytes: Of in-flight data.
-        inline_bytes: How many of all these lie in ``_metadata`` itself.
+        key_groups: Key groups of each subtask with managed keyed state.
+        keyed_kinds: Kinds of the handles of managed keyed state, each once.
+        operator_bytes: Size of managed operator state, headers included.
+        keyed_bytes: Size of managed keyed state.
+        raw_operator_bytes: Size of raw operator state.
+        raw_keyed_bytes: Size of raw keyed state.
+        has_raw_operator: Whether there is raw operator state of any size.
+        has_raw_keyed: Whether there is raw keyed state of any size.
+        coordinator_bytes: Size of the coordinator's state, None if there is none.
+        channel_bytes: Size of in-flight data.
+        inline_bytes: Size of the part of all these in ``_metadata`` itself.
 
     """
 
@@ -171,7 +171,7 @@ class OperatorContents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointContents:
-    """What state a checkpoint or savepoint holds, in the order of its ``_metadata``."""
+    """State in a checkpoint or savepoint, in the order of its ``_metadata``."""
 
     checkpoint_id: int
     format_version: int

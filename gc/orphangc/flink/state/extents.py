@@ -1,4 +1,4 @@
-"""Which bytes a state takes up: files, segments of merged files, and blobs in ``_metadata``."""
+"""Extents of state: files, segments of merged files, and blobs in ``_metadata``."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _Outer = (
 
 
 class Extent(NamedTuple):
-    """Bytes in storage; equal extents are the same bytes.
+    """A byte range in storage; equal extents are the same bytes.
 
     Attributes:
-        path: Of the file, absolute.
-        start: First byte, None if the extent is the whole file.
-        size: In bytes, None if the handle does not tell.
+        path: Absolute path of the file.
+        start: Offset of the first byte, None if the extent is the whole file.
+        size: Size in bytes, None if the handle does not state it.
 
     """
 
@@ -51,18 +51,18 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Inline:
-    """Bytes in ``_metadata`` itself; each one is its own."""
+    """Bytes in ``_metadata`` itself; two of them are never equal."""
 
     data: bytes
 
     @property
     def size(self) -> int:
-        """Return how many bytes."""
+        """Return the number of bytes."""
         return len(self.data)
 
 
 def place_of(handle: StreamHandle, directory: str) -> Extent | Inline:
-    """Return where a stream's bytes are; an empty segment is no bytes in ``_metadata``.
+    """Return the extent of a stream; an empty segment is an empty ``Inline``.
 
     Args:
         handle: Any stream handle.
@@ -86,7 +86,7 @@ def place_of(handle: StreamHandle, directory: str) -> Extent | Inline:
 
 
 def extents_of(handle: Handle | None, directory: str) -> Iterator[Extent | Inline]:
-    """Yield what a handle keeps, in file order, as often as it is named; nothing of None.
+    """Yield the extents of a handle in file order, repeated ones too; none for None.
 
     Args:
         handle: Any handle.
@@ -119,10 +119,10 @@ def _inner(handle: _Outer) -> tuple[Handle | None, ...]:
 
 
 def size_of(extents: Iterable[Extent | Inline]) -> int:
-    """Return the bytes of distinct extents; those of unknown size count nothing."""
+    """Return the size of distinct extents; an extent of unknown size counts as 0."""
     return sum(extent.size or 0 for extent in set(extents))
 
 
 def _known(size: int) -> int | None:
-    """Return the size, or None for the negative one that old releases write when unknown."""
+    """Return the size, or None for the negative size that old releases write if it is unknown."""
     return size if size >= 0 else None

@@ -1,4 +1,4 @@
-"""Which files each operator's state lies in, and how many bytes of them."""
+"""Files of each operator's state, and the bytes used of each file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from orphangc.flink.values.metadata_values import Metadata, Operator
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileUse:
-    """What an operator keeps in one file.
+    """State of an operator in one file.
 
     Attributes:
-        path: Of the file, absolute.
-        bytes: Of the operator's distinct extents of it, None where a size is unknown.
-        roles: What they are: ``operator``, ``raw_operator``, ``keyed``, ``raw_keyed``,
+        path: Absolute path of the file.
+        bytes: Size of the operator's distinct extents in the file, None if a size is unknown.
+        roles: Kinds of the extents: ``operator``, ``raw_operator``, ``keyed``, ``raw_keyed``,
             ``channel``.
 
     """
@@ -27,7 +27,7 @@ class FileUse:
 
 
 def roles_of(operator: Operator, directory: str) -> Iterator[tuple[str, Extent | Inline]]:
-    """Yield all that an operator's subtasks keep, and as what, as often as it is named."""
+    """Yield the extents of an operator's subtasks with their roles, repeated ones too."""
     for subtask in operator.subtasks or ():
         for role, handle in (
             ("operator", subtask.managed_operator),
@@ -45,7 +45,7 @@ def files_of_operator(operator: Operator, *, directory: str) -> tuple[FileUse, .
     """Return the files that hold an operator's state, in the order of first mention.
 
     Args:
-        operator: As ``_metadata`` has it.
+        operator: Operator from ``_metadata``.
         directory: The directory of the metadata file, as the reader addresses it.
 
     """
@@ -66,7 +66,7 @@ def files_of_operator(operator: Operator, *, directory: str) -> tuple[FileUse, .
 
 
 def all_extents(metadata: Metadata, *, directory: str) -> list[Extent | Inline]:
-    """Return all that the checkpoint keeps, each distinct extent once."""
+    """Return all extents of the checkpoint, each distinct one once."""
     found: dict[Extent | Inline, None] = {}
     for operator in metadata.operators:
         found.update(dict.fromkeys(extents_of(operator.coordinator, directory)))

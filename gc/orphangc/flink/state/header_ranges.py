@@ -1,4 +1,4 @@
-"""Where the headers lie that tell the states' names, and how much has to be read of them."""
+"""Positions of the headers that hold the names of states, and the size to read of each."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from orphangc.flink.values.handles import (
 )
 
 LARGEST_HEADER = 4 * 1024 * 1024
-"""Bytes of a header that is read; a state's record takes a few hundred."""
+"""Maximum number of bytes read of a header; the record of a state takes a few hundred."""
 
 _NOT_MATERIALIZED = "names of states in changes that are not materialized are unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """Bytes that are one header.
+    """Position of one header.
 
     Attributes:
-        place: What they are a part of.
-        size: How many, from the beginning of ``place``; None for all of it.
+        place: Extent that begins with the header.
+        size: Size of the header in bytes; None for the whole extent.
 
     """
 
@@ -36,11 +36,11 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedHeaders:
-    """What has to be read to know the states in one keyed handle.
+    """Headers that name the states in one keyed handle.
 
     Attributes:
-        headers: All of them together name the states.
-        unknown: What they leave out, None if nothing.
+        headers: Headers that together name the states.
+        unknown: State that the headers do not name, None if they name all.
 
     """
 
@@ -49,10 +49,10 @@ class KeyedHeaders:
 
 
 def keyed_headers(handle: KeyedHandle, directory: str) -> KeyedHeaders:
-    """Return where the names of a managed keyed handle's states stand.
+    """Return the headers with the names of a managed keyed handle's states.
 
     Args:
-        handle: Of the slot for managed keyed state; raw keyed state has no such header.
+        handle: Handle in the slot for managed keyed state; raw keyed state has no such header.
         directory: The directory of the metadata file, as the reader addresses it.
 
     Source: Flink 1.8-2.3, ``RocksDBIncrementalRestoreOperation`` (the meta file),
@@ -78,13 +78,13 @@ def keyed_headers(handle: KeyedHandle, directory: str) -> KeyedHeaders:
 
 
 def operator_header(handle: OperatorStateHandle, directory: str) -> Header:
-    """Return where a managed operator handle's own header stands: before the first partition."""
+    """Return the header of a managed operator handle: the bytes before the first partition."""
     offsets = [offset for state in handle.states for offset in state.offsets]
     return _header(handle.delegate, tuple(offsets), directory)
 
 
 def _header(stream: StreamHandle, offsets: tuple[int, ...], directory: str) -> Header:
-    """Return the bytes before the first offset; one of 0 stands for a key group without data."""
+    """Return the header before the first offset; an offset of 0 marks a key group without data."""
     return Header(
         place=place_of(stream, directory),
         size=min((offset for offset in offsets if offset > 0), default=None),

@@ -1,4 +1,4 @@
-"""Which key groups a subtask has, and which keyed state it reads for them."""
+"""Key groups of subtasks, and the keyed state that they read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def subtask_groups(max_parallelism: int, parallelism: int, index: int) -> KeyGro
 
 
 def groups_of(handle: KeyedHandle) -> KeyGroupRange:
-    """Return the key groups that a handle holds state of."""
+    """Return the key groups whose state a handle holds."""
     if isinstance(handle, KeyGroupsHandle):
         return KeyGroupRange(first=handle.groups.first, count=len(handle.groups.offsets))
     return handle.groups
@@ -42,11 +42,10 @@ def intersection(some: KeyGroupRange, others: KeyGroupRange) -> KeyGroupRange | 
 
 
 def keyed_bytes(handle: KeyedHandle, groups: KeyGroupRange, *, is_raw: bool = False) -> int | None:
-    """Return how many bytes of a handle a subtask reads that has these key groups.
+    """Return the number of bytes that a subtask with these key groups reads from a handle.
 
-    Of state laid out by key group, the key groups' own bytes. An incremental snapshot and a
-    file of changes are fetched whole, whatever part of them is wanted. None if a size is not
-    told.
+    From state laid out by key group it reads only the bytes of its key groups. An incremental
+    snapshot and a file of changes are read whole. None if a size is unknown.
 
     Source: Flink 1.15-2.3, ``KeyedStateHandle.getIntersection`` of each kind of handle.
 
@@ -71,10 +70,10 @@ def keyed_bytes(handle: KeyedHandle, groups: KeyGroupRange, *, is_raw: bool = Fa
 
 
 def _laid_out(handle: KeyGroupsHandle, groups: KeyGroupRange, *, is_raw: bool) -> int | None:
-    """Return the bytes of the key groups; each ends where the next one with state begins.
+    """Return the size of the key groups; each ends where the next one with state begins.
 
     Source: Flink 1.8-2.3, ``KeyedStateCheckpointOutputStream.NO_OFFSET_SET`` (-1, raw state);
-    ``FullSnapshotAsyncWriter`` leaves 0, where the header stands, for an empty key group.
+    ``FullSnapshotAsyncWriter`` leaves 0, the offset of the header, for an empty key group.
     """
     smallest = 0 if is_raw else 1
     starts = sorted(

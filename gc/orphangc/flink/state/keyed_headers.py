@@ -1,7 +1,7 @@
-"""The header of keyed state: which states a backend held, of which kind.
+"""The header of keyed state: names and kinds of the states of a backend.
 
-It is the whole meta file of an incremental snapshot, and what stands before the first key group
-in any other one.
+The header is the whole meta file of an incremental snapshot, and the bytes before the first key
+group in any other snapshot.
 
 Source: Flink 1.8-2.3, ``KeyedBackendSerializationProxy``.
 """
@@ -25,13 +25,13 @@ _TYPE_OPTION = "KEYED_STATE_TYPE"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedHeader:
-    """What a keyed backend says of its states.
+    """Header of a keyed backend.
 
     Attributes:
-        version: Of the header's form.
-        is_compressed: Whether the key groups behind it are.
+        version: Version of the header's form.
+        is_compressed: Whether the key groups behind the header are compressed.
         key_serializer: Snapshot of the key's serializer.
-        states: In the order of the file.
+        states: Records of the states in the order of the file.
 
     """
 
@@ -42,11 +42,11 @@ class KeyedHeader:
 
 
 def read_keyed_header(data: bytes) -> KeyedHeader:
-    """Return the header that ``data`` is, to the last byte.
+    """Return the header that ``data`` holds, to the last byte.
 
     Raises:
         UnreadableMetadataError: The bytes are not exactly one header of a known form, or its
-            states cannot be told for certain. Nothing can then be said of any of them.
+            states are ambiguous. All its states are then unknown.
 
     """
     cursor = Cursor(data)
@@ -69,7 +69,7 @@ def read_keyed_header(data: bytes) -> KeyedHeader:
 
 
 def keyed_contents(record: StateRecord) -> KeyedStateContents:
-    """Return a state as the contents of a checkpoint show it, without its bytes.
+    """Return a state as a value of the checkpoint's contents, without its size.
 
     Source: Flink 1.8-2.3, ``StateDescriptor.Type``; the timers of an operator are the only
     priority queues that Flink writes.

@@ -1,6 +1,6 @@
-"""The header of an operator state file: the states' kinds and serializers.
+"""The header of an operator state file: kinds and serializers of the states.
 
-Names, modes and offsets stand in ``_metadata`` too; only here stands who wrote the values.
+``_metadata`` also holds names, modes and offsets; only the header names the serializers.
 
 Source: Flink 1.8-2.3, ``OperatorBackendSerializationProxy``.
 """
@@ -18,13 +18,13 @@ _TELLS_COMPRESSION = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorHeader:
-    """What an operator backend says of its states.
+    """Header of an operator backend.
 
     Attributes:
-        version: Of the header's form.
-        is_compressed: Whether the values behind it are.
+        version: Version of the header's form.
+        is_compressed: Whether the values behind the header are compressed.
         operator_states: List states, split or union, in the order of the file.
-        broadcast_states: In the order of the file.
+        broadcast_states: Broadcast states in the order of the file.
 
     """
 
@@ -35,11 +35,11 @@ class OperatorHeader:
 
 
 def read_operator_header(data: bytes) -> OperatorHeader:
-    """Return the header that ``data`` is, to the last byte.
+    """Return the header that ``data`` holds, to the last byte.
 
     Raises:
         UnreadableMetadataError: The bytes are not exactly one header of a known form, or its
-            states cannot be told for certain.
+            states are ambiguous.
 
     """
     cursor = Cursor(data)

@@ -1,4 +1,4 @@
-"""Where the partitions of operator states lie in their handle, and how large each is."""
+"""Offsets and sizes of the partitions of operator states in their handle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orphangc.flink.values.handles import (
 
 
 def stream_size(handle: StreamHandle) -> int | None:
-    """Return the bytes that a handle stands for, None if it does not tell."""
+    """Return the size of a stream, None if its handle does not state it."""
     match handle:
         case BytesHandle():
             return len(handle.data)
@@ -27,18 +27,17 @@ def stream_size(handle: StreamHandle) -> int | None:
 
 
 def states_of(handle: OperatorStateHandle) -> dict[str, OperatorState]:
-    """Return the states by name, as in Flink's map: of a name that stands twice, the last."""
+    """Return the states by name, as in Flink's map: the last one of a repeated name."""
     return {state.name: state for state in handle.states}
 
 
 def partition_sizes(handle: OperatorStateHandle) -> dict[str, tuple[int | None, ...]]:
-    """Return the bytes of each partition, in the order of the state's offsets.
+    """Return the size of each partition, in the order of the state's offsets.
 
-    A partition ends where the next one begins, be it of the same state or of another, and the
-    last one where the handle ends: Flink writes one behind the other and nothing between
-    them. Its size is None if the handle does not tell its own, if it would begin behind the
-    end, or if another state begins at the same byte: all but one are empty then, and nothing
-    says which.
+    A partition ends where the next one of any state begins, and the last one where the handle
+    ends: Flink writes partitions without gaps. A size is None if the size of the handle is
+    unknown, if the partition would begin behind the end, or if another state begins at the same
+    byte: all but one of them are then empty, and the handle does not state which.
 
     Source: Flink 1.8-2.3, ``DefaultOperatorStateBackendSnapshotStrategy``,
     ``PartitionableListState.write``, ``OperatorStateCheckpointOutputStream.startNewPartition``.

@@ -1,4 +1,4 @@
-"""Which physical files and directories a fully read metadata file names."""
+"""Physical files and directories that a fully read metadata file names."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class PhysicalFile:
     """A file in storage.
 
     Attributes:
-        path: Absolute.
-        size: Bytes, or None if unknown: of a merged file only segments' sizes are told.
-        kind: Of the first handle that names it.
+        path: Absolute path of the file.
+        size: Size in bytes, None if unknown: handles state only segment sizes of merged files.
+        kind: Kind of the first handle that names the file.
 
     """
 
@@ -35,7 +35,7 @@ class PhysicalFile:
 
 
 def handles_of(value: Any) -> Iterator[Handle]:
-    """Yield every handle in a value, outer ones before inner ones, in file order."""
+    """Yield every handle in a value in file order, outer handles before inner ones."""
     if isinstance(value, tuple):
         for element in value:
             yield from handles_of(element)
@@ -47,11 +47,11 @@ def handles_of(value: Any) -> Iterator[Handle]:
 
 
 def absolute_path(directory: str, name: str) -> str:
-    """Return where a relative handle's file lies.
+    """Return the absolute path of a relative handle's file.
 
     Args:
         directory: The directory of the metadata file, as the reader addresses it.
-        name: One path component.
+        name: Name of the file, one path component.
 
     """
     return f"{directory.rstrip('/')}/{name}"
@@ -61,7 +61,7 @@ def files_of(metadata: Metadata, *, directory: str) -> list[PhysicalFile]:
     """Return every distinct file that the metadata names, in the order of first mention.
 
     Args:
-        metadata: What was read.
+        metadata: Metadata of the checkpoint.
         directory: The directory of the metadata file, as the reader addresses it.
 
     """
@@ -94,7 +94,7 @@ def _physical(handle: Handle, directory: str) -> PhysicalFile | None:
 
 
 def _known_size(size: int) -> int | None:
-    """Return the size, or None for the negative one that old releases write when unknown."""
+    """Return the size, or None for the negative size that old releases write if it is unknown."""
     return size if size >= 0 else None
 
 

@@ -1,7 +1,7 @@
-"""Gets past Flink's serializer snapshots, whose length is written nowhere, and names them.
+"""Reads over Flink's serializer snapshots, whose length is not stored, and names them.
 
-Only snapshot classes of Flink itself whose content is known are read; whoever meets another one
-has to look for the next landmark by himself.
+It reads only snapshot classes of Flink itself with known content. After any other class the caller
+has to search for the next landmark.
 
 Source: Flink 1.8-2.3, ``TypeSerializerSnapshotSerializationUtil``, ``TypeSerializerSnapshot``,
 ``SimpleTypeSerializerSnapshot``, ``CompositeTypeSerializerSnapshot``,
@@ -17,10 +17,10 @@ from orphangc.errors import UnreadableMetadataError
 from orphangc.flink.metadata.cursor import Cursor
 
 DEEPEST_SERIALIZERS = 64
-"""Serializers inside serializers; types of people are a handful of levels deep."""
+"""Maximum depth of nested serializers; real types have a handful of levels."""
 
 LONGEST_WORDS = 500
-"""Characters that a serializer is described in; what is longer is cut off."""
+"""Maximum length of a serializer's description; a longer one is truncated."""
 
 _FORM = 2
 _COMPOSITE_MAGIC = 911108
@@ -38,18 +38,18 @@ _STATE = f"{_FLINK}runtime.state."
 
 
 class UnknownSerializerError(UnreadableMetadataError):
-    """A snapshot of a class, or of a version of it, whose content nobody here knows the end of."""
+    """The class or version of a snapshot is unknown, so its end is unknown."""
 
 
 def read_serializer(cursor: Cursor) -> str:
-    """Return which serializer's snapshot stands next, and move behind it.
+    """Return the description of the next serializer snapshot, and move behind it.
 
     Returns:
-        The snapshot's class without its package, in parentheses the class that it serializes
-        where that is written down, in angle brackets what is nested in it.
+        Class of the snapshot without its package, with the serialized class in parentheses if it
+        is stored, and nested snapshots in angle brackets.
 
     Raises:
-        UnknownSerializerError: It cannot be skipped exactly.
+        UnknownSerializerError: The end of the snapshot is unknown.
         UnreadableMetadataError: The bytes are no serializer snapshot.
 
     """
@@ -61,7 +61,7 @@ def read_serializer(cursor: Cursor) -> str:
 
 
 def outermost_class(cursor: Cursor) -> str:
-    """Return the class of the snapshot that stands next, without what is in it."""
+    """Return the class of the next snapshot, without nested snapshots."""
     cursor.skip(4)
     name = cursor.utf()[:LONGEST_WORDS]
     return _simple_name(name) if name.startswith(_FLINK) else name
@@ -88,7 +88,7 @@ def _simple_name(name: str) -> str:
 
 
 Content = Callable[[Cursor, int, int, int], str]
-"""Reads the content of a class by cursor, version, depth and where the snapshot began."""
+"""Reader of the content of a class: takes cursor, version, depth and start of the snapshot."""
 
 
 def _nothing(cursor: Cursor, version: int, _depth: int, at: int) -> str:
@@ -103,7 +103,7 @@ def _nothing(cursor: Cursor, version: int, _depth: int, at: int) -> str:
 
 
 def _composite(outer: Callable[[Cursor, int], str]) -> Content:
-    """Return how a class with nested serializers is read, whatever it writes before them."""
+    """Return the reader of a class with nested serializers; ``outer`` reads what precedes them."""
 
     def content(cursor: Cursor, version: int, depth: int, at: int) -> str:
         if version not in {1, 2, 3}:
@@ -168,7 +168,7 @@ def _three_maps(cursor: Cursor, version: int, _depth: int, at: int) -> str:
 
 
 def _optional_map(cursor: Cursor) -> None:
-    """Move over a map whose parts are framed: what Java serialised in them is not looked at."""
+    """Move over a map with framed parts, without reading the Java objects in them."""
     at = cursor.position
     if cursor.i8() != _OPTIONAL_MAP_MAGIC:
         raise cursor.error("no optional map here", at=at)
@@ -249,4 +249,4 @@ _CONTENTS: dict[str, Content] = {
         _composite(_no_outer)
     ),
 }
-"""What stands in each class's snapshot, behind its version."""
+"""Reader of the content of each class's snapshot, behind its version."""

@@ -1,7 +1,7 @@
-"""The records of states in the headers of keyed and operator state files.
+"""Records of states in the headers of keyed and operator state files.
 
-A record that holds a serializer of an unknown class has no known end. The next one is then found
-by the landmark that only records have, and the counts must come out; otherwise nothing is said.
+The end of a record with a serializer of an unknown class is unknown. The next record is then found
+by a landmark that only records have, and the counts must match; otherwise the header is refused.
 
 Source: Flink 1.8-2.3, ``StateMetaInfoSnapshotReadersWriters``, ``StateMetaInfoSnapshot``.
 """
@@ -33,10 +33,10 @@ _LANDMARK = re.compile(
     rb"\x00(?:\x0eKEY_SERIALIZER|\x14NAMESPACE_SERIALIZER|\x10VALUE_SERIALIZER"
     rb"|\x13USER_KEY_SERIALIZER)\x00{3}\x02"
 )
-"""A record behind its name: kind, its one option or none, the role of its first serializer."""
+"""Start of a record behind its name: kind, at most one option, role of the first serializer."""
 
 _LONGEST_NAME = 4096
-"""Bytes of a name that is looked for backwards; each one is tried, whoever wrote the file."""
+"""Maximum size of a name searched backwards; every length is tried, for the file may be hostile."""
 
 _ROLES = {
     "KEY_SERIALIZER": "key",
@@ -47,7 +47,7 @@ _ROLES = {
 
 
 class StateRecordKind(IntEnum):
-    """What kind of state a record tells of.
+    """Kind of the state that a record describes.
 
     Source: Flink 1.8-2.3, ``StateMetaInfoSnapshot.BackendStateType``.
     """
@@ -61,13 +61,13 @@ class StateRecordKind(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateRecord:
-    """One state as a header tells of it.
+    """Record of one state in a header.
 
     Attributes:
-        name: As the job registered it.
-        kind: What kind of state.
-        options: Flink's own words about it.
-        serializers: As far as their classes are known.
+        name: Name under which the job registered the state.
+        kind: Kind of the state.
+        options: Options by Flink's names.
+        serializers: Serializers whose classes are known.
 
     """
 
@@ -78,7 +78,7 @@ class StateRecord:
 
 
 class RecordReader:
-    """Reads the records of one header, from where its cursor stands to the end of its bytes."""
+    """Reads the records of one header, from the cursor's position to the end of the bytes."""
 
     def __init__(self, cursor: Cursor) -> None:
         self._cursor = cursor
@@ -87,7 +87,7 @@ class RecordReader:
         self._read_since = 0
 
     def serializer(self) -> str:
-        """Return the serializer that stands next; an unknown one leaves the reader lost."""
+        """Return the next serializer; after an unknown one the position is lost."""
         cursor = self._cursor
         at = cursor.position
         try:
@@ -100,13 +100,13 @@ class RecordReader:
             return outermost_class(cursor)
 
     def section(self, kinds: Collection[StateRecordKind]) -> tuple[StateRecord, ...]:
-        """Return a count's worth of records.
+        """Return the records of one section: a count and as many records.
 
         Args:
-            kinds: Those that this part of a header can hold.
+            kinds: Kinds that this section of a header can hold.
 
         Raises:
-            UnreadableMetadataError: It does not come out exactly.
+            UnreadableMetadataError: The section does not match its count.
 
         """
         count = self._count()
@@ -117,10 +117,10 @@ class RecordReader:
         return records
 
     def finish(self) -> None:
-        """Make sure that nothing is left, and that no landmark was passed over.
+        """Check that all bytes are read, and that no landmark was skipped.
 
         Raises:
-            UnreadableMetadataError: Something is, or one was.
+            UnreadableMetadataError: Bytes are left, or a landmark was skipped.
 
         """
         cursor = self._cursor
@@ -132,7 +132,7 @@ class RecordReader:
                 raise cursor.error(f"{found} states look like {self._read_since}")
 
     def _count(self) -> int:
-        """Return how many records follow; where the reader is lost, the count before the next."""
+        """Return the number of next records; if the position is lost, find the next count."""
         cursor = self._cursor
         if self._is_lost:
             found = self._landmark()
@@ -184,20 +184,21 @@ class RecordReader:
         return tuple(read)
 
     def _landmark(self) -> int | None:
-        """Return where the next record's kind stands, behind a name."""
+        """Return the position of the next record's kind, behind its name."""
         cursor = self._cursor
         found = _LANDMARK.search(cursor.data, cursor.position, cursor.end)
         return None if found is None else found.start()
 
     def _name_start(self, end: int, earliest: int) -> int:
-        """Return where the name that ends at ``end`` begins with its length.
+        """Return the position of the length of the name that ends at ``end``.
 
         Raises:
-            UnreadableMetadataError: None fits, or several do.
+            UnreadableMetadataError: No length fits, or several do.
 
         """
         data = self._cursor.data
-        last_zero = data.rfind(b"\0", earliest, end)  # at most in the length: no text has one
+        # no text has a zero: only the length may hold one
+        last_zero = data.rfind(b"\0", earliest, end)
         fitting = [
             start
             for start in range(max(earliest, last_zero - 1, end - 2 - _LONGEST_NAME), end - 1)

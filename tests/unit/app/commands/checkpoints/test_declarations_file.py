@@ -174,7 +174,7 @@ def test_what_is_written_is_read_again(tmp_path_factory, operators, remark: str)
 
 
 def test_the_shipped_schema_is_that_of_the_program() -> None:
-    """Written anew by ``orphangc config schema --of declarations``."""
+    """Written by ``orphangc config schema --of declarations``."""
     assert json.loads(SCHEMA.read_text()) == declarations_schema()
 
 
