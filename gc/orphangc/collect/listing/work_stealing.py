@@ -184,7 +184,7 @@ class RangeScheduler:
 
         Raises:
             StorageUnreachableError: The page does not come after the one before.
-            StoppedError: It is over.
+            ListingStoppedError: The listing is over.
 
         """
         with self._changed:

@@ -1,4 +1,4 @@
-"""The rule for one object: the only place where a verdict is made."""
+"""The rule for one object, in plain steps: the oracle that ``kernel`` must equal, row by row."""
 
 from __future__ import annotations
 

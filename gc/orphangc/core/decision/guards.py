@@ -1,7 +1,7 @@
 """Guards that void a job's work: its liveness cannot be known, so every object is kept.
 
 Each guard is one function from evidence to a sentence, or ``None`` where it is content; the
-table at the end is the only list of them.
+table at the end lists all that look at one job; ``judge`` adds ``dependent_job``.
 
 Source: ownership-and-safety, section 8 (R1-R30).
 """

@@ -80,10 +80,6 @@ CASES = {
         a_cycle(),
     ),
     Guard.MISPLACED_ROOT: (
-        a_job(own_checkpoints=(a_root(42), a_root(43, folder=job_directory().child("chk-44")))),
-        a_cycle(),
-    ),
-    Guard.MISPLACED_ROOT: (
         a_job(own_checkpoints=(a_root(43, folder=job_directory(JOB).child("chk-7")),)),
         a_cycle(),
     ),
