@@ -23,7 +23,7 @@ def gather_evidence(
     Args:
         marked: Checkpoints and jobs.
         settings: The aliases.
-        survey: What the listing shows; ``None`` for a cycle that lists no objects.
+        survey: Facts of the listing; ``None`` for a cycle that lists no objects.
 
     """
     needed = dependencies_of(marked, settings, {} if survey is None else survey.surveyed.held)

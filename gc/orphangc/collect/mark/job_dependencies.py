@@ -1,4 +1,4 @@
-"""In whose directories each job's state lies (R12)."""
+"""Job directories that contain each job's state (R12)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _Words = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDependencies:
-    """Where the state of one job lies.
+    """Places of one job's state.
 
     Attributes:
-        jobs: Keys of the other jobs in whose directories it lies.
+        jobs: Keys of the other jobs whose directories contain it.
         is_origin_unread: Whether the job was restored from something that is no checkpoint here.
 
     """
@@ -36,18 +36,18 @@ class JobDependencies:
 def dependencies_of(
     marked: Mark, settings: StorageRootSettings, held: Mapping[str, UuidSet]
 ) -> dict[str, JobDependencies]:
-    """Return by job key in which jobs' directories the state of each job lies (R12).
+    """Return the keys of the jobs whose directories contain the state of each job, by key (R12).
 
-    By path, and by the UUIDs that the listing shows: a link, an alias that nobody stated, or a
+    By path, and by the UUIDs that the listing shows: a link, an unstated alias, or a
     copied checkpoint spell the same file otherwise. What a job was restored from counts as its
-    own: its first checkpoints refer to the same files. So does what its exported registry holds:
-    a pending checkpoint may need a file that no root names. A job whose registry cannot be read,
-    or is not there yet, may need any.
+    own: its first checkpoints refer to the same files. So do the entries of its exported registry:
+    a pending checkpoint may need a file that no checkpoint names. A job whose registry cannot be
+    read, or is not there yet, may need any.
 
     Args:
-        marked: Roots and jobs.
+        marked: Checkpoints and jobs.
         settings: The aliases.
-        held: By job key: UUIDs of the live artifacts that the listing shows in its ``shared/``.
+        held: UUIDs of the live artifacts that the listing shows in its ``shared/``, by job key.
 
     """
     by_folder = {checkpoint.folder: checkpoint for checkpoint in marked.checkpoints}
@@ -63,12 +63,12 @@ def dependencies_of(
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Where one job's state lies.
+    """Places of one job's state, by path and by UUID.
 
     Attributes:
-        folders: Places that something of it lies in.
-        uuids: What its roots and its registry name, in parts.
-        is_origin_unread: It was restored from something that is no root here.
+        folders: Folders of its files.
+        uuids: UUIDs that its checkpoints and its registry name, in parts.
+        is_origin_unread: Whether it was restored from a checkpoint that was not read.
 
     """
 
@@ -83,7 +83,7 @@ class _State:
         settings: StorageRootSettings,
         by_folder: Mapping[Location, Checkpoint],
     ) -> _State:
-        """Return what roots, restored checkpoints and the exported registry say."""
+        """Return the places that checkpoints, origins and the exported registry name."""
         places, checkpoints = _restored_from(job, settings, by_folder)
         files = [checkpoint.files for checkpoint in (*job.own_checkpoints, *checkpoints)]
         registered, uuids = _registered(job, settings)
@@ -109,7 +109,7 @@ def _depends_on(
 def _restored_from(
     job: JobEvidence, settings: StorageRootSettings, by_folder: Mapping[Location, Checkpoint]
 ) -> tuple[set[Location], list[Checkpoint]]:
-    """Return the places that the job was restored from, and the roots read there."""
+    """Return the places that the job was restored from, and the checkpoints read there."""
     places = {place for place in _origins(job, settings) if place is not None}
     return places, [by_folder[place] for place in places if place in by_folder]
 
@@ -122,7 +122,7 @@ def _origins(job: JobEvidence, settings: StorageRootSettings) -> set[Location | 
 
 
 def _registered(job: JobEvidence, settings: StorageRootSettings) -> tuple[set[Location], UuidSet]:
-    """Return the folders that an exporter's entries lie in, and the UUIDs that they name."""
+    """Return the folders of an exporter's entries, and the UUIDs that they name."""
     snapshots = () if job.exported is None else job.exported.snapshots
     paths = {(each.path, one.checkpoint_dir) for one in snapshots for each in one.entries}
     folders: dict[str, Location] = {}

@@ -16,7 +16,7 @@ class JobDirectories:
     """The job directories that were seen, and the job of each.
 
     Attributes:
-        keys: Job key by directory: the job id where one job alone surely bears it, else the
+        keys: Job key by directory: the job id if one job alone is proven to have it, else the
             directory.
         job_ids: Job id by job key, "" where it is unknown.
         unclaimed: Keys of directories without a checkpoint that several jobs of one id may own.
@@ -34,7 +34,7 @@ class JobDirectories:
         return tuple(sorted((d for d, owner in self.keys.items() if owner == key), key=str))
 
     def of_id(self, job_id: str) -> dict[str, tuple[Location, ...]]:
-        """Return the directories of each job that bears an id."""
+        """Return the directories of each job with an id."""
         found: dict[str, tuple[Location, ...]] = {}
         for place, key in sorted(self.keys.items(), key=lambda each: str(each[0])):
             if self.job_ids[key] == job_id:
@@ -53,7 +53,7 @@ def job_directories(
 
     Args:
         owners: Job id by directory, "" where it is unknown.
-        holding: Directories that hold checkpoints.
+        holding: Directories that contain checkpoints.
         configured: Directories that some cluster is configured to write into.
         checkpoints: Every checkpoint that was read.
 

@@ -1,4 +1,4 @@
-"""What clusters and HA metadata say of each job, sorted by the directories that they speak of."""
+"""Answers of clusters and HA metadata about each job, by the directories that they concern."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from orphangc.core.model.types import JobId
 
 @dataclass(slots=True, kw_only=True)
 class JobReport:
-    """What is said of one job.
+    """Answers about one job.
 
     Attributes:
-        job_id: Its id.
+        job_id: Identifier of the job.
         before: Answers before the checkpoints were read.
         after: Answers after them.
-        clusters: Who gave these, in the order of ``after``.
-        unplaced: Living answers about the id that fit no directory, and may speak of this job.
-        held_before: What said before that the job is not over.
-        held_after: What says so after.
+        clusters: Clusters that gave the answers in ``after``, in their order.
+        unplaced: Living answers about the id that fit no directory, and may concern this job.
+        held_before: HA metadata and resources that held the job before that.
+        held_after: HA metadata and resources that held the job after that.
         holders: Clusters that may write into its directories by their HA metadata.
-        may_be_retained_elsewhere: A hold may be of another job of the id.
-        is_proven: Some answer surely speaks of this job.
+        may_be_retained_elsewhere: Whether a hold may be of another job of the id.
+        is_proven: Whether an answer is proven to concern this job.
 
     """
 
@@ -67,9 +67,9 @@ class JobReports:
     """What is said of every job, by job key.
 
     Attributes:
-        jobs: The reports; those of directories, and of clusters that write elsewhere.
-        clusters: By job id: who runs a job of it after the checkpoints were read.
-        holds: By job id: what holds any job of it.
+        jobs: Reports of directories, and of clusters that write to other places.
+        clusters: Clusters that run a job of the id after the checkpoints were read, by job id.
+        holds: Holds of any job of the id, by job id.
 
     """
 
@@ -120,7 +120,7 @@ def _report_without_directory(
     answers: Sequence[JobAnswer],
     holds: tuple[Mapping[str, tuple[Hold, ...]], Mapping[str, tuple[Hold, ...]]],
 ) -> None:
-    """Add a job that nothing was seen of, if anything says that it is not over."""
+    """Add a job without any observed fact, if a hold shows that it is not over."""
     before, after = holds[0].get(job_id, ()), holds[1].get(job_id, ())
     if not (before or after or any(each.is_living for each in answers)):
         return
@@ -139,7 +139,7 @@ def _add_answers(
     *,
     is_decided: bool,
 ) -> None:
-    """Count each answer for the jobs that it speaks of; one that fits none protects what it names.
+    """Count each answer for the jobs that it concerns; an unplaced one protects what it names.
 
     What was merely restored, or reports nothing, shows a job alive, and never that it has ended,
     unless HA metadata decides that (``is_decided``) and no checkpoint contradicts it.

@@ -1,4 +1,4 @@
-"""What roots refer to and nothing shows (R8): told by fingerprints, by name only if need be."""
+"""Names in checkpoints that nothing stored answers (R8): found by fingerprints, then by name."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _FEW_NAMES = 100
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What roots refer to below the storage root.
+    """Names in checkpoints below the storage root.
 
     Attributes:
-        heads: UUIDs by head: the key of the folder, a slash, and what stands before the UUID.
+        heads: UUIDs by head: the key of the folder, a slash, and the text before the UUID.
         others: Whole keys of all other names.
 
     """
@@ -39,7 +39,7 @@ class Expected:
 
 
 def expected_of(checkpoints: Iterable[Checkpoint], base: Location) -> Expected:
-    """Return what the roots refer to below the storage root, each once."""
+    """Return the names in the checkpoints below the storage root, each once."""
     heads: dict[str, UuidSet] = {}
     others: set[str] = set()
     for checkpoint in checkpoints:
@@ -62,7 +62,7 @@ class Missing:
     others: frozenset[str] = frozenset()
 
     def of(self, checkpoints: Iterable[Checkpoint], base: Location) -> list[str]:
-        """Return the keys of it that some of the roots refer to, sorted."""
+        """Return its keys that some of the checkpoints refer to, sorted."""
         wanted = expected_of(checkpoints, base) if self.heads or self.others else Expected()
         keys = set(self.others & wanted.others)
         for head in self.heads.keys() & wanted.heads.keys():
@@ -134,11 +134,11 @@ def missing_of(
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Base names outside the storage root, and outside every other storage that can be asked.
+    """Base names outside the storage root, and outside every other storage of the cycle.
 
     Attributes:
-        uuids: The UUIDs that the names end in.
-        names: Those names that end in none.
+        uuids: UUIDs that the names end in.
+        names: Names that end in none.
 
     """
 
@@ -147,10 +147,10 @@ class Wanted:
 
 
 def wanted_of(files: Iterable[Mapping[Location, FileNames]]) -> Wanted:
-    """Return what is named where no one can look.
+    """Return the names in places that no storage of the cycle covers.
 
     Args:
-        files: Names by folder, each folder in no storage that can be asked.
+        files: Names by folder; no storage of the cycle covers these folders.
 
     """
     uuids, others = UuidSet(), set[str]()
@@ -167,11 +167,11 @@ def missing_outside(
     storages: Sequence[Storage],
     unreached: Sequence[Location] = (),
 ) -> list[str]:
-    """Return files outside the storage root that the latest root names and nothing shows.
+    """Return files outside the storage root that the latest checkpoint names and nothing shows.
 
-    Another storage is asked for what it covers. Where none covers the place, the base name must
-    stand in the listing: a tree that was moved, or an alias that nobody stated. What cannot be
-    reached shows nothing, neither way.
+    Another storage is checked for the places it covers. If none covers a place, the listing must
+    show the base name: a tree that was moved, or an unstated alias. A place that cannot be
+    reached proves nothing, neither way.
     """
     base, *extra = storages
     lacking: list[str] = []
@@ -212,7 +212,7 @@ def not_listed(names: FileNames, surveyed: Surveyed) -> Iterator[str]:
 
 
 def _not_stored(folder: Location, names: FileNames, storage: Storage) -> list[str]:
-    """Return the names that a storage does not have: a few are asked for, many are listed."""
+    """Return the names that a storage lacks: a few by HEAD requests, many by a listing."""
     key = storage.location.key_of(folder) or ""
     prefix = f"{key}/" if key else ""
     wanted = sorted(names)

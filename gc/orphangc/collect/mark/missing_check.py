@@ -1,7 +1,7 @@
-"""What a listing does not show, looked up in the storage before it counts as missing (R8).
+"""Names that a listing lacks, checked in the storage before they count as missing (R8).
 
-An inventory is hours or days old, and a listing that was gone on with is so in part. A name that
-it lacks says nothing by itself: the file may be younger. And a root may be newer than the listing,
+An inventory is hours or days old, and a resumed listing is so in part. A name that it lacks
+proves nothing by itself: the file may be younger. A checkpoint may be newer than the listing,
 or on its way out: Flink deletes what only a subsumed checkpoint needed before its ``_metadata``.
 """
 
@@ -25,7 +25,7 @@ from orphangc.errors import RefusedError
 from orphangc.ports import Inventoried, Storage
 
 ReadsCheckpoint = Callable[[str, StoredObject], Checkpoint | UnreadableCheckpoint | None]
-"""Reads the ``_metadata`` that was listed in a folder; ``None`` if it has gone."""
+"""Reads the ``_metadata`` that was listed in a folder; ``None`` if it no longer exists."""
 
 _SETTLED = timedelta(hours=24)
 """What was stored so long before an inventory was begun is in it: the rest may be or not, for an
@@ -33,11 +33,11 @@ inventory is no snapshot."""
 
 _AT_ONCE = 1000
 _TRIES = 3
-"""Looks at a job directory in which every checkpoint goes before it is read."""
+"""Number of scans of a job directory whose checkpoints vanish before they are read."""
 
 
 def inventory_of(storage: Storage) -> Inventory | None:
-    """Return what stands in for the storage's listing, ``None`` if it is really listed."""
+    """Return the inventory in place of the storage's listing, ``None`` if it is really listed."""
     return storage.inventory if isinstance(storage, Inventoried) else None
 
 
@@ -47,8 +47,8 @@ def confirmed(missing: Missing, storage: Storage, *, is_resumed: bool = False) -
     Where the listing is wholly of this cycle, that is what it lacks.
 
     Args:
-        missing: What the listing lacks.
-        storage: That was listed.
+        missing: Names that the listing lacks.
+        storage: Storage that was listed.
         is_resumed: Whether a part of the listing is older than this cycle.
 
     Raises:
@@ -78,13 +78,13 @@ def missing_of_lasting(
     *,
     passing: Collection[Location],
 ) -> list[str]:
-    """Return the keys that roots refer to and nothing shows, of roots that last.
+    """Return the missing keys of checkpoints that last.
 
     Args:
-        missing: What the listing lacks.
-        checkpoints: Of one job.
+        missing: Names that the listing lacks.
+        checkpoints: Checkpoints of one job.
         storage: That was listed.
-        passing: Folders of the roots that were not there both before and after the listing.
+        passing: Folders of the checkpoints that did not exist both before and after the listing.
 
     """
     base = storage.location
@@ -109,20 +109,20 @@ def lacked_by_newest(
     *,
     began: datetime,
 ) -> list[str]:
-    """Return what is really missing, where no checkpoint stood before and after the listing.
+    """Return what is really missing, if no checkpoint existed before and after the listing.
 
     A file that ``latest`` names and the listing lacks may be younger than the listing, or Flink
     has deleted it since, with the checkpoint. It is missing if the storage lacks it, and the
-    newest checkpoint, looked for after that, names it: no checkpoint completes with a file that
+    newest checkpoint, read after that, names it: no checkpoint completes with a file that
     Flink has deleted. And if the storage has it, and has had it since before the listing, then
     the listing is not whole.
 
     Args:
         lacking: Keys of the storage root that ``latest`` names and the listing lacks.
-        job: Whose.
-        storage: That was listed.
-        read: Reads the ``_metadata`` of a folder; ``None`` if it has gone.
-        began: When the cycle began, by the store's clock, less its slack.
+        job: Evidence of the job.
+        storage: Storage that was listed.
+        read: Reads the ``_metadata`` of a folder; ``None`` if it no longer exists.
+        began: Start of the cycle, by the store's clock, less its slack.
 
     """
     stored = [
@@ -161,8 +161,8 @@ def _newest_checkpoint(
 ) -> Checkpoint | None:
     """Return a job's newest checkpoint as it is now, ``None`` if none can be read.
 
-    What the listings showed and the present run does not know is a leftover of an earlier run,
-    whatever its id: it says nothing of what the present run needs.
+    A checkpoint that the listings showed and the present run does not know is a leftover of an
+    earlier run, whatever its id: it proves nothing of what the present run needs.
     """
     base, leftovers = storage.location, job.leftover_ids
     folders = [key for each in job.directories if (key := base.key_of(each)) is not None]

@@ -1,4 +1,4 @@
-"""What lies at or below pinned places: it is in use, whatever else refers to it (R4)."""
+"""Objects at or below pinned places: they are in use, whatever else refers to them (R4)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pinned_uuids(environment: Environment, places: Sequence[Location]) -> UuidSe
 
     Args:
         environment: Engine that has listed the storage root.
-        places: Pinned places, in the storage root or anywhere else.
+        places: Pinned places, in the storage root or outside it.
 
     """
     base = environment.storage.location
@@ -31,16 +31,16 @@ def pinned_uuids(environment: Environment, places: Sequence[Location]) -> UuidSe
 
 
 def _pinned_key(pin: Location, base: Location) -> str | None:
-    """Return the key that a pin protects: "" is the whole storage root, ``None`` nothing of it."""
+    """Return the key that a pin protects: "" for the whole storage root, ``None`` for nothing."""
     return "" if pin.contains(base) else base.key_of(pin)
 
 
 @dataclass(frozen=True, slots=True)
 class PinnedPass:
-    """Finds the UUIDs of what lies at or below pinned places: they are in use (R4).
+    """Finds the UUIDs of objects at or below pinned places: they are in use (R4).
 
     Attributes:
-        places: Keys; "" pins the whole storage root.
+        places: Pinned keys; "" pins the whole storage root.
 
     """
 

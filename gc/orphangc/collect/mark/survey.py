@@ -36,15 +36,15 @@ class Surveyed:
     """What the listing shows.
 
     Attributes:
-        jobs: By job key.
+        jobs: Survey of each job, by job key.
         objects: Number of listed objects.
         size: Their bytes.
-        present: By head: fingerprint of the names expected there that are listed.
-        others: Of the other expected keys, those that are listed.
-        seen: Of the wanted UUIDs, those that some base name ends in.
-        seen_names: Of the other wanted base names, those that are listed.
-        held: By job key: UUIDs of live artifacts in its ``shared/``, if they were asked for.
-        markers: Empty objects that stand for folders.
+        present: Fingerprint of the expected names that are listed, by head.
+        others: Other expected keys that are listed.
+        seen: Wanted UUIDs that a listed base name ends in.
+        seen_names: Other wanted base names that are listed.
+        held: UUIDs of live artifacts in its ``shared/``, by job key, if they were requested.
+        markers: Empty objects that represent folders.
 
     """
 
@@ -83,11 +83,11 @@ class SurveyPass:
 
     Attributes:
         owners: Whose a place is.
-        expected: What roots refer to below the storage root: UUIDs by head.
+        expected: Names in checkpoints below the storage root: UUIDs by head.
         expected_others: Whole keys of all other names.
-        wanted: UUIDs that must end some base name, wherever it lies.
+        wanted: UUIDs that a listed base name must end in, in any folder.
         wanted_names: Other base names that must be listed somewhere.
-        is_holding: Note which live artifacts each job's ``shared/`` holds.
+        is_holding: Whether to record the live artifacts of each job's ``shared/``.
 
     """
 
@@ -134,7 +134,7 @@ class SurveyPass:
         return total
 
     def _see_folder(self, found: Surveyed, place: FilePlace) -> None:
-        """Note a sub-folder of ``shared/``, also an empty one: it tells of a layout (R2)."""
+        """Record a sub-folder of ``shared/``, also an empty one: it shows a layout (R2)."""
         key = self.owners.job_key(place)
         if key is not None and place.scope is Scope.SHARED and place.inner:
             found.job(key).sub_folders.add(place.inner.partition("/")[0])
@@ -177,7 +177,7 @@ class SurveyPass:
                 self._see_live_artifacts(found, rows, part, key)
 
     def _see_live_artifacts(self, found: Surveyed, rows: MarkedRows, part: _Rows, key: str) -> None:
-        """Note the live artifacts of one kind in a job's ``shared/``."""
+        """Record the live artifacts of one kind in a job's ``shared/``."""
         columns, shown = rows.columns, found.job(key)
         shown.live_in_shared += len(part)
         if self.is_holding:
@@ -187,7 +187,7 @@ class SurveyPass:
         shown.only_in_raw_bytes += columns.batch.column("key").take(pa.array(only_raw)).to_pylist()
 
     def _see_odd_names(self, found: Surveyed, rows: MarkedRows) -> None:
-        """Look for expected and wanted names that are no plain artifacts' names."""
+        """Find expected and wanted names that are no plain artifacts' names."""
         if not (self.expected_others or self.wanted_names):
             return
         columns = rows.columns

@@ -26,13 +26,13 @@ _FEW = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListingSurvey:
-    """What the listing shows, and what it lacks.
+    """Facts of the listing, and names that it lacks.
 
     Attributes:
         surveyed: Counts of the whole listing and of each job.
-        missing: What checkpoints refer to and nothing shows.
-        missing_of_latest: By job key, a few files that the latest checkpoint refers to and
-            nothing shows (R8).
+        missing: Names in checkpoints that nothing shows.
+        missing_of_latest: A few files that the latest checkpoint refers to and nothing shows, by
+            job key (R8).
 
     """
 
@@ -48,10 +48,10 @@ class ListingSurvey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyQuestions:
-    """What a survey has to answer beside its counts.
+    """Questions to a survey beside its counts.
 
     Attributes:
-        wanted: Names that may be listed though their paths lead elsewhere.
+        wanted: Names that may be listed although their paths lead to another place.
         is_resumed: Whether a part of the listing is older than this cycle.
         read: Reads a checkpoint of the storage root as it is now.
         began: Time before which everything stored must be listed.
@@ -69,13 +69,13 @@ class SurveyQuestions:
 def survey_listing(
     environment: Environment, marked: Mark, tombstones: Tombstones, questions: SurveyQuestions
 ) -> ListingSurvey:
-    """Return what the listing shows; the engine knows live set and tombstones from here on.
+    """Return the facts of the listing; from here on the engine has live set and tombstones.
 
     Args:
         environment: Engine and storages.
-        marked: What is live.
-        tombstones: Those of earlier runs.
-        questions: What the survey has to answer.
+        marked: Live set, checkpoints and owners.
+        tombstones: Tombstones of earlier runs.
+        questions: Questions that the survey answers.
 
     Raises:
         StorageUnreachableError: A name was listed twice, so the listing cannot be trusted.

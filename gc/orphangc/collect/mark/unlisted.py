@@ -1,4 +1,4 @@
-"""What a storage holds beside its objects, added up by job and area; only ever reported (R28)."""
+"""Contents of a storage beside its objects, summed by job and area; only ever reported (R28)."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class HiddenSums:
         """Return one part for each area of a job that has anything.
 
         Args:
-            uncounted: Kinds of which nobody knows the number.
+            uncounted: Kinds whose number is unknown.
 
         """
         owners = sorted({(scope, job_id) for scope, job_id, _ in self._sums})
@@ -137,7 +137,7 @@ def markers_in(listing: pa.RecordBatch) -> pa.RecordBatch:
 
     A folder of a store that has real ones is none: its size is null, not zero.
     """
-    empty = listing.filter(pc.equal(listing["size"], 0))  # few: names are only looked at there
+    empty = listing.filter(pc.equal(listing["size"], 0))  # few: only their names are compared
     is_marked = (pc.ends_with(empty["key"], mark) for mark in _FOLDER_MARKS)
     found = empty.filter(pc.or_(*is_marked))
     kinds = pa.repeat(HiddenKind.DIRECTORY_MARKER.value, found.num_rows)
@@ -148,12 +148,12 @@ def markers_in(listing: pa.RecordBatch) -> pa.RecordBatch:
 def extras_part(
     extras: Extras | None, markers: HiddenSums, *, with_versions: bool
 ) -> ExtrasPart | None:
-    """Return what the plan says of everything beside the objects; ``None`` on other stores.
+    """Return the plan's part about everything beside the objects; ``None`` on other stores.
 
     A kind that could not be counted to its end is unknown: a part of it is never shown as all.
 
     Args:
-        extras: Who tells it; ``None`` where nobody can.
+        extras: Source of these facts; ``None`` if there is none.
         markers: Directory markers, which the listing showed.
         with_versions: Whether the operator wants a second listing for them.
 

@@ -1,4 +1,4 @@
-"""Finding and reading roots: every ``_metadata`` below a storage root, or no plan at all."""
+"""Find and read checkpoints: every ``_metadata`` below a storage root, or no plan at all."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from orphangc.flink.values.metadata_values import HandleKind
 from orphangc.ports import Lister, Reader
 
 MAX_METADATA_BYTES = 2**30
-"""A larger ``_metadata`` is refused: over-size is unreadable, and unreadable voids (R6)."""
+"""A larger ``_metadata`` is refused: it counts as unreadable, and that refuses all work (R6)."""
 
 _LARGE = 2**24
-"""Bytes of a ``_metadata`` of which only one is held at a time: decoding takes several times it."""
+"""A larger ``_metadata`` is decoded alone: decoding takes several times its bytes."""
 _ATTEMPTS = 5
 _THREADS = 16
 _UNPROVEN = {
@@ -50,14 +50,14 @@ class _ListerAndReader(Lister, Reader, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CheckpointScan:
-    """The roots of one storage at one moment.
+    """The checkpoints of one storage at one moment.
 
     Attributes:
         metadata: Each ``_metadata`` by the key of its folder.
         directories: Keys of the job directories.
-        ids: By job directory, the ids of its ``chk-<n>`` that hold a ``_metadata``.
-        closed: Keys of what may hold roots and cannot be looked into.
-        areas: By job directory, the areas that it has folders of.
+        ids: Ids of the ``chk-<n>`` with a ``_metadata``, by job directory.
+        closed: Keys of folders that may contain checkpoints and cannot be listed.
+        areas: Areas with a folder, by job directory.
 
     """
 
@@ -76,7 +76,7 @@ def scan_checkpoints(storage: _ListerAndReader) -> CheckpointScan:
     """Return every ``_metadata`` below the storage root, and the job directories.
 
     Level by level, all of a level at once; ``shared/``, ``taskowned/`` and ``dstl/`` directly
-    below a job id are not entered, for they hold everything but roots. Any other folder of such
+    below a job id are not entered, for they contain no checkpoint. Any other folder of such
     a name is a folder like all.
 
     Raises:
@@ -118,12 +118,12 @@ def scan_checkpoints(storage: _ListerAndReader) -> CheckpointScan:
 
 
 def _is_left_out(place: FilePlace) -> bool:
-    """Return whether a folder is an area of a job that holds everything but roots."""
+    """Return whether a folder is an area of a job that contains no checkpoint."""
     return place.scope in _NOT_ENTERED and bool(place.job_id)
 
 
 def _ids(metadata: Iterable[str], root_name: str) -> dict[str, frozenset[int]]:
-    """Return the checkpoint ids of the folders, by the job directory they stand in."""
+    """Return the checkpoint ids of the folders, by job directory."""
     ids: dict[str, set[int]] = {}
     for folder in metadata:
         place = place_of_folder(folder, root_name)
@@ -134,7 +134,7 @@ def _ids(metadata: Iterable[str], root_name: str) -> dict[str, frozenset[int]]:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointsRead:
-    """A scan and what its roots say."""
+    """A scan and the contents of its checkpoints."""
 
     scan: CheckpointScan
     checkpoints: tuple[Checkpoint, ...]
@@ -143,11 +143,11 @@ class CheckpointsRead:
 
 @dataclass(slots=True)
 class CheckpointReader:
-    """Reads roots once each: the same place, time, size and ETag are the same bytes.
+    """Reads each checkpoint once: the same place, time, size and ETag mean the same bytes.
 
     Attributes:
         aliases: Applied to every path inside a ``_metadata``.
-        acknowledged: sha256 by place of roots that the operator knows to be broken.
+        acknowledged: Digest by place of checkpoints that the operator acknowledges as broken.
         shared: What the storage roots of one pass read for each other.
 
     """
@@ -168,9 +168,9 @@ class CheckpointReader:
         return cls(settings.aliases, settings.acknowledged, shared)
 
     def collect(self, storage: _ListerAndReader) -> CheckpointsRead:
-        """Return every root of a storage, listed and read (R4, R6).
+        """Return every checkpoint of a storage, listed and read (R4, R6).
 
-        A root that vanished between the listing and the reading makes both start again; one that
+        A checkpoint that vanished between listing and reading makes both start again; one that
         is listed again and again, and never there, is unreadable.
         """
         for _ in range(_ATTEMPTS - 1):
@@ -193,7 +193,7 @@ class CheckpointReader:
         )
 
     def _forget_others(self, base: Location, scan: CheckpointScan) -> None:
-        """Keep in memory what is still there: a sweep of hours sees many roots come and go."""
+        """Keep in memory only existing checkpoints: during a long sweep many come and go."""
         known, listed = self._known.get(base, {}), scan.metadata.values()
         self._known[base] = {each: known[each] for each in listed if each in known}
         if self.shared is not None:
@@ -210,7 +210,7 @@ class CheckpointReader:
     def read(
         self, storage: _ListerAndReader, folder: str, listed: StoredObject
     ) -> Checkpoint | UnreadableCheckpoint | None:
-        """Return one root, ``None`` if it is not there any more."""
+        """Return one checkpoint, ``None`` if it no longer exists."""
         known = self._known.setdefault(storage.location, {})
         if listed in known:
             return known[listed]
@@ -296,7 +296,7 @@ def _sorted(
 
 
 def _closed(base: Location, scan: CheckpointScan) -> list[Checkpoint | UnreadableCheckpoint | None]:
-    """Return what cannot be looked into, as roots that cannot be read."""
+    """Return the places that cannot be listed, as unreadable checkpoints."""
     reason = "a link, or a folder without a name, is not looked into: name its target as extra root"
     return [
         UnreadableCheckpoint(uri=f"{base}/{key}", reason=reason, sha256="") for key in scan.closed
@@ -310,7 +310,7 @@ def _unproven_layout(references: References) -> str | None:
 def files_by_folder(
     references: References, folder: Location, aliases: Sequence[Alias]
 ) -> dict[Location, FileNames]:
-    """Return the base names that a root refers to, by the folder they lie in.
+    """Return the base names that a checkpoint refers to, by folder.
 
     Raises:
         ValueError: A path is no absolute path.

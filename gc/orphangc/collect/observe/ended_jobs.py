@@ -1,4 +1,4 @@
-"""Which jobs are over, and which may hold checkpoints that were not read (R4, R13)."""
+"""Jobs that are over, and jobs that may have checkpoints that were not read (R4, R13)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from orphangc.core.model.types import JobId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lives:
-    """What Flink and the operator say of the lives of jobs.
+    """Statements of Flink and the operator about the lives of jobs.
 
     Attributes:
-        before: What each cluster said before roots were read.
-        after: What it said after them.
-        is_declared_ended: Tells whether the operator says that a job is over.
+        before: Answer of each cluster before checkpoints were read.
+        after: Answer of each cluster after that.
+        is_declared_ended: Returns whether the operator states that a job is over.
         held: Ids of jobs that HA metadata or a resource holds, or held.
         changed_at: Newest store time of a checkpoint, by job id.
         directories: The job directories that were seen, by job id.
         aliases: The operator's.
         now: This moment.
-        quiet_period: How long the directory of an ended job must have been still.
+        quiet_period: Time without a change after which an ended job's directory is quiet.
 
     """
 
@@ -43,7 +43,7 @@ class Lives:
 
     @property
     def living(self) -> tuple[str, ...]:
-        """Return the ids of all jobs that Flink says, or said, are not over."""
+        """Return the ids of all jobs that Flink reports, or reported, alive."""
         facts = [each for cluster in (*self.before, *self.after) for each in cluster.jobs.values()]
         return tuple(sorted({each.job_id for each in facts if not each.is_globally_terminal}))
 
@@ -62,14 +62,14 @@ class Lives:
         )
 
     def _are_answers_placed(self, job_id: str) -> bool:
-        """Return whether some answer surely speaks of each directory of a job id (decision 20)."""
+        """Return whether some answer surely concerns each directory of a job id (decision 20)."""
         own = {str(place): (place,) for place in self.directories.get(job_id, ())}
         answers = job_answers(self.before, self.after).get(JobId(job_id), ())
         homes = [home_of(answer, own, self.aliases) for answer in answers]
         return own.keys() <= {key for home in homes if home.is_proven for key in home.keys}
 
     def facts_of(self, job_id: str) -> tuple[JobFacts, ...]:
-        """Return everything that Flink says of a living job, the oldest answer first."""
+        """Return all answers of Flink about a living job, the oldest first."""
         facts = (*_of(job_id, self.before), *_of(job_id, self.after))
         return tuple(each for each in facts if not each.is_globally_terminal)
 
@@ -92,11 +92,11 @@ def has_nothing_since(facts: JobFacts) -> bool:
 def unread_of(
     lives: Lives, checkpoints: Sequence[Checkpoint], aliases: Sequence[Alias]
 ) -> Iterator[tuple[str, str]]:
-    """Yield each living job whose state may rest on a checkpoint that was not read, and why.
+    """Yield each living job whose state may depend on a checkpoint that was not read, and why.
 
     Args:
-        lives: What Flink says.
-        checkpoints: Every root that was read.
+        lives: Statements of Flink and the operator.
+        checkpoints: Every checkpoint that was read.
         aliases: The operator's.
 
     """
@@ -118,9 +118,9 @@ def unread_of(
 
 
 def _first_latest(facts: Iterable[JobFacts]) -> int | None:
-    """Return the newest checkpoint before the roots were read; one of its age or newer was seen.
+    """Return the newest checkpoint before the checkpoints were read, or a newer one.
 
-    A job that had none then is asked for the first that is known.
+    For a job that had none then, return the first that is known.
     """
     known = (each.latest_completed_id for each in facts)
     return next((each for each in known if each is not None), None)
@@ -134,7 +134,7 @@ def _newest_read(
 ) -> int:
     """Return the id of the newest checkpoint of a job that was read, -1 if none was.
 
-    It lies in the job's directory, or where Flink says that a checkpoint of the job does.
+    It is in the job's directory, or where Flink reports a checkpoint of the job.
     """
     reported = {
         place_of(shown.external_path, aliases)
@@ -154,7 +154,7 @@ def _newest_read(
 def _unread_origin(
     facts: JobFacts, folders: Iterable[Location], aliases: Sequence[Alias]
 ) -> str | None:
-    """Return why a job may need what it was restored from, and nobody knows what that names."""
+    """Return why a job may need an origin whose references are unknown."""
     if facts.restored is None or not has_nothing_since(facts):
         return None
     said = f"it was restored from checkpoint {facts.restored.id}"

@@ -13,10 +13,10 @@ _TRIES = 3
 
 
 def _parsed(data: bytes, job_id: JobId) -> RegistrySnapshot:
-    """Return the snapshot that lies in an exporter's folder of a job.
+    """Return the snapshot in an exporter's folder of a job.
 
     Raises:
-        UnreadableSnapshotError: It is damaged, another job's, or not an exporter's.
+        UnreadableSnapshotError: It is damaged, belongs to another job, or is not an exporter's.
 
     """
     snapshot = read_snapshot(data)

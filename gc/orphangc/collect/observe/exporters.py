@@ -1,8 +1,8 @@
-"""Asking the exporters inside JobManagers: E1, then a nonce, then E2 that repeats it (R14).
+"""The exporter handshake: baseline (E1), then a nonce, then a response that repeats it (E2; R14).
 
-Collectors share the one nonce file of a job. Whoever finds another's nonce in it lets it stand
-until a snapshot repeats it, or until nobody has for a while; and whoever finds its own
-overwritten writes the same one again, by the same rule. It was made after the listing, so any
+Collectors share the one nonce file of a job. A collector that finds another's nonce leaves it
+until a snapshot repeats it, or until no snapshot has for a while; a collector that finds its own
+nonce overwritten writes it again, by the same rule. It was made after the listing, so any
 snapshot that repeats it proves the order. Each repetition sets one collector free: none starves.
 """
 
@@ -32,25 +32,25 @@ from orphangc.ports import ExporterChannel, StoreTime, Waiter
 
 _POLL_SECONDS = 2.0
 _PATIENCE_SECONDS = 30.0
-"""So long another collector's nonce may stand before it counts as left behind by a dead one."""
+"""Seconds that another collector's nonce may stay before it counts as left by a dead collector."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _ExportedJob:
-    """What is known of one job's exporter so far.
+    """State of one job's exporter in the handshake.
 
     Attributes:
-        folder: Where it writes.
+        folder: Registry folder.
         job_id: The folder's name there.
-        baseline: E1.
-        response: E2, or the newest snapshot that is not.
-        baseline_unread: Why E1 cannot be read, though it is there.
-        unread: Why the newest snapshot since then cannot be read.
-        unread_name: Its name.
-        unwritten: Why no nonce can be written.
-        seen: Names that need not be read again.
-        before: Names that were there with E1.
-        lives: Epoch and time of what was read since.
+        baseline: Newest snapshot before the listing (E1).
+        response: Snapshot that repeats the nonce (E2), or the newest other one.
+        baseline_unread: Reason why the baseline cannot be read.
+        unread: Reason why the newest snapshot since then cannot be read.
+        unread_name: Name of that snapshot.
+        unwritten: Reason why no nonce can be written.
+        seen: Names of snapshots that need not be read again.
+        before: Names of snapshots at the time of the baseline.
+        lives: Epoch and time of the snapshots that were read since.
         neighbour: Epoch of a JobManager that lived beside E1's, by the markers of both.
         repeated: Nonces that some snapshot repeats.
         foreign_nonce: Another collector's nonce, and how often it was found unrepeated.
@@ -73,7 +73,7 @@ class _ExportedJob:
     foreign_nonce: tuple[str, int] = ("", 0)
 
     def read_baseline(self) -> None:
-        """Take down E1."""
+        """Read the baseline."""
         self.before = frozenset(self.folder.names(self.job_id))
         self.seen = set(self.before)
         try:
@@ -87,7 +87,7 @@ class _ExportedJob:
             self.repeated.add(self.baseline.nonce or "")
 
     def read_new(self, nonce: str) -> bool:
-        """Take down what is new; return whether nothing more needs to be waited for.
+        """Read new snapshots; return whether the handshake with this exporter is complete.
 
         All of it is read, also behind the answer: one that cannot follow E1 shows two exporters.
         """
@@ -107,7 +107,7 @@ class _ExportedJob:
             return None
         try:
             snapshot = parsed_at(self.folder, self.job_id, name, data)
-        except UnreadableSnapshotError as err:  # void only if nothing newer comes
+        except UnreadableSnapshotError as err:  # refuses the job only if nothing newer comes
             self.unread, self.unread_name = str(err), name
             return None
         self.seen.add(name)
@@ -153,7 +153,7 @@ class _ExportedJob:
 
         Args:
             nonce: Ours.
-            patience: How many looks another's nonce may stand unrepeated.
+            patience: Number of checks for which another's nonce may stay unrepeated.
 
         """
         try:
@@ -174,12 +174,12 @@ class _ExportedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenExports:
-    """What lies in one registry folder for one job.
+    """Snapshots of one job in one registry folder.
 
     Attributes:
         location: The registry folder.
-        job_id: Id of the job.
-        snapshots: What was read of it, oldest first; none if nothing can be read.
+        job_id: Identifier of the job.
+        snapshots: Snapshots that were read, oldest first; empty if none can be read.
 
     """
 
@@ -190,13 +190,13 @@ class SeenExports:
 
 @dataclass(slots=True)
 class ExporterHandshake:
-    """The exporters of one cycle, between the first look and the second.
+    """The handshake with the exporters of one cycle.
 
     Attributes:
-        aliases: The operator's.
-        wait: Waits.
-        clock: The store's.
-        jobs: One for each job's folder.
+        aliases: Aliases of the operator.
+        wait: Waits for some seconds.
+        clock: Returns the store's time.
+        jobs: One state for each job's folder.
 
     """
 
@@ -234,10 +234,10 @@ class ExporterHandshake:
         """Return what each exporter answered, after the nonce was written.
 
         Args:
-            ended: Whether a job is known to be over: it has nobody who could answer.
-            bases: Where jobs and their files concern anybody, the collected storage root first.
-            now: When the cycle began.
-            patience: How long an answer may take.
+            ended: Returns whether a job is known to be over, so that it cannot answer.
+            bases: Places where jobs and their files count, the collected storage root first.
+            now: Start of the cycle.
+            patience: Maximum time to wait for an answer.
 
         """
         nonce = uuid4().hex
@@ -277,7 +277,7 @@ class ExporterHandshake:
         return _by_job(found)
 
     def _listen(self, asked: Sequence[_ExportedJob], nonce: str, seconds: float) -> float:
-        """Write the nonce and look for it, politely; return for how long."""
+        """Write the nonce by turns and wait for its repetition; return the seconds waited."""
         polls = max(1, round(min(_PATIENCE_SECONDS, seconds / 3) / _POLL_SECONDS))
         waited = 0.0
         left = [each for each in asked if each.ask(nonce, polls)]
@@ -291,7 +291,7 @@ class ExporterHandshake:
             left = [each for each in left if each.ask(nonce, polls)]
 
     def _concerns(self, snapshot: RegistrySnapshot, bases: Sequence[Location]) -> bool:
-        """Return whether a job lies in one of the bases, or refers to the collected one."""
+        """Return whether a job is in one of the bases, or refers to the collected one."""
         directory = place_of(snapshot.checkpoint_dir, self.aliases)
         if directory is None or any(base.contains(directory) for base in bases):
             return True
@@ -319,7 +319,7 @@ def start_handshake(
     """Return the exporters, with E1 of each.
 
     Raises:
-        RefusedError: A folder lies inside a storage root, where nothing may be written.
+        RefusedError: A folder is inside a storage root, where orphangc writes nothing.
         StorageUnreachableError: A folder cannot be listed or read.
 
     """
@@ -340,7 +340,7 @@ def start_handshake(
 
 
 def _is_fresh(baseline: RegistrySnapshot, now: datetime) -> bool:
-    """Return whether anybody may be there to answer; else R15 voids the job anyway."""
+    """Return whether an exporter may be alive to answer; otherwise R15 refuses the job."""
     return now - baseline.taken_at <= REGISTRY_MAX_AGE
 
 

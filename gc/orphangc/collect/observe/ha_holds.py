@@ -1,4 +1,4 @@
-"""What holds each job, and where Flink says that its checkpoints lie."""
+"""HA metadata and resources that hold each job, and the places that Flink reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orphangc.core.model.settings import StorageRootSettings
 
 
 def holds_by_job(asked: Iterable[HaFacts]) -> dict[str, tuple[Hold, ...]]:
-    """Return what holds each job; two paths of one ZooKeeper may show the same node."""
+    """Return the holds of each job; two paths of one ZooKeeper may show the same node."""
     found: dict[str, dict[str, Hold]] = {}
     for facts in asked:
         for hold in facts.holds:
@@ -25,7 +25,7 @@ def reported_ids(
     settings: StorageRootSettings,
     by_folder: Mapping[Location, Checkpoint],
 ) -> frozenset[int]:
-    """Return the ids that Flink reports for the job at places where a root of that id was read."""
+    """Return the ids that Flink reports for the job at places where a checkpoint of it was read."""
     reported = {(each.id, each.external_path) for one in facts for each in one.checkpoints}
     reported |= {(one.restored.id, one.restored.external_path) for one in facts if one.restored}
     return frozenset(

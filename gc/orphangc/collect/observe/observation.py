@@ -1,10 +1,10 @@
-"""Gathering the facts of one cycle, in the only order that is safe (R11, R14).
+"""Gather the facts of one cycle, in the only order that is safe (R11, R14).
 
-First registry snapshots (E1), gate and latest completed id (L0), then root names (S0), then roots
-(S1), then the listing, then a nonce and the snapshots that repeat it (E2), then roots again (S2),
-then the gate once more, later than Flink's REST cache. What S1 and S2 show together is protected;
-a root that stood through all of it proves that nothing hid from both. Where a registry was
-exported, E2 proves it.
+First registry snapshots (E1), REST and latest completed id (L0), then checkpoint names (S0), then
+checkpoints (S1), then the listing, then a nonce and the snapshots that repeat it (E2), then
+checkpoints again (S2), then REST once more, later than Flink's cache. What S1 and S2 show together
+is protected; a checkpoint that existed all the time proves that nothing hid from both. For an
+exported registry, E2 proves it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from orphangc.ports.engine import Engine, Listed, ListingHints
 
 _SAMPLE = 4096
 _WORTH_A_HINT = 16
-"""Names that a root refers to in one folder; fewer say nothing of a key space."""
+"""Minimum number of names in one folder that say something about its key space."""
 
 _FactsT_co = TypeVar("_FactsT_co", covariant=True)
 
@@ -60,7 +60,7 @@ _LATER = 1.0
 
 
 def _no_device(_: Location) -> None:
-    """Know no device."""
+    """Return no device."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,21 +68,21 @@ class Environment:
     """Everything outside that a cycle asks.
 
     Attributes:
-        storage: The storage root to collect.
+        storage: Storage root to collect.
         extra: Storages whose checkpoints may refer to it.
         device_of: Returns the device or bucket of a place.
-        siblings: Other storage roots, searched like ``extra``; one of them may be out of reach.
-        remembered: Job directories outside all of these that an earlier cycle found checkpoints
-            in; each of them may be gone.
+        siblings: Other storage roots, searched like ``extra``; one of them may be unreachable.
+        remembered: Job directories outside all of these in which an earlier cycle found
+            checkpoints; each of them may be gone.
         clusters: Flink clusters.
-        snapshots: Reads the registry snapshots that lie anywhere as they are now.
-        exporters: Opens the folders that exporters write into.
-        open_storage: Opens any other place that somebody reports a root at.
-        engine: Lists the storage root, and passes over what it listed.
-        wait: Waits.
-        progress: Is told how far the cycle has come.
-        extras: Tells what a listing does not show; ``None`` where nobody can, or need.
-        ha: Who tells which jobs are not over.
+        snapshots: Reads the registry snapshots as they are now.
+        exporters: Opens the folders that exporters write to.
+        open_storage: Opens any other place of a reported checkpoint.
+        engine: Lists the storage root, and processes the listing.
+        wait: Waits for some seconds.
+        progress: Receives the progress of the cycle.
+        extras: Returns what a listing does not show; ``None`` if there is nothing, or no API.
+        ha: Sources of HA metadata, which show jobs that are not over.
 
     """
 
@@ -103,31 +103,31 @@ class Environment:
 
     @property
     def bases(self) -> tuple[Storage, ...]:
-        """Return all storages that are searched for roots, the collected one first."""
+        """Return all storages that are searched for checkpoints, the collected one first."""
         return (self.storage, *self.extra, *self.siblings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What a cycle saw; scans stand in the order of ``Environment.bases``.
+    """Facts of a cycle; scans are in the order of ``Environment.bases``.
 
     Attributes:
         time: The store's clock before anything was listed.
-        time_after: The same after everything was read.
-        before: What each cluster said first.
-        after: What it said last.
+        time_after: The store's clock after everything was read.
+        before: First answer of each cluster.
+        after: Last answer of each cluster.
         source_errors: Clusters, namespaces and ZooKeepers without a usable answer.
-        ha_before: What each namespace and ZooKeeper said first.
-        ha_after: What it said last.
-        at_start: S0.
-        first: S1.
-        second: S2.
-        elsewhere: Roots at reported places outside all bases.
-        elsewhere_unreadable: The same, unreadable.
+        ha_before: First answer of each namespace and ZooKeeper.
+        ha_after: Last answer of each namespace and ZooKeeper.
+        at_start: Scan of checkpoint names at the start (S0).
+        first: Checkpoints that were read before the listing (S1).
+        second: Checkpoints that were read after the listing (S2).
+        elsewhere: Checkpoints at reported places outside all bases.
+        elsewhere_unreadable: Unreadable checkpoints at such places.
         snapshots: All registry snapshots that were read, those before the listing first.
-        exported: What each exporter answered.
+        exported: Answer of each exporter.
         exports: Jobs that have registry snapshots, by registry folder.
-        listed: How the listing between S1 and S2 went.
+        listed: Result of the listing between S1 and S2.
         unreached: Reason by location of the siblings that could not be searched.
 
     """
@@ -152,7 +152,7 @@ class Observation:
 
     @property
     def checkpoints(self) -> tuple[Checkpoint, ...]:
-        """Return every root of S1, S2 and elsewhere, each once."""
+        """Return every checkpoint of S1, S2 and reported places, each once."""
         read = [
             checkpoint for part in (*self.first, *self.second) for checkpoint in part.checkpoints
         ]
@@ -164,7 +164,7 @@ class Observation:
 
     @property
     def unreadable(self) -> tuple[UnreadableCheckpoint, ...]:
-        """Return every unreadable root, each place once."""
+        """Return every unreadable checkpoint, each place once."""
         parts = [each for part in (*self.first, *self.second) for each in part.unreadable]
         by_uri = {each.uri: each for each in (*parts, *self.elsewhere_unreadable)}
         return tuple(by_uri.values())
@@ -246,7 +246,7 @@ def search_of(environment: Environment) -> BaseSearch:
 
 @dataclass(frozen=True, slots=True)
 class RememberedCheckpoints:
-    """What the remembered directories hold now, and which of them cannot be searched."""
+    """Contents of the remembered directories, and those that cannot be searched."""
 
     found: tuple[Checkpoint | UnreadableCheckpoint, ...]
     unreached: Mapping[Location, str]
@@ -300,7 +300,7 @@ class _FactsSource(Protocol[_FactsT_co]):
 def _ask(
     clusters: Sequence[_FactsSource[_FactsT_co]],
 ) -> tuple[tuple[_FactsT_co, ...], list[str]]:
-    """Return everybody's facts, and why some gave none: all jobs stay blocked."""
+    """Return the facts of all sources, and the errors of the others: they block all jobs."""
     facts, errors = [], []
     for cluster in clusters:
         try:
@@ -311,7 +311,7 @@ def _ask(
 
 
 def _list(environment: Environment, known: CheckpointsRead) -> Listed:
-    """List the storage root, told what its roots show of the key space."""
+    """List the storage root, with hints from its checkpoints about the key space."""
     base = environment.storage.location
     most: dict[str, Collection[str]] = {}
     for checkpoint in known.checkpoints:
@@ -337,9 +337,9 @@ def _let_the_cache_expire(environment: Environment, before: Sequence[ClusterFact
 def read_checkpoint_at(
     open_storage: Callable[[Location], Storage], reader: CheckpointReader, place: Location
 ) -> Iterable[Checkpoint | UnreadableCheckpoint]:
-    """Yield the root at a reported place; one that is gone is no root.
+    """Yield the checkpoint at a reported place; a place without one yields nothing.
 
-    A place that cannot be asked is unreadable: it may hold a root, so nothing can be judged.
+    A place that does not answer is unreadable: it may contain a checkpoint, so all is refused.
     """
     top = Location(place.scheme, place.authority, "/")
     folder = place.path.lstrip("/")
@@ -358,9 +358,9 @@ def read_checkpoint_at(
 def _read_hidden(
     environment: Environment, reader: CheckpointReader, scans: Sequence[CheckpointScan]
 ) -> Iterable[Checkpoint | UnreadableCheckpoint]:
-    """Yield the roots that only the listing shows: in folders that a scan does not enter.
+    """Yield the checkpoints that only the listing shows: in folders that a scan does not enter.
 
-    One that is gone by now was subsumed between the scans, which the stable root answers for.
+    One that is gone now was subsumed between the scans, which the stable checkpoint covers.
     """
     known = {each.key for scan in scans for each in scan.metadata.values()}
     for listed in environment.engine.objects_named(METADATA_NAME):

@@ -1,4 +1,4 @@
-"""Checkpoint folders that somebody reports, wherever they lie (R4)."""
+"""Reported checkpoint folders, in any place (R4)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def reported_places(
     *,
     ha: Iterable[HaFacts] = (),
 ) -> tuple[list[Location], list[UnreadableCheckpoint]]:
-    """Return every checkpoint folder that somebody reports or pins (R4), and what is no place."""
+    """Return every reported or pinned checkpoint folder (R4), and reports that name no place."""
     paths = {path for cluster in clusters for path in external_paths(cluster)}
     for snapshot in snapshots:
         own = (*(e.path for e in snapshot.retained), *(e.path for e in snapshot.restored))
@@ -46,8 +46,8 @@ def _place_named(path: str, settings: StorageRootSettings) -> Location:
     """Return the checkpoint folder that a resource names: people may name its metadata file too.
 
     Raises:
-        ValueError: It is no place, or a path without a file system: Flink would take its default
-            one, which nobody stated here.
+        ValueError: It is no place, or a path without a file system: Flink would use its default
+            one, which the operator did not state.
 
     """
     place = canonical(path, settings.aliases)

@@ -15,7 +15,7 @@ from orphangc.ports import Storage
 _T = TypeVar("_T")
 
 _AT_ONCE = 8
-"""Siblings that are searched at the same time: dozens may stand in one configuration file."""
+"""Number of siblings that are searched at the same time; a configuration may name dozens."""
 
 NO_SCAN = CheckpointScan({}, frozenset(), {})
 NOTHING_READ = CheckpointsRead(NO_SCAN, (), ())
@@ -41,7 +41,7 @@ class BaseSearch:
 
         Args:
             question: What to ask.
-            nothing: Stands for the answer of a sibling that cannot be reached.
+            nothing: Answer for a sibling that cannot be reached.
 
         Raises:
             StorageUnreachableError: The storage root or an extra root cannot be reached.

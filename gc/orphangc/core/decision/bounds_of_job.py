@@ -38,7 +38,7 @@ def bounds_of_job(
 
 
 def bounds_outside_jobs(judged: Iterable[Judgement], cycle: CycleEvidence) -> JobBounds:
-    """Return the bounds of what lies in no job directory: void if all work is."""
+    """Return the bounds of objects in no job directory: refused if all work is refused."""
     refusals = [each.refused for each in judged]
     is_refused = bool(refusals) and all(
         r is not None and r.guard in GLOBAL_GUARDS for r in refusals
@@ -55,9 +55,9 @@ def bounds_outside_jobs(judged: Iterable[Judgement], cycle: CycleEvidence) -> Jo
 
 
 def _oldest_retained(job: JobEvidence) -> int | None:
-    """Return the least id that any root or snapshot of the job, or HA metadata, retains.
+    """Return the least id that any checkpoint or snapshot of the job, or HA metadata, retains.
 
-    Without roots and snapshots it is unknown, whatever HA metadata says: unknown keeps more.
+    Without checkpoints and snapshots it is unknown, whatever HA metadata says: unknown keeps more.
     """
     ids = [*job.retained_ids[:1]]
     ids += [o for each in job.snapshots if (o := oldest_retained(each)) is not None]

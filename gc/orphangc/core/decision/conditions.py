@@ -1,4 +1,4 @@
-"""Conditions of deletion: while one is unmet the plan is sound as a report, and nothing goes.
+"""Conditions of deletion: while one is unmet, the plan is a sound report and deletes nothing.
 
 Source: ownership-and-safety, section 8 (R3a, R10-R14, R17, R20, R22, R27).
 """
@@ -65,7 +65,7 @@ def _lost(condition: Condition) -> Check:
     """Return the check for one kind of what earlier cycles saw and this one does not."""
 
     def check(job: JobEvidence, cycle: CycleEvidence) -> str | None:
-        """R4: what disappears unexplained may be there all the same.
+        """R4: a fact that disappears without explanation may still be true.
 
         A job of which only the listing shows files has no known directory: all concerns it.
         """
@@ -90,12 +90,12 @@ def _memory_unreadable(_: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 
 def _state_lost(_: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """R4: earlier cycles left tombstones and a memory that this state location does not hold."""
+    """R4: earlier cycles left tombstones and a memory that this state location does not contain."""
     return cycle.state_problem
 
 
 def _job_state_unknown(job: JobEvidence, _: CycleEvidence) -> str | None:
-    """R13: a job that nobody has seen may be suspended, and alive."""
+    """R13: a job that no cluster reports may be suspended, and alive."""
     if job.state is not JobState.UNKNOWN or mode_of(job) is Mode.REGISTRY:
         return None
     if job.unplaced:
@@ -108,7 +108,7 @@ def _job_state_unknown(job: JobEvidence, _: CycleEvidence) -> str | None:
 
 
 def _held_by_ha(job: JobEvidence, _: CycleEvidence) -> str | None:
-    """R13: a job that is suspended is not dead, whatever anybody states.
+    """R13: a suspended job is not over, whatever the operator states.
 
     One that was seen running only at the beginning is no better known than one never seen.
     """
@@ -120,7 +120,7 @@ def _held_by_ha(job: JobEvidence, _: CycleEvidence) -> str | None:
 
 
 def _gate_not_seen(job: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """R11: the gate must be seen before and after the listings."""
+    """R11: REST must answer before and after the listings."""
     if cycle.source_errors:
         return f"no usable answer: {some(cycle.source_errors, 1)}"
     if job.state is JobState.RUNNING and not (job.before and job.after):
@@ -146,7 +146,7 @@ def _not_quiet(job: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 
 def _untested_flink_version(job: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """R27: nobody has read the code of that release."""
+    """R27: the code of that release was not read."""
     formats = {checkpoint.format_version for checkpoint in job.own_checkpoints}
     unseen = sorted(each for each in formats if each > NEWEST_TESTED_FORMAT)
     if unseen:
@@ -164,7 +164,7 @@ def _untested_flink_version(job: JobEvidence, cycle: CycleEvidence) -> str | Non
 
 
 def _untested_storage(_: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """R27: nobody has tried deletion on that kind of storage."""
+    """R27: deletion was not tested on that kind of storage."""
     if cycle.is_tested_storage:
         return None
     return "this kind of storage is not in the tested list"

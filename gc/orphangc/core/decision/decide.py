@@ -21,7 +21,7 @@ class Live(Protocol):
     """Whatever answers whether a UUID is in use."""
 
     def __contains__(self, uuid: bytes) -> bool:
-        """Return whether some root, snapshot or pin names it."""
+        """Return whether a checkpoint, snapshot or pin names it."""
         ...
 
 
@@ -48,7 +48,7 @@ def decide(
     """Return the fate of one object and its reason; a tie with any bound keeps it.
 
     The order of the questions is the contract's (design, section 2). A tombstone counts only
-    while the object is still the same one; otherwise the object is an orphan seen anew.
+    while the object is unchanged; otherwise the object is a new orphan.
     """
     if bounds.is_refused:
         return _JOB_REFUSED

@@ -27,18 +27,18 @@ class Checkpoint:
 
     Attributes:
         folder: The checkpoint's exclusive directory.
-        directory: Job directory whose ``chk-<n>`` it is; ``None`` elsewhere.
-        job_id: That directory's; "" elsewhere.
-        checkpoint_id: As the metadata says.
-        format_version: Of the metadata.
-        is_savepoint: ``None`` where the format does not tell.
+        directory: Job directory that contains its ``chk-<n>``; ``None`` for any other place.
+        job_id: Job id of that directory; "" for any other place.
+        checkpoint_id: Identifier in the metadata.
+        format_version: Format version of the metadata.
+        is_savepoint: Whether it is a savepoint; ``None`` if the format does not say.
         modified_at: Store time of the ``_metadata``.
-        sha256: Of its bytes.
+        sha256: Digest of its bytes.
         files: Referenced files by folder: base names.
         unregistered: Names of those files, outside its own folder, that Flink's shared state
             registry does not know: private files of RocksDB, for the most part.
         raw: Every UUID in the raw bytes.
-        unproven_layout: Why its state's liveness cannot be proven from roots (R2), or ``None``.
+        unproven_layout: Reason why checkpoints cannot prove its liveness (R2), or ``None``.
         deleted_on: Ends of its job upon which Flink deletes it, and ``SUBSUMED``; ``None`` where
             the format does not say.
         is_of_a_stop: Whether its properties say that the job was stopped with this savepoint.
@@ -62,7 +62,7 @@ class Checkpoint:
 
     @property
     def is_self_contained(self) -> bool:
-        """Return whether every file that it needs lies in its own folder."""
+        """Return whether every file that it needs is in its own folder."""
         if self.unproven_layout is not None:
             return False
         return all(self.folder.contains(folder) for folder in self.files)
@@ -78,11 +78,11 @@ class UnreadableCheckpoint:
     """A ``_metadata`` that could not be read to its last byte.
 
     Attributes:
-        uri: Where it lies.
-        reason: What is wrong, with the offset if it is the bytes.
-        sha256: Of its bytes, "" if not even those could be had.
+        uri: URI of the file.
+        reason: Reason, with the offset if the bytes are wrong.
+        sha256: Digest of its bytes, "" if they could not be read.
         raw: Every UUID in its bytes.
-        directory: Job directory that holds it, ``None`` elsewhere.
+        directory: Job directory that contains it, ``None`` for any other place.
         is_acknowledged: The operator named exactly these bytes at this place (R6).
 
     """
@@ -102,15 +102,15 @@ class Survey:
     Attributes:
         objects: Number of listed objects.
         size: Their bytes.
-        live_objects: Those that the live set names.
-        live_in_shared: Those of them in flat ``shared/``.
-        flat_artifacts: Number of objects in flat ``shared/`` that Flink named: what may go.
+        live_objects: Number of objects that the live set names.
+        live_in_shared: Number of those objects in flat ``shared/``.
+        flat_artifacts: Number of artifacts in flat ``shared/``, the objects that may go.
         oldest_modified_at: Minimum of the store times.
         newest_modified_at: Maximum of the store times.
-        sub_folders: Folder names inside ``shared/`` (R2), a few of them.
-        shared_directories: Job directories that hold something in ``shared/``.
+        sub_folders: A few names of folders inside ``shared/`` (R2).
+        shared_directories: Job directories with an object in ``shared/``.
         only_in_raw_bytes: Artifacts that raw bytes name and the parser did not (R7), a few.
-        missing_of_latest: Files that the latest root names and nothing shows (R8), a few.
+        missing_of_latest: A few files that the latest checkpoint names and no listing shows (R8).
 
     """
 
@@ -132,35 +132,35 @@ class JobEvidence:
     """Everything known of one job: a directory and a job id (decision 20).
 
     Attributes:
-        key: The job id where one job bears it, else the directory, or the cluster that shows it.
-        job_id: "" if unknown.
-        directories: Where its files lie; several with entropy injection or a changelog.
-        is_collected: One of them lies below the storage root that is being collected.
+        key: Job id if one job alone has it, else the directory, or the cluster that shows the job.
+        job_id: Identifier of the job, "" if unknown.
+        directories: Directories of its files; several with entropy injection or a changelog.
+        is_collected: Whether one of them is below the storage root that is being collected.
         is_declared_ended: The operator's statement.
         is_not_in_all: The operator stated that all jobs are over, and nothing shows that Flink
             wrote this directory, so the statement does not cover it.
-        own_checkpoints: Its ``chk-<n>`` roots of both listings.
+        own_checkpoints: Checkpoints in its ``chk-<n>`` folders, of both listings.
         ids_at_start: Ids of the ``chk-<n>`` with ``_metadata`` in the listing of names (S0).
-        ids_before: The same in the first listing that was read (S1).
-        ids_after: The same in the second (S2).
-        before: What REST said before the listings, by each cluster that knows the job.
-        after: What REST said after them.
-        held_before: What said before the listings that the job is not over.
-        held_after: The same after them.
-        reported_ids: Of roots that lie where Flink says that this job's checkpoint does.
+        ids_before: Ids of the ``chk-<n>`` in the first listing that was read (S1).
+        ids_after: Ids of the ``chk-<n>`` in the second listing (S2).
+        before: REST answers before the listings, by each cluster that knows the job.
+        after: REST answers after the listings.
+        held_before: HA metadata and resources that held the job before the listings.
+        held_after: HA metadata and resources that held the job after the listings.
+        reported_ids: Ids of the checkpoints at places where Flink reports one of this job.
         snapshots: Registry snapshots of this job, oldest first.
-        exported: What its exporter answered, if it has a folder that one writes into.
-        depends_on: Keys of the jobs in whose directories its state lies, by path or by UUID.
-        is_origin_unread: Flink says that it was restored from a checkpoint that nobody could read,
+        exported: Answer of its exporter, if it has a registry folder.
+        depends_on: Keys of the jobs whose directories contain its state, by path or by UUID.
+        is_origin_unread: Flink says that it was restored from a checkpoint that was not read,
             so ``depends_on`` may lack some.
         strangers: Ids of living jobs that report checkpoints of theirs in its directories.
-        clusters: Who gave the answers in ``after``, in their order.
+        clusters: Clusters that gave the answers in ``after``, in their order.
         unplaced: Clusters that run a job of this id, and whose answers fit no directory.
         holders: Clusters that may write into its directories by their HA metadata; ``None``: all
             that hold it.
         clusters_of_id: Clusters that run any job of its id.
-        holds_of_id: What holds any job of its id.
-        survey: What the listing shows; empty for a job that is not collected.
+        holds_of_id: HA metadata and resources that hold any job of its id.
+        survey: Facts of the listing; empty for a job that is not collected.
         outside_paths: Paths outside every searched place that concern the job.
 
     """
@@ -200,7 +200,7 @@ class JobEvidence:
 
     @property
     def holds(self) -> tuple[Hold, ...]:
-        """Return everything that says, or said, that the job is not over."""
+        """Return all HA metadata and resources that hold, or held, the job."""
         return (*self.held_before, *self.held_after)
 
     @property
@@ -223,7 +223,7 @@ class JobEvidence:
     def changed_at(self) -> datetime | None:
         """Return the newest store time of anything of the job, ``None`` if it has nothing.
 
-        Its roots may lie in another storage than the listed one (entropy injection), and no
+        Its checkpoints may be in another storage than the listed one (entropy injection), and no
         exporter writes the registry of a job that is over.
         """
         exported = () if self.exported is None else self.exported.snapshots
@@ -248,12 +248,12 @@ class JobEvidence:
 
     @property
     def retained_ids(self) -> tuple[int, ...]:
-        """Return the checkpoint ids of its own roots that are no savepoints, ascending."""
+        """Return the checkpoint ids of its own checkpoints without savepoints, ascending."""
         return tuple(sorted({r.checkpoint_id for r in self.own_checkpoints if not r.is_savepoint}))
 
     @property
     def directories_with_roots(self) -> frozenset[Location]:
-        """Return which of its directories hold roots."""
+        """Return its directories that contain checkpoints."""
         return frozenset(
             checkpoint.directory
             for checkpoint in self.own_checkpoints
@@ -264,14 +264,14 @@ class JobEvidence:
     def current_ids(self) -> frozenset[int] | None:
         """Return the ids that the run may retain which Flink shows; ``None`` if it shows none.
 
-        Whatever else lies in the directory is of an earlier run of the same job id.
+        Any other checkpoint in the directory belongs to an earlier run of the same job id.
         """
         living = [facts for facts in self.facts if not facts.is_globally_terminal]
         return retained_by(living) if living else None
 
     @property
     def leftover_ids(self) -> frozenset[int]:
-        """Return the ids that some listing showed and the run that Flink shows does not know.
+        """Return the ids that a listing showed and the run that Flink shows does not know.
 
         A checkpoint that completes after the last listing is not among them.
         """
@@ -280,17 +280,17 @@ class JobEvidence:
 
     @property
     def stable_id(self) -> int | None:
-        """Return the newest checkpoint of the present run that stood when the cycle began (R12)."""
+        """Return the newest checkpoint of the present run that existed at the start (R12)."""
         return max(self._of_present_run(self.ids_at_start), default=None)
 
     @property
     def bounding_roots(self) -> tuple[Checkpoint, ...]:
-        """Return the roots whose store times bound what may be an orphan (R9; decision 19).
+        """Return the checkpoints whose store times bound what may be an orphan (R9; decision 19).
 
-        Of a job that is seen running, without a registry: k* alone. The proof of R9 needs no other,
-        for what a pending checkpoint uploads is younger than k*, and what it re-uses is named by a
-        root that was read. An older checkpoint that was left behind holds nothing back. Of any
-        other job all own roots count: there nothing proves that k* is retained.
+        For a job that REST shows running, without a registry: k* alone. R9 needs no other, for
+        what a pending checkpoint uploads is younger than k*, and what it re-uses is named by a
+        checkpoint that was read. An older, leftover checkpoint keeps nothing back. For any
+        other job all own checkpoints count: no fact proves that k* is retained.
         """
         if self.state is not JobState.RUNNING or mode_of(self) is not Mode.DERIVED:
             return self.own_checkpoints
@@ -303,9 +303,9 @@ class JobEvidence:
 
     @property
     def latest(self) -> Checkpoint | None:
-        """Return the newest checkpoint of the present run that stood all the time.
+        """Return the newest checkpoint of the present run that existed all the time.
 
-        Where none did, the newest one that the second listing showed, if not even that the first.
+        If none did, the newest one of the second listing, or else of the first.
         """
         for ids in (self.ids_before & self.ids_after, self.ids_after, self.ids_before):
             present = self._of_present_run(ids)
@@ -320,7 +320,7 @@ class JobEvidence:
 
     @property
     def has_standing_latest(self) -> bool:
-        """Return whether ``latest`` stood before, during and after the listing."""
+        """Return whether ``latest`` existed before, during and after the listing."""
         standing = self.ids_before & self.ids_after
         return self.latest is not None and self.latest.checkpoint_id in standing
 
@@ -336,21 +336,21 @@ class CycleEvidence:
     Attributes:
         now: Start of the cycle by the store's clock, or this machine's where the store has none.
         is_store_time: Whether ``now`` is the store's.
-        skew_seconds: How far the store's clock is ahead of this machine's; 0 if unknown.
+        skew_seconds: Seconds by which the store's clock is ahead of this machine's; 0 if unknown.
         margins: The operator's margins.
-        is_closed_world: The operator's statement that every root is known (R3a).
+        is_closed_world: The operator's statement that every checkpoint is known (R3a).
         is_tested_storage: R27 for the storage.
-        unreadable: Roots that could not be read.
+        unreadable: Checkpoints that could not be read.
         source_errors: Clusters, namespaces and ZooKeepers without a usable answer, and why.
-        halted: Why an earlier run stopped all collection, or ``None``.
-        observed_until: When the cycle had looked at everything, by the clock of ``now``; ``None``
+        halted: Reason why an earlier run stopped all collection, or ``None``.
+        observed_until: End of the observation, by the clock of ``now``; ``None``
             if it took no time.
         accepted_versions: Flink's versions that the operator vouches for (R27).
         is_registry_mode: A running job's registry was exported, so each living job must have one.
         empty_places: Extra roots and other storage roots that were searched and hold no
             checkpoint, though the operator does not say that they are empty.
-        unreached_places: Reason by place for other storage roots that could not be searched.
-        lost: What earlier cycles saw, this one does not, and nothing explains.
+        unreached_places: Reason for each other storage root that could not be searched.
+        lost: Facts that earlier cycles saw, this one does not, and nothing explains.
         memory_problem: Reason for which the memory of earlier cycles cannot be read, or ``None``.
         state_problem: Reason for which this may not be the state location of earlier plans, or
             ``None``.
@@ -384,11 +384,11 @@ def has_ended(job: JobEvidence, cycle: CycleEvidence) -> bool:
 
 
 Check = Callable[[JobEvidence, CycleEvidence], str | None]
-"""A guard or condition: a sentence that says why not, ``None`` where it is content."""
+"""A guard or condition: returns a sentence with the reason, ``None`` if satisfied."""
 
 
 def mode_of(job: JobEvidence) -> Mode:
-    """Return which evidence the job's liveness rests on."""
+    """Return the evidence that the job's liveness depends on."""
     if job.exported is not None:
         return Mode.REGISTRY
     is_exported = any(snapshot.source is Mode.REGISTRY for snapshot in job.snapshots)

@@ -1,4 +1,4 @@
-"""Guards that void a job's work: its liveness cannot be known, so every object is kept.
+"""Guards that refuse a job's work: its liveness cannot be known, so every object is kept.
 
 Each guard is one function from evidence to a sentence, or ``None`` where it is content; the
 table at the end lists all that look at one job; ``judge`` adds ``dependent_job``.
@@ -40,7 +40,7 @@ BOTH = 2
 
 
 def _unreadable_root(_: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """R6: a root that cannot be read may name any file of any directory."""
+    """R6: a checkpoint that cannot be read may name any file of any directory."""
     for checkpoint in cycle.unreadable:
         if not checkpoint.is_acknowledged:
             what = f"{checkpoint.uri}: {checkpoint.reason}"
@@ -49,7 +49,7 @@ def _unreadable_root(_: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 
 def _acknowledged_root(job: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """R6: a root that the operator knows to be broken protects its whole directory."""
+    """R6: a checkpoint that the operator acknowledges as broken protects its whole directory."""
     for checkpoint in cycle.unreadable:
         if checkpoint.is_acknowledged and checkpoint.directory in job.directories:
             return f"{checkpoint.uri} is acknowledged as broken: its whole directory is kept"
@@ -68,7 +68,7 @@ def _clock_skew(_: JobEvidence, cycle: CycleEvidence) -> str | None:
 def _future_time(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R10: a time in the future was written by a wrong clock, or by hand.
 
-    The future begins where the cycle stopped looking: a running job writes during a listing.
+    The future begins at the end of the observation: a running job writes during a listing.
     """
     latest = [
         checkpoint.modified_at
@@ -101,7 +101,7 @@ def _parser_disagreement(job: JobEvidence, _: CycleEvidence) -> str | None:
 
 
 def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
-    """R2: file merging, changelog and ForSt re-use old files that no root names."""
+    """R2: file merging, changelog and ForSt re-use old files that no checkpoint names."""
     if job.survey.sub_folders:
         return f"shared/ has sub-directories ({some(sorted(job.survey.sub_folders))})"
     for checkpoint in job.own_checkpoints:
@@ -117,20 +117,20 @@ def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
 
 
 def _restarting(job: JobEvidence, _: CycleEvidence) -> str | None:
-    """R2: in both modes; before a job runs, nobody knows its state backend."""
+    """R2: in both modes; the state backend of a job that does not run yet is unknown."""
     problems = (restarting_problem(facts) for facts in (*job.before, *job.after))
     return next((problem for problem in problems if problem is not None), None)
 
 
 def _unknown_owner(job: JobEvidence, _: CycleEvidence) -> str | None:
-    """R3: ids and roots of strangers must not be mixed."""
+    """R3: ids and checkpoints of different jobs must not be mixed."""
     if job.job_id:
         return None
     return "the directory's name is no job id (create-subdir=false?): name its owner with --owner"
 
 
 def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """R3: two clusters run the job, or its id owns roots in two directories."""
+    """R3: two clusters run the job, or its id owns checkpoints in two directories."""
     running = [facts for facts in job.after if not facts.is_globally_terminal]
     if len(running) > 1:
         return f"{len(running)} clusters say that they run the job"
@@ -190,9 +190,9 @@ def _written_by_another(job: JobEvidence, cycle: CycleEvidence) -> Checkpoint | 
 
 
 def _ended_job_is_running(job: JobEvidence, _: CycleEvidence) -> str | None:
-    """R13: a statement, or an answer, that the job is over, and facts that say otherwise.
+    """R13: a statement, or an answer, that the job is over, contradicted by other facts.
 
-    Whoever claims a checkpoint of a job that is over deletes it one day: then it is a change too.
+    A job that claimed a checkpoint of a job that is over deletes it one day: a change too.
     """
     if job.is_declared_ended and job.state is JobState.RUNNING:
         return "the job is declared ended, but Flink's REST API shows it alive"
@@ -203,7 +203,7 @@ def _ended_job_is_running(job: JobEvidence, _: CycleEvidence) -> str | None:
 
 
 def _no_roots(job: JobEvidence, _: CycleEvidence) -> str | None:
-    """R8, R9: no root is never "refers to nothing" while the job may run."""
+    """R8, R9: a job without a checkpoint may still need its files while it may run."""
     completed = any(latest_known_id(facts) is not None for facts in (*job.before, *job.after))
     if job.own_checkpoints or (job.state is JobState.ENDED and not completed):
         return None
@@ -225,9 +225,9 @@ def _not_in_all(job: JobEvidence) -> str:
 
 
 def _retained_root_missing(job: JobEvidence, _: CycleEvidence) -> str | None:
-    """R4, R8: what a completed store retains all the time must be seen as a root all the time.
+    """R4, R8: every checkpoint that a completed store always retains must have been read.
 
-    A root that Flink itself reports for this job counts wherever it lies: a checkpoint that it
+    A checkpoint that Flink itself reports for this job counts in any place: a checkpoint that it
     claimed, a savepoint that it was restored from, or one that Flink before 1.15 retains.
     """
     seen = (job.ids_before & job.ids_after) | job.reported_ids
@@ -260,7 +260,7 @@ def _exported_root_missing(job: JobEvidence, seen: Collection[int]) -> str | Non
 
 
 def _misplaced_root(job: JobEvidence, _: CycleEvidence) -> str | None:
-    """R8: a root in another checkpoint's folder was put there by hand; ids say nothing then."""
+    """R8: a checkpoint in another one's folder was put there by hand; ids prove nothing then."""
     for checkpoint in job.own_checkpoints:
         number = checkpoint.checkpoint_id
         if checkpoint.directory is not None and checkpoint.folder.name != f"chk-{number}":
@@ -309,7 +309,7 @@ def _pairs(job: JobEvidence) -> list[tuple[JobFacts, JobFacts]]:
 
 
 def _gate(job: JobEvidence, _: CycleEvidence) -> str | None:
-    """R13: roots prove liveness only with one checkpoint at a time, under one JobManager."""
+    """R13: checkpoints prove liveness only with one at a time, under one JobManager."""
     if job.state is not JobState.RUNNING or mode_of(job) is Mode.REGISTRY:
         return None
     if len(job.before) != len(job.after):
@@ -323,7 +323,7 @@ def _gate(job: JobEvidence, _: CycleEvidence) -> str | None:
 
 
 def _registry(job: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """R15: snapshots that contradict each other, or that nobody writes any more."""
+    """R15: snapshots that contradict each other, or that no exporter writes any more."""
     if job.exported is not None:
         return _exported(job, job.exported, cycle)
     exported = [each for each in job.snapshots if each.source is Mode.REGISTRY]
@@ -367,7 +367,7 @@ def _exported(job: JobEvidence, exported: Exported, cycle: CycleEvidence) -> str
 
 
 def _derived_snapshot(job: JobEvidence) -> str | None:
-    """R13 for a derived snapshot: what it says of concurrency counts as the gate does."""
+    """R13 for a derived snapshot: its concurrency counts as the one that REST reports."""
     for each in job.snapshots:
         if (each.max_concurrent or 1) > 1 and job.state is not JobState.ENDED:
             return f"the derived snapshot says {each.max_concurrent} concurrent checkpoints"
@@ -394,7 +394,7 @@ GUARDS: Mapping[Guard, Check] = {
     Guard.UNSTABLE_ROOT: _unstable_root,
     Guard.REGISTRY: _registry,
 }
-"""Asked in this order; the first that objects voids the job.
+"""Checked in this order; the first guard that objects refuses the job.
 
-Those that void all jobs come first: one refusal a job is kept, and none may hide theirs.
+Guards that refuse all jobs come first: each job keeps one refusal, and none may hide theirs.
 """

@@ -1,6 +1,6 @@
-"""What stops each job: its own evidence, and that of every living job that feeds on its files.
+"""Refusals and blocks of each job: its own, and those of living jobs that need its files.
 
-*Refused* (void): liveness cannot be known, so every object of the job is ``job_refused``.
+*Refused*: liveness cannot be known, so every object of the job is ``job_refused``.
 *Blocked*: the plan is sound as a report, but a condition of deletion is unmet.
 """
 
@@ -20,7 +20,7 @@ from orphangc.core.model.codes import Condition, Guard
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A guard voided the job's work."""
+    """Refusal of the job's work by a guard."""
 
     guard: Guard
     message: str
@@ -43,7 +43,7 @@ class Judgement:
 
 
 GLOBAL_GUARDS = frozenset({Guard.UNREADABLE_ROOT, Guard.CLOCK_SKEW, Guard.PARSER_DISAGREEMENT})
-"""Guards whose objection for one job voids all: the cause is not the job's own."""
+"""Guards whose objection for one job refuses all jobs: the cause is not the job's own."""
 
 
 def judge(
@@ -53,13 +53,13 @@ def judge(
     guards: Mapping[Guard, Check] = GUARDS,
     conditions: Mapping[Condition, Check] = CONDITIONS,
 ) -> Judgement:
-    """Return what stops one job, looking at nothing but its own and the cycle's evidence.
+    """Return what refuses or blocks one job, by its own and the cycle's evidence alone.
 
     Args:
         job: The job directory.
-        cycle: What concerns all.
-        guards: For tests that show what a guard is for by taking it away.
-        conditions: The same.
+        cycle: Evidence about all jobs.
+        guards: Table of guards; tests remove one to show what it prevents.
+        conditions: Table of conditions; tests remove one to show what it prevents.
 
     """
     refusals = (
@@ -115,7 +115,7 @@ def _pass_on(
     *,
     cycle: CycleEvidence,
 ) -> None:
-    """Let what stops a job that may go on stop the jobs whose files it needs."""
+    """Propagate refusals and blocks of a job that may go on to the jobs it depends on."""
     needed, whom = _needed_by(job, by_key), f"job {job.key}, whose state refers to files here,"
     others = by_key.keys() - {job.key}
     if _is_unread(job, cycle):
@@ -134,11 +134,11 @@ def _pass_on(
 
 
 def _is_unread(job: JobEvidence, cycle: CycleEvidence) -> bool:
-    """Return whether a job has checkpoints, or was restored from one, and nobody read any of them.
+    """Return whether a job has checkpoints, or was restored from one, and none of them was read.
 
-    They can come and go faster than every look at them, or lie where nobody looks. REST tells only
-    what a running job was restored from, which says nothing if that has gone unread; an exporter
-    that answers tells all. A leftover of an earlier run says nothing of the present one.
+    They may come and go between any two scans, or be in a place that was not searched. REST names
+    only the origin of a running job, which proves nothing if it was not read; an exporter that
+    answers reports everything. A leftover of an earlier run proves nothing of the present one.
     """
     if _is_told(job, cycle):
         return False
@@ -155,7 +155,7 @@ def _is_unread(job: JobEvidence, cycle: CycleEvidence) -> bool:
 def _is_present_run_read(job: JobEvidence) -> bool:
     """Return whether a checkpoint was read of each run that Flink shows alive last.
 
-    A run that completed nothing needs what it was restored from, whatever else lies here.
+    A run that completed nothing needs what it was restored from, whatever else is here.
     """
     living = [each for each in job.after or job.before if not each.is_globally_terminal]
     read = {checkpoint.checkpoint_id for checkpoint in job.own_checkpoints}
@@ -163,9 +163,9 @@ def _is_present_run_read(job: JobEvidence) -> bool:
 
 
 def _doubt_about(job: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """Return why a job of which nothing was seen may need any file all the same.
+    """Return why a job without any observed fact may still need any file.
 
-    Somebody writes into its directory, so it may complete checkpoints that no look shows.
+    Its directory still gets new objects, so it may complete checkpoints that no scan shows.
     """
     newest = job.survey.newest_modified_at
     if is_quiet(newest, cycle.now, cycle.margins.quiet_period) or newest is None:
@@ -197,7 +197,7 @@ def _is_shown(job: JobEvidence) -> bool:
 
 
 def _is_told(job: JobEvidence, cycle: CycleEvidence) -> bool:
-    """Return whether the job's exporter tells what its registry holds now."""
+    """Return whether the job's exporter reports what its registry contains now."""
     if job.exported is None:
         return False
     problem = exported_problem(
@@ -212,7 +212,7 @@ def _is_told(job: JobEvidence, cycle: CycleEvidence) -> bool:
 def _needed_by(job: JobEvidence, by_key: Mapping[str, JobEvidence]) -> set[str]:
     """Return the jobs whose files a job needs, along every chain of restores.
 
-    Whatever is between: an ended job, or one that is refused itself, hides nobody behind it.
+    An ended or refused job in such a chain hides no other job behind it.
     """
     found: set[str] = set()
     left = [job.key]

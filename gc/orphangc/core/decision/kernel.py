@@ -54,12 +54,12 @@ class Verdicts(NamedTuple):
 
 
 def action_code(action: Action) -> int:
-    """Return the number that stands for an action in ``Verdicts.actions``."""
+    """Return the number of an action in ``Verdicts.actions``."""
     return _ACTIONS.index(action)
 
 
 def reason_code(reason: Reason) -> int:
-    """Return the number that stands for a reason in ``Verdicts.reasons``."""
+    """Return the number of a reason in ``Verdicts.reasons``."""
     return _REASONS.index(reason)
 
 
@@ -136,17 +136,17 @@ def kernel(
     owner: _Owners,
     bounds: BoundsTable,
 ) -> Verdicts:
-    """Return the fate of n objects; what ``decide`` says of each one, in the same order.
+    """Return the fate of n objects, equal to ``decide`` for each one, in the same order.
 
     Args:
         columns: The objects.
-        is_live: bool[n], whether some root, snapshot or pin names the UUID; read only where
+        is_live: bool[n], whether a checkpoint, snapshot or pin names the UUID; read only where
             ``columns.is_artifact``.
         since_us: int64[n], ``since`` of the tombstone of this very object, else ``NO_TIME``.
         has_tombstone: bool[n], whether the key has a tombstone, of whatever object.
         owner: int32[n], row of ``bounds`` for each object; often
             ``owner_of_kind[columns.kind]``.
-        bounds: What they are compared with.
+        bounds: Bounds that they are compared with.
 
     Raises:
         ValueError: An array has another length or type than it must.
@@ -223,10 +223,10 @@ def verdict_batch(
 
     Args:
         columns: The objects.
-        actions: What ``kernel`` said of them.
-        reasons: The same.
+        actions: Actions of ``kernel``.
+        reasons: Reasons of ``kernel``.
         owner: int32[n], index into ``job_ids``.
-        job_ids: In the order of the bounds; "" for what lies in no job directory.
+        job_ids: Job ids in the order of the bounds; "" for objects in no job directory.
 
     """
     scopes = pa.array([each.place.scope.value for each in columns.kinds])

@@ -1,4 +1,4 @@
-"""A checkpoint that was left behind, and what it alone holds back (issue 13, U2)."""
+"""A leftover checkpoint, and the files that it alone keeps back (issue 13, U2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class LeftBehind:
     """What would be collected if one old checkpoint of a job did not exist.
 
     Attributes:
-        checkpoint_id: Id of the checkpoint.
+        checkpoint_id: Identifier of the checkpoint.
         cutoff: Cutoff of the job without it.
         names: UUIDs of files in the job's directories that it names and no other checkpoint does.
 
@@ -48,7 +48,7 @@ def oldest_left_behind(job: JobEvidence, *, before: datetime) -> Checkpoint | No
 def named_by_it_alone(
     checkpoint: Checkpoint, job: JobEvidence, checkpoints: Iterable[Checkpoint]
 ) -> UuidSet:
-    """Return the UUIDs that a checkpoint names and no other of ``roots`` does.
+    """Return the UUIDs that a checkpoint names and no other of ``checkpoints`` does.
 
     Other checkpoints count that name anything in the job's directories. Registry snapshots and
     pins do not count, so in registry mode the figure may be too large: it is for people.

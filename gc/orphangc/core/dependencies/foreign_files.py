@@ -21,10 +21,10 @@ _FEW = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Namer:
-    """Who names files of a job's state: a checkpoint of its own, or its exported registry.
+    """A source of names of a job's state files: a checkpoint of its own, or its exported registry.
 
     Attributes:
-        uri: Where it lies.
+        uri: URI of the checkpoint, or a name of the registry snapshot.
         checkpoint_id: ``None`` for a registry snapshot.
         files: Base names by folder.
 
@@ -40,10 +40,10 @@ class UnownedReference:
     """Names of one folder by one namer that no file of the job's own is known to answer.
 
     Attributes:
-        namer: Who names them.
-        folder: Where it says that they lie.
+        namer: Checkpoint or registry that names them.
+        folder: Folder in their paths.
         names: Base names.
-        is_own: The folder is the job's own, and they are not known to lie there.
+        is_own: Whether the folder is the job's own, and the files are not known to be there.
 
     """
 
@@ -58,12 +58,12 @@ class Foreign:
     """A snapshot, or a directory, that is not the job's own.
 
     Attributes:
-        kind: Which of both.
-        place: Its folder.
-        uuids: UUIDs that the names of its files end in, wherever these lie.
-        names: Names of its files that end in none.
-        is_known: Whether these are all; if not, any file outside the job's directories may be one.
-
+        kind: Snapshot or directory.
+        place: Folder of the snapshot, or the directory.
+        uuids: UUIDs that the names of its files end in, in any folder.
+        names: Names of its files that end in no UUID.
+        is_known: Whether these are all its files; if not, any file outside the job's directories
+            may be one.
     """
 
     kind: ForeignKind
@@ -84,12 +84,12 @@ class Named:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """The references to a foreign place that still stand.
+    """The remaining references to a foreign place.
 
     Attributes:
-        references: How many distinct files.
+        references: Number of distinct files.
         sample: A few of them, as they are spelled.
-        named_by: Who names them, the newest checkpoint first.
+        named_by: Checkpoints or registries that name them, the newest checkpoint first.
 
     """
 
@@ -106,10 +106,10 @@ def unowned_references(
     """Return the names that no file of the job's own is known to answer.
 
     Args:
-        namers: Who names files.
+        namers: Checkpoints and the registry of the job.
         own: The job's directories.
-        absent: By folder of these: names that a listing does not show there; ``None`` if nobody
-            has looked, so that any of them may lie elsewhere.
+        absent: Names that a listing does not show, by folder of these; ``None`` if there was no
+            listing, so that any of them may be in another place.
 
     """
     found = []
@@ -219,7 +219,7 @@ def _ends(name: str, uuids: UuidSet) -> bool:
 
 
 def _distinct(references: Iterable[UnownedReference]) -> int:
-    """Return how many files these are, each once; a path that leads nowhere tells no two apart."""
+    """Return the number of distinct files; a path that leads nowhere distinguishes no two."""
     uuids: dict[tuple[Location | None, str], UuidSet] = {}
     others: set[tuple[Location | None, str]] = set()
     for reference in references:

@@ -1,4 +1,4 @@
-"""Does a job need a checkpoint of its own to go back to?"""
+"""Restore fallback: may a job need a checkpoint of its own to restore from?"""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ def is_restore_fallback(
 ) -> bool:
     """Return whether a job that is not over may need the checkpoint at ``place`` itself.
 
-    It does unless a newer one of its own stands, and none of the others names a file below it.
+    It does unless a newer one of its own exists, and none of the others names a file below it.
 
     Args:
         place: The checkpoint's folder.
-        checkpoint_id: Its id, ``None`` if unknown.
-        checkpoints: The job's own roots, savepoints and the checkpoint itself among them.
+        checkpoint_id: Identifier of the checkpoint, ``None`` if unknown.
+        checkpoints: The job's own checkpoints, savepoints and the checkpoint itself among them.
 
     """
     others = [

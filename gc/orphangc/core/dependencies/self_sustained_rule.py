@@ -27,18 +27,18 @@ Weigh = Callable[[Sequence[UnownedReference], Location], int | None]
 
 
 def _unweighed(*_: object) -> None:
-    """Nobody has asked the storage."""
+    """Return no sizes: the storage was not asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignUsage:
-    """What a job's state rests on.
+    """Foreign files that a job's state uses.
 
     Attributes:
         job: The job.
-        judgement: What stops its work; a job that a guard voided is never self-sustained.
-        unowned: What it names, and no file of its own is known to answer.
-        restored: Where somebody says that it was restored from, with the checkpoint's id.
+        judgement: Refusal and blocks of the job; a refused job is never self-sustained.
+        unowned: References that no file of the job's own is known to satisfy.
+        restored: Reported origins of the job, with the checkpoint's id.
 
     """
 
@@ -49,7 +49,7 @@ class ForeignUsage:
 
 
 def _own_places(job: JobEvidence) -> tuple[Location, ...]:
-    """Return the job's directories, wherever its roots were read."""
+    """Return the job's directories, of all places where its checkpoints were read."""
     found = {
         checkpoint.directory
         for checkpoint in job.own_checkpoints
@@ -84,13 +84,13 @@ def foreign_usage_of(
     absent: Mapping[Location, Collection[str]] | None,
     aliases: Sequence[Alias] = (),
 ) -> ForeignUsage:
-    """Return what a job's state rests on.
+    """Return the foreign files that a job's state uses.
 
     Args:
-        job: Its evidence.
-        judgement: What stops its work.
-        absent: By folder: names in its directories that the listing does not show; ``None`` if
-            nobody has looked.
+        job: Evidence of the job.
+        judgement: Refusal and blocks of the job.
+        absent: Names in its directories that the listing does not show, by folder; ``None`` if
+            there was no listing.
         aliases: The operator's.
 
     """
@@ -123,14 +123,14 @@ def checks_of(
     users: Mapping[Location, Sequence[str]] | None = None,
     weigh: Weigh = _unweighed,
 ) -> tuple[UsageCheckPart, ...]:
-    """Return one look at everything that is not the job's own, and one at each foreign place.
+    """Return a check of everything that is not the job's own, and one of each foreign place.
 
     Args:
-        usage: What the job's state rests on.
-        foreigners: The places to look at: those that its strays lie in, and those that it was
+        usage: Foreign files that the job's state uses.
+        foreigners: Places to check: those of its unowned references, and those that it was
             restored from.
-        users: By place of a snapshot: who else names files of it.
-        weigh: Tells how many bytes the files of a place have that strays name.
+        users: Other users of a snapshot's files, by its place.
+        weigh: Returns the bytes of a place's files that the references name.
 
     """
     doubt = _doubt(usage, foreigners)
@@ -155,7 +155,7 @@ def checks_of(
 def _check_part(
     usage: ForeignUsage, foreign: Foreign | None, standing: Standing, doubt: str | None
 ) -> UsageCheckPart:
-    """Return one look; ``None`` is everything that is not the job's own."""
+    """Return one check; ``None`` stands for everything that is not the job's own."""
     value, why = _judged(usage, foreign, standing, doubt)
     place = None if foreign is None else foreign.place
     return UsageCheckPart(
@@ -205,7 +205,7 @@ def _judged(
 
 
 def _unseen(usage: ForeignUsage) -> str | None:
-    """Return why a job without a checkpoint here may have some elsewhere."""
+    """Return why a job without a checkpoint here may have some in another place."""
     if usage.job.own_checkpoints:
         return None
     completed = [each.latest_completed_id for each in usage.job.facts]
@@ -221,7 +221,7 @@ def _unseen(usage: ForeignUsage) -> str | None:
 def _has_nothing_since(usage: ForeignUsage, restored_id: int) -> bool:
     """Return whether the job has completed nothing of its own since it was restored.
 
-    Older checkpoints of its own directory are no way back then, whatever their ids.
+    Older checkpoints of its own directory are no restore fallback then, whatever their ids.
     """
     if all(checkpoint.checkpoint_id <= restored_id for checkpoint in usage.job.own_checkpoints):
         return True
@@ -233,7 +233,7 @@ def _has_nothing_since(usage: ForeignUsage, restored_id: int) -> bool:
 
 
 def _doubt(usage: ForeignUsage, foreigners: Sequence[Foreign]) -> str | None:
-    """Return why a job that names nothing foreign may need something foreign all the same."""
+    """Return why a job without references to foreign files may still need one."""
     if usage.judgement.refused is not None:
         return usage.judgement.refused.message
     lost = unaccounted(usage.unowned, foreigners)
@@ -248,7 +248,7 @@ def _doubt(usage: ForeignUsage, foreigners: Sequence[Foreign]) -> str | None:
 
 
 def _registered(snapshot: RegistrySnapshot, aliases: Sequence[Alias]) -> Namer:
-    """Return what an exported registry holds by whole paths; all else lies in the job's directory.
+    """Return the whole paths of an exported registry; all others are in the job's directory.
 
     A pending checkpoint may name what no retained one does.
     """
