@@ -40,14 +40,14 @@ class Cycle:
 
     Attributes:
         plan: Unsigned: the verdict files are not in it yet.
-        views: By job key, collected jobs only.
-        jobs: Every job's evidence, those of the extra roots too.
-        judged: What stops each of them.
-        mark: What is live.
-        evidence: What concerns all jobs.
-        sinks: Those that took the verdicts, closed: one each worker.
-        foreign_usages: Looks at what each job's state rests on.
-        remembered: What the next cycle has to know of this one.
+        views: Evidence, judgement and bounds of collected jobs, by job key.
+        jobs: Evidence of every job, also of jobs in extra roots.
+        judged: Refusal and blocks of each job.
+        mark: Live set, checkpoints and owners.
+        evidence: Evidence about all jobs.
+        sinks: Closed sinks of the verdicts, one for each worker.
+        foreign_usages: Checks of the foreign files that each job's state uses.
+        remembered: Memory of this cycle for the next one.
 
     """
 
@@ -145,7 +145,7 @@ def run_cycle(
 def _check_is_storage_root(
     base: Location, marked: Mark, surveyed: Surveyed, seen: Observation
 ) -> None:
-    """Make sure that something of Flink's lies below the storage root.
+    """Make sure that Flink's files are below the storage root.
 
     Raises:
         RefusedError: Nothing does, or nothing of it can be read.
@@ -166,6 +166,6 @@ def _check_is_storage_root(
 
 
 def _is_anything_below(base: Location, marked: Mark) -> bool:
-    """Return whether a job directory or a checkpoint lies below the storage root itself."""
+    """Return whether a job directory or a checkpoint is below the storage root itself."""
     places = (*marked.owners.keys, *(checkpoint.folder for checkpoint in marked.checkpoints))
     return any(base.contains(place) for place in places)

@@ -61,9 +61,9 @@ class UnlistedCycle:
     """What is known without a listing.
 
     Attributes:
-        world: Everything that is searched, named, asked and remembered.
+        world: Places that were searched or named, with the memory of earlier cycles.
         jobs: Evidence by job key, without surveys.
-        judged: What stops each job, as far as no listing is needed to know it.
+        judged: Refusal and blocks of each job, as far as they need no listing.
 
     """
 
@@ -80,7 +80,7 @@ def unlisted_cycle(
     halted: str | None,
     before: Recalled,
 ) -> UnlistedCycle:
-    """Return what a cycle knows that lists no objects; it changes and remembers nothing.
+    """Return the result of a cycle that lists no objects; it changes and remembers nothing.
 
     Raises:
         StorageUnreachableError: The storage root or an extra root cannot be searched.

@@ -74,7 +74,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "a checkpoint that cannot be read refuses every job",
         (
             "unit/core/decision/test_guards.py::test_an_unreadable_root_anywhere_refuses",
-            "unit/collect/delete/test_revalidation.py::test_a_root_that_cannot_be_read_is_no_look_at_all",
+            "unit/collect/delete/test_revalidation.py::test_a_root_that_cannot_be_read_is_no_check_at_all",
         ),
     ),
     "R7": (

@@ -1,4 +1,4 @@
-"""What two checkpoints share, and what one of them adds."""
+"""Comparison of two checkpoints: their shared files, and what one adds."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Side:
     """One of the two.
 
     Attributes:
-        metadata: What was read of it.
-        operators: What each of its operators holds, in the same order.
-        directory: Its folder, as the reader addresses it.
-        aliases: What paths inside its ``_metadata`` mean here.
+        metadata: Contents of its ``_metadata``.
+        operators: Contents of its operators, in the same order.
+        directory: Folder of the checkpoint, as the reader addresses it.
+        aliases: Aliases of paths inside its ``_metadata``.
 
     """
 
@@ -45,11 +45,11 @@ class Amounts:
     A merged file counts on each side on which some of its bytes are.
 
     Attributes:
-        shared: Both keep the same bytes.
+        shared: Files of both.
         added: Only this one keeps.
         dropped: Only the other one keeps.
         inline: Bytes of this one inside ``_metadata``; they are never shared.
-        other_inline: The same of the other one.
+        other_inline: Bytes of the other one inside ``_metadata``.
 
     """
 
@@ -66,15 +66,15 @@ class OperatorComparison:
 
     Attributes:
         id: 32 hex digits.
-        uid: Whichever of the two knows it.
-        name: Whichever of the two knows it.
+        uid: Uid in either of the two.
+        name: Name in either of the two.
         is_added: Whether only this one has it.
         is_dropped: Whether only the other one has it.
-        amounts: What of its state both keep.
+        amounts: Amounts of its state.
         states_added: Names of states that only this one has.
         states_dropped: Names of states that only the other one has.
-        states_unknown: Names of keyed states that one has, and the other may have: what it
-            holds could not be read.
+        states_unknown: Names of keyed states that one has, and the other may have: its contents
+            could not be read.
 
     """
 
@@ -91,7 +91,7 @@ class OperatorComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointComparison:
-    """One checkpoint held against another."""
+    """Comparison of one checkpoint with another."""
 
     checkpoint_id: int
     directory: str
@@ -102,12 +102,12 @@ class CheckpointComparison:
 def compared(this: Side, other: Side) -> CheckpointComparison:
     """Return what ``this`` shares with ``other`` and what it adds to it.
 
-    Files are the same if they lie at the same place, whatever their path is spelled like; two
+    Files are the same if they are at the same place, however their path is spelled; two
     segments of a merged file are the same if they begin at the same byte of it.
 
     Args:
-        this: The one that is looked at.
-        other: The one that it is held against; what it has alone is "dropped".
+        this: Checkpoint to compare.
+        other: Checkpoint to compare it with; what it has alone is "dropped".
 
     """
     return CheckpointComparison(

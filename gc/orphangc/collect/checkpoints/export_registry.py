@@ -1,6 +1,6 @@
-"""A registry snapshot derived from roots, and from a running job where Flink answers.
+"""A registry snapshot derived from checkpoints, and from a running job if Flink answers.
 
-It knows no more than the roots that it came from: it protects, and proves nothing more (R14).
+It knows no more than these checkpoints: it protects, and proves nothing more (R14).
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ def derive_snapshot(
     sizes: Mapping[str, int],
     taken_at: datetime,
 ) -> RegistrySnapshot:
-    """Return what the job's roots refer to, as a snapshot of source ``derived``.
+    """Return the files that the job's checkpoints refer to, as a snapshot of source ``derived``.
 
     ``created`` is the oldest retained checkpoint that refers to a file, for its true creator is
     not in the name. The sequence is the time in microseconds: it rises from export to export.
 
     Args:
         job_id: The job.
-        checkpoints: Its own roots.
-        directory: Its job directory.
-        facts: What Flink's REST API says of it, ``None`` if it was not asked.
+        checkpoints: Checkpoints of the job.
+        directory: Job directory.
+        facts: Facts of Flink's REST API about it, ``None`` if it was not asked.
         sizes: Bytes of what is stored below the directory, by path.
-        taken_at: Aware UTC, before the roots were listed.
+        taken_at: Aware UTC, before the checkpoints were listed.
 
     Raises:
-        RefusedError: A root's state lies in a layout that roots cannot prove (R2), or the job
-            has no root at all.
+        RefusedError: A checkpoint's state is in a layout that checkpoints cannot prove (R2), or
+            the job has no checkpoint at all.
 
     """
     if not checkpoints:

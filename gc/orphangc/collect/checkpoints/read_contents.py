@@ -1,4 +1,4 @@
-"""What a checkpoint holds: reads the few bytes of state files that tell the states' names."""
+"""Contents of a checkpoint, with the few bytes of state files that name the states."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOT_READ = "state files were not read"
 
 
 class PartReader(Protocol):
-    """Reads parts of files wherever they lie; called from several threads at once."""
+    """Reads parts of files in any place; called from several threads at once."""
 
     def __call__(self, path: str, *, start: int, size: int) -> bytes | None:
         """Return ``size`` bytes from ``start`` on, fewer at the end, None if there is no file.
@@ -33,15 +33,15 @@ class PartReader(Protocol):
 def contents_of(
     metadata: Metadata, *, directory: str, read: PartReader | None
 ) -> CheckpointContents:
-    """Return what a checkpoint holds.
+    """Return the contents of a checkpoint.
 
     A state file that is missing, cannot be read, or is of an unknown form leaves names unknown,
     with the reason; it never raises, and never leaves a name out silently.
 
     Args:
-        metadata: What was read of ``_metadata``.
-        directory: Its directory, as the reader addresses it.
-        read: Reads state files; None leaves them alone, and what they say unknown.
+        metadata: Contents of ``_metadata``.
+        directory: Folder of the checkpoint, as the reader addresses it.
+        read: Reads state files; without it their contents stay unknown.
 
     """
     surveys = [survey_operator(each, directory=directory) for each in metadata.operators]

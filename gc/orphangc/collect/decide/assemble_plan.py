@@ -124,7 +124,7 @@ def missing_by_job(
 
 
 def _passing(seen: Observation) -> set[Location]:
-    """Return the folders of the roots that were not there all the time.
+    """Return the folders of the checkpoints that did not exist all the time.
 
     One reading shows them and the other does not, or only Flink's word for its newest checkpoint.
     """
@@ -163,7 +163,7 @@ def _inventory_part(storage: Storage) -> InventoryPart | None:
 
 
 def _warnings(found: Found) -> tuple[str, ...]:
-    """Return what is worth a look though it stops nothing."""
+    """Return warnings: facts to check that stop nothing."""
     warnings = []
     collected = [each.evidence for each in found.views.values() if each.evidence.is_collected]
     if any(job.own_checkpoints for job in collected) and not any(
@@ -189,7 +189,7 @@ def _warnings(found: Found) -> tuple[str, ...]:
 def _ha_warnings(
     found: Found, settings: StorageRootSettings, environment: Environment
 ) -> list[str]:
-    """Return what namespaces and ZooKeepers say that contradicts what the operator stated."""
+    """Return contradictions of namespaces and ZooKeepers to the operator's statements."""
     warnings = [
         f"{facts.uri} shows nothing of Flink's: mistyped?"
         for facts in found.seen.ha_after

@@ -49,7 +49,7 @@ def decide_listing(
     *,
     open_sink: Callable[[], VerdictSink],
 ) -> DecidedListing:
-    """Return what was decided; every object's verdict goes to a sink.
+    """Return the counts of all verdicts; every object's verdict goes to a sink.
 
     Args:
         environment: Engine that passes over the listing, and the storage.
@@ -96,7 +96,7 @@ def _views(known: JudgedCycle, listed_at: datetime | None) -> dict[str, JobView]
 def _left_behind(
     view: JobView, marked: Mark, cycle: CycleEvidence, listed_at: datetime | None
 ) -> LeftBehind | None:
-    """Return the checkpoint of a job that was left behind, and what holds without it."""
+    """Return a job's leftover checkpoint, and the bounds without it."""
     job, judgement = view.evidence, view.judgement
     old = oldest_left_behind(job, before=cycle.now - cycle.margins.grace_period)
     if old is None or judgement.refused is not None:

@@ -1,4 +1,4 @@
-"""Why one object has its verdict: everything that was compared, and everybody who names it."""
+"""Explanation of one object's verdict: every comparison, and every checkpoint that names it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from orphangc.core.model.types import Tombstone
 
 @dataclass(slots=True)
 class OneVerdict:
-    """Takes the verdicts of a cycle and keeps the one of a key."""
+    """Receives the verdicts of a cycle and keeps the one of a key."""
 
     key: str
     row: dict[str, Any] | None = None
@@ -47,12 +47,12 @@ def explain(
     """Return why the object has its verdict, as a document.
 
     Args:
-        key: Relative to the storage root.
-        row: Its verdict, ``VERDICT_SCHEMA``.
-        plan: Of the same cycle.
-        checkpoints: Every root, read now.
+        key: Key relative to the storage root.
+        row: Verdict of the object, ``VERDICT_SCHEMA``.
+        plan: Plan of the same cycle.
+        checkpoints: Every checkpoint, read now.
         tombstone: Its tombstone, if there is one.
-        base: The storage root.
+        base: Storage root.
 
     """
     folder, _, name = key.rpartition("/")
@@ -83,7 +83,7 @@ def explain(
 
 
 def _how(checkpoint: Checkpoint, folder: Location, name: str) -> str | None:
-    """Return by what a root names a file: its path, its base name, its UUID, its raw bytes."""
+    """Return how a checkpoint names a file: its path, its base name, its UUID, its raw bytes."""
     if name in checkpoint.files.get(folder, ()):
         return "path"
     if any(name in names for names in checkpoint.files.values()):

@@ -29,10 +29,10 @@ class JudgedCycle:
 
     Attributes:
         jobs: Every job's evidence, by job key.
-        judged: What stops each of them.
-        evidence: What concerns all jobs.
-        world: Everything that is searched, named, asked.
-        comparison: The cycle held against the memory of earlier ones.
+        judged: Refusal and blocks of each job.
+        evidence: Evidence about all jobs.
+        world: Places that were searched or named, and sources that were asked.
+        comparison: Comparison of the cycle with the memory of earlier ones.
 
     """
 
@@ -57,14 +57,14 @@ def judged_cycle(
     """Return the evidence of every job, and what stops it.
 
     Args:
-        seen: What the cycle saw.
-        environment: What it asked.
+        seen: Facts of the cycle.
+        environment: Ports of the cycle.
         settings: Settings of the storage root.
-        marked: What is live.
-        survey: What the listing shows; ``None`` for a cycle that lists no objects.
-        namings: What names files, and where.
+        marked: Live set, checkpoints and jobs.
+        survey: Facts of the listing; ``None`` for a cycle that lists no objects.
+        namings: Sources that name files, and the places of these files.
         halted: Reason for which an earlier run stopped all collection, or ``None``.
-        before: What earlier cycles left to this one.
+        before: Memory of earlier cycles.
 
     """
     paths = named_outside(

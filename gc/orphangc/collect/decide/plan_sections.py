@@ -22,7 +22,7 @@ from orphangc.core.model.types import EvidenceSource
 
 
 def root_part(checkpoint: Checkpoint) -> RootPart:
-    """Return a root as the plan shows it."""
+    """Return a checkpoint as the plan shows it."""
     return RootPart(
         uri=str(checkpoint.folder),
         job_id=checkpoint.job_id,
@@ -34,7 +34,7 @@ def root_part(checkpoint: Checkpoint) -> RootPart:
 
 
 def evidence_of(job: JobEvidence, cycle: CycleEvidence, uris: Iterable[str]) -> list[EvidencePart]:
-    """Return what the job's liveness rests on, roots first.
+    """Return the evidence that the job's liveness depends on, checkpoints first.
 
     Args:
         job: The job directory.

@@ -45,7 +45,7 @@ class JobView:
 
 @dataclass(slots=True)
 class Reported:
-    """What a report-only area of one job holds."""
+    """Contents of a report-only area of one job."""
 
     objects: int = 0
     size: int = 0
@@ -68,13 +68,13 @@ class Counts:
     """What the verdicts add up to.
 
     Attributes:
-        objects: By area, action and reason.
-        bytes: The same in bytes.
-        removals: By job key: what is to go, now or later.
-        deletions: Objects that are due.
+        objects: Number of objects, by area, action and reason.
+        bytes: Their bytes, by area, action and reason.
+        removals: Number of objects to delete, now or later, by job key.
+        deletions: Number of objects due for deletion.
         revived: A few keys that have a tombstone and are referred to again.
-        reported: By report-only area and job id.
-        held_back: By job key: what a checkpoint that was left behind holds back.
+        reported: Contents of report-only areas, by area and job id.
+        held_back: Objects that a leftover checkpoint alone keeps, by job key.
 
     """
 
@@ -102,10 +102,10 @@ class DecidePass:
     Attributes:
         owners: Whose a place is.
         jobs: Job id and bounds of each collected job, by key.
-        outside_jobs: What objects in no job directory are compared with.
+        outside_jobs: Bounds of objects in no job directory.
         scopes: Areas to report on.
         open_sink: Returns a worker's sink.
-        left_behind: By job key: the checkpoint that was left behind, if there is one.
+        left_behind: Leftover checkpoint, if there is one, by job key.
 
     """
 
@@ -170,7 +170,7 @@ class DecidePass:
     def _report(
         self, counts: Counts, rows: MarkedRows, owner: npt.NDArray[np.int32], job_ids: list[str]
     ) -> None:
-        """Count objects of report-only areas: what no root refers to may be a leak of Flink's."""
+        """Count objects of report-only areas: unreferenced ones may be leaks of Flink's."""
         columns = rows.columns
         scopes = np.array([_SCOPES.index(kind.place.scope) for kind in columns.kinds])
         is_metadata = np.array(
@@ -220,7 +220,7 @@ def _count_removals(
     owner: npt.NDArray[np.int32],
     keys: Sequence[str],
 ) -> None:
-    """Add what is to go by job, what is due, and what a tombstone was wrong about."""
+    """Add removals by job, due deletions, and revivals: tombstones that were wrong."""
     actions, reasons = verdicts
     goes = _is(actions, Action.TOMBSTONE) | _is(actions, Action.DELETE)
     goes |= _is(reasons, Reason.IN_QUARANTINE)

@@ -1,4 +1,4 @@
-"""Which foreign places each job's state rests on, and whether it still does (R30)."""
+"""Foreign places that each job's state uses, and whether it still does (R30)."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from orphangc.ports import Storage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageContext:
-    """What one cycle knows beside the jobs.
+    """Facts of one cycle beside the jobs.
 
     Attributes:
-        roots: Every root.
+        checkpoints: Every checkpoint.
         owners: Job key by job directory.
-        held: By job key: UUIDs of live artifacts in its ``shared/``.
-        stored: Tells the names of the files directly in a folder, ``None`` where nobody can.
+        held: UUIDs of live artifacts in its ``shared/``, by job key.
+        stored: Returns the names of the files directly in a folder, ``None`` if unknown.
         ended: Keys of the jobs that are over.
-        is_declared_ended: Tells whether the operator says that a job is over.
+        is_declared_ended: Returns whether the operator states that a job is over.
 
     """
 
@@ -72,11 +72,11 @@ def _stored(open_storage: Callable[[Location], Storage], place: Location) -> Fil
 
 @dataclass(frozen=True, slots=True)
 class ForeignUsages:
-    """Looks at the jobs of one cycle.
+    """Checks the jobs of one cycle.
 
     Attributes:
-        usages: By job key: what its state rests on.
-        context: What the cycle knows beside them.
+        usages: Foreign files that its state uses, by job key.
+        context: Facts of the cycle beside the jobs.
 
     """
 
@@ -86,10 +86,10 @@ class ForeignUsages:
     def check(
         self, key: str, asked: Sequence[Location] = (), weigh: Weigh | None = None
     ) -> tuple[UsageCheckPart, ...]:
-        """Return the looks at one job: at everything, and at each foreign place that matters.
+        """Return the checks of one job: of everything, and of each foreign place that matters.
 
-        These are the snapshots that it is said to be restored from, those that somebody asks for,
-        and every directory and snapshot that a file lies in which it still names.
+        These are the snapshots that it is said to be restored from, those in ``asked``, and every
+        directory and snapshot that contains a file which it still names.
         """
         usage, context = self.usages[key], self.context
         by_folder = {checkpoint.folder: checkpoint for checkpoint in context.checkpoints}
@@ -119,17 +119,17 @@ def foreign_usages_of(
     held: Mapping[str, UuidSet],
     cycle: CycleEvidence,
 ) -> ForeignUsages:
-    """Return what looks at the jobs of one cycle.
+    """Return the foreign usages of the jobs of one cycle.
 
     Args:
         environment: Opens the folders of snapshots whose ``_metadata`` is gone.
-        marked: Roots and owners.
+        marked: Checkpoints and owners.
         settings: The aliases.
         jobs: Every job.
-        judged: What stops each.
-        missing: By key of the jobs whose directories were listed: keys that are not there.
-        held: By job key: UUIDs of live artifacts in its ``shared/``.
-        cycle: What concerns all jobs.
+        judged: Refusal and blocks of each job.
+        missing: Keys that are not stored, by key of the jobs whose directories were listed.
+        held: UUIDs of live artifacts in its ``shared/``, by job key.
+        cycle: Evidence about all jobs.
 
     """
     base = environment.storage.location
@@ -156,7 +156,7 @@ def foreign_usages_of(
 
 
 def _snapshot(place: Location, checkpoint: Checkpoint | None) -> Foreign:
-    """Return a snapshot; what one without a ``_metadata`` consisted of nobody can tell."""
+    """Return a snapshot; the files of one without a ``_metadata`` are unknown."""
     if checkpoint is None:
         return Foreign(kind=ForeignKind.SNAPSHOT, place=place, is_known=False)
     uuids, names = files_of(*checkpoint.files.values())
@@ -194,7 +194,7 @@ def _home(
 
 
 def _directory(place: Location, context: UsageContext) -> Foreign:
-    """Return a directory with what roots name in it, and what the listing shows in it."""
+    """Return a directory with the names in checkpoints, and the files that the listing shows."""
     uuids, names = files_of(
         *(
             each
@@ -212,9 +212,9 @@ def _directory(place: Location, context: UsageContext) -> Foreign:
 def _searched(
     key: str, usage: ForeignUsage, context: UsageContext, foreigners: list[Foreign]
 ) -> list[Foreign]:
-    """Return the foreign places with those that hold what the job's own folders lack.
+    """Return the foreign places with those that contain what the job's own folders lack.
 
-    What Flink wrote into the wrong folder (FLINK-39964) lies in some snapshot: in one that was
+    A file that Flink wrote to the wrong folder (FLINK-39964) is in some snapshot: in one that was
     read, or beside the ``_metadata`` of one that Flink has deleted since, file by file.
     """
     if not unaccounted(usage.unowned, foreigners):
@@ -253,7 +253,7 @@ def _with_stored(foreign: Foreign, stored: FileNames | None) -> Foreign:
 def _users_of(
     snapshot: Foreign, key: str, usages: Mapping[str, ForeignUsage], context: UsageContext
 ) -> tuple[str, ...]:
-    """Return who else names files of a snapshot: other jobs, and checkpoints of no job.
+    """Return the other users of a snapshot's files: other jobs, and checkpoints of no job.
 
     The job that made it shares files with it, and keeps them: it counts only as long as it may go
     back to this very checkpoint.

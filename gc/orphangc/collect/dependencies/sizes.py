@@ -1,4 +1,4 @@
-"""How many bytes the files have that somebody still names: asked of the storage, file by file."""
+"""Bytes of the files that checkpoints still name: from the storage, file by file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orphangc.ports import Storage
 
 _AT_ONCE = 1000
 _MOST = 10_000
-"""Files that are asked for at most: one request each."""
+"""Maximum number of files, with one request for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class Weighing:
     open_storage: Callable[[Location], Storage]
 
     def weigh(self, references: Sequence[UnownedReference], place: Location) -> int | None:
-        """Return the bytes of the files that strays name; ``None`` if too many, or nobody tells.
+        """Return the bytes of the referenced files; ``None`` if there are too many, or unknown.
 
-        A name whose own path holds nothing is looked for in ``place``, too (FLINK-39964).
+        A name whose own path has no file is also searched in ``place`` (FLINK-39964).
         """
         files = {
             (reference.folder.child(name), place.child(name) if reference.is_own else None)
@@ -57,7 +57,7 @@ class Weighing:
         return sizes
 
     def without_those_at_home(self, reference: UnownedReference) -> UnownedReference:
-        """Return a stray of a directory that nobody has listed, less the files that lie there."""
+        """Return a reference to an unlisted directory, less the files that are stored there."""
         names = list(islice(reference.names, _MOST + 1))
         if not reference.is_own or len(names) > _MOST:
             return reference

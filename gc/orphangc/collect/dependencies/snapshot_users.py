@@ -31,8 +31,8 @@ class Snapshot:
     """The snapshot that is asked about.
 
     Attributes:
-        place: Its folder.
-        checkpoint: What its ``_metadata`` says, ``None`` if there is none.
+        place: Folder of the snapshot.
+        checkpoint: Contents of its ``_metadata``, ``None`` if there is none.
         stored: Names of the files directly in its folder.
 
     """
@@ -50,7 +50,7 @@ class Snapshot:
     def maker(self) -> tuple[str, Location, int | None] | None:
         """Return id ("" if unknown) and directory of the job that made it, and its number.
 
-        ``None`` for what lies in no job's directory.
+        ``None`` for a snapshot in no job's directory.
         """
         file_place = place_of_folder(self.place.path.lstrip("/"))
         if self.checkpoint is not None and self.checkpoint.directory is not None:
@@ -81,11 +81,11 @@ class User:
     """A job, or a checkpoint of no job, that needs the snapshot.
 
     Attributes:
-        job_id: "" for what lies in no job's directory.
+        job_id: Identifier of the job, "" for a checkpoint in no job's directory.
         place: The job's directory, or the checkpoint.
-        standing: Which files its checkpoints name.
-        bytes: Of these files; ``None`` if nobody tells.
-        why: How it needs them.
+        standing: Files of the snapshot that its checkpoints name.
+        bytes: Bytes of these files; ``None`` if unknown.
+        why: Reason why it needs them.
 
     """
 
@@ -98,10 +98,10 @@ class User:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Users:
-    """Who needs a snapshot, and of whom nobody can tell.
+    """Users of a snapshot, and jobs of which this is unknown.
 
     Attributes:
-        users: Those that do.
+        users: Users of the snapshot.
         unknown: Place and reason of all that may.
         is_confirmed: All of this is known, and no pending checkpoint can change it: every job that
             was seen is over.
@@ -123,15 +123,15 @@ def users_of(
     job_ids: Collection[str],
     weighing: Weighing,
 ) -> Users:
-    """Return who needs a snapshot, as far as the roots that were read can tell.
+    """Return the users of a snapshot, as far as the checkpoints that were read show them.
 
     Args:
         snapshot: The snapshot.
-        checkpoints: Every root that was read; the snapshot's own makes a user only of its maker.
+        checkpoints: Every checkpoint that was read; the snapshot's own only shows its maker.
         unreadable: Every one that could not be.
-        lives: Which jobs are over.
+        lives: Statements about which jobs are over.
         aliases: The operator's.
-        job_ids: Of every job directory that was seen, "" for one whose owner is unknown.
+        job_ids: Id of every job directory that was seen, "" for one whose owner is unknown.
         weighing: Asks whether files are where they are named, and how large they are.
 
     """
@@ -173,7 +173,7 @@ def users_of(
 
 
 def _grouped(checkpoints: Iterable[Checkpoint]) -> dict[tuple[str, Location], list[Checkpoint]]:
-    """Return roots by job id and directory; one of no job is a group of its own."""
+    """Return checkpoints by job id and directory; one of no job is a group of its own."""
     groups: dict[tuple[str, Location], list[Checkpoint]] = {}
     for checkpoint in checkpoints:
         groups.setdefault(
@@ -191,7 +191,7 @@ def _others(found: Iterable[User], known: Iterable[User]) -> list[User]:
 def _maker(
     snapshot: Snapshot, groups: Mapping[tuple[str, Location], Sequence[Checkpoint]], lives: Lives
 ) -> User | tuple[str, str] | None:
-    """Return the job that made a snapshot if it goes back to it, or why nobody can tell."""
+    """Return the job that made a snapshot if it may restore it, or why that is unknown."""
     if snapshot.maker is None:
         return None
     job_id, place, number = snapshot.maker
@@ -252,7 +252,7 @@ def _user(
 def _really(
     snapshot: Snapshot, reference: UnownedReference, weighing: Weighing
 ) -> UnownedReference:
-    """Return a stray without the files that lie in the user's own folder under the same name.
+    """Return a reference without the files of the same name in the user's own folder.
 
     Flink keeps the names of files that it copies within a storage.
     """

@@ -1,6 +1,6 @@
-"""Lists a whole storage root into a spool: many key ranges at once, or one stream.
+"""Lists a whole storage root into a spool: many key ranges in parallel, or one after the other.
 
-Any error of any stream ends them all and is raised, so that there is a whole listing or none.
+Any error of any thread ends them all and is raised, so that there is a whole listing or none.
 Finished ranges are kept as they come: with a spool that outlives the run, the next one goes on
 where this one was interrupted.
 """
@@ -33,7 +33,7 @@ STREAMS = 32
 
 _RANGES_PER_STREAM = 2
 _KNOWN_PER_RANGE = 32
-"""A range costs a request, so it should hold something: so many objects that roots refer to."""
+"""Known objects for each range: a range costs a request, so it should contain many."""
 
 _ROWS_PER_PART = 1 << 16
 """Of a range that is longer, pieces are finished on the way: so much is lost in a crash."""
@@ -42,7 +42,7 @@ _PHASE = "listing"
 _REPORT_SECONDS = 0.25
 _IDLE_SECONDS = 1.0
 _PARTING_SECONDS = 2.0
-"""How long streams are waited for when it failed: one may be deep in a request."""
+"""Seconds to wait for the threads after a failure: one may be in a long request."""
 
 
 def list_all(
@@ -53,14 +53,14 @@ def list_all(
     streams: int = STREAMS,
     progress: Progress,
 ) -> Listed:
-    """List everything into the spool, but for the ranges that it holds already.
+    """List everything into the spool, except the ranges that it has already.
 
     Args:
-        storage: Is asked for its pages; where it is not ordered, by one stream.
-        spool: Takes the rows.
-        hints: What is known of the key space; wrong ones cost time, and nothing else.
-        streams: How many requests are under way at once, at most.
-        progress: Is told the objects listed, and about how many there are.
+        storage: Source of the pages; one without an order is listed in one range.
+        spool: Receives the rows.
+        hints: Known parts of the key space; wrong ones cost time, and nothing else.
+        streams: Maximum number of requests at a time.
+        progress: Receives the number of listed objects, and an estimate of all.
 
     Raises:
         StorageUnreachableError: It could not be listed completely.
@@ -136,7 +136,7 @@ def _list_in_many(
 
 
 def _run(threads: list[threading.Thread], scheduler: RangeScheduler, show: Progress) -> None:
-    """Run all streams to their end; stop them if anything happens here, or in one of them."""
+    """Run all threads to their end; stop them if anything fails here, or in one of them."""
     try:
         for thread in threads:
             thread.start()
@@ -153,7 +153,7 @@ def _run(threads: list[threading.Thread], scheduler: RangeScheduler, show: Progr
 
 
 def _work(storage: Lister, spool: Spool, scheduler: RangeScheduler) -> None:
-    """Be one stream after the other."""
+    """Process ranges until the listing is complete."""
     try:
         for _ in work(storage, spool, scheduler, patience=_IDLE_SECONDS):
             pass
@@ -208,7 +208,7 @@ def _list_range(
 def _own_rows(
     scheduler: RangeScheduler, cursor: RangeCursor, page: pa.RecordBatch
 ) -> pa.RecordBatch:
-    """Return the rows of a page that are still the stream's own."""
+    """Return the rows of a page that still belong to the cursor's range."""
     if not page.num_rows:
         return page
     keys = page.column("key")

@@ -1,9 +1,9 @@
-"""Who lists what: key ranges, shared out among streams and cut again where one turns out heavy.
+"""Range scheduler: key ranges for parallel cursors, split again where one turns out heavy.
 
-A stream that has nothing to do takes the upper half of what the heaviest other one has still
-before it: that one's ``until`` is lowered, under the lock, to a key that it has not reached. It
-learns of that after each page, and leaves the rows beyond to whoever listed from there. So every
-key belongs to exactly one stream at any moment, and a doubtful estimate costs one request.
+An idle cursor takes the upper half of what the heaviest other cursor still has before it: that
+one's ``until`` is lowered, under the lock, to a key that it has not reached. It learns of that
+after each page, and leaves the rows beyond to the new cursor. So every key belongs to exactly
+one cursor at any moment, and a wrong estimate costs one request.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from orphangc.core.ranges.split_points import Scale, midpoint, scale_of
 from orphangc.errors import StorageUnreachableError
 
 _WORTH_CUTTING = 4000
-"""Objects that a stream must have before it, by all that is known: two pages for each half."""
+"""Minimum number of estimated objects before a cursor that is split: two pages for each half."""
 
 _FREE_TRIES = 64
 _PAGES_PER_TRY = 16
 """So many ranges may turn out to be empty, and one more for so many pages: names may mislead."""
 
 _LEAST_SHARE = 0.01
-"""Below that, what was listed says too little of how much is still to come."""
+"""Minimum listed part of a range; a smaller one says too little of the rest."""
 
 
 class ListingStoppedError(Exception):
@@ -34,13 +34,13 @@ class ListingStoppedError(Exception):
 
 @dataclass(slots=True)
 class Density:
-    """How many objects lie on a stretch of names."""
+    """Density of objects in a range of names."""
 
     scale: Scale
     per_unit: float
 
     def between(self, start: str, until: str | None) -> float:
-        """Return how many objects are likely to lie there."""
+        """Return the likely number of objects there."""
         return self.per_unit * max(0.0, self.scale.at(until) - self.scale.at(start))
 
 
@@ -49,11 +49,11 @@ class RangeCursor:
     """One range that is being listed; ``until`` may be lowered by others.
 
     Attributes:
-        after: Where it began; what was finished before is not counted any more.
-        until: Where it ends.
+        after: Start of the range; finished parts before it no longer count.
+        until: End of the range.
         position: The last key that it has taken.
-        is_sealed: All of it is taken: nobody may cut it any more.
-        density: Of the folder that it is in, or of the one that it was cut from.
+        is_sealed: Whether all of it is taken, so that it cannot be split any more.
+        density: Density of its present folder, or of the one that it was split from.
         taken: Objects.
 
     """
@@ -79,7 +79,7 @@ class RangeCursor:
         return KeyRange(self.reached, self.until)
 
     def learn(self, first: str, last: str, rows: int) -> None:
-        """Take note of how densely the present folder is filled."""
+        """Record how densely the present folder is filled."""
         folder = last.rpartition("/")[0]
         if self._since_first and self._first.rpartition("/")[0] == folder:
             self._since_first += rows
@@ -92,7 +92,7 @@ class RangeCursor:
 
 
 class RangeScheduler:
-    """Holds who lists what; every method may be called from any thread."""
+    """Holds all ranges and their cursors; every method may be called from any thread."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class RangeScheduler:
         known: int = 0,
         worth_cutting: int = _WORTH_CUTTING,
     ) -> None:
-        """Share out these ranges; ``known`` objects lie in all others and are listed already."""
+        """Start with these ranges; ``known`` objects in all others are listed already."""
         self._worth_cutting = worth_cutting
         self._changed = threading.Condition()
         self._over = threading.Event()
@@ -147,7 +147,7 @@ class RangeScheduler:
         return cursor
 
     def _split_largest(self) -> RangeCursor | None:
-        """Return the upper half of what the heaviest stream has before it, if that is worth it."""
+        """Return the upper half of the heaviest cursor's rest, if splitting is worth it."""
         if self._empty >= _FREE_TRIES + self._pages // _PAGES_PER_TRY:
             return None
         unsealed = (each for each in self._active if not each.is_sealed)
@@ -163,13 +163,13 @@ class RangeScheduler:
         return None
 
     def _before_it(self, cursor: RangeCursor) -> float:
-        """Return how many objects a stream has before it, by landmarks or by what it has seen."""
+        """Return the number of objects before a cursor, by landmarks or by its own density."""
         rest = cursor.rest
         seen = cursor.density.between(rest.after or "", rest.until) if cursor.density else 0.0
         return max(seen, self._landmarks.weight_of(rest))
 
     def _middle(self, cursor: RangeCursor) -> str | None:
-        """Return where to cut what a stream has before it."""
+        """Return where to split the rest of a cursor."""
         rest, density = cursor.rest, cursor.density
         start = rest.after or ""
         known = self._landmarks.weight_of(rest)
@@ -180,7 +180,7 @@ class RangeScheduler:
         return midpoint(start, rest, density.scale if density else None)
 
     def advance(self, cursor: RangeCursor, first: str, last: str, rows: int) -> str | None:
-        """Take note of a page; return where the stream ends by now: rows beyond are not its own.
+        """Record a page; return where the cursor's range ends now: rows beyond are not its own.
 
         Raises:
             StorageUnreachableError: The page does not come after the one before.
@@ -203,19 +203,19 @@ class RangeScheduler:
             return cursor.until
 
     def took(self, cursor: RangeCursor, rows: int) -> None:
-        """Take note of how many rows of a page were its own."""
+        """Record how many rows of a page belonged to the cursor's range."""
         with self._changed:
             cursor.taken += rows
             self._taken += rows
 
     def seal(self, cursor: RangeCursor) -> KeyRange:
-        """Return what the stream has listed to its end."""
+        """Return the range that the cursor has listed to its end."""
         with self._changed:
             cursor.is_sealed = True
             return KeyRange(cursor.after, cursor.until)
 
     def split(self, cursor: RangeCursor) -> KeyRange:
-        """Return what the stream has listed so far; it goes on with the rest as a new range."""
+        """Return the range listed so far; the cursor goes on with the rest as a new range."""
         with self._changed:
             listed = KeyRange(cursor.after, cursor.position)
             cursor.after = cursor.position
@@ -223,7 +223,7 @@ class RangeScheduler:
             return listed
 
     def finish(self, cursor: RangeCursor) -> None:
-        """Take note that all that the stream has listed is kept."""
+        """Record that the spool has all rows of the cursor."""
         with self._changed:
             self._active.remove(cursor)
             self._empty += cursor.is_split and not cursor.taken
@@ -239,7 +239,7 @@ class RangeScheduler:
             self._changed.notify_all()
 
     def fail(self, error: BaseException | None) -> None:
-        """Stop all streams; the first error is kept."""
+        """Stop all cursors; the first error is kept."""
         with self._changed:
             if not self.is_over:
                 self.failure = error

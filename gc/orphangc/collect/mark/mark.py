@@ -30,12 +30,12 @@ from orphangc.errors import RefusedError
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What is live, and who needs it.
+    """Live set of a cycle, with the jobs and their checkpoints.
 
     Attributes:
         live: UUIDs in use, those at or below pinned places among them.
         checkpoints: Every checkpoint that was read.
-        jobs: By job key; surveys are still empty.
+        jobs: Evidence of each job, by key; surveys are still empty.
         owners: Whose each job directory is.
 
     """
@@ -57,11 +57,11 @@ def mark(
     """Return what the observation shows to be live, job by job.
 
     Args:
-        observation: What the cycle saw.
-        settings: Of the storage root.
+        observation: Facts of the cycle.
+        settings: Settings of the storage root.
         bases: Every place that was searched.
-        siblings: Those of them that are other storage roots: ``--ended-job all`` means no job
-            that lies in these alone.
+        siblings: Bases that are other storage roots: ``--ended-job all`` means no job that is
+            only in these.
         pinned: UUIDs of what the listing shows at or below pinned places (R4).
 
     """
@@ -116,7 +116,7 @@ def _entry_places(
 
 
 def _live_set(observation: Observation, named: Iterable[Location], pinned: UuidSet) -> LiveSet:
-    """Return the union of both oracles over all roots, registry entries and pins (R5, R7)."""
+    """Return the union of both oracles over checkpoints, registry entries and pins (R5, R7)."""
     live = LiveSet()
     live.parsed.extend(*pinned.columns())
     for checkpoint in observation.checkpoints:
@@ -202,7 +202,7 @@ def _ids_in(
 def _areas_by_directory(
     observation: Observation, bases: Sequence[Location]
 ) -> dict[Location, set[Scope]]:
-    """Return the areas that any look showed in each job directory."""
+    """Return the areas that any scan showed in each job directory."""
     found: dict[Location, set[Scope]] = {}
     for base, scans in zip(bases, _scans(observation), strict=True):
         for scan in scans:
@@ -289,7 +289,7 @@ def _retained_by_others(
     known: JobDirectories,
     seen: Mapping[str, tuple[frozenset[int], frozenset[int], frozenset[int]]],
 ) -> frozenset[int]:
-    """Return the ids that stand in directories of the same job id, where a hold may be of these."""
+    """Return the ids in directories of the same job id, where a hold may be of these."""
     if not report.may_be_retained_elsewhere:
         return frozenset()
     others = known.of_id(report.job_id).keys() - {key}
@@ -299,7 +299,7 @@ def _retained_by_others(
 def _exported_by_key(
     exported: Mapping[JobId, Exported], known: JobDirectories
 ) -> dict[str, Exported]:
-    """Return each exporter's answer by the jobs in whose directories it says that it writes.
+    """Return each exporter's answer, by the jobs whose directories it says it writes to.
 
     One that fits no directory of its job id counts for all of them.
     """
@@ -350,9 +350,9 @@ def _own_checkpoints(
     job_id: str,
     reported: Collection[Location],
 ) -> tuple[Checkpoint, ...]:
-    """Return the job's roots, oldest first; those read elsewhere only if it has no directory.
+    """Return the job's checkpoints, oldest first; only without a directory also reported ones.
 
-    These are what its clusters report, and what bears its id if no other job bears it.
+    These are what its clusters report, and what has its id if no other job has it.
     """
     own = [
         checkpoint
@@ -436,7 +436,7 @@ def _strangers(
 
 
 def owner_of(folder: Location, owners: Mapping[Location, str]) -> str | None:
-    """Return the job key of the directory that a folder lies in, the innermost one."""
+    """Return the job key of the innermost directory that contains a folder."""
     return next((owners[place] for place in folder.upwards() if place in owners), None)
 
 

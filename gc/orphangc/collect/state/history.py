@@ -1,4 +1,4 @@
-"""The records of runs, in the state location: what a new process knows of the runs before it."""
+"""Records of runs in the state location: history for the runs of later processes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ log = structlog.get_logger()
 
 _KEPT = 200
 _LOOKED_AT = 5
-"""So many records together tell the totals: one alone may have been written at the same time as
+"""Number of records that give the totals: one may have been written at the same time as
 another, or by a machine whose clock is behind."""
 
 
 def newest_records(state: RootState) -> Iterator[RunRecord]:
-    """Yield the records of a storage root, newest first; what is no record is left out.
+    """Yield the records of a storage root, newest first, without files that are no record.
 
     Raises:
         StorageUnreachableError: The state location cannot be read.
@@ -36,7 +36,7 @@ def newest_records(state: RootState) -> Iterator[RunRecord]:
     for name in reversed(_names(state)):
         data = state.files.read(f"{state.folder}/records/{name}")
         if data is None:
-            continue  # somebody has removed it since: it was an old one
+            continue  # removed since: it was an old one
         try:
             yield RunRecord.model_validate_json(data)
         except ValidationError:  # by a newer version, maybe
@@ -57,7 +57,7 @@ def has_planned(state: RootState) -> bool:
 
 
 def checks_before(state: RootState) -> dict[str, tuple[RememberedUsageCheck, ...]]:
-    """Return what is remembered of each job's looks, by job id: what its newest record holds."""
+    """Return the remembered checks of each job, by job id, from its newest record."""
     found: dict[str, tuple[RememberedUsageCheck, ...]] = {}
     for _, record in zip(range(_LOOKED_AT), newest_records(state), strict=False):
         for job in record.jobs:

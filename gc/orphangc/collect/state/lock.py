@@ -2,7 +2,7 @@
 
 Each holder makes the next numbered file, which only one caller can create; the highest number
 holds. A run that finds another on top has lost the lock, however long it slept. Numbers only rise:
-the highest file stays when its lock is given back, so a run that was held up between looking and
+the highest file stays when its lock is released, so a run that was paused between the check and
 creating finds its number taken, or another on top. Two collectors would not hurt each other's
 safety (orphanhood is stable, deletion idempotent); they would spoil each other's quarantine.
 """
@@ -21,7 +21,7 @@ import structlog
 
 from orphangc.errors import LockHeldError, OrphanGcError, StorageUnreachableError
 
-if TYPE_CHECKING:  # the ports know Arrow, which who only tells processes apart need not load
+if TYPE_CHECKING:  # ports load Arrow, which a process that only compares locks need not do
     from orphangc.ports import StateFiles
 
 log = structlog.get_logger()
@@ -39,7 +39,7 @@ _RELEASED = b'{"released": true}'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Who holds or wants the lock; ``token`` is fresh in every run."""
+    """Holder of the lock, or a run that wants it; ``token`` is new in every run."""
 
     token: str
     host: str
@@ -131,7 +131,7 @@ class Renewal:
         self._thread.join()
 
     def check(self) -> None:
-        """Make sure that the lock was not lost as far as is known; asks nothing.
+        """Make sure that no loss of the lock is known, without a request.
 
         Raises:
             LockHeldError: Another run has taken the lock over.
@@ -162,7 +162,7 @@ def _names(files: StateFiles, folder: str) -> list[str]:
 
 
 def holder_of(files: StateFiles, folder: str) -> Holder | None:
-    """Return who holds a lock, dead or alive; ``None`` if nobody does, or nobody can tell who."""
+    """Return the holder of a lock, dead or alive; ``None`` if there is none, or it is unknown."""
     top = max(_names(files, folder), default=None)
     data = None if top is None else files.read(f"{folder}/{top}")
     return None if data is None or data == _RELEASED else _decoded(data)
@@ -180,7 +180,7 @@ def acquire(
     Args:
         files: The state location.
         folder: The lock's folder in it.
-        holder: Who wants it.
+        holder: Run that wants the lock.
         is_dead: Whether a holder is a process of this machine that has ended.
 
     Raises:
@@ -199,7 +199,7 @@ def acquire(
             for old in names:
                 files.remove(f"{folder}/{old}")
             return Lock(files, folder, name, holder)
-        files.remove(f"{folder}/{name}")  # others came, and maybe went, since we looked
+        files.remove(f"{folder}/{name}")  # others may have taken and released it since the check
     raise LockHeldError(f"many runs want the lock in {files.location}; try again later")
 
 
@@ -208,7 +208,7 @@ def _check_is_free(
 ) -> None:
     """Raise unless the lock was given back, its process has ended here, or it is long unrenewed.
 
-    A location that tells no time proves no age: there only a dead process frees the lock.
+    A location without a time proves no age: there only a dead process frees the lock.
     """
     held_at = files.modified_at(f"{folder}/{name}")
     data = files.read(f"{folder}/{name}")

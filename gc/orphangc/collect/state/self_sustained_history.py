@@ -1,4 +1,4 @@
-"""What the looks before saw of one job: those of scheduled runs, and those of the command."""
+"""Earlier checks of one job: those of scheduled runs, and those of the command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOOKS = TypeAdapter(tuple[RememberedUsageCheck, ...])
 
 
 def checks_of_job(state: RootState, job_id: JobId) -> tuple[RememberedUsageCheck, ...]:
-    """Return the newest look at each place, whoever took it.
+    """Return the newest check of each place, by a run or by the command.
 
     Raises:
         StorageUnreachableError: The state location cannot be read.
@@ -29,13 +29,13 @@ def checks_of_job(state: RootState, job_id: JobId) -> tuple[RememberedUsageCheck
     if data is not None:
         try:
             kept = _LOOKS.validate_json(data)
-        except ValidationError:  # by a newer version, maybe: the count begins anew
+        except ValidationError:  # by a newer version, maybe: the count starts again
             log.warning("looks.unreadable", job_id=job_id, location=str(state.files.location))
     return merged(checks_before(state).get(job_id, ()), kept)
 
 
 def keep_checks(state: RootState, job_id: JobId, looks: Sequence[RememberedUsageCheck]) -> None:
-    """Write down looks; of two that are written at once one is lost, which costs one more.
+    """Write checks; of two that are written at once one is lost, which costs one more.
 
     Raises:
         StorageUnreachableError: They could not be written.

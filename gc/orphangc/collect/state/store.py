@@ -1,7 +1,7 @@
 """The state location of one storage root: tombstones, journal, history, halt.
 
-Everything lies below a folder named by the storage root's digest, so that one location can
-serve many roots and none is ever mistaken for another. Losing the state keeps files longer.
+Everything is below a folder named by the storage root's digest, so that one location can
+serve many storage roots and none is mistaken for another. Losing the state keeps files longer.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _GENERATIONS_KEPT = 3
 
 @dataclass(frozen=True, slots=True)
 class RootState:
-    """What is remembered of one storage root."""
+    """State of one storage root."""
 
     files: StateFiles
     root: Location
 
     @property
     def folder(self) -> str:
-        """Return the root's own folder in the state location."""
+        """Return the storage root's own folder in the state location."""
         return hashlib.sha256(str(self.root).encode()).hexdigest()[:32]
 
     def bind(self) -> None:
-        """Write down which storage root the folder belongs to.
+        """Record the storage root that the folder belongs to.
 
         Raises:
             RefusedError: It belongs to another one.
@@ -109,7 +109,7 @@ class RootState:
         return [name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl")]
 
     def read_lines(self, run_id: str, name: str) -> bytes:
-        """Return one part of a run's journal, b"" if it is gone."""
+        """Return one part of a run's journal, b"" if it does not exist."""
         return self.files.read(f"{self.folder}/runs/{run_id}/{name}.jsonl") or b""
 
     def finish_run(self, run_id: str, outcome: Mapping[str, Any]) -> None:
@@ -135,7 +135,7 @@ class RootState:
     # --- halt
 
     def halted(self) -> str | None:
-        """Return why all collection of this root was stopped, ``None`` if it was not."""
+        """Return why all collection of this storage root was stopped, ``None`` if it was not."""
         data = self.files.read(f"{self.folder}/halted.json")
         if data is None:
             return None
@@ -145,15 +145,15 @@ class RootState:
             return "collection was halted, and the reason cannot be read"
 
     def halt(self, reason: str, at: datetime) -> None:
-        """Stop all collection of this root until a person has looked (R17, R22)."""
+        """Stop all collection of this storage root until a person has checked it (R17, R22)."""
         content = {"reason": f"halted at {at.isoformat()}: {reason}"}
         self.files.write(f"{self.folder}/halted.json", json.dumps(content).encode())
 
     def clear_halt(self) -> None:
-        """Let collection go on."""
+        """End the halt of all collection."""
         self.files.remove(f"{self.folder}/halted.json")
 
 
 def _digested(data: bytes) -> str:
-    """Return the end of a generation's name, which its bytes must bear out."""
+    """Return the end of a generation's name, which its bytes must confirm."""
     return f"-{hashlib.sha256(data).hexdigest()}.parquet"
