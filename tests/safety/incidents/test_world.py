@@ -61,6 +61,21 @@ def test_l1_storage_roots_of_one_state_location_see_each_other(story) -> None:
     assert not story.orphans[1].exists()
 
 
+@pytest.mark.answered_by("siblings")
+def test_l1_a_storage_root_that_was_only_planned_is_seen_by_another_one(story) -> None:
+    """A report was made of the second one, and no sweep has bound it yet."""
+    second = Bed(story.bed.folder, (*ENDED, *AT_ONCE))
+    second.root, second.plans = story.bed.folder / "second", 10
+    other = claimer(story, second.root)
+    second.plan()
+    by_id = ("--closed-world", "--ended-job", story.job.id, "--ended-job", other.id, *AT_ONCE)
+    first = Bed(story.bed.folder, by_id)
+    first.cycle()
+    first.cycle()
+    must_be_there(story.orphans[0])
+    assert not story.orphans[1].exists()
+
+
 @pytest.mark.answered_by("dependents")
 def test_l1_all_ended_jobs_are_those_of_the_storage_root_itself(story) -> None:
     """``ended_job: all`` of one root says nothing of a job that runs in another."""

@@ -283,7 +283,7 @@ def _siblings_of(settings: StorageRootSettings) -> list[Storage]:
         _add_sibling(place, known, chosen)
     for bound in bound_roots(state_of(settings).files):
         if bound.root is None:
-            reason = f"{bound.folder}/root.json does not say whose state it is: repair or remove it"
+            reason = f"no file of {bound.folder} says whose state it is: repair or remove it"
             chosen.append(UnopenedStorage(bound.folder, reason))
         else:
             _add_sibling(bound.root, known, chosen)

@@ -26,6 +26,9 @@ from orphangc.ports import StateFiles
 
 _GENERATIONS_KEPT = 3
 
+BINDING = "root.json"
+"""Name of the file that says which storage root a folder of the state location belongs to."""
+
 
 @dataclass(frozen=True, slots=True)
 class RootState:
@@ -47,7 +50,7 @@ class RootState:
 
         """
         content = json.dumps({"root": str(self.root)}).encode()
-        name = f"{self.folder}/root.json"
+        name = f"{self.folder}/{BINDING}"
         if not self.files.create(name, content) and self.files.read(name) != content:
             raise RefusedError(f"{self.files.location}/{name} belongs to another storage root")
 

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from orphangc.collect.state.store import RootState
+from orphangc.collect.state.store import BINDING, RootState
+from orphangc.collect.world.memory_files import MARKER, MEMORY
 from orphangc.core.model.locations import Location, canonical
 from orphangc.ports import StateFiles
 
@@ -20,7 +21,7 @@ class BoundRoot:
 
     Attributes:
         folder: Location of the folder.
-        root: The storage root; ``None`` if the folder's ``root.json`` cannot be understood.
+        root: The storage root; ``None`` if no file of the folder can be understood.
 
     """
 
@@ -29,19 +30,38 @@ class BoundRoot:
 
 
 def bound_roots(files: StateFiles) -> Iterator[BoundRoot]:
-    """Yield every storage root that was ever swept or run with this state location.
+    """Yield every storage root that was ever planned, swept or run with this state location.
 
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
 
     """
     for name in files.names(""):
-        if _FOLDER.fullmatch(name) and (data := files.read(f"{name}/root.json")) is not None:
-            yield BoundRoot(files.location.child(name), _root_of(data, name, files))
+        if not _FOLDER.fullmatch(name):
+            continue
+        words = list(_words_in(name, files))
+        roots = (_root_of(data, name, files) for data in words)
+        if words:
+            root = next((each for each in roots if each is not None), None)
+            yield BoundRoot(files.location.child(name), root)
+
+
+def _words_in(folder: str, files: StateFiles) -> Iterator[bytes]:
+    """Yield what a folder says of its storage root: the binding, else what a plan remembers.
+
+    A plan binds nothing, as it deletes nothing; but the jobs that it saw may need files elsewhere.
+    """
+    for name in (f"{folder}/{BINDING}", f"{folder}/{MARKER}"):
+        if (data := files.read(name)) is not None:
+            yield data
+            return
+    for name in files.names(f"{folder}/{MEMORY}"):
+        if (data := files.read(f"{folder}/{MEMORY}/{name}")) is not None:
+            yield data
 
 
 def _root_of(data: bytes, name: str, files: StateFiles) -> Location | None:
-    """Return the storage root that ``root.json`` names, if the folder's own name bears it out."""
+    """Return the storage root that a document names, if the folder's own name bears it out."""
     try:
         root = canonical(json.loads(data)["root"])
     except (ValueError, KeyError, TypeError, RecursionError, AttributeError):

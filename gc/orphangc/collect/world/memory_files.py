@@ -21,6 +21,11 @@ from orphangc.core.model.codes import Condition
 from orphangc.core.world.known_states import MemoryMarker
 from orphangc.errors import OrphanGcError
 
+MARKER = "remembers.json"
+"""Name of the marker in the folder of a storage root."""
+MEMORY = "world"
+"""Name of the folder of the memory in the folder of a storage root."""
+
 _ATTEMPTS = 5
 _NAME = re.compile(r"\d{8}T\d{12}Z-[0-9a-f]{16}-([0-9a-f]{64})\.json", re.ASCII)
 _Document = TypeVar("_Document", bound=BaseModel)
@@ -135,7 +140,7 @@ def _read_marker(state: RootState) -> MemoryMarker | None:
 
 
 def _marker_name(state: RootState) -> str:
-    return f"{state.folder}/remembers.json"
+    return f"{state.folder}/{MARKER}"
 
 
 def set_aside(state: RootState, name: str) -> None:
@@ -158,7 +163,7 @@ def set_aside(state: RootState, name: str) -> None:
 
 def memory_folder(state: RootState) -> str:
     """Return the folder of the memory in the state location."""
-    return f"{state.folder}/world"
+    return f"{state.folder}/{MEMORY}"
 
 
 def _memory(state: RootState, name: str, data: bytes) -> WorldMemory:

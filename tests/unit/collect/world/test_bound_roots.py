@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
 from orphangc.adapters.open import open_state_files
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.bound_roots import bound_roots
+from orphangc.collect.world.memory_files import MARKER, MEMORY, read_memory, write_memory
+from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.locations import canonical
 
 ONE, OTHER = canonical("s3://bucket/one"), canonical("/data/other")
@@ -26,6 +29,36 @@ def test_every_bound_root_is_found_and_nothing_else(files) -> None:
     files.write(f"{'0' * 32}/halted.json", b"{}")
     files.write("notes/root.json", json.dumps({"root": "/x"}).encode())
     assert {each.root for each in bound_roots(files)} == {ONE, OTHER}
+
+
+def planned(files, root) -> RootState:
+    """Return the state of a storage root that was planned and never swept."""
+    state = RootState(files, root)
+    memory = WorldMemory(
+        root=str(root), states=("a",), written_at=datetime(2026, 11, 2, tzinfo=UTC)
+    )
+    write_memory(state, memory, read_memory(state), "0" * 16)
+    return state
+
+
+@pytest.mark.parametrize("lost", [None, MARKER, MEMORY])
+def test_a_root_that_was_planned_only_is_found_by_whatever_remembers_it(files, lost) -> None:
+    """A plan binds nothing, and yet its jobs may have claimed files of another storage root."""
+    state = planned(files, ONE)
+    if lost is not None:
+        kept = [f"{state.folder}/{MARKER}"]
+        inside = [
+            f"{state.folder}/{MEMORY}/{each}" for each in files.names(f"{state.folder}/world")
+        ]
+        for name in kept if lost == MARKER else inside:
+            files.remove(name)
+    assert [each.root for each in bound_roots(files)] == [ONE]
+
+
+def test_a_memory_that_does_not_say_whose_it_is_is_that_of_an_unknown_root(files) -> None:
+    """Its storage root is unknown, which is not the same as none."""
+    files.write(f"{RootState(files, ONE).folder}/{MARKER}", b"{")
+    assert [each.root for each in bound_roots(files)] == [None]
 
 
 @pytest.mark.parametrize(
