@@ -70,7 +70,7 @@ def linked_to(paths: Iterable[Path]) -> set[Path]:
 
 
 def below(*folders: Path) -> Iterator[Path]:
-    """Yield all that lies in some folders."""
+    """Yield every file in some folders."""
     for folder in folders:
         yield from folder.rglob("*")
 
@@ -78,7 +78,7 @@ def below(*folders: Path) -> Iterator[Path]:
 def take(path: Path, target: Path) -> None:
     """Copy a file or a folder to where it is outside; a link as a link, with what it means.
 
-    The folder that it lies in is its real one: ``/lib`` is a link that the root is made with.
+    Its folder is the real one: ``/lib`` is a link that the root is made with.
     """
     path = path.parent.resolve() / path.name
     inside = target / path.relative_to("/")

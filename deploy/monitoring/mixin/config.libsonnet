@@ -7,7 +7,7 @@
     daemonSelector: 'job=~".*orphangc.*", instance!=""',
     // Label matchers of the CronJobs in kube-state-metrics.
     cronJobSelector: 'cronjob=~".*orphangc.*"',
-    // What tells one watched storage root from another; replicas of a daemon are not told apart.
+    // Labels that distinguish watched storage roots; they do not distinguish replicas of a daemon.
     groupLabels: 'namespace, job, root',
 
     // How many intervals may pass without a success, and what a run may take on top of them.
@@ -23,7 +23,7 @@
     lockedRuns: 3,
     missedRuns: 2,
     deleteErrors: 1,
-    // An hour voids the job's work: be told before.
+    // After an hour the job is refused: alert before that.
     registryAgeSeconds: 1800,
     orphanBytes: 100 * 1024 * 1024 * 1024,
     orphanWindow: '3d',

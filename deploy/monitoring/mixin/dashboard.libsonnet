@@ -12,7 +12,7 @@ local panels = import 'panels.libsonnet';
   local ofRoots(name, matchers='') = matched(name, roots, matchers),
   local ofReplicas(name) = matched(name, replicas, ''),
 
-  // Replicas of a daemon tell the same of a root: the most that any of them knows, counted once.
+  // Replicas of a daemon report the same about a storage root: the maximum of them, counted once.
   local newest(by, name, matchers='') = 'max by (%s) (%s)' % [by, ofRoots(name, matchers)],
   local events(by, name, matchers='') =
     'sum by (%(by)s) (max by (root, %(by)s) (increase(%(series)s[$__rate_interval]))) > 0'
@@ -84,7 +84,7 @@ local panels = import 'panels.libsonnet';
       )],
       [7, panels.graph(
         'Orphans by storage root',
-        'Bytes that provably belong to nobody. Rising for days: nothing may be deleted there yet; see refusals, conditions and mode.',
+        'Bytes of files that no checkpoint needs. Rising for days: nothing may be deleted there yet; see refusals, conditions and mode.',
         'bytes',
         [panels.target('sum by (root) (%s)' % newest('root, scope, reason', 'stored_bytes', orphans), '{{root}}')],
       )],

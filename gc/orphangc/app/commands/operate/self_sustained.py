@@ -165,10 +165,10 @@ def _check_known(
         SettingsError: The snapshot is unknown.
 
     """
-    safety = str(place)
-    if any(each.place == safety and each.restored_from for each in seen):
+    uri = str(place)
+    if any(each.place == uri and each.restored_from for each in seen):
         return
-    if any(each.place == safety for each in before):
+    if any(each.place == uri for each in before):
         return
     top = open_storage(Location(place.scheme, place.authority, "/"))
     if not top.folder(place.path.lstrip("/")).objects:
