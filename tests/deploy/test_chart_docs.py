@@ -82,4 +82,4 @@ def test_alerts_without_metrics_are_warned_of(helm4):
 def test_a_configuration_of_yours_is_your_business(helm4):
     """The chart cannot see whether its state outlives the pod, and says so."""
     said = notes(helm4, {"existingConfigMap": "ours"})
-    assert "every storage root has a `state` outside the pod" in said
+    assert "Every storage root needs a `state` outside the pod" in said
