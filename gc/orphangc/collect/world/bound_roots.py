@@ -17,7 +17,7 @@ _FOLDER = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class BoundRoot:
-    """A folder of the state location that belongs to a storage root.
+    """A folder of the state location for one storage root.
 
     Attributes:
         folder: Location of the folder.
@@ -61,7 +61,7 @@ def _words_in(folder: str, files: StateFiles) -> Iterator[bytes]:
 
 
 def _root_of(data: bytes, name: str, files: StateFiles) -> Location | None:
-    """Return the storage root that a document names, if the folder's own name bears it out."""
+    """Return the storage root that a document names, if the folder's own name confirms it."""
     try:
         root = canonical(json.loads(data)["root"])
     except (ValueError, KeyError, TypeError, RecursionError, AttributeError):

@@ -38,7 +38,7 @@ def empty_places(
 ) -> tuple[str, ...]:
     """Return the searched places without a checkpoint that no one stated to be empty.
 
-    What contains the storage root has been found for certain, so it is none of them.
+    The parent folders of the storage root exist for certain, so they are none of them.
     """
     return tuple(
         each.uri

@@ -50,9 +50,9 @@ class MemoryRead:
     """What the state location remembers.
 
     Attributes:
-        memory: Everything that all writers remember.
-        names: Files that it stands in.
-        marker: What shows that there was a memory; ``None`` if there was none.
+        memory: Memory of all writers.
+        names: Names of its files.
+        marker: Marker that shows that there was a memory; ``None`` if there was none.
 
     """
 
@@ -94,8 +94,8 @@ def write_memory(state: RootState, memory: WorldMemory, read: MemoryRead, token:
 
     Args:
         state: State of the storage root.
-        memory: Everything that the next cycle has to know.
-        read: What it was made from.
+        memory: Memory for the next cycle.
+        read: Memory that it was made from.
         token: 16 hexadecimal digits that no other writer uses.
 
     Raises:
@@ -115,7 +115,7 @@ def write_memory(state: RootState, memory: WorldMemory, read: MemoryRead, token:
 
 
 def _write_marker(state: RootState, memory: WorldMemory, known: MemoryMarker | None) -> None:
-    """Write the marker of a new memory; while the loss of an old one stands, its marker stays."""
+    """Write the marker of a new memory; while the loss of an old one remains, its marker stays."""
     if known is not None and known.state in memory.states:
         return
     lost = {each.what for each in memory.standing if each.condition == Condition.STATE_LOST}
@@ -144,7 +144,7 @@ def _marker_name(state: RootState) -> str:
 
 
 def set_aside(state: RootState, name: str) -> None:
-    """Move a damaged file out of the memory, where people can still look at it.
+    """Move a damaged file out of the memory, where a person can still inspect it.
 
     With a part of the memory the marker goes too, which the rest may not bear out: the next writer
     makes a new one.

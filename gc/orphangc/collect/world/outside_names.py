@@ -64,7 +64,7 @@ def _of_snapshot(
     settings: StorageRootSettings,
     searched: Sequence[Location],
 ) -> Naming:
-    """Return what a registry holds outside; what is relative lies in the job's own directory."""
+    """Return the outside files in a registry; relative paths are in the job's own directory."""
     names: dict[str, set[str]] = {}
     for path, *_ in snapshot.entries:
         if resolve(path, "") == path:
@@ -95,12 +95,12 @@ def named_outside(
 ) -> tuple[OutsidePath, ...]:
     """Return every outside path, and the jobs that it concerns.
 
-    A folder whose files all stand in the listing is no outside path: it is spelled otherwise.
+    A folder whose files are all listed is no outside path: it is only spelled otherwise.
 
     Args:
-        namings: What names files outside.
+        namings: Sources that name files outside.
         marked: Checkpoints and jobs.
-        observation: What clusters and resources say.
+        observation: Facts of clusters and resources.
         settings: The aliases, and which places are stated to be empty.
         searched: Every base.
         is_listed: Returns whether the listing shows all of some names.
@@ -122,7 +122,7 @@ def named_outside(
 def _told(
     marked: Mark, observation: Observation, settings: StorageRootSettings
 ) -> Iterator[_Found]:
-    """Yield what clusters say of living jobs: what they restored, and what they completed."""
+    """Yield the checkpoints that clusters report of living jobs: restored and completed ones."""
     for cluster in observation.after:
         for job_id, facts in cluster.jobs.items():
             if not facts.is_globally_terminal:
@@ -153,7 +153,7 @@ def _paths_of(facts: JobFacts) -> Iterator[str | None]:
 def _configured(
     cluster: ClusterFacts, facts: JobFacts, settings: StorageRootSettings
 ) -> Iterator[Location]:
-    """Yield where a job will store its first checkpoint, unless its own code says otherwise.
+    """Yield the place of a job's first checkpoint, unless its own code configures another.
 
     Once it has completed one, or goes on from its own, Flink shows where it stores.
     """
@@ -167,7 +167,7 @@ def _configured(
 
 
 def _named(observation: Observation, settings: StorageRootSettings) -> Iterator[_Found]:
-    """Yield what resources and HA stores name; they do not say for which job."""
+    """Yield the places that resources and HA stores name, without a job."""
     for facts in observation.ha_after:
         named = [(each.path, each.by) for each in facts.places]
         named += [(each.path, f"{each.option} of {each.by}") for each in facts.folders]

@@ -1,4 +1,4 @@
-"""What a cycle is told of earlier ones before it begins, and what it leaves behind."""
+"""Memory of earlier cycles before a cycle begins, and its own memory afterwards."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Recalled:
     """What earlier cycles left to this one.
 
     Attributes:
-        memory: What they saw.
-        given: What persons acknowledged.
+        memory: Memory of earlier cycles.
+        given: Acknowledgements of persons.
         memory_problem: Reason for which the memory cannot be read, or ``None``.
         state_problem: Reason for which this may not be the state location of earlier plans.
         standing: The lost state location as a fact that a person can acknowledge.
         expected: Identifiers of the state location that is lost; none if it is not.
-        is_new: Whether the state location knows nothing at all of the storage root.
-        names: Files that the memory stands in.
-        marker: What shows that there was a memory; ``None`` if there was none.
+        is_new: Whether the state location has nothing at all about the storage root.
+        names: Names of the memory's files.
+        marker: Marker that shows that there was a memory; ``None`` if there was none.
 
     """
 
@@ -63,7 +63,7 @@ def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
 
     Args:
         state: State of the storage root.
-        known: What earlier plans know of their state location.
+        known: State locations that earlier plans know.
 
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
@@ -139,8 +139,8 @@ def not_kept(state: RootState, before: Recalled, after: WorldMemory | None) -> s
 
     Args:
         state: State of the storage root.
-        before: What earlier cycles left.
-        after: What this one leaves, ``None`` for nothing.
+        before: Memory of earlier cycles.
+        after: Memory of this cycle, ``None`` for nothing.
 
     """
     if after is None or before.memory_problem is not None:
@@ -157,7 +157,7 @@ def not_kept(state: RootState, before: Recalled, after: WorldMemory | None) -> s
 
 
 def outside_directories(memory: WorldMemory) -> list[Location]:
-    """Return the remembered directories that lie in no searched place, so are places themselves.
+    """Return the remembered directories in no searched place, which are places themselves.
 
     One that is no place any more is left out: it is not found, and blocks.
     """
@@ -170,7 +170,7 @@ def outside_directories(memory: WorldMemory) -> list[Location]:
 
 
 def new_state_warning(state: RootState) -> str:
-    """Return what a plan says of a state location that knows nothing of the storage root."""
+    """Return the plan's warning about a state location without anything of the storage root."""
     return (
         f"no tombstones known here: {state.files.location} holds nothing of {state.root} yet;"
         " is this the right state?"

@@ -1,4 +1,4 @@
-"""What a plan says of the memory: what changed since earlier cycles, and since when it knows."""
+"""Memory in a plan: changes since earlier cycles, and the first sight of each place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def with_memory(plan: Plan, comparison: CycleComparison, expected: Sequence[str]
 
     Args:
         plan: Plan of the cycle.
-        comparison: The cycle held against the memory.
+        comparison: Comparison of the cycle with the memory.
         expected: Identifiers of a state location that is lost, which later plans must miss too.
 
     """
@@ -30,8 +30,8 @@ def world_with_memory(world: World, comparison: CycleComparison, memory: WorldMe
 
     Args:
         world: World of the cycle.
-        comparison: The cycle held against the memory.
-        memory: What is remembered of the places: that of earlier cycles alone, or this one's too.
+        comparison: Comparison of the cycle with the memory.
+        memory: Memory of the places: of earlier cycles alone, or of this one too.
 
     """
     since = {each.uri: each.first_seen_at for each in memory.places}

@@ -44,11 +44,11 @@ def sighting_of(
     """Return what the cycle saw.
 
     Args:
-        seen: Its observation.
+        seen: Observation of the cycle.
         marked: Every checkpoint that it read.
-        settings: Of the storage root.
+        settings: Settings of the storage root.
         jobs: Evidence of every job, with the jobs that each depends on.
-        environment: What was asked.
+        environment: Ports of the cycle.
         before: Directories outside all of these that are searched because it names them.
 
     """
@@ -99,7 +99,7 @@ def sighting_of(
 def _directories(
     marked: Mark, jobs: Mapping[str, JobEvidence], bases: Sequence[Location], at: datetime
 ) -> tuple[RememberedDirectory, ...]:
-    """Return the folders that hold checkpoints whose loss could cost files of other folders."""
+    """Return the folders of checkpoints whose loss could cost files of other folders."""
     by_folder: dict[Location, list[Checkpoint]] = {}
     for root in marked.checkpoints:
         if root.directory is not None or _depends_on(root, marked.owners.keys):
@@ -149,7 +149,7 @@ def _depends_on(root: Checkpoint, owners: Mapping[Location, str]) -> set[Locatio
 
 
 def _directory_of(folder: Location, owners: Mapping[Location, str]) -> Location:
-    """Return the job directory that a folder lies in; where none is known, the one around it."""
+    """Return the job directory of a folder; if none is known, the folder's parent."""
     return next((each for each in folder.upwards() if each in owners), folder.parent)
 
 
@@ -170,7 +170,7 @@ def _seen(place: SearchedPlace) -> SeenPlace:
 def _with_others(
     places: Sequence[SeenPlace], roots: Sequence[Checkpoint], recorded: Collection[str]
 ) -> Iterator[SeenPlace]:
-    """Yield the places, each with its checkpoints that lie in no recorded directory."""
+    """Yield the places, each with its checkpoints in no recorded directory."""
     left = sorted({str(root.folder) for root in roots} - set(recorded))
     for place in places:
         yield replace(place, others=tuple(each for each in left if is_within(each, [place.uri])))
@@ -220,7 +220,7 @@ def _jobs(seen: Observation, marked: Mark, settings: StorageRootSettings) -> Ite
 def _shown_jobs(
     seen: Observation, marked: Mark, settings: StorageRootSettings
 ) -> Iterator[SeenJob]:
-    """Yield what each cluster says last of its jobs.
+    """Yield the last answer of each cluster about its jobs.
 
     Of a job that it showed at first alone, and without a checkpoint, nothing else knows.
     """
@@ -304,9 +304,9 @@ def _reports(
 
 
 def _discarded(jobs: Iterable[JobEvidence], aliases: Sequence[Alias]) -> dict[str, datetime]:
-    """Return the checkpoints that Flink deleted, as the clusters of their own directories say.
+    """Return the checkpoints that Flink deleted, by the clusters of their own directories.
 
-    A cluster whose answer fits no directory of the job id, or another one, says nothing of it.
+    A cluster whose answer fits no directory of the job id, or another one, proves nothing of it.
     """
     found: dict[str, datetime] = {}
     for job in jobs:

@@ -13,7 +13,7 @@ from orphangc.core.model.naming import checkpoint_id_of
 from orphangc.core.model.types import Scope
 
 _PARTS = frozenset({Scope.SHARED.value, Scope.TASKOWNED.value})
-"""Folders of a job directory that hold files of its checkpoints."""
+"""Folders of a job directory for files of its checkpoints."""
 
 
 def registries_in(
@@ -27,9 +27,9 @@ def registries_in(
     """Yield each job's snapshots that concern a storage root.
 
     Args:
-        exports: What was read.
+        exports: Snapshots that were read.
         aliases: The operator's.
-        root: The storage root.
+        root: Storage root.
         owners: The job directories.
         at: Time of the cycle.
 
@@ -56,12 +56,12 @@ def registries_in(
 
 
 def job_folder(each: SeenExports) -> str:
-    """Return the folder that holds a job's snapshots."""
+    """Return the folder of a job's snapshots."""
     return str(each.location.child(each.job_id))
 
 
 def _directory_around(folder: Location, owners: Collection[Location]) -> Location:
-    """Return the job directory that a folder lies in; where none is known, what its name shows."""
+    """Return the job directory of a folder; if none is known, the one that its name shows."""
     is_part = folder.name in _PARTS or checkpoint_id_of(folder.name) is not None
     around = folder.parent if is_part else folder
     return next((each for each in folder.upwards() if each in owners), around)

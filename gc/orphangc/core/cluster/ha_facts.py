@@ -1,4 +1,4 @@
-"""What says that a job is not over though no cluster shows it: HA metadata, operator resources.
+"""Holds of jobs that no cluster shows: HA metadata and operator resources.
 
 A job without pods whose high-availability metadata is still there is suspended, not dead: it goes
 on from exactly the checkpoints that its metadata names. Names and keys say all of it; no value is
@@ -24,16 +24,16 @@ Source: Flink 1.14-2.3, ``KubernetesCheckpointStoreUtil``, ``ZooKeeperCheckpoint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """One thing that says that a job is not over.
+    """A fact that shows that a job is not over.
 
     Attributes:
         job_id: The job.
-        source: Where it stands.
+        source: Place of the fact.
         uri: The ConfigMap, znode or resource, for people and the plan.
         cluster: The Flink cluster whose HA metadata it is; "" for a resource of the operator.
-        retained_ids: Of the checkpoints in its completed store; savepoints may be among them.
-        markers: What else it keeps: ``counter``, ``jobGraph``, ``executionPlan``.
-        states: The words of a resource that say so.
+        retained_ids: Ids of the checkpoints in its completed store, maybe with savepoints.
+        markers: Other entries that it keeps: ``counter``, ``jobGraph``, ``executionPlan``.
+        states: Words of a resource that show it.
 
     """
 
@@ -68,12 +68,12 @@ class HaFacts:
     """What one namespace, or one ZooKeeper, said in one observation.
 
     Attributes:
-        uri: Where it was asked.
-        source: Of what kind it is.
-        holds: What says that jobs are not over.
-        places: Checkpoints and savepoints that somebody names.
-        folders: Where configurations put checkpoints and savepoints.
-        things: How many ConfigMaps and resources, or znodes, there were; 0 is worth a look.
+        uri: URI of the source.
+        source: Kind of the source.
+        holds: Facts that show that jobs are not over.
+        places: Checkpoints and savepoints that it names.
+        folders: Folders that configurations give to checkpoints and savepoints.
+        things: Number of ConfigMaps and resources, or znodes; 0 deserves a check.
 
     """
 
@@ -96,7 +96,7 @@ def holders_of(holds: Iterable[Hold]) -> frozenset[str]:
 
 
 def retained_throughout(before: Iterable[Hold], after: Iterable[Hold]) -> dict[int, str]:
-    """Return who retains each checkpoint id that a cluster retained both before and after.
+    """Return the source of each checkpoint id that a cluster retained both before and after.
 
     An id that left a completed store never comes back to it, so it was there all the time, and
     so was its ``_metadata``: written before the entry, deleted after it.

@@ -1,4 +1,4 @@
-"""What Flink's REST API says of a cluster's jobs, and what follows from it (R12, R13, R27).
+"""Facts of Flink's REST API about a cluster's jobs, and what follows from them (R12, R13, R27).
 
 Nothing here asks Flink; ``core.cluster.rest_json`` reads the answers, ``adapters.flink.flink_rest``
 fetches them. A fact that Flink did not state is ``None``, and ``None`` never counts as evidence.
@@ -14,7 +14,7 @@ from datetime import datetime
 from orphangc.core.model.types import JobId
 
 GLOBALLY_TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED"})
-"""States that no JobManager takes a job out of again; SUSPENDED is not one of them.
+"""Terminal states of a job, which no JobManager changes again; SUSPENDED is not one of them.
 
 Source: Flink 1.14-2.3, ``JobStatus.isGloballyTerminalState``.
 """
@@ -45,7 +45,7 @@ _STORAGES = frozenset(
         "CheckpointIdStorage",
     }
 )
-"""Storages that write Flink's file layout; the two backends stand for themselves (up to 1.20).
+"""Storages that write Flink's file layout; up to 1.20 the two backends name their storage too.
 
 The last is our plugin's: Flink's own, but for the ids in the names of shared files.
 
@@ -59,12 +59,12 @@ class CheckpointFacts:
     """One checkpoint or savepoint that REST remembers (a bounded history, in memory only).
 
     Attributes:
-        id: From the job's counter, shared by checkpoints and savepoints.
+        id: Number of the job's counter, shared by checkpoints and savepoints.
         status: Flink's word: IN_PROGRESS, COMPLETED, FAILED.
         is_savepoint: Savepoints never hold back subsumption.
         discarded: Whether its deletion was *started*; ``None`` if it is not complete.
         external_path: Folder of its ``_metadata``; ``None`` if it has none (yet).
-        triggered_at: By the JobManager's clock.
+        triggered_at: Trigger time by the JobManager's clock.
 
     """
 
@@ -96,10 +96,10 @@ class JobFacts:
 
     Attributes:
         job_id: 32 hexadecimal digits.
-        flink_version: Of the cluster that answered.
+        flink_version: Version of the cluster that answered.
         status: Flink's word. Where the live list and the cached details disagree, the one that
             is not terminal: a job is over only if both say so.
-        started_at: When this JobManager took the job, by its clock.
+        started_at: Time when this JobManager took the job, by its clock.
         incarnation: Changes when another JobManager, or the same after losing leadership, starts
             the job again; ``None`` if unknown. See ``is_same_incarnation``.
         max_concurrent: Checkpoints that may be pending at once; this and the next five are
@@ -107,12 +107,12 @@ class JobFacts:
             off is shown with an endless interval instead (seen in 1.20.5 and 2.3.0).
         state_backend: Simple class name.
         checkpoint_storage: Simple class name.
-        changelog_enabled: ``None`` also before Flink 1.16, which does not tell.
-        checkpoint_interval_ms: 2**63-1 stands for "not periodic".
+        changelog_enabled: Whether the changelog is on; ``None`` also before Flink 1.16.
+        checkpoint_interval_ms: Interval in milliseconds; 2**63-1 means "not periodic".
         checkpoint_timeout_ms: After which Flink aborts a pending checkpoint.
         latest_completed_id: Newest completed checkpoint since this JobManager started.
-        latest_completed_id_with_savepoints: The same, savepoints counted.
-        restored: What the job last continued from.
+        latest_completed_id_with_savepoints: Id of the newest one, savepoints counted.
+        restored: Checkpoint that the job last continued from.
         in_progress_ids: Pending ones in the history, ascending.
         in_progress_count: Pending ones by Flink's counter; the history may be shorter.
         completed_count: Completed since this JobManager started, savepoints included.
@@ -144,7 +144,7 @@ class JobFacts:
 
     @property
     def is_globally_terminal(self) -> bool:
-        """Return whether the job is over for good; an unknown status word is not."""
+        """Return whether the job is over and cannot restart; an unknown status word is not."""
         return self.status in GLOBALLY_TERMINAL
 
 
@@ -153,13 +153,13 @@ class ClusterFacts:
     """What one cluster said in one observation.
 
     Attributes:
-        uri: Where it was asked, without credentials.
-        flink_version: As it calls itself, vendor suffix included.
+        uri: URL of the cluster, without credentials.
+        flink_version: Version in the answer, vendor suffix included.
         jobs: Every job that it lists, ended ones included. A job that is absent may well be
             alive: suspended, or on another cluster.
-        cache_seconds: Answers may be this old; a second look must come later than that.
+        cache_seconds: Maximum age of answers; a second request must come later than that.
         taken_at: Before the first request, by the caller's clock.
-        cluster_ids: Names under which its configuration keeps HA metadata.
+        cluster_ids: Names of its HA metadata in its configuration.
         checkpoint_directories: Where its configuration puts checkpoints; a job's code may say
             otherwise.
 
@@ -181,8 +181,8 @@ def is_same_incarnation(before: JobFacts, after: JobFacts) -> bool:
     copy of it) is taken when a dispatcher creates the job's runner, so a new JobManager changes
     it, while failovers of tasks do not. CREATED is taken when the execution graph is built,
     which also happens when one runner regains leadership; the adaptive scheduler builds a graph
-    at each restart, so there a restart between two looks counts as another start: it only voids.
-
+    at each restart, so there a restart between two requests counts as another start: that only
+    keeps more.
     Source: Flink 1.14-2.3, ``JobDetailsHandler``, ``Dispatcher.createJobManagerRunner``,
     ``DefaultExecutionGraph``; seen in runs of 1.15.4, 1.20.5 and 2.3.0: three killed
     TaskManagers left both values alone.
@@ -242,11 +242,11 @@ def is_not_subsumed(checkpoint_id: int, before: JobFacts, after: JobFacts) -> bo
 
 
 def eligibility_problem(job: JobFacts) -> str | None:
-    """Return why a live job's roots cannot prove what is live, ``None`` if they can (R13, R2).
+    """Return why a live job's checkpoints cannot prove what is live, ``None`` if they can.
 
     With two checkpoints pending at once, one may refer to a file that no retained checkpoint
     names (ownership-and-safety, 2.4), so exactly one is allowed. To be asked before and after
-    the listings. An ended job has nothing pending: there ``layout_problem`` says enough.
+    the listings. An ended job has nothing pending: there ``layout_problem`` suffices.
     """
     if (restarting := restarting_problem(job)) is not None:
         return restarting
@@ -278,9 +278,9 @@ def restarting_problem(job: JobFacts) -> str | None:
 
 
 def layout_problem(job: JobFacts) -> str | None:
-    """Return why the job's files may lie in a layout that nobody can judge, else ``None`` (R2).
+    """Return why the job's files may be in a layout without a proven rule, else ``None`` (R2).
 
-    What ``restarting_problem`` answers for says nothing of the layout.
+    A problem that ``restarting_problem`` reports proves nothing about the layout.
     """
     if restarting_problem(job) is not None:
         return None

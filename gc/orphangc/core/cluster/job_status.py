@@ -1,4 +1,4 @@
-"""Whether a job has ended: the one rule that evidence, guards and ``users-of`` share (R13).
+"""Has a job ended? The one rule that evidence, guards and ``users-of`` use (R13).
 
 Source: ownership-and-safety, sections 5 and 8: absence from REST proves nothing, a suspended job is
 not over, and a directory that still changes belongs to a job that has not ended.
@@ -22,9 +22,9 @@ class JobStatus:
     Attributes:
         before: Answers of Flink's REST API before the checkpoints were read.
         after: Answers after them.
-        is_held: HA metadata, or a resource of the operator, says that the job is not over.
+        is_held: Whether HA metadata, or a resource of the operator, shows that it is not over.
         is_declared_ended: The operator's statement.
-        may_be_running: A cluster runs a job of this id and does not say in which directory.
+        may_be_running: Whether a cluster runs a job of this id in an unknown directory.
 
     """
 
@@ -41,14 +41,14 @@ class JobStatus:
 
     @property
     def is_proven_ended(self) -> bool:
-        """Return whether Flink itself says so, before and after, and nothing holds the job."""
+        """Return whether Flink itself reports it, before and after, and nothing holds the job."""
         is_answered = bool(self.before) and bool(self.after)
         is_doubted = self.is_running or self.is_held or self.may_be_running
         return is_answered and not is_doubted
 
     @property
     def state(self) -> JobState:
-        """Return what is known of the job's life; what HA metadata holds is never over."""
+        """Return the state of the job; a job that HA metadata holds is never over."""
         if self.is_running:
             return JobState.RUNNING
         if self.is_held:

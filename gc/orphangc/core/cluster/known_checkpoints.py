@@ -1,4 +1,4 @@
-"""Which checkpoints the run of a job knows that a cluster shows, and which are another writer's.
+"""Checkpoints of the job's run that a cluster shows, and checkpoints of other writers.
 
 Ids begin at 1 again where a job with a fixed id is started without state, so a directory may hold
 ``chk-4711`` of an earlier run beside ``chk-12`` of the present one (ownership-and-safety, 2.7).
@@ -40,10 +40,10 @@ def is_anothers(
     there the slack of clocks is a doubt against it where the id is new.
 
     Args:
-        checkpoint_id: Of a checkpoint in the job's directory.
+        checkpoint_id: Identifier of a checkpoint in the job's directory.
         stored_at: Store time of its ``_metadata``; ``None`` proves nothing.
-        facts: The answer, asked for after the checkpoint was seen.
-        slack: How far the clocks of store and JobManager may differ.
+        facts: Answer of a request after the checkpoint was seen.
+        slack: Maximum difference between the clocks of store and JobManager.
 
     Source: Flink 1.14-2.3, ``CheckpointStatsHistory``: a checkpoint enters when it is triggered,
     and the oldest one leaves.
@@ -69,7 +69,7 @@ def out_of_order(
     Args:
         stored: Store time of each checkpoint in the job's directory, by id.
         facts: The answer.
-        slack: How far the clocks of store and JobManager may differ, and store times be unordered.
+        slack: Maximum difference between these clocks, and between unordered store times.
 
     Source: Flink 1.14-2.3, ``CheckpointIDCounter.getAndIncrement``.
     """

@@ -39,12 +39,12 @@ KINDS: Mapping[str, str] = {
 """Kind by plural, all of ``flink.apache.org/v1beta1``."""
 
 _JOB_CONFIG_MAP = re.compile(r"(.+)-([0-9a-f]{32})-(?:config-map|jobmanager-leader)", re.ASCII)
-"""A cluster id may hold dashes and hex itself, so the name is read from the right."""
+"""A cluster id may contain dashes and hex itself, so the name is read from the right."""
 _CHECKPOINT_KEY = "checkpointID-"
 _PLAN_KEY = re.compile(r"(jobGraph|executionPlan)-([0-9a-f]{32})", re.ASCII)
 
 _OVER = frozenset({"FINISHED", "CANCELED"})
-"""States of a job that nobody starts again; FAILED is not one: the operator may.
+"""States of a job that never restarts; FAILED is not one: the operator may restart it.
 
 The operator writes FINISHED also for a job that it suspended, so the state alone proves nothing.
 Source: operator, ``AbstractFlinkService.cancelJob``, ``updateStatusAfterClusterDeletion``.
@@ -81,15 +81,15 @@ def kubernetes_facts(
     config_maps: Iterable[tuple[str, Iterable[str]]],
     resources: Mapping[str, Iterable[Mapping[str, Any]]],
 ) -> HaFacts:
-    """Return what one namespace says.
+    """Return the facts of one namespace.
 
     Args:
-        namespace: Its name.
+        namespace: Name of the namespace.
         config_maps: Name and keys of each HA ConfigMap.
         resources: The custom resources by plural, as JSON documents.
 
     Raises:
-        RegistryUnavailableError: A resource says something that cannot be understood.
+        RegistryUnavailableError: A part of a resource cannot be understood.
 
     """
     maps = [(name, list(keys)) for name, keys in config_maps]
@@ -212,7 +212,7 @@ def _folders(leaves: Iterable[tuple[str, Any]], by: str) -> Iterator[FolderNamed
 
 
 def _text(value: Any, where: str) -> list[str]:
-    """Return a text that says something; anything but a text cannot be understood."""
+    """Return a text with content; any other type cannot be understood."""
     if value is None:
         return []
     if not isinstance(value, str):
@@ -221,7 +221,7 @@ def _text(value: Any, where: str) -> list[str]:
 
 
 def _resource_holds(leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[Hold]:
-    """Yield a hold for each job id of a resource whose job is not over for sure."""
+    """Yield a hold for each job id of a resource whose job is not certainly over."""
     said = [(path, value) for path, value in leaves if isinstance(value, str)]
     jobs = {job for path, job in said if path.endswith("jobStatus.jobId") and job}
     states = [*_why_not_over(said), *_unobserved(dict(leaves))]
@@ -235,7 +235,7 @@ def _resource_holds(leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[Hold
 
 
 def _why_not_over(said: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the words that say that a resource's job goes on, or may; none if it is over."""
+    """Return the words that show that a resource's job goes on, or may; none if it is over."""
     stated = dict(said)
     words = []
     state = stated.get("status.jobStatus.state", "unknown")

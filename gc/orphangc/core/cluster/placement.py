@@ -1,7 +1,7 @@
-"""Of which job directory each answer of a cluster, and each hold of HA metadata, speaks.
+"""Job directories that each answer of a cluster, and each hold of HA metadata, concerns.
 
 Many clusters may run one job id: application clusters with a fixed id, or copies of one deployment.
-So an answer counts for a directory only if what it reports lies there (issue 13, point 4).
+So an answer counts for a directory only if its checkpoints are there (issue 13, point 4).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Directories = Mapping[str, Sequence[Location]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobAnswer:
-    """What one cluster says of one job id.
+    """Answers of one cluster about one job id.
 
     Attributes:
         uri: The cluster.
@@ -30,7 +30,7 @@ class JobAnswer:
         before: The answer before the checkpoints were read, if there is one.
         after: The answer after them.
         cluster_ids: Names under which the cluster keeps HA metadata.
-        checkpoint_directories: Where its configuration puts checkpoints.
+        checkpoint_directories: Places of checkpoints in its configuration.
 
     """
 
@@ -43,12 +43,12 @@ class JobAnswer:
 
     @property
     def facts(self) -> tuple[JobFacts, ...]:
-        """Return both answers, as far as there are any."""
+        """Return both answers, if there are any."""
         return tuple(each for each in (self.before, self.after) if each is not None)
 
     @property
     def is_living(self) -> bool:
-        """Return whether one of them says that the job is not over."""
+        """Return whether one of them shows that the job is not over."""
         return any(not facts.is_globally_terminal for facts in self.facts)
 
 
@@ -57,10 +57,10 @@ class Home:
     """Where an answer belongs.
 
     Attributes:
-        keys: Keys of the jobs that it speaks of; empty if it fits none.
+        keys: Keys of the jobs that it concerns; empty if it fits none.
         is_proven: It reports checkpoints of its own there, or is configured to write there. One
             that was merely restored from there, or reports nothing, proves no end.
-        is_elsewhere: It reports checkpoints of its own, or a configuration, that fit no directory.
+        is_elsewhere: Whether its checkpoints, or its configuration, fit no directory.
 
     """
 
@@ -94,7 +94,7 @@ def job_answers(
 
 
 def home_of(answer: JobAnswer, directories: Directories, aliases: Sequence[Alias]) -> Home:
-    """Return of which directories an answer speaks.
+    """Return the directories that an answer concerns.
 
     First count the checkpoints that it reports as its own, then its configuration, which a job's
     code may override, then what it was restored from. An answer that reports none of them may
@@ -145,12 +145,12 @@ def _lying_in(places: Collection[Location], directories: Directories) -> frozens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holders:
-    """Which jobs a hold may be of.
+    """Jobs that a hold may be of.
 
     Attributes:
-        keys: Keys of the jobs; all of the job id where nothing tells them apart.
-        is_matched: Something told them apart.
-        is_elsewhere: Something says that it is of a job in none of the directories.
+        keys: Keys of the jobs; all of the job id if nothing distinguishes them.
+        is_matched: Whether something distinguished them.
+        is_elsewhere: Whether it is shown to be of a job in none of the directories.
 
     """
 
@@ -167,7 +167,7 @@ def holders_for(
     directories: Directories,
     aliases: Sequence[Alias],
 ) -> Holders:
-    """Return of which jobs HA metadata, or a resource, speaks.
+    """Return the jobs that HA metadata, or a resource, concerns.
 
     By a cluster that keeps HA metadata under that name and whose answer is placed, or by the
     folder that the resource of that name gives to checkpoints. What nothing can place holds every

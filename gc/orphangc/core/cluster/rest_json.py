@@ -66,7 +66,7 @@ _Id32 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 
 class _RestModel(BaseModel):
-    """What all answers share: immutable, exact types, unknown fields ignored."""
+    """Base of all answers: immutable, exact types, unknown fields ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True, hide_input_in_errors=True)
 
@@ -149,13 +149,13 @@ _OPTIONS = TypeAdapter(list[_Option])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
-    """What a cluster says of itself: its version, and how old its answers may be.
+    """Answer of a cluster about itself: its version, and the maximum age of its answers.
 
     Attributes:
-        flink_version: As it calls itself.
-        cache_seconds: How old its answers may be.
-        cluster_ids: Names under which it keeps HA metadata.
-        checkpoint_directories: Where it puts checkpoints, unless a job's code says otherwise.
+        flink_version: Version in the answer.
+        cache_seconds: Maximum age of its answers.
+        cluster_ids: Names of its HA metadata.
+        checkpoint_directories: Places of checkpoints, unless a job's code configures others.
 
     """
 
@@ -190,7 +190,7 @@ def checkpoint_config_path(job_id: JobId) -> str:
 
 
 def is_checkpointing_off(body: bytes) -> bool:
-    """Return whether the body of a 404 says that the job has no checkpointing.
+    """Return whether the body of a 404 means that the job has no checkpointing.
 
     A job that vanished between two requests gives a 404 as well, and so does a proxy.
 
@@ -243,10 +243,10 @@ def job_facts(job_id: JobId, listed_status: str, answers: JobAnswers, version: s
     """Return the facts of one job from its three answers.
 
     Args:
-        job_id: As listed.
+        job_id: Identifier in the list of jobs.
         listed_status: The status in ``/jobs``, which is live, while the details are cached.
         answers: The bodies.
-        version: Of the cluster.
+        version: Version of the cluster.
 
     Raises:
         RegistryUnavailableError: A needed field is missing or of another type, or an answer is
@@ -294,7 +294,7 @@ def _read(model: type[_Model], body: bytes, path: str) -> _Model:
 
 
 def _unusable(path: str, err: ValidationError) -> RegistryUnavailableError:
-    """Return one line that names path and field, without what stood there."""
+    """Return one line that names path and field, without the value."""
     first = err.errors()[0]
     field = ".".join(str(part) for part in first["loc"])
     place = f"field {field}" if field else "the answer"
@@ -322,7 +322,7 @@ def _config(job_id: JobId, body: bytes | None) -> _CheckpointConfig | None:
 
 
 def _status(detailed: str, listed: str) -> str:
-    """Return the status that both answers bear out: the one that is not terminal, if any."""
+    """Return the status that both answers confirm: the one that is not terminal, if any."""
     return listed if detailed in GLOBALLY_TERMINAL else detailed
 
 

@@ -1,4 +1,4 @@
-"""Paths of ZooKeeper's nodes, read into what they say of jobs.
+"""Facts about jobs from the paths of ZooKeeper's nodes.
 
 Source: Flink 1.14-2.3 ``ZooKeeperUtils``, ``ZooKeeperLeaderElectionHaServices``
 (``<cluster>/jobs/<job id>/checkpoints/<id>``); up to 1.13 ``HighAvailabilityOptions``
@@ -33,17 +33,17 @@ class _JobPath:
 
 
 def is_leaf(path: str) -> bool:
-    """Return whether a node is the entry of a checkpoint: what lies below it are only locks."""
+    """Return whether a node is the entry of a checkpoint: below it are only locks."""
     return CHECKPOINT_NODE.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def zookeeper_facts(uri: str, ensemble: str, paths: Iterable[str]) -> HaFacts:
-    """Return what the nodes say; leaders' nodes say nothing, they outlive their jobs.
+    """Return the facts of the nodes; leaders' nodes prove nothing, they outlive their jobs.
 
     Args:
-        uri: Where they were asked for.
-        ensemble: Names the ZooKeeper, whatever path below it was asked for.
-        paths: Every node, from the root of the ensemble.
+        uri: URI of the source.
+        ensemble: Name of the ZooKeeper, whatever path below it was requested.
+        paths: Paths of all nodes, from the root of the ensemble.
 
     """
     jobs: dict[tuple[str, str], _JobPath] = {}
@@ -74,7 +74,7 @@ def zookeeper_facts(uri: str, ensemble: str, paths: Iterable[str]) -> HaFacts:
 
 
 def _take(job: _JobPath, kind: str | None, rest: str) -> None:
-    """Add what one node of a job says."""
+    """Add the fact of one node of a job."""
     folder, _, name = rest.rpartition("/")
     if folder == ("checkpoints" if kind is None else "") and kind in {None, "checkpoints"}:
         found = checkpoint_id_of(name)

@@ -1,4 +1,4 @@
-"""The base names that one root refers to in one folder, as compact as a live set."""
+"""The base names that one checkpoint refers to in one folder, as compact as a live set."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NO_ID = -1
 _ANY_UUID = artifact_name(None, bytes(16))
 _BLOCK = 1 << 16
 _TEXT_BYTES = 96
-"""What a name in a set takes besides its characters."""
+"""Bytes of a name in a set besides its characters."""
 
 
 class FileNames:
@@ -76,7 +76,7 @@ class FileNames:
         return sum(each.nbytes for each in columns) + texts
 
     def heads(self) -> Iterator[tuple[str, _Words, _Words]]:
-        """Yield what stands before UUIDs of artifact names, "" or ``41_``, and those in order."""
+        """Yield the prefixes of artifact names, "" or ``41_``, and their UUIDs in order."""
         if self.checkpoint_ids is None:
             yield "", self.hi, self.lo
             return
@@ -118,7 +118,7 @@ class FileNames:
         yield from sorted(self.others)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both hold the same names."""
+        """Return whether both have the same names."""
         if not isinstance(other, FileNames):
             return NotImplemented
         return self.others == other.others and all(

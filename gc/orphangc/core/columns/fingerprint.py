@@ -1,4 +1,4 @@
-"""Whether two collections of UUIDs hold the same ones the same number of times, in little room."""
+"""Compact comparison of two collections of UUIDs: the same ones, the same number of times?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a listing as columns: what each key is, told from whole batches at once.
+"""Rows of a listing as columns: the meaning of each key, for whole batches at once.
 
 The grammar stays in ``names``: it is asked once for each distinct head, a head being a key less
 the UUID that it ends in, and once for each key that ends in none.
@@ -28,7 +28,7 @@ from orphangc.core.model.types import DirectoryLayout
 from orphangc.core.times.instant_columns import known_times
 
 NO_TIME: Final[int] = -(2**63)
-"""A store time that nobody knows, in columns of microseconds since 1970."""
+"""An unknown store time, in columns of microseconds since 1970."""
 NO_ID: Final[int] = -1
 """The checkpoint id of a name that carries none."""
 
@@ -38,13 +38,13 @@ _REMEMBERED = 16_384  # heads, and folders: some 10 MB; a bucket may have a mill
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowKind:
-    """What the head of a key tells; all rows of one kind end in a UUID, or none does.
+    """Meaning of a key's head; all rows of one kind end in a UUID, or none does.
 
     Attributes:
         head: The key less the UUID that it ends in, ``<job>/shared/41_``; less its base name
             if it ends in no UUID, ``<job>/chk-7/``.
-        place: What the folder tells.
-        artifact: What the name tells; its UUID, which differs from row to row, left out.
+        place: Meaning of the folder.
+        artifact: Meaning of the name, without its UUID, which differs from row to row.
         is_artifact: Whether it is a flat artifact of ``shared/``: a candidate.
 
     """
@@ -61,7 +61,7 @@ class Columns:
 
     Attributes:
         batch: The objects, ``LISTING_SCHEMA``.
-        kinds: What is found in the batch, in no order.
+        kinds: Kinds in the batch, in no order.
         kind: int32[n], index into ``kinds``.
         hi: uint64[n], first half of the UUID that the base name ends in, 0 if it ends in none.
         lo: uint64[n], the second half.
@@ -94,7 +94,7 @@ class Recogniser:
     """
 
     def __init__(self, root_name: str) -> None:
-        """Start with nothing remembered; ``root_name`` is the last part of the storage root."""
+        """Start empty; ``root_name`` is the last part of the storage root."""
         self._place: Callable[[str], FilePlace] = lru_cache(_REMEMBERED)(
             lambda folder: place_of_folder(folder, root_name)
         )
@@ -146,7 +146,7 @@ class Recogniser:
         return list(map(self._of_head, heads.dictionary.to_pylist())), heads.indices.to_numpy()
 
     def _ask(self, head: bytes) -> RowKind:
-        """Return what a head tells; a name that is no artifact's loses nothing with its UUID."""
+        """Return the meaning of a head; any other name than an artifact's loses nothing."""
         text = head.decode()
         folder, _, start = text.rpartition("/")
         place = self._place(folder)
@@ -177,7 +177,7 @@ class Recogniser:
 def _microseconds(times: pa.TimestampArray) -> npt.NDArray[np.int64]:
     """Return int64[n], ``NO_TIME`` for null and what is out of range.
 
-    A wrong unit would make everything look old.
+    A wrong unit would make every object look old.
     """
     if times.type.unit != "us":
         raise ValueError(f"store times in {times.type.unit}, not in microseconds")

@@ -1,4 +1,4 @@
-"""The live set: everything that some root, registry snapshot or pin refers to."""
+"""The live set: everything that a checkpoint, registry snapshot or pin refers to."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class LiveSet:
     trees and FLINK-39964's wrong directories included.
 
     Attributes:
-        parsed: From the references that the parser found, registry entries, and pins.
-        raw: From a search of the roots' raw bytes, which no parser bug can hide (R7).
+        parsed: UUIDs of the parser's references, of registry entries, and of pins.
+        raw: UUIDs in the checkpoints' raw bytes, which no parser bug can hide (R7).
 
     """
 
@@ -49,7 +49,7 @@ class LiveSet:
     def extend_raw(self, hi: _Words, lo: _Words) -> None:
         """Add n UUIDs to ``raw``, less those that ``parsed`` names already.
 
-        Nearly all of both is the same; it need not stand in memory twice. Parse first.
+        Nearly all of both is the same; memory need not contain it twice. Parse first.
         """
         rest = ~self.parsed.contains(hi, lo)
         self.raw.extend(hi[rest], lo[rest])
@@ -60,7 +60,7 @@ class LiveSet:
         sources = (self.parsed.columns(), self.raw.columns())
         number = 256 if max(len(hi) for hi, _ in sources) > _FEW else 1
         cuts = [_cuts(hi, number) for hi, _ in sources]
-        for first in range(number):  # in parts: a large union must not stand in memory whole
+        for first in range(number):  # in parts: a large union must not fill the memory
             parts = [slice(*cut[first : first + 2]) for cut in cuts]
             hi = [hi[part] for part, (hi, _) in zip(parts, sources, strict=True)]
             lo = [lo[part] for part, (_, lo) in zip(parts, sources, strict=True)]

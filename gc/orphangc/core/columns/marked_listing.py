@@ -1,4 +1,4 @@
-"""Rows of a listing with all that liveness and tombstones say of them, as columns."""
+"""Rows of a listing with their liveness and tombstones, as columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class MarkedRows:
             show any.
         in_parsed: bool[n], whether the parser's oracle names the UUID that the name ends in.
         in_raw: bool[n], whether the raw bytes' oracle does.
-        tombstones: What the tombstones say of each.
+        tombstones: Facts of the tombstones of each row.
 
     """
 

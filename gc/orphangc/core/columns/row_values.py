@@ -1,4 +1,4 @@
-"""What a listing's batches say beside their objects."""
+"""Values of a listing's batches beside their objects."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ class SortedUuids:
         self._index()
 
     def _grow(self, size: int) -> None:
-        """Make room at the end; in place, unless somebody else still looks at a column."""
+        """Make room at the end; in place, unless another object still uses a column."""
         for name in ("hi", "lo"):
             try:
                 getattr(self, name).resize(size)

@@ -97,7 +97,7 @@ def as_tombstone(row: dict[str, Any]) -> Tombstone:
 
 
 def words_of_keys(keys: pa.BinaryArray, tails: Sixteen) -> tuple[_Words, _Words]:
-    """Return what keys are looked up by: the UUIDs that they end in, or digests of the others."""
+    """Return the look-up values of keys: the UUIDs that they end in, or digests of the others."""
     if tails.has.all():
         return tails.hi, tails.lo
     others = keys.filter(pa.array(~tails.has)).to_pylist()
@@ -117,7 +117,7 @@ def compacted(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return a batch of ``TOMBSTONE_SCHEMA`` as compact rows, in its order.
 
     Raises:
-        ValueError: It is no such batch, or something that must be there is not.
+        ValueError: It is no such batch, or a required value is missing.
 
     """
     if not batch.schema.equals(TOMBSTONE_SCHEMA):
@@ -191,7 +191,7 @@ def ordered(batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
     others = []
     for batch in batches:
         for name, column in numbers.items():
-            column.resize(len(column) + len(batch), refcheck=False)  # nobody else has seen it
+            column.resize(len(column) + len(batch), refcheck=False)  # no other reference exists
             column[len(column) - len(batch) :] = batch.column(name)
         others.append(batch.select(_OTHERS))
     schema = pa.schema([_COMPACT.field(name) for name in _OTHERS])

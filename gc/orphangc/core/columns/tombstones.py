@@ -34,7 +34,7 @@ _Instants = npt.NDArray[np.int64]
 
 
 class Remembered(NamedTuple):
-    """What the tombstones say of n rows.
+    """Facts of the tombstones of n rows.
 
     Attributes:
         since_us: int64[n], ``since`` of the tombstone of this very object (key, size, ETag and
@@ -78,7 +78,7 @@ class Tombstones:
 
     @classmethod
     def from_table(cls, table: pa.Table) -> Tombstones:
-        """Return what a ``TOMBSTONE_SCHEMA`` table holds; of two with one key the later counts."""
+        """Return the tombstones of a table; of two with one key the later counts."""
         return cls.from_batches(table.to_batches(_BLOCK))
 
     @classmethod
@@ -97,7 +97,7 @@ class Tombstones:
         return Tombstones(ordered(chain([self._rows], new)))
 
     def restricted(self, mask: _Mask) -> Tombstones:
-        """Return those where ``mask``, bool[len], holds."""
+        """Return the tombstones where ``mask``, bool[len], is true."""
         return Tombstones(self._rows.filter(pa.array(mask)))
 
     def __len__(self) -> int:
@@ -110,7 +110,7 @@ class Tombstones:
             yield from map(as_tombstone, batch.to_pylist())
 
     def to_batches(self, mask: _Mask | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield all, or those where ``mask`` holds, as ``TOMBSTONE_SCHEMA``."""
+        """Yield all, or those where ``mask`` is true, as ``TOMBSTONE_SCHEMA``."""
         for start in range(0, len(self), _BLOCK):
             part = self._rows.slice(start, _BLOCK)
             if mask is not None:
@@ -123,7 +123,7 @@ class Tombstones:
         return pa.Table.from_batches(self.to_batches(), TOMBSTONE_SCHEMA)
 
     def keys(self) -> pa.ChunkedArray:
-        """Return the keys in order; in pieces, for one piece holds no more than 2 GB."""
+        """Return the keys in order; in parts, for one part has no more than 2 GB."""
         return pa.chunked_array([batch.column("key") for batch in self.to_batches()], pa.string())
 
     def get(self, key: str) -> Tombstone | None:
@@ -140,7 +140,7 @@ class Tombstones:
         return self._find(texts, uuid_tails(texts))
 
     def look_up(self, columns: Columns) -> Remembered:
-        """Return what these tombstones say of n rows."""
+        """Return the facts of these tombstones of n rows."""
         texts = columns.batch.column("key").cast(pa.binary())
         rows = self._find(texts, Sixteen(columns.has_uuid, columns.hi, columns.lo))
         has = rows >= 0

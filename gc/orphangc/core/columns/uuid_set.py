@@ -27,14 +27,14 @@ class UuidSet:
     """An exact set of UUIDs, 16 bytes each; it grows, and may be shared between threads.
 
     What is added waits, is sorted in larger lots, merged into a small sorted part and from there
-    into the large one. A look-up first settles what waits, so it never misses a member.
+    into the large one. A look-up first merges what waits, so it never misses a member.
     """
 
     __slots__ = ("_fresh", "_is_whole", "_lock", "_main", "_recent", "_staged", "_staged_rows")
 
     def __init__(self, uuids: Iterable[bytes] = ()) -> None:
         """Start with these, 16 bytes each."""
-        self._lock = RLock()  # a merge moves members: nobody may look meanwhile, and miss one
+        self._lock = RLock()  # a merge moves members: a look-up meanwhile could miss one
         self._is_whole = True
         self._fresh: set[bytes] = set()
         self._staged: list[tuple[_Words, _Words]] = []
@@ -178,7 +178,7 @@ class UuidSet:
 
 
 def _check_columns(hi: _Words, lo: _Words) -> None:
-    """Raise unless these are UUIDs: a signed number would be looked for in vain."""
+    """Raise unless these are UUIDs: a signed number would never be found."""
     if not (hi.dtype == lo.dtype == np.uint64 and hi.shape == lo.shape == (len(hi),)):
         raise ValueError("UUIDs are two columns of uint64, one as long as the other")
 

@@ -80,7 +80,7 @@ def _read_heads(texts: pa.BinaryArray) -> Sixteen:
 
 
 def _decoded(letters: _Letters, is_candidate: _Mask) -> Sixteen:
-    """Return the bytes of uint8[n, 32], which may hold anything."""
+    """Return the bytes of uint8[n, 32], with any values."""
     digits = letters.tobytes()
     # unhexlify also takes capitals, and raises at anything else: what it gets has neither
     harmless = digits.translate(_OTHERS_TO_ZERO)
@@ -102,7 +102,7 @@ def _letters(texts: pa.BinaryArray, width: int) -> _Letters:
 
 
 def words_of(uuids: bytes) -> tuple[_Words, _Words]:
-    """Return the two columns of UUIDs that stand one after the other, 16 bytes each."""
+    """Return the two columns of consecutive UUIDs, 16 bytes each."""
     pairs = np.frombuffer(uuids, ">u8").reshape(-1, 2)
     return pairs[:, 0].astype(np.uint64), pairs[:, 1].astype(np.uint64)
 

@@ -1,4 +1,4 @@
-"""The plan as a value: what ``plan.json`` says, bound to what it was made for."""
+"""The plan as a value: the contents of ``plan.json``, bound to what it was made for."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class BoundPart(FrozenPart):
 
 
 class EvidencePart(FrozenPart):
-    """One source that a job's liveness rests on."""
+    """One source of evidence for a job's liveness."""
 
     source: EvidenceSource
     uri: str
@@ -47,7 +47,7 @@ class EvidencePart(FrozenPart):
 
 
 class RefusedPart(FrozenPart):
-    """The guard that voided the job's work."""
+    """The guard that refused the job's work."""
 
     guard: str
     message: str
@@ -80,7 +80,7 @@ class HeldBackPart(FrozenPart):
 
 
 class JobPart(FrozenPart):
-    """One job: what lies in the directories named by its id."""
+    """One job: the contents of the directories named by its id."""
 
     job_id: str
     directories: tuple[str, ...]
@@ -134,7 +134,7 @@ class Tally(FrozenPart):
 
 
 class ReportedPart(FrozenPart):
-    """What a report-only area holds that no root refers to; never collected."""
+    """Unreferenced objects of a report-only area; never collected."""
 
     scope: Scope
     job_id: str
@@ -146,7 +146,7 @@ class ReportedPart(FrozenPart):
 
 
 class InventoryPart(FrozenPart):
-    """The report of S3 Inventory that stood in for the listing; ``objects`` of all the bucket."""
+    """The S3 Inventory report in place of the listing; ``objects`` of the whole bucket."""
 
     uri: str
     created_at: Instant
@@ -165,19 +165,19 @@ class ExtraStatus(StrEnum):
 
 
 class HiddenPart(FrozenPart):
-    """What one area of a job holds beside its objects, never acted upon (R28).
+    """Contents of one area of a job beside its objects, never acted upon (R28).
 
     Attributes:
         scope: The area.
-        job_id: Its owner, "" if there is none.
+        job_id: Owner of the area, "" if there is none.
         uploads: Unfinished multipart uploads; ``null``, as below: not counted, so unknown.
         upload_bytes: Of the parts that are there already: of the uploads of known size.
-        uploads_of_unknown_size: How many have further bytes that nobody counted.
-        oldest_upload_at: When the oldest was begun.
+        uploads_of_unknown_size: Number of uploads with further bytes that were not counted.
+        oldest_upload_at: Start of the oldest upload.
         noncurrent_versions: Versions that a newer one or a delete marker hides.
         noncurrent_bytes: Theirs.
         delete_markers: All of them.
-        directory_markers: Empty objects that stand for folders.
+        directory_markers: Number of empty objects that represent folders.
 
     """
 
@@ -194,7 +194,7 @@ class HiddenPart(FrozenPart):
 
 
 class ExtrasPart(FrozenPart):
-    """What an object store holds beside objects, and whether each kind could be counted."""
+    """Contents of an object store beside objects, and whether each kind could be counted."""
 
     uploads: ExtraStatus
     versions: ExtraStatus
@@ -225,7 +225,7 @@ class Plan(FrozenPart):
     inventory: InventoryPart | None = None
     """``null``: the storage root itself was listed."""
     extras: ExtrasPart | None = None
-    """``null``: nobody was asked, or the storage is no object store."""
+    """``null``: no cluster was asked, or the storage is no object store."""
     world: World | None = None
     """Every place that was searched or named; ``null`` in a plan of a version before."""
     states: tuple[str, ...] = ()
@@ -235,7 +235,7 @@ class Plan(FrozenPart):
     verdict_files: Mapping[str, str] = Field(default_factory=dict)
     """sha256 by file name below ``verdicts/``."""
     settings: StorageRootSettings
-    """What the plan was asked for, without credentials."""
+    """Settings of the plan, without credentials."""
 
     def digest(self) -> str:
         """Return the sha256 that ``plan_id`` must be: over everything else in the plan."""
@@ -256,7 +256,7 @@ class Plan(FrozenPart):
         return sum(tally.bytes for tally in self.tallies if tally.reason in reasons)
 
     def job_of(self, job_id: str, folder: Location) -> JobPart | None:
-        """Return the job that a folder lies in; several may bear one id (decision 20)."""
+        """Return the job of the directory of a folder; several may have one id (decision 20)."""
         jobs = [job for job in self.jobs if job.job_id == job_id]
         above = {str(place) for place in folder.upwards()}
         return next((job for job in jobs if above.intersection(job.directories)), None) or (

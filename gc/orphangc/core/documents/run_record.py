@@ -1,4 +1,4 @@
-"""One run of one storage root as a value: what history, metrics, page and REST tell of it.
+"""One run of one storage root as a value: for history, metrics, status page and REST.
 
 A record is written beside the tombstones, in the state location, so that it outlives the process;
 it holds sums only, and its size grows with jobs, never with objects.
@@ -34,7 +34,7 @@ class RunMode(StrEnum):
     QUARANTINE = "quarantine"
     """Also lay tombstones."""
     DELETE = "delete"
-    """Also delete what has stood its quarantine."""
+    """Also delete objects whose quarantine is over."""
 
 
 class Phase(StrEnum):
@@ -81,16 +81,16 @@ class JobRecord(_RecordPart):
     """What a run found of one job.
 
     Attributes:
-        job_id: "" for what lies in no known job's directory.
-        directories: Where its files lie.
-        state: What is known of its life; ``None`` for what belongs to no job.
-        mode: Which evidence its liveness rests on.
-        oldest_retained_checkpoint_id: As the plan says.
-        retained_checkpoint_ids: The same.
+        job_id: Identifier of the job, "" for objects in no known job's directory.
+        directories: Directories of its files.
+        state: State of its life; ``None`` for objects of no job.
+        mode: Mode of the evidence for its liveness.
+        oldest_retained_checkpoint_id: Value of the plan.
+        retained_checkpoint_ids: Values of the plan.
         amounts: Objects and bytes by verdict.
         missing_objects: Referred to, and absent.
-        held_back: What the oldest checkpoint alone keeps from being collected.
-        refused: The guard that voided its work.
+        held_back: Objects that the oldest checkpoint alone keeps from being collected.
+        refused: Guard that refused its work.
         blocked: Conditions of deletion that are unmet.
         state_self_sustained: Whether no retained checkpoint refers to files outside the job's own
             directories, confirmed by a second look; ``None`` where it cannot be known (yet).
@@ -123,7 +123,7 @@ class DuePart(_RecordPart):
 
 
 class TombstonesPart(_RecordPart):
-    """The tombstones that stand when a run has ended."""
+    """The tombstones at the end of a run."""
 
     objects: int = 0
     bytes: int = 0
@@ -147,14 +147,14 @@ class Totals(_RecordPart):
     pushed or scraped never goes back. Keys are label values joined by ``/``.
 
     Attributes:
-        runs: By ``phase/result``.
-        swept_objects: By ``action/outcome``.
-        swept_bytes: The same.
+        runs: Number of runs, by ``phase/result``.
+        swept_objects: Number of objects, by ``action/outcome``.
+        swept_bytes: Their bytes, by ``action/outcome``.
         refusals: Jobs by guard or condition.
-        list_requests: Of all plans.
+        list_requests: Number of list requests of all plans.
         durations: Phases by ``phase/edge``, the bucket that they fell in; ``inf`` is the last.
         duration_seconds: All of them together, by phase.
-        last_success_at: When a phase was last done, by phase.
+        last_success_at: Time of the last success, by phase.
 
     """
 
@@ -173,22 +173,22 @@ class RunRecord(_RecordPart):
 
     Attributes:
         run_id: Sorts by time.
-        root: The storage root.
+        root: Storage root.
         tool_version: That ran.
-        mode: As configured.
-        effective_mode: How far the run was allowed to go.
-        effective_mode_reason: Why not as far as configured.
-        started_at: By this machine's clock, aware UTC.
-        ended_at: The same.
-        result: Of the whole run: its worst phase.
-        exit_code: What the process of a single root exits with.
-        error: What ended it, one line; ``None`` if nothing did.
+        mode: Configured mode.
+        effective_mode: Mode that the run was allowed to use.
+        effective_mode_reason: Reason why it is not the configured mode.
+        started_at: Start by this machine's clock, aware UTC.
+        ended_at: End by this machine's clock, aware UTC.
+        result: Result of the whole run: its worst phase.
+        exit_code: Exit code of the process for a single storage root.
+        error: Error that ended it, one line; ``None`` if none did.
         phases: In order; a run that could not begin (locked, missed) has one of no duration.
         plan_id: ``None``: there is no plan, nor anything below.
-        plan_folder: Where the plan lies on the machine that ran.
-        objects_listed: As the plan says.
-        bytes_listed: The same.
-        list_requests: The same.
+        plan_folder: Folder of the plan on the machine that ran.
+        objects_listed: Value of the plan.
+        bytes_listed: Value of the plan.
+        list_requests: Value of the plan.
         roots_read: Checkpoints and savepoints.
         amounts: Objects and bytes by verdict.
         jobs: Every job, by id.
@@ -199,10 +199,10 @@ class RunRecord(_RecordPart):
         held_back_objects: Number of objects that the jobs' oldest checkpoints alone hold back.
         held_back_bytes: Sum of their sizes.
         refusals: Jobs by guard that refused, or condition that blocked.
-        swept: What became of the verdicts.
-        stopped: Why the sweep ended early.
+        swept: Outcomes of the verdicts.
+        stopped: Reason why the sweep ended early.
         tombstones: ``None`` where the state could not be read.
-        halted: Why all collection was stopped until a person has looked, ``None`` if it was not.
+        halted: Reason why all collection is stopped until a person has checked, or ``None``.
         registry_age_seconds: Age of the oldest of the jobs' newest registry snapshots.
         grace_period_seconds: The setting.
         totals: Counters, this run included.
@@ -259,7 +259,7 @@ class RunRecord(_RecordPart):
 
 
 def totals_after(before: Totals, record: RunRecord) -> Totals:
-    """Return the totals of the runs before and of this one; ``record.totals`` is not looked at."""
+    """Return the totals of earlier runs and of this one, without ``record.totals``."""
     swept = {f"{each.action}/{each.outcome}": each for each in record.swept}
     ended = [each for each in record.phases if each.result not in _NEVER_BEGUN]
     return Totals(

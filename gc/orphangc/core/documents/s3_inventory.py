@@ -1,4 +1,4 @@
-"""S3 Inventory: what a report's manifest says, read strictly; a doubt is an error.
+"""S3 Inventory: a report's manifest, read strictly; a doubt is an error.
 
 Source: Amazon S3 User Guide, "Locating your inventory list" and "Amazon S3 Inventory list":
 manifests of version 2016-11-30; keys are URL-encoded in CSV files, and only there.
@@ -35,12 +35,12 @@ _LONGEST_SCHEMA = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
-    """What stood in for a listing.
+    """The report in place of a listing.
 
     Attributes:
         uri: The manifest.
-        created_at: When the report's scan of the bucket began, aware UTC.
-        objects: How many current objects the report shows in all the bucket.
+        created_at: Start of the report's scan of the bucket, aware UTC.
+        objects: Number of current objects in the report, of the whole bucket.
 
     """
 
@@ -88,9 +88,9 @@ class DataFile:
     """One file of a report.
 
     Attributes:
-        key: In the bucket that the report was delivered to.
+        key: Key in the bucket that the report was delivered to.
         size: Bytes.
-        md5: Of its bytes, 32 lower-case hex digits.
+        md5: MD5 digest of its bytes, 32 lower-case hex digits.
 
     """
 
@@ -101,14 +101,14 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a manifest says.
+    """Contents of a manifest.
 
     Attributes:
         source_bucket: The bucket that the report is of.
-        created_at: When the scan began, aware UTC; what was stored later may be missing.
-        file_format: Of all data files.
+        created_at: Start of the scan, aware UTC; objects stored later may be missing.
+        file_format: Format of all data files.
         columns: Names of the columns in the files' own spelling, in order.
-        files: At least one, no key twice.
+        files: Data files, at least one, no key twice.
 
     """
 
@@ -148,7 +148,7 @@ def report_time(folder_name: str) -> datetime | None:
 
 
 def read_manifest(data: bytes) -> Manifest:
-    """Return what a ``manifest.json`` says.
+    """Return the contents of a ``manifest.json``.
 
     Unknown fields and columns are left alone; nothing that is read has a default.
 
@@ -236,7 +236,7 @@ def _columns(schema: str, file_format: FileFormat) -> tuple[str, ...]:
 
 
 def _check_columns(manifest: Manifest) -> None:
-    """Make sure that the files have what a listing has, and can tell versions from objects.
+    """Make sure that the files have a listing's columns, and distinguish versions from objects.
 
     Raises:
         SettingsError: They have not.

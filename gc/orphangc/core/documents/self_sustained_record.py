@@ -1,7 +1,7 @@
-"""Looks at whether a job's state is self-sustained, and what two of them confirm (R30).
+"""Checks of whether a job's state is self-sustained, and their confirmation (R30).
 
-One look shows the retained checkpoints. A checkpoint that is still pending may name more, so only
-a second look, with a newer completed checkpoint between, makes a yes one to act upon.
+One check shows the retained checkpoints. A checkpoint that is still pending may name more, so only
+a second check, with a newer completed checkpoint between, confirms a yes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from orphangc.core.model.types import ForeignKind
 from orphangc.core.times.instants import Instant
 
 _REMEMBERED = 20
-"""So many snapshots of a job that nobody mentions any more; a job may be restored every day."""
+"""Number of snapshots of a job to keep without a report; a job may be restored every day."""
 
 
 class _StatusPart(BaseModel):
@@ -31,18 +31,18 @@ class NamedPart(_StatusPart):
 
 
 class UsageCheckPart(_StatusPart):
-    """What one look shows of a job and of one place that is not its own.
+    """Result of one check of a job and of one place that is not its own.
 
     Attributes:
         kind: ``None`` for everything that is not the job's own.
         place: The snapshot's folder, or the directory; "" for everything.
         value: Whether the job needs nothing of it; ``None`` where that cannot be known.
         why: The reason, a sentence.
-        restored_from: Somebody says that the job was restored from it.
+        restored_from: Whether the job is said to be restored from it.
         references: Files of it that the job's checkpoints still name.
-        bytes: Of these; ``None`` if nobody has asked.
+        bytes: Bytes of these files; ``None`` if not counted.
         sample: A few of them, as the checkpoints spell them.
-        named_by: Who names them, the newest checkpoint first.
+        named_by: Checkpoints and registries that name them, the newest checkpoint first.
         also_named_by: Jobs, and checkpoints of no job, that name files of a snapshot, too: not
             this job; the one that made it only if it is not over and may go back to it.
 
@@ -61,13 +61,13 @@ class UsageCheckPart(_StatusPart):
 
 
 class RememberedUsageCheck(UsageCheckPart):
-    """The newest look, and what those before it add.
+    """The newest check, with the results of earlier ones.
 
     Attributes:
-        at: When it was taken.
-        since: The first of the looks in a row that say so.
+        at: Time of the check.
+        since: Time of the first check in a row with this result.
         since_checkpoint_id: The job's newest completed checkpoint then.
-        confirmed_at: When a second look saw it with a newer one; ``None``: not yet.
+        confirmed_at: Time when a check with a newer checkpoint confirmed it; ``None``: not yet.
 
     """
 
@@ -85,7 +85,7 @@ class RememberedUsageCheck(UsageCheckPart):
 
     @property
     def is_safe_to_delete(self) -> bool | None:
-        """Return whether nobody needs the place any more, as far as was looked."""
+        """Return whether the place is needed by no job any more, as far as was checked."""
         return False if self.also_named_by else self.answer
 
     @property
@@ -102,7 +102,7 @@ class RememberedUsageCheck(UsageCheckPart):
 
 
 def answer_of(looks: Sequence[RememberedUsageCheck]) -> bool | None:
-    """Return whether the job's state is self-sustained: a no of any look, a yes of all."""
+    """Return whether the job's state is self-sustained: a no of any check, a yes of all."""
     answers = [each.answer for each in looks]
     if False in answers:
         return False
@@ -117,14 +117,14 @@ def remembered(
     newest_checkpoint_id: int | None,
     is_ended: bool,
 ) -> tuple[RememberedUsageCheck, ...]:
-    """Return the newest looks with what the looks before say of the same places.
+    """Return the newest checks with the results of earlier checks of the same places.
 
     Args:
-        before: What was remembered of the job.
-        looks: The newest ones, that of everything first.
-        at: When they were taken.
+        before: Remembered checks of the job.
+        looks: Newest checks, that of everything first.
+        at: Time of the newest checks.
         newest_checkpoint_id: The job's newest completed checkpoint that they saw.
-        is_ended: No newer checkpoint can come, so one look confirms.
+        is_ended: Whether no newer checkpoint can come, so that one check confirms.
 
     """
     known = {(each.kind, each.place): each for each in before}
@@ -144,7 +144,7 @@ def remembered(
 def _forgotten(
     before: Sequence[RememberedUsageCheck], looks: Sequence[UsageCheckPart]
 ) -> list[UsageCheckPart]:
-    """Return looks at the snapshots that Flink no longer says the job was restored from.
+    """Return checks of the snapshots that Flink no longer reports as the job's origin.
 
     Its REST API forgets them with its JobManager, or at the first failover.
     """
@@ -173,7 +173,7 @@ def _after(
     newest_checkpoint_id: int | None,
     is_ended: bool,
 ) -> RememberedUsageCheck:
-    """Return a look with what the one before adds; one that cannot tell begins the count anew."""
+    """Return a check with the earlier one's results; an unknown result restarts the count."""
     since, since_id, confirmed_at = at, newest_checkpoint_id, None
     if before is not None and before.value is look.value and _goes_on(before, newest_checkpoint_id):
         since, since_id = before.since, before.since_checkpoint_id
@@ -191,7 +191,7 @@ def _after(
 
 
 def _goes_on(before: RememberedUsageCheck, newest: int | None) -> bool:
-    """Return whether ids have not begun anew: a look of another life of the job says nothing."""
+    """Return whether ids have not started again: a check of another run proves nothing."""
     return before.since_checkpoint_id is None or (
         newest is not None and newest >= before.since_checkpoint_id
     )
@@ -204,7 +204,7 @@ def _is_newer(newest: int | None, since: int | None) -> bool:
 def merged(
     one: Sequence[RememberedUsageCheck], other: Sequence[RememberedUsageCheck]
 ) -> tuple[RememberedUsageCheck, ...]:
-    """Return the newer look at each place of two memories."""
+    """Return the newer check of each place of two memories."""
     newest: dict[tuple[ForeignKind | None, str], RememberedUsageCheck] = {}
     for look in (*one, *other):
         known = newest.get((look.kind, look.place))

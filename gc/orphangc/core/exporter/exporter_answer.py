@@ -29,21 +29,21 @@ class Exported:
 
     Attributes:
         job_id: The folder's name.
-        baseline: E1: the newest snapshot before the listing, if there was one.
-        response: E2: the one that repeats the nonce; if none did, the newest that was seen, or
+        baseline: Newest snapshot before the listing (E1), if there was one.
+        response: Snapshot that repeats the nonce (E2); if none did, the newest that was seen, or
             the first that cannot follow E1.
-        unread: Why the newest snapshot cannot be read, though it is there.
+        unread: Reason why the newest snapshot cannot be read, though it exists.
         rival: The epoch of a JobManager that exports at the same time as E1's, as no successor
             does.
-        nonce: What was written after the listing; "" if nothing was.
-        unwritten: Why no nonce could be written.
-        waited: How long somebody waited for the nonce.
+        nonce: Nonce that was written after the listing; "" if none was.
+        unwritten: Reason why no nonce could be written.
+        waited: Time that the cycle waited for the nonce.
         asked_at: The store's time when the nonce was written first.
         heard_at: The store's time after E2 was read.
-        directories: The job directories that the snapshots speak of.
+        directories: Job directories of the snapshots.
         contradiction: Why the snapshots cannot show the job's registry, by the checkpoints that
             were read.
-        names: Of all snapshots that the cycle has seen.
+        names: Names of all snapshots that the cycle has seen.
 
     """
 
@@ -70,7 +70,7 @@ class Exported:
 
     @property
     def has_gone_on(self) -> bool:
-        """Return whether the exporter wrote something while the cycle looked."""
+        """Return whether the exporter wrote something during the handshake."""
         return self.response is not None and self.response != self.baseline
 
 
@@ -83,10 +83,10 @@ def exported_problem(
     a report.
 
     Args:
-        exported: What the exporter answered.
-        now: When the cycle began, by the store's clock.
-        clock_skew: How far two clocks may differ.
-        max_age: How old E1 may be.
+        exported: Answer of the exporter.
+        now: Start of the cycle, by the store's clock.
+        clock_skew: Maximum difference between two clocks.
+        max_age: Maximum age of the baseline.
 
     """
     if exported.unread is not None:
@@ -163,7 +163,7 @@ def _echo_problem(exported: Exported, response: RegistrySnapshot) -> str | None:
 def _clock_problem(
     exported: Exported, response: RegistrySnapshot, clock_skew: timedelta
 ) -> str | None:
-    """E2 was taken between the nonce and its echo: that shows how far the two clocks differ."""
+    """E2 was taken between the nonce and its echo, which bounds the difference of the clocks."""
     if exported.unwritten is not None:
         return None
     taken = f"registry snapshot {response.sequence} is dated {response.taken_at.isoformat()}"

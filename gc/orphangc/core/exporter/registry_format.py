@@ -94,7 +94,7 @@ def write_snapshot(snapshot: RegistrySnapshot, *, compress: bool = False) -> byt
     """Return the bytes that ``read_snapshot`` reads back to an equal value; same in, same out.
 
     Raises:
-        ValueError: The value is none that a snapshot can hold (naive time, negative id, ...).
+        ValueError: A snapshot cannot have this value (naive time, negative id, ...).
 
     """
     header = _header_of(snapshot)
@@ -125,7 +125,7 @@ _Text = Annotated[str, Field(min_length=1)]
 
 
 class _SnapshotPart(BaseModel):
-    """What header, footer and their parts share: exact types, no unknown and no missing field."""
+    """Base of header, footer and their parts: exact types, no unknown and no missing field."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
 
@@ -178,7 +178,7 @@ class _SnapshotHeader(_SnapshotPart):
         return self
 
     def snapshot(self, entries: tuple[RegistryEntry, ...]) -> RegistrySnapshot:
-        """Return the value that the header and its entries stand for."""
+        """Return the snapshot of the header and its entries."""
         return RegistrySnapshot(
             source=Mode(self.source),
             flink_version=self.flink_version,

@@ -22,7 +22,7 @@ _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
 
 
 class EntryKind(StrEnum):
-    """What a registered handle points at; any other word voids the snapshot."""
+    """Kind of a registered handle; any other word refuses the snapshot."""
 
     FILE = "file"
     SEGMENT = "segment"
@@ -35,8 +35,8 @@ class RegistryEntry(NamedTuple):
 
     Attributes:
         path: Relative to the job directory, or absolute; see ``resolve``.
-        kind: Segments share a path, and below a directory everything is meant.
-        size: Bytes; ``None`` if the exporter does not know.
+        kind: Kind; segments share a path, and a directory means everything below it.
+        size: Size in bytes; ``None`` if the exporter does not know.
         created: Checkpoint id that it was uploaded for; ``None`` if unknown.
         last_used: Newest checkpoint id that used it; ``None`` if unknown.
 
@@ -51,7 +51,7 @@ class RegistryEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetainedCheckpoint:
-    """One checkpoint of the completed store; ``is_savepoint`` ones hold nothing back."""
+    """One checkpoint of the completed store; ``is_savepoint`` ones keep nothing back."""
 
     id: int
     is_savepoint: bool
@@ -80,18 +80,18 @@ class RegistrySnapshot:
     """One whole snapshot of one job.
 
     Attributes:
-        source: ``registry``: exported inside the JobManager; ``derived``: from roots and REST.
-        flink_version: ``None`` if the exporter does not know.
+        source: ``registry``: exported inside the JobManager; ``derived``: from checkpoints, REST.
+        flink_version: Version of Flink; ``None`` if the exporter does not know.
         job_id: 32 lower-case hexadecimal digits.
         jm_epoch: Differs for each start of the JobManager.
         sequence: Rises with each export of one epoch.
-        nonce: The last nonce that the exporter had seen when it began; ``None`` if it takes none.
+        nonce: Last nonce that the exporter had seen when it began; ``None`` if it uses none.
         taken_at: Aware UTC, by the exporter's clock.
         checkpoint_dir: The job directory, absolute; relative paths start here.
         max_concurrent: Checkpoints that may be pending at once; ``None`` if unknown.
         retained: The completed store.
         issued: Unfinished checkpoints.
-        restored: Where the job came from.
+        restored: Origins of the job.
         entries: The registry, in the order of the file.
 
     """
@@ -168,7 +168,7 @@ def newest_for_job(snapshots: Iterable[RegistrySnapshot], job_id: JobId) -> Regi
     itself; two snapshots that do show two JobManagers at work, or a copied file.
 
     Raises:
-        RegistryUnavailableError: Within an epoch a number stands twice over different contents,
+        RegistryUnavailableError: Within an epoch a number has two different contents,
             or time and sequence disagree; two epochs have the same instant; or registry and
             derived snapshots are mixed, whose evidence is not of one kind.
 
@@ -217,8 +217,8 @@ def check_successor(
         first: Read before the listing; it gives the oldest retained id.
         second: Read after the listing; its entries protect.
         now: Aware UTC.
-        max_age: How old the second may be.
-        clock_skew: How far the exporter's clock may be ahead.
+        max_age: Maximum age of the second snapshot.
+        clock_skew: Maximum lead of the exporter's clock.
 
     """
     return (

@@ -30,7 +30,7 @@ AWS_LIMITS = (
         " for the state location"
     ),
 )
-"""What the provider cannot express, and what else a person must know."""
+"""Limits of the provider's policies, and facts that a person must know."""
 
 CEPH_LIMITS = (
     _UPLOADS,
@@ -81,7 +81,7 @@ def aws_policy(
     """Return an identity policy that allows the needs and nothing else.
 
     An orphan lies directly in a job's ``shared/``, but IAM's ``*`` and ``?`` match slashes too:
-    so what lies deeper is denied, and with it every ``_metadata``.
+    so deeper objects are denied, and with them every ``_metadata``.
 
     Args:
         needs: All of them in S3.
@@ -91,7 +91,7 @@ def aws_policy(
             at the first character that could follow it.
 
     Raises:
-        ValueError: A bucket is of a kind that knows no permissions by prefix.
+        ValueError: A bucket is of a kind without permissions by prefix.
 
     """
     found = list(dict.fromkeys(needs))
@@ -116,7 +116,7 @@ def _checked(bucket: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """Return what matches exactly this text: IAM's own variables stand for its special marks."""
+    """Return the pattern of exactly this text: IAM's own variables escape its special marks."""
     return _SPECIAL.sub(lambda match: f"${{{match[0]}}}", text)
 
 
@@ -151,7 +151,7 @@ def _listing(sid: str, action: str, bucket: str, prefixes: list[str]) -> Stateme
 
 
 def _listed(need: StorageNeed) -> str:
-    """Return the pattern of the ``prefix`` that may be asked for."""
+    """Return the pattern of the ``prefix`` of a permitted request."""
     if need.area is StorageArea.ITSELF:
         return _literal(need.place.path.lstrip("/"))
     return f"{_prefix(need.place)}*"

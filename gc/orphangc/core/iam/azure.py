@@ -30,7 +30,7 @@ AZURE_LIMITS = (
         " policy for mode quarantine is enough"
     ),
 )
-"""What the provider cannot express, and what else a person must know."""
+"""Limits of the provider's policies, and facts that a person must know."""
 
 _BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
 _CONTAINER = "@Resource[Microsoft.Storage/storageAccounts/blobServices/containers:name]"
@@ -60,7 +60,7 @@ def azure_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
     for need in found:
         if need.right not in _ACTIONS:
             raise ValueError(f"{need.right} is for S3: there is no undelete on other storages")
-    # what is deleted is looked at before
+    # each object is checked before it is deleted
     found += [_with(need, Right.READ) for need in found if _is_orphans(need)]
     actions = sorted({action for need in found for action in _ACTIONS[need.right]})
     scope = "/subscriptions/SUBSCRIPTION/resourceGroups/RESOURCE_GROUP"
@@ -118,7 +118,7 @@ def _matched(action: str, *, is_listing: bool) -> str:
 
 
 def _listed(need: StorageNeed) -> str:
-    """Return what must be true of the prefix that is asked for."""
+    """Return the test of the requested prefix."""
     below = _below(need)
     match need.area:
         case StorageArea.ITSELF:
@@ -155,7 +155,7 @@ def _objects(need: StorageNeed) -> str:
 
 
 def _both(need: StorageNeed, tests: Iterable[str]) -> str:
-    """Return that the container is the need's and every test holds."""
+    """Return that the container is the need's and that every test is true."""
     container = need.place.authority.partition("@")[0]
     return "(" + " AND ".join([f"{_CONTAINER} StringEquals {_text(container)}", *tests]) + ")"
 
@@ -166,7 +166,7 @@ def _below(need: StorageNeed) -> str:
 
 
 def _like(text: str) -> str:
-    """Return what a pattern takes literally."""
+    """Return the pattern of exactly this text."""
     return _SPECIAL.sub(lambda match: f"\\{match[0]}", _checked(text))
 
 

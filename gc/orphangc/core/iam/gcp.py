@@ -31,7 +31,7 @@ GCS_LIMITS = (
         " nothing, so a policy for mode quarantine is enough"
     ),
 )
-"""What the provider cannot express, and what else a person must know."""
+"""Limits of the provider's policies, and facts that a person must know."""
 
 _PERMISSIONS: Mapping[Right, tuple[str, ...]] = {
     Right.LIST: ("storage.objects.list",),
@@ -140,6 +140,6 @@ _NOT_METADATA = '!resource.name.endsWith("/_metadata")'
 
 
 def _extracted(base: str, name: str, following: str) -> str:
-    """Return what takes the text between the base and what follows, "" where it does not."""
+    """Return the expression for the text between the base and its end, "" if there is none."""
     spelled = _text(base)[:-1]
     return f'resource.name.extract({spelled}{{{name}}}{following}")'

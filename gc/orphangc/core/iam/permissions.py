@@ -1,7 +1,7 @@
-"""What a configured storage root must be allowed to do, in no provider's words.
+"""Permissions that a configured storage root needs, in no provider's words.
 
 Each need was read from the code and from the request log of whole runs; a test holds them against
-a server that enforces policies. What is not here is not asked for, or its refusal is understood.
+a server that enforces policies. Other requests are not made, or their refusal is understood.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ def needs_of(
     may_undelete: bool = False,
     work: str | None = None,
 ) -> tuple[StorageNeed, ...]:
-    """Return all that runs of a storage root must be allowed to do.
+    """Return all permissions that runs of a storage root need.
 
     Args:
-        settings: Of the storage root.
-        mode: How far its runs may go.
+        settings: Settings of the storage root.
+        mode: Configured mode of its runs.
         may_undelete: Whether what was deleted is to be brought back by the same identity.
-        work: The folder that Spark's executors share.
+        work: Folder that Spark's executors exchange files in.
 
     """
     root = canonical(settings.root)
@@ -99,7 +99,7 @@ def needs_of(
 
 
 def _looks(place: Location) -> Iterator[StorageNeed]:
-    """Yield what finding and reading roots takes: state itself is never read."""
+    """Yield the needs of finding and reading checkpoints: state itself is never read."""
     yield StorageNeed(right=Right.LIST, area=StorageArea.BELOW, place=place, purpose=Purpose.LOOK)
     yield StorageNeed(
         right=Right.READ, area=StorageArea.METADATA, place=place, purpose=Purpose.LOOK
@@ -125,7 +125,7 @@ def _registry(place: Location) -> Iterator[StorageNeed]:
 
 
 def _inventory(settings: StorageRootSettings) -> Iterator[StorageNeed]:
-    """Yield what reading the reports takes: manifests in dated folders, their files beside."""
+    """Yield the needs of reading reports: manifests in dated folders, their files beside."""
     if settings.inventory is None:
         return
     place = canonical(settings.inventory)
@@ -153,7 +153,7 @@ def _versions(
 
 
 def _own(uri: str | None, purpose: Purpose) -> Iterator[StorageNeed]:
-    """Yield what a place of our own takes."""
+    """Yield the needs of a place of our own."""
     if uri is None:
         return
     for right in (Right.LIST, Right.READ, Right.WRITE, Right.DELETE):

@@ -10,7 +10,7 @@ from enum import StrEnum
 from orphangc.core.times.instants import shifted
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
-"""The cutoff of whoever knows nothing: no object is stored before it, so nothing is removed."""
+"""The cutoff if nothing is known: no object is stored before it, so nothing is removed."""
 
 
 class BoundName(StrEnum):
@@ -37,10 +37,10 @@ class SafetyMargins:
     Attributes:
         grace_period: Age below which nothing is an orphan. Default 72 h: longer than any
             checkpoint takes, and a weekend to notice a mistake.
-        quarantine_period: How long a tombstone must stand before its object may be deleted.
-        checkpoint_id_margin: How many ids below the oldest retained one still count as young.
+        quarantine_period: Minimum age of a tombstone before its object may be deleted.
+        checkpoint_id_margin: Number of ids below the oldest retained one that count as young.
         clock_skew: The slack in every comparison of two clocks or two store times.
-        quiet_period: How long an ended job's directory must have been still.
+        quiet_period: Time without a change after which an ended job's directory is quiet.
 
     """
 
@@ -75,8 +75,8 @@ class JobBounds:
     """Everything that ``decide`` compares one artifact of a job with.
 
     Attributes:
-        is_refused: The job's work is void: keep everything.
-        is_ended: Nothing can be pending, so the checkpoint id says nothing more.
+        is_refused: Whether the job's work is refused: keep everything.
+        is_ended: Whether nothing can be pending, so that the checkpoint id proves nothing more.
         bounds: The named parts of the cutoff.
         oldest_retained_checkpoint_id: ``None`` if there is none.
         checkpoint_id_margin: See ``SafetyMargins``.
@@ -116,9 +116,9 @@ def job_bounds(
         margins: The operator's margins.
         is_ended: Declared or proven: the quiet period stands in for the job's own roots.
         own_root_times: Store times of every ``_metadata`` in the job's directory; ``None`` in it
-            is a root without a time. Empty for a running job means unknown.
+            is a checkpoint without a time. Empty for a running job means unknown.
         registry_times: In registry mode: first snapshot and issued ids, before any slack.
-        listed_at: When the inventory was begun that stands in for the listing, if one does.
+        listed_at: Start of the inventory that replaces the listing, if one does.
 
     """
     always = [Bound(BoundName.GRACE_PERIOD, shifted(now, -margins.grace_period))]

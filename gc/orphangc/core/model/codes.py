@@ -1,4 +1,4 @@
-"""The names of guards and conditions: what plan, log and metric say."""
+"""The names of guards and conditions in plan, log and metric."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Guard(StrEnum):
-    """Who voided a job's work."""
+    """Guard that refused a job's work."""
 
     UNREADABLE_ROOT = "unreadable_root"
     ACKNOWLEDGED_ROOT = "acknowledged_root"
@@ -70,14 +70,14 @@ MEMORY_CONDITIONS = frozenset(
         Condition.MEMORY_UNREADABLE,
     }
 )
-"""Conditions that say that something which earlier cycles saw has disappeared."""
+"""Conditions about facts of earlier cycles that have disappeared."""
 
 WORLD_CONDITIONS = MEMORY_CONDITIONS | {
     Condition.PLACE_UNREACHABLE,
     Condition.PLACE_WITHOUT_CHECKPOINTS,
     Condition.OUTSIDE_PATH,
 }
-"""Conditions that say that not everything was searched: no tombstone is laid while one is unmet.
+"""Conditions about places that were not searched: while one is unmet, no tombstone is laid.
 
 An orphan of such a cycle may be in use elsewhere. A tombstone for it would halt all collection as
 soon as the missing place is searched, and its quarantine would have begun too early.

@@ -17,14 +17,14 @@ _BUILD = re.compile(r"(\d{1,4}\.\d{1,4})(?:[.+_-][A-Za-z0-9.+_-]{1,100})?", re.A
 def is_tested_version(version: str) -> bool:
     """Return whether ``version`` is a release of a tested line (R27).
 
-    Snapshots and vendor builds (``1.17.1-amzn-1``) are not: nobody read their code.
+    Snapshots and vendor builds (``1.17.1-amzn-1``) are not: their code was not read.
     """
     match = _RELEASE.fullmatch(version)
     return match is not None and match[1] in TESTED_FLINK_VERSIONS
 
 
 def is_build_of_tested_line(version: str) -> bool:
-    """Return whether ``version`` may be somebody's build of a tested line (``1.18.1-amzn-0``).
+    """Return whether ``version`` may be a vendor's build of a tested line (``1.18.1-amzn-0``).
 
     An operator may vouch for such a build, and for no line that is unknown here: its formats may
     be new.

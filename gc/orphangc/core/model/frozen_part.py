@@ -13,7 +13,7 @@ class FrozenPart(BaseModel):
     @field_validator("*")
     @classmethod
     def _check_texts(cls, value: object) -> object:
-        """Spell out halves of characters, which Java's texts may hold and no file can."""
+        """Escape lone surrogates, which Java's texts may contain and no file can."""
         if isinstance(value, tuple):
             return tuple(_spelled(each) for each in value)
         return _spelled(value)

@@ -1,4 +1,4 @@
-"""Where things lie: Flink's path spelling and fsspec's, made comparable.
+"""Places: Flink's path spelling and fsspec's, made comparable.
 
 Source of the spelling: Flink 1.8-2.3, ``org.apache.flink.core.fs.Path``.
 """
@@ -51,7 +51,7 @@ class Location:
         return other.path[len(prefix) :] if other.path.startswith(prefix) else None
 
     def contains(self, other: Location) -> bool:
-        """Return whether ``other`` is this place or lies below it."""
+        """Return whether ``other`` is this place or below it."""
         return self.key_of(other) is not None
 
     @property
@@ -61,16 +61,16 @@ class Location:
 
     @property
     def top(self) -> Location:
-        """Return the place that holds everything of the same authority."""
+        """Return the top place of the same authority."""
         return Location(self.scheme, self.authority, "/")
 
     @property
     def parent(self) -> Location:
-        """Return the folder that this place lies in; the top's is the top."""
+        """Return the parent folder of this place; the top's is the top."""
         return Location(self.scheme, self.authority, self.path.rpartition("/")[0] or "/")
 
     def upwards(self) -> Iterator[Location]:
-        """Yield this place, and every folder that it lies in, up to the top."""
+        """Yield this place, and every folder around it, up to the top."""
         place = self
         while place.path != "/":
             yield place
@@ -148,5 +148,5 @@ def parse_alias(text: str) -> Alias:
 
 
 def is_within(uri: str, places: Iterable[str]) -> bool:
-    """Return whether a location is one of some places, or lies below one."""
+    """Return whether a location is one of some places, or below one."""
     return any(uri == each or uri.startswith(each.rstrip("/") + "/") for each in places)

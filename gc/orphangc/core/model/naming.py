@@ -1,4 +1,4 @@
-"""Flink's naming schemes and their inverse: what a key is, told from the key alone.
+"""Flink's naming schemes and their inverse: the meaning of a key, from the key alone.
 
 An allow-list: what fits no scheme is unrecognised and never touched.
 
@@ -32,14 +32,14 @@ _MAX_ID = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """What the folder of an object tells.
+    """Meaning of an object's folder.
 
     Attributes:
         job_directory: Key of the job directory, "" for the storage root itself, ``None`` outside.
-        job_id: From the directory's name; "" if the name is no job id or there is no directory.
+        job_id: Job id in the directory's name; "" if the name is none or there is no directory.
         scope: The area.
         inner: Path below the area's folder, "" directly in it.
-        checkpoint_id: Of a ``chk-<n>`` folder.
+        checkpoint_id: Number of a ``chk-<n>`` folder.
 
     """
 
@@ -52,12 +52,12 @@ class FilePlace:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """What a file's name tells.
+    """Meaning of a file's name.
 
     Attributes:
         layout: The scheme that it fits.
         uuid: 16 bytes, of the two flat layouts only.
-        checkpoint_id: Of ``<checkpointID>_<UUID>`` only.
+        checkpoint_id: Number in ``<checkpointID>_<UUID>`` only.
 
     """
 
@@ -85,7 +85,7 @@ def artifact_name(checkpoint_id: int | None, uuid: bytes) -> str:
 
 
 def uuid_of(name: str) -> bytes | None:
-    """Return the UUID that a base name ends in, whatever stands before it (R5)."""
+    """Return the UUID that a base name ends in, after any prefix (R5)."""
     match = _ENDS_IN_UUID.fullmatch(name)
     return None if match is None else bytes.fromhex(match[1].replace("-", ""))
 
@@ -116,14 +116,14 @@ def _place_in(parts: list[str], position: int, job_id: str) -> FilePlace | None:
 
 
 def place_of_folder(folder: str, root_name: str = "") -> FilePlace:
-    """Return what a folder key (no trailing slash, "" for the root) tells.
+    """Return the meaning of a folder key (no trailing slash, "" for the root).
 
     A folder named by a job id owns the areas below it. An area below any other folder belongs to
     a job directory without a known owner (``create-subdir=false``): job id "". ``dstl`` counts
     only below a job id, for its base path is often called so too.
 
     Args:
-        folder: Relative to the storage root.
+        folder: Key relative to the storage root.
         root_name: Last part of the storage root, which may itself be a job directory.
 
     """
@@ -181,7 +181,7 @@ def recognise(name: str, place: FilePlace) -> Artifact:
 
 
 def _recognise_deeper(place: FilePlace) -> Artifact:
-    """Return the layout of what lies in a sub-folder of an area: known or not, never flat."""
+    """Return the layout of a sub-folder of an area: known or not, never flat."""
     first = place.inner.partition("/")[0]
     for pattern, layout in _SUB_FOLDERS.get(place.scope, ()):
         if pattern.fullmatch(first):

@@ -1,4 +1,4 @@
-"""Which job owns a place below the storage root."""
+"""Owner of a place below the storage root: the job of its directory."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from orphangc.core.model.naming import FilePlace, place_of_folder
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """The job directories that the root scans showed, and whose they are.
+    """The job directories that the scans showed, and their jobs.
 
     Attributes:
-        base: The storage root.
+        base: Storage root.
         keys: Job key by job directory.
 
     """
@@ -35,7 +35,7 @@ class Owners:
 
 
 def job_directory_of(folder: Location) -> Location | None:
-    """Return the job directory that a folder lies in by its path alone, ``None`` if in none."""
+    """Return the job directory of a folder by its path alone, ``None`` if there is none."""
     place = place_of_folder(folder.path[1:])
     if not place.job_directory or not place.job_id:
         return None

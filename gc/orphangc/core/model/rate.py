@@ -24,13 +24,13 @@ _LEAST = 1 / 100
 _REQUEST_SECONDS = 1 / 3
 """Keys of so many seconds make the largest request."""
 _LATE_SECONDS = 0.5
-"""Where nothing went for longer than this, the rest of the time is lost: no bursts after it."""
+"""After a longer pause the lost time is not made up: no bursts after it."""
 _LEAD_SECONDS = 0.5
-"""So long before its turn a request may be prepared: objects and roots are looked at first."""
+"""Seconds by which a request may be prepared before its turn: its objects are checked first."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 """Seconds of silence after the second refusal in a row, doubled by each further one."""
 _FEWEST = 10
-"""Keys of the smallest request that failures lead to; a slow pace may ask for less."""
+"""Keys of the smallest request that failures lead to; a slow rate may allow less."""
 _REGAINED = 1 / 20
 """Part of the largest request that each success wins back."""
 _NEVER = float("-inf")
@@ -38,18 +38,18 @@ _NEVER = float("-inf")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletionRate:
-    """The present pace of one stream of requests.
+    """The present rate of one sequence of requests.
 
     Attributes:
         ceiling: Keys a second that are never exceeded in the long run.
-        largest: Keys that a request may hold at all.
-        page: Keys that it should hold at most, as failures suggest; never more than ``largest``.
+        largest: Maximum number of keys of a request.
+        page: Number of keys that failures suggest; never more than ``largest``.
         refused: Rate at which the store had enough last, ``None`` if it never had.
-        lowered_to: Rate that was gone on with then.
-        lowered_at: When that was.
-        refusals: How many in a row, no success between them.
-        paused_until: Nothing goes before.
-        due: When it is the next request's turn if the rate is kept to exactly.
+        lowered_to: Rate after that.
+        lowered_at: Time of that.
+        refusals: Number of refusals in a row, no success between them.
+        paused_until: End of the pause: no request before.
+        due: Time of the next request's turn if the rate is kept exactly.
 
     """
 
@@ -65,7 +65,7 @@ class DeletionRate:
 
     @classmethod
     def of(cls, ceiling: float, largest: int) -> DeletionRate:
-        """Return the pace to begin with: the ceiling, and full requests.
+        """Return the initial rate: the ceiling, and full requests.
 
         Raises:
             ValueError: One of them is not positive.
@@ -89,7 +89,7 @@ class DeletionRate:
         return min(self.ceiling, grown)
 
     def keys(self, now: float) -> int:
-        """Return how many keys the next request should hold, at least one."""
+        """Return the number of keys of the next request, at least one."""
         return max(1, min(self.page, int(self.rate(now) * _REQUEST_SECONDS)))
 
     def wait(self, now: float) -> float:
@@ -101,20 +101,20 @@ class DeletionRate:
         return max(now, self.due)
 
     def after_turn(self, keys: int, now: float) -> DeletionRate:
-        """Return the pace after a request of so many keys was given its turn."""
+        """Return the rate after a request of so many keys was given its turn."""
         begun = now if self.due == _NEVER else max(self.due, now - _LATE_SECONDS)
         return replace(self, due=begun + keys / self.rate(now))
 
     def after_success(self, sent_at: float) -> DeletionRate:
-        """Return the pace after a request of which every key was answered for."""
+        """Return the rate after a request of which every key was answered."""
         regained = max(1, int(self.largest * _REGAINED))
         page = min(self.largest, self.page + regained)
         return replace(self, page=page, refusals=0 if sent_at >= self.lowered_at else self.refusals)
 
     def after_refusal(self, sent_at: float, now: float) -> DeletionRate:
-        """Return the pace after the store asked for less.
+        """Return the rate after the store asked for less.
 
-        Requests that were under way when the pace was lowered tell nothing of the lowered one.
+        Requests that were running when the rate was lowered say nothing of the lowered one.
         """
         if sent_at < self.lowered_at:
             return self
@@ -131,5 +131,5 @@ class DeletionRate:
         )
 
     def after_failure(self) -> DeletionRate:
-        """Return the pace after a request that timed out, or failed for a part of its keys."""
+        """Return the rate after a request that timed out, or failed for a part of its keys."""
         return replace(self, page=max(min(_FEWEST, self.largest), self.page // 2))

@@ -1,4 +1,4 @@
-"""What is taken out of a text before anybody may read it: credentials in URLs and in requests.
+"""Removes credentials in URLs and in requests from a text before it is shown.
 
 Every repetition below is bounded or begins at a fixed word: names in a bucket are anybody's, and a
 line of a log must not take seconds.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 _HAVE_CONTAINERS = ("abfs:", "abfss:", "wasb:", "wasbs:")
-"""Azure's file systems: what stands before their ``@`` is the container."""
+"""Azure's file systems: the text before their ``@`` is the container."""
 
 _URL_USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,20}:)?//([^/\s\"]{1,300})@")
 _PASSWORD = r"(?:pass(?:word|wd|phrase)|pwd)"  # noqa: S105 - the word, not one
@@ -19,7 +19,7 @@ _NAME = (
     r"|x-(?:amz|goog)-[a-z-]{1,40})"
 )
 _HIDDEN = (
-    # a key of S3 may hold slashes
+    # a key of S3 may contain slashes
     (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}:[^\s\"@]{1,200}@"), ""),
     # with one slash: so does a path of this machine spell a URL
     (re.compile(r"(?<=:/)[^/\s\":]{0,200}:[^/\s\"]{0,200}@"), ""),
@@ -37,7 +37,7 @@ def redacted(text: str) -> str:
 
     That are presigned requests of S3 and Google, shared access signatures and account keys of
     Azure, tokens and passwords that are given as parameters or in JSON, bearer tokens, and ids of
-    AWS access keys. Where it cannot be told from a name, a name is hidden, too.
+    AWS access keys. If a credential and a name look alike, the name is hidden, too.
     """
     text = _URL_USER.sub(_without_user, text)
     for pattern, replacement in _HIDDEN:

@@ -242,13 +242,13 @@ RestUrl = Annotated[
 
 
 class StorageRootSettings(BaseModel):
-    """Everything that is said of one storage root; each field is an option of ``plan``."""
+    """All settings of one storage root; each field is an option of ``plan``."""
 
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
         validate_default=True,
-        hide_input_in_errors=True,  # an endpoint may hold a password
+        hide_input_in_errors=True,  # an endpoint may contain a password
         use_attribute_docstrings=True,
     )
 
@@ -407,14 +407,14 @@ class StorageRootSettings(BaseModel):
 
         Args:
             job_id: The job.
-            by_id: Whether ``all`` does not count: it speaks of the storage root's own jobs, and of
+            by_id: Whether ``all`` does not count: it covers the storage root's own jobs, and of
                 directories with a trace of Flink.
 
         """
         return job_id in self.ended_job or (not by_id and "all" in self.ended_job)
 
     def is_empty(self, place: Location) -> bool:
-        """Return whether the operator said that a place holds no checkpoint."""
+        """Return whether the operator stated that a place contains no checkpoint."""
         return any(canonical(uri) == place for uri in self.empty_roots)
 
     def delete_share_of(self, job_id: str) -> float:
@@ -425,5 +425,5 @@ class StorageRootSettings(BaseModel):
         return self.max_delete_share
 
     def is_empty_around(self, place: Location) -> bool:
-        """Return whether the operator said so of a place, or of one that holds it."""
+        """Return whether the operator stated it of a place, or of one around it."""
         return any(canonical(uri).contains(place) for uri in self.empty_roots)

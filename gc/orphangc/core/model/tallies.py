@@ -43,11 +43,11 @@ class Cell:
     """What one job has of one kind of verdict at one age.
 
     Attributes:
-        job_id: Owner of the directory; "" for what lies in no known job's directory.
+        job_id: Owner of the directory; "" for objects in no known job's directory.
         scope: The area.
-        action: Of the verdict.
-        reason: Of the verdict.
-        age: At the start of the cycle.
+        action: Action of the verdict.
+        reason: Reason of the verdict.
+        age: Age at the start of the cycle.
         amount: Objects and bytes.
 
     """
@@ -61,7 +61,7 @@ class Cell:
 
 
 def summed(cells: Iterable[Cell], key: Callable[[Cell], _Key]) -> dict[_Key, Amount]:
-    """Return the amounts of the cells together by whatever ``key`` tells of them."""
+    """Return the amounts of the cells, summed by the result of ``key``."""
     sums: dict[_Key, Amount] = {}
     for cell in cells:
         name = key(cell)

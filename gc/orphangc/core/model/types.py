@@ -1,4 +1,4 @@
-"""The words of orphangc as values; an enum's value is what plan, log and metric say."""
+"""The words of orphangc as values; an enum's value appears in plan, log and metric."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ObjectKey = NewType("ObjectKey", str)
 """Place of an object relative to its storage root: no leading slash, "/" between parts."""
 
 JobId = NewType("JobId", str)
-"""Flink's job id, 32 lower-case hexadecimal digits; "" for what lies in no job directory."""
+"""Flink's job id, 32 lower-case hexadecimal digits; "" for objects in no job directory."""
 
 _JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
@@ -56,7 +56,7 @@ class Outcome(StrEnum):
 
 
 class Scope(StrEnum):
-    """The area of a checkpoint storage that an object lies in.
+    """The area of a checkpoint storage that contains an object.
 
     Source: Flink 1.13-2.3, ``CheckpointedStateScope``, ``AbstractFsCheckpointStorageAccess``.
     """
@@ -88,7 +88,7 @@ class DirectoryLayout(StrEnum):
 
 
 class Mode(StrEnum):
-    """Which evidence a job's liveness rests on; never mixed silently."""
+    """The mode of evidence for a job's liveness; never mixed silently."""
 
     DERIVED = "derived"
     REGISTRY = "registry"
@@ -99,7 +99,7 @@ class JobState(StrEnum):
 
     RUNNING = "running"
     SUSPENDED = "suspended"
-    """HA metadata or a resource holds it, and no cluster shows it: it may go on at any time."""
+    """Held by HA metadata or a resource, and shown by no cluster: it may go on at any time."""
     ENDED = "ended"
     UNKNOWN = "unknown"
 
@@ -120,9 +120,9 @@ class StoredObject:
     """One object as a listing or a HEAD request shows it.
 
     Attributes:
-        key: Relative to the storage root.
+        key: Key relative to the storage root.
         size: Bytes.
-        modified_at: Store time, aware UTC; ``None`` if the store tells none.
+        modified_at: Store time, aware UTC; ``None`` if the store gives none.
         etag: Opaque identity of the bytes, unquoted, where the store has one.
 
     """
@@ -146,7 +146,7 @@ class Tombstone:
     """The record that an object has been an orphan since an instant; its bytes stay untouched.
 
     Attributes:
-        object: The object as it was then; any difference later makes the tombstone void.
+        object: The object as it was then; any difference later invalidates the tombstone.
         job_id: Owner of the directory.
         since: Store time of the complete cycle that first found the orphan.
         plan_id: The plan that found it.
@@ -173,4 +173,4 @@ class ForeignKind(StrEnum):
     SNAPSHOT = "snapshot"
     """A checkpoint or savepoint: its folder, and every file that its ``_metadata`` names."""
     DIRECTORY = "directory"
-    """Another job's directory, or any other folder: what lies below it."""
+    """Another job's directory, or any other folder, with everything below it."""

@@ -1,6 +1,6 @@
-"""Key ranges: a flat key space cut into parts that are listed in parallel.
+"""Key ranges: a flat key space split into parts that are listed in parallel.
 
-A range may be cut anywhere, for every key lies in exactly one part whatever the boundaries are.
+A range may be split anywhere, for every key is in exactly one part whatever the boundaries are.
 Where to cut well is told by ``landmarks``, where keys are known or likely to lie; where nothing
 is known, by ``orphangc.core.ranges.split_points``, from the names that were seen.
 """
@@ -24,7 +24,7 @@ class KeyRange:
 
     Attributes:
         after: ``None`` starts before every key, also before the empty one.
-        until: ``None`` goes on to the last key.
+        until: Last key of the range; ``None`` goes on to the last key of all.
 
     """
 
@@ -32,14 +32,14 @@ class KeyRange:
     until: str | None = None
 
     def __contains__(self, key: str) -> bool:
-        """Return whether a key, relative to the storage root, lies in the range."""
+        """Return whether a key, relative to the storage root, is in the range."""
         return (self.after is None or key > self.after) and (
             self.until is None or key <= self.until
         )
 
     @property
     def is_empty(self) -> bool:
-        """Return whether no key can lie in the range."""
+        """Return whether no key can be in the range."""
         return _end(self) <= _start(self)
 
 
@@ -93,10 +93,10 @@ def split_at(within: KeyRange, boundaries: Iterable[str]) -> list[KeyRange]:
 
 @dataclass(frozen=True, slots=True)
 class Landmarks:
-    """Points in the key space, and about how many objects lie between each and the next.
+    """Points in the key space, and about how many objects are between each and the next.
 
     Attributes:
-        keys: In ascending order.
+        keys: Keys in ascending order.
         totals: The sum of the weights up to and with each point.
 
     """
@@ -130,7 +130,7 @@ class Landmarks:
         return self.keys[at] if is_inside and self.keys[at] != within.until else None
 
     def boundaries(self, wanted: int) -> list[str]:
-        """Return boundaries that cut the key space into at most ``wanted`` parts of like weight."""
+        """Return boundaries that split the key space into at most ``wanted`` parts, by weight."""
         steps = (self.weight * step / wanted for step in range(1, wanted))
         found = (bisect_left(self.totals, each) for each in steps) if self.keys else ()
         return sorted({self.keys[at] for at in found})
@@ -144,15 +144,15 @@ def landmarks(
     names: Mapping[str, Sequence[str]],
     counts: Mapping[str, int] | None = None,
 ) -> Landmarks:
-    """Return where objects are known or likely to lie before anything was listed.
+    """Return the likely places of objects before anything was listed.
 
     Names that are UUIDs are spread evenly, so they are as many hex prefixes; ``<id>_<uuid>`` and
     all other names stand where they stand. A folder that nothing is known of counts little.
 
     Args:
-        directories: Keys of the job directories, whose ``shared/`` may hold files.
+        directories: Keys of the job directories, whose ``shared/`` may contain files.
         names: A sample of base names by the key of their folder.
-        counts: How many names the sample of a folder stands for, if not for itself only.
+        counts: Number of names that the sample of a folder represents, if not its own.
 
     """
     counted = {f"{each}/shared" if each else "shared": 1 for each in directories}

@@ -1,4 +1,4 @@
-"""Where to cut what remains of a key range, told from the names that were seen in it.
+"""Where to split the rest of a key range, by the names that were seen in it.
 
 Names of one folder are mostly written in one alphabet: UUIDs in hex digits, ids in decimal ones.
 A ``Scale`` reads such names as numbers between 0 and 1, so that what was seen of a folder tells
@@ -19,7 +19,7 @@ _UUID_DIGITS = 8
 """A UUID begins with so many hex digits."""
 
 _DIGITS = 12
-"""As many as a float tells apart in hex, about."""
+"""About as many hex digits as a float distinguishes."""
 
 _LONGEST = 512
 """Bytes of a key that is made up; longer than that only between names that are longer still."""
@@ -31,7 +31,7 @@ _BLOCKS = (
     (0xFDF0, 0xFFFD),
     (0x10000, 0x1FFFD),
 )
-"""Code points that every server takes: no control characters, no surrogates, no non-characters."""
+"""Code points that every server accepts: no control characters, surrogates, non-characters."""
 
 _PAST_ALL = 0x110000
 _ANY = "O"  # in the middle of ASCII
@@ -43,7 +43,7 @@ class Scale:
 
     Attributes:
         prefix: All keys of the stretch start with it.
-        alphabet: What follows is written in; ascending.
+        alphabet: Characters after the prefix, ascending.
 
     """
 
@@ -51,7 +51,7 @@ class Scale:
     alphabet: str
 
     def at(self, key: str | None) -> float:
-        """Return where a key stands: 0 before the stretch, 1 after it; ``None`` is after all."""
+        """Return the position of a key: 0 before the stretch, 1 after it; ``None`` is after all."""
         if key is None or not key.startswith(self.prefix):
             return float(key is None or key > self.prefix)
         value, weight = 0.0, 1.0
@@ -103,12 +103,12 @@ def _run(text: str, at: int, alphabet: str) -> tuple[int, int]:
 
 
 def midpoint(position: str, within: KeyRange, scale: Scale | None = None) -> str | None:
-    """Return where to cut what a range holds after ``position``, strictly inside of it.
+    """Return where to split the rest of a range after ``position``, strictly inside of it.
 
     Args:
         position: The last key that was seen; if it is not in the range, all is still to come.
-        within: Its ``until`` is the upper end.
-        scale: What the names are like, if more of them were seen.
+        within: Range; its ``until`` is the upper end.
+        scale: Scale of the names, if more of them were seen.
 
     Returns:
         A key that can be sent to any store; ``None`` if none lies between.
@@ -124,7 +124,7 @@ def midpoint(position: str, within: KeyRange, scale: Scale | None = None) -> str
 
 
 def _on_scale(start: str, until: str | None, scale: Scale) -> str | None:
-    """Return the middle on a scale, in as few digits as tell it well; ``None`` if there is none."""
+    """Return the middle on a scale, in as few digits as needed; ``None`` if there is none."""
     low, high = scale.at(start), scale.at(until)
     middle, slack = (low + high) / 2, (high - low) / 8
     for digits in range(1, _DIGITS + 1):

@@ -37,7 +37,7 @@ def with_known_times(batch: pa.RecordBatch) -> pa.RecordBatch:
 def check_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return a batch of a file as it is: every text is UTF-8, and every time is known.
 
-    Arrow reads both without a look, and stumbles when Python asks for them.
+    Arrow reads both without a check, and fails when Python asks for them.
 
     Raises:
         ValueError: A text is no UTF-8, or a column holds times of another unit or zone, or one that

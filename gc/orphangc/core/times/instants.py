@@ -18,7 +18,7 @@ from pydantic import AfterValidator, AwareDatetime
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 EARLIEST: Final = datetime(1000, 1, 1, tzinfo=UTC)
-"""The first instant that is known; Go's zero time, year 1, lies before it."""
+"""The first known instant; Go's zero time, year 1, is before it."""
 LATEST: Final = datetime(9000, 1, 1, tzinfo=UTC)
 """The last instant that is known."""
 
@@ -77,7 +77,7 @@ def from_pattern(text: str, pattern: str) -> datetime | None:
 def from_http(text: str) -> datetime | None:
     """Return the instant of an HTTP date (RFC 9110), ``None`` if it is unknown or no time.
 
-    Python takes the year 0001, with which Go writes that it knows no time, for 2001.
+    Python reads the year 0001, which Go writes for an unknown time, as 2001.
     """
     if _SHORT_YEAR.search(text):
         return None
