@@ -147,9 +147,10 @@ class Explanations:
         """Return whether a newer checkpoint is there; of a job that was over, one since.
 
         A later run of the same job id subsumes none of an earlier one, which may be a leftover.
+        Copied checkpoints in a folder that is no job directory may be of different jobs.
         """
         shown = self.shown.get(directory.uri)
-        if shown is None or not _is_deleted_on(checkpoint, SUBSUMED):
+        if shown is None or not directory.job_id or not _is_deleted_on(checkpoint, SUBSUMED):
             return False
         if any(_is_of_earlier_run(checkpoint, each) for each in self._records(directory)):
             return False

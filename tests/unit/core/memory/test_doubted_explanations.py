@@ -130,6 +130,14 @@ def test_a_checkpoint_of_unknown_store_time_subsumes_nothing() -> None:
     assert missed(seen(0, a_directory(1)), seen(1, timeless)) == [not_found(1)]
 
 
+def test_copied_checkpoints_of_a_folder_that_is_no_job_directory_subsume_none() -> None:
+    """Their ids are of different jobs."""
+    copies = a_directory(1, 2, job="", place=EXTRA, depends_on=(DIRECTORY,))
+    left = a_directory(2, job="", place=EXTRA, depends_on=(DIRECTORY,))
+    lost = ("checkpoint_not_found", f"{copies.uri}/chk-1")
+    assert missed(seen(0, OTHER, copies), seen(1, OTHER, left)) == [lost]
+
+
 def reported(number: int, triggered: float) -> SeenReport:
     """Return a completed checkpoint of a directory that is searched."""
     return SeenReport(
