@@ -117,7 +117,7 @@ class RangeScheduler:
         self.failure: BaseException | None = None
         self.ranges = len(self._pending)
         with self._changed:
-            self._tell_if_over()
+            self._notify_if_over()
 
     @property
     def is_over(self) -> bool:
@@ -228,12 +228,12 @@ class RangeScheduler:
             self._active.remove(cursor)
             self._empty += cursor.is_split and not cursor.taken
             self._close(KeyRange(cursor.after, cursor.until))
-            self._tell_if_over()
+            self._notify_if_over()
 
     def _close(self, listed: KeyRange) -> None:
         self._open -= self._landmarks.weight_of(listed)
 
-    def _tell_if_over(self) -> None:
+    def _notify_if_over(self) -> None:
         if not self._pending and not self._active:
             self._over.set()
             self._changed.notify_all()

@@ -160,9 +160,9 @@ def _add_answers(
     for key in directories:
         report = found.jobs[key]
         living = tuple(answer.uri for answer, _ in placed if answer.is_living)
-        doubtful = living if key in known.unclaimed else unplaced
+        doubted = living if key in known.unclaimed else unplaced
         if not report.is_proven:
-            report.unplaced = tuple(uri for uri in doubtful if uri not in report.clusters)
+            report.unplaced = tuple(uri for uri in doubted if uri not in report.clusters)
 
 
 def _add_holds(

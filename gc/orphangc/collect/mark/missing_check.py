@@ -27,7 +27,7 @@ from orphangc.ports import Inventoried, Storage
 ReadsCheckpoint = Callable[[str, StoredObject], Checkpoint | UnreadableCheckpoint | None]
 """Reads the ``_metadata`` that was listed in a folder; ``None`` if it no longer exists."""
 
-_SETTLED = timedelta(hours=24)
+_LASTING = timedelta(hours=24)
 """What was stored so long before an inventory was begun is in it: the rest may be or not, for an
 inventory is no snapshot."""
 
@@ -200,7 +200,7 @@ def _are_absent(
 
 def _check_age(stored: StoredObject, inventory: Inventory) -> None:
     """Raise if the inventory should show a file that it lacks."""
-    if stored.modified_at is not None and stored.modified_at < inventory.created_at - _SETTLED:
+    if stored.modified_at is not None and stored.modified_at < inventory.created_at - _LASTING:
         raise RefusedError(
             f"inventory {inventory.uri} does not show {stored.key}, which is older: it covers only"
             " a part of the storage root; nothing was planned"

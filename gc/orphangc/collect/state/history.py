@@ -21,7 +21,7 @@ from orphangc.core.documents.self_sustained_record import RememberedUsageCheck
 log = structlog.get_logger()
 
 _KEPT = 200
-_LOOKED_AT = 5
+_NEWEST_READ = 5
 """Number of records that give the totals: one may have been written at the same time as
 another, or by a machine whose clock is behind."""
 
@@ -59,7 +59,7 @@ def has_planned(state: RootState) -> bool:
 def checks_before(state: RootState) -> dict[str, tuple[RememberedUsageCheck, ...]]:
     """Return the remembered checks of each job, by job id, from its newest record."""
     found: dict[str, tuple[RememberedUsageCheck, ...]] = {}
-    for _, record in zip(range(_LOOKED_AT), newest_records(state), strict=False):
+    for _, record in zip(range(_NEWEST_READ), newest_records(state), strict=False):
         for job in record.jobs:
             if job.looks:
                 found.setdefault(job.job_id, job.looks)
@@ -69,7 +69,7 @@ def checks_before(state: RootState) -> dict[str, tuple[RememberedUsageCheck, ...
 def totals_so_far(state: RootState) -> Totals:
     """Return the totals of all runs before."""
     totals = Totals()
-    for _, record in zip(range(_LOOKED_AT), newest_records(state), strict=False):
+    for _, record in zip(range(_NEWEST_READ), newest_records(state), strict=False):
         totals = totals_merged(totals, record.totals)
     return totals
 

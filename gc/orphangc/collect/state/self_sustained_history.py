@@ -14,7 +14,7 @@ from orphangc.core.model.types import JobId
 
 log = structlog.get_logger()
 
-_LOOKS = TypeAdapter(tuple[RememberedUsageCheck, ...])
+_CHECKS = TypeAdapter(tuple[RememberedUsageCheck, ...])
 
 
 def checks_of_job(state: RootState, job_id: JobId) -> tuple[RememberedUsageCheck, ...]:
@@ -28,7 +28,7 @@ def checks_of_job(state: RootState, job_id: JobId) -> tuple[RememberedUsageCheck
     kept: tuple[RememberedUsageCheck, ...] = ()
     if data is not None:
         try:
-            kept = _LOOKS.validate_json(data)
+            kept = _CHECKS.validate_json(data)
         except ValidationError:  # by a newer version, maybe: the count starts again
             log.warning("looks.unreadable", job_id=job_id, location=str(state.files.location))
     return merged(checks_before(state).get(job_id, ()), kept)
@@ -42,7 +42,7 @@ def keep_checks(state: RootState, job_id: JobId, looks: Sequence[RememberedUsage
 
     """
     state.bind()
-    state.files.write(_name(state, job_id), _LOOKS.dump_json(tuple(looks), indent=1) + b"\n")
+    state.files.write(_name(state, job_id), _CHECKS.dump_json(tuple(looks), indent=1) + b"\n")
 
 
 def _name(state: RootState, job_id: JobId) -> str:

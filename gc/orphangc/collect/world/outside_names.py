@@ -113,13 +113,16 @@ def named_outside(
         if not is_listed(names)
     ]
     read = {root.folder for root in marked.checkpoints}
-    for place, by, jobs in (*_told(marked, observation, settings), *_named(observation, settings)):
+    for place, by, jobs in (
+        *_reported(marked, observation, settings),
+        *_named(observation, settings),
+    ):
         if place not in read and not any(base.contains(place) for base in searched):
             found.append((home_of(place), by, jobs))
     return outside_paths(each for each in found if not settings.is_empty_around(each[0]))
 
 
-def _told(
+def _reported(
     marked: Mark, observation: Observation, settings: StorageRootSettings
 ) -> Iterator[_Found]:
     """Yield the checkpoints that clusters report of living jobs: restored and completed ones."""

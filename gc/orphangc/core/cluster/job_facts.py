@@ -294,8 +294,8 @@ def layout_problem(job: JobFacts) -> str | None:
 def _changelog_problem(job: JobFacts) -> str | None:
     """Return why the changelog may be on.
 
-    Flink up to 1.15 does not tell; there the changelog shows in the roots (its handles) and in
-    the layout, where other guards look.
+    Flink up to 1.15 does not report it; there the changelog shows in the checkpoints (its handles)
+    and in the layout, which other guards check.
     """
     if job.changelog_enabled is False:
         return None

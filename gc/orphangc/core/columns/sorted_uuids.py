@@ -151,7 +151,7 @@ class SortedUuids:
 
 
 def _bisect(first: _Rows, last: _Rows, is_below: Callable[[_Rows], _Mask]) -> _Rows:
-    """Return the first of the rows first..last, row by row, that is not below what is looked for.
+    """Return the first of the rows first..last, row by row, that is not below the wanted one.
 
     ``is_below`` is asked of a row in each range, and of ``last`` where the range is empty.
     """

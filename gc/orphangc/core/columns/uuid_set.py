@@ -49,7 +49,7 @@ class UuidSet:
         with self._lock:
             self._fresh.add(uuid)
             if len(self._fresh) > _FRESH:
-                self._settle()
+                self._merge_waiting()
 
     def update(self, uuids: Iterable[bytes]) -> None:
         """Add UUIDs of 16 bytes each; another ``UuidSet`` is taken over by columns."""
@@ -75,13 +75,13 @@ class UuidSet:
                 self._staged.append((hi[part].copy(), lo[part].copy()))
                 self._staged_rows += len(self._staged[-1][0])
                 if self._staged_rows >= _STAGED:
-                    self._settle()
+                    self._merge_waiting()
 
     def contains(self, hi: _Words, lo: _Words) -> _Mask:
         """Return bool[n]: whether each UUID is a member; raises as ``extend`` does."""
         _check_columns(hi, lo)
         with self._lock:
-            self._settle()
+            self._merge_waiting()
             is_there = self._main.find(hi, lo)[1]
             if len(self._recent):
                 is_there |= self._recent.find(hi, lo)[1]
@@ -90,7 +90,7 @@ class UuidSet:
     def columns(self) -> tuple[_Words, _Words]:
         """Return all members in order as two columns, read-only and without a copy."""
         with self._lock:
-            self._settle()
+            self._merge_waiting()
             self._merge()
             views = self._main.hi.view(), self._main.lo.view()
         for view in views:
@@ -107,7 +107,7 @@ class UuidSet:
     def __len__(self) -> int:
         """Return how many members there are."""
         with self._lock:
-            self._settle()
+            self._merge_waiting()
             return len(self._main) + len(self._recent)
 
     def __iter__(self) -> Iterator[bytes]:
@@ -138,7 +138,7 @@ class UuidSet:
         """Take over the columns of a pickled set."""
         self._main = SortedUuids(*state)
 
-    def _settle(self) -> None:
+    def _merge_waiting(self) -> None:
         """Sort what waits, and add what is new of it to the recent members.
 
         Raises:

@@ -1,7 +1,7 @@
 """Guards that refuse a job's work: its liveness cannot be known, so every object is kept.
 
 Each guard is one function from evidence to a sentence, or ``None`` where it is content; the
-table at the end lists all that look at one job; ``judge`` adds ``dependent_job``.
+table at the end lists all guards of one job; ``judge`` adds ``dependent_job``.
 
 Source: ownership-and-safety, section 8 (R1-R30).
 """

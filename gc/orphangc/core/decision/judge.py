@@ -140,7 +140,7 @@ def _is_unread(job: JobEvidence, cycle: CycleEvidence) -> bool:
     only the origin of a running job, which proves nothing if it was not read; an exporter that
     answers reports everything. A leftover of an earlier run proves nothing of the present one.
     """
-    if _is_told(job, cycle):
+    if _is_answered(job, cycle):
         return False
     if job.own_checkpoints:
         return job.is_origin_unread and not _is_present_run_read(job)
@@ -170,7 +170,7 @@ def _doubt_about(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     newest = job.survey.newest_modified_at
     if is_quiet(newest, cycle.now, cycle.margins.quiet_period) or newest is None:
         return None
-    is_known = job.own_checkpoints or _is_told(job, cycle) or _is_shown(job)
+    is_known = job.own_checkpoints or _is_answered(job, cycle) or _is_shown(job)
     if is_known or has_ended(job, cycle):
         return None
     advice = "" if job.is_declared_ended else ", declare it ended with --ended-job"
@@ -196,7 +196,7 @@ def _is_shown(job: JobEvidence) -> bool:
     return bool(job.before and job.after) and not job.unplaced
 
 
-def _is_told(job: JobEvidence, cycle: CycleEvidence) -> bool:
+def _is_answered(job: JobEvidence, cycle: CycleEvidence) -> bool:
     """Return whether the job's exporter reports what its registry contains now."""
     if job.exported is None:
         return False

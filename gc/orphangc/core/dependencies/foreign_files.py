@@ -140,7 +140,7 @@ def files_of(*parts: FileNames) -> tuple[UuidSet, frozenset[str]]:
 
 
 def meant(foreign: Foreign, references: Iterable[UnownedReference]) -> list[UnownedReference]:
-    """Return the strays, or the part of each, that are files of a foreign place, or may be."""
+    """Return the references, or the part of each, that may be files of a foreign place."""
     return [
         replace(reference, names=names)
         for reference in references
@@ -149,7 +149,7 @@ def meant(foreign: Foreign, references: Iterable[UnownedReference]) -> list[Unow
 
 
 def standing_of(references: Sequence[UnownedReference]) -> Standing:
-    """Return strays as the references that they are."""
+    """Return the distinct files of references, and the sources of their names."""
     named: dict[str, list[UnownedReference]] = {}
     for reference in references:
         named.setdefault(reference.namer.uri, []).append(reference)
@@ -174,10 +174,10 @@ def standing_of(references: Sequence[UnownedReference]) -> Standing:
 def unaccounted(
     references: Iterable[UnownedReference], foreigners: Sequence[Foreign]
 ) -> tuple[UnownedReference, ...]:
-    """Return the strays of the job's own ``chk-<n>`` folders that no known place answers.
+    """Return the references to the job's own ``chk-<n>`` folders that no known place answers.
 
     Flink writes what it claimed of a native savepoint as if it lay in the new checkpoint's own
-    folder (FLINK-39964): such a file is in use and lies in a snapshot, somewhere.
+    folder (FLINK-39964): such a file is in use and is in a snapshot, somewhere.
     """
     left = []
     for reference in references:

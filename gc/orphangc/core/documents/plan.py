@@ -171,7 +171,7 @@ class HiddenPart(FrozenPart):
         scope: The area.
         job_id: Owner of the area, "" if there is none.
         uploads: Unfinished multipart uploads; ``null``, as below: not counted, so unknown.
-        upload_bytes: Of the parts that are there already: of the uploads of known size.
+        upload_bytes: Bytes of the uploaded parts, for uploads of known size.
         uploads_of_unknown_size: Number of uploads with further bytes that were not counted.
         oldest_upload_at: Start of the oldest upload.
         noncurrent_versions: Versions that a newer one or a delete marker hides.

@@ -93,7 +93,7 @@ class JobRecord(_RecordPart):
         refused: Guard that refused its work.
         blocked: Conditions of deletion that are unmet.
         state_self_sustained: Whether no retained checkpoint refers to files outside the job's own
-            directories, confirmed by a second look; ``None`` where it cannot be known (yet).
+            directories, confirmed by a second check; ``None`` where it cannot be known (yet).
         looks: At everything that is not the job's own, and at each such place, with what the runs
             before saw.
 

@@ -167,7 +167,7 @@ def _forgotten(
 
 def _after(
     before: RememberedUsageCheck | None,
-    look: UsageCheckPart,
+    check: UsageCheckPart,
     *,
     at: datetime,
     newest_checkpoint_id: int | None,
@@ -175,14 +175,18 @@ def _after(
 ) -> RememberedUsageCheck:
     """Return a check with the earlier one's results; an unknown result restarts the count."""
     since, since_id, confirmed_at = at, newest_checkpoint_id, None
-    if before is not None and before.value is look.value and _goes_on(before, newest_checkpoint_id):
+    if (
+        before is not None
+        and before.value is check.value
+        and _goes_on(before, newest_checkpoint_id)
+    ):
         since, since_id = before.since, before.since_checkpoint_id
         confirmed_at = before.confirmed_at
     is_enough = is_ended or _is_newer(newest_checkpoint_id, since_id)
-    if look.value and confirmed_at is None and is_enough:
+    if check.value and confirmed_at is None and is_enough:
         confirmed_at = at
     return RememberedUsageCheck(
-        **look.model_dump(),
+        **check.model_dump(),
         at=at,
         since=since,
         since_checkpoint_id=since_id,
@@ -206,8 +210,8 @@ def merged(
 ) -> tuple[RememberedUsageCheck, ...]:
     """Return the newer check of each place of two memories."""
     newest: dict[tuple[ForeignKind | None, str], RememberedUsageCheck] = {}
-    for look in (*one, *other):
-        known = newest.get((look.kind, look.place))
-        if known is None or look.at > known.at:
-            newest[look.kind, look.place] = look
+    for check in (*one, *other):
+        known = newest.get((check.kind, check.place))
+        if known is None or check.at > known.at:
+            newest[check.kind, check.place] = check
     return tuple(newest.values())

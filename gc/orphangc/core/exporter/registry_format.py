@@ -64,7 +64,7 @@ _TOO_LARGE = 1 << 63
 def read_snapshot(data: bytes, *, max_bytes: int = MAX_SNAPSHOT_BYTES) -> RegistrySnapshot:
     """Return the one whole snapshot that ``data`` is.
 
-    The footer is checked before the entries are looked at: a truncated file ends without one.
+    The footer is checked before the entries: a truncated file ends without one.
 
     Args:
         data: The file, plain or gzipped.

@@ -80,7 +80,7 @@ def aws_policy(
 ) -> dict[str, Any]:
     """Return an identity policy that allows the needs and nothing else.
 
-    An orphan lies directly in a job's ``shared/``, but IAM's ``*`` and ``?`` match slashes too:
+    An orphan is directly in a job's ``shared/``, but IAM's ``*`` and ``?`` match slashes too:
     so deeper objects are denied, and with them every ``_metadata``.
 
     Args:

@@ -87,8 +87,8 @@ def needs_of(
     root = canonical(settings.root)
     beside = dict.fromkeys((*map(canonical, settings.extra_roots), *settings.other_roots))
     return (
-        *_looks(root),
-        *(need for place in beside for need in _looks(place)),
+        *_reads(root),
+        *(need for place in beside for need in _reads(place)),
         *(need for uri in settings.registry for need in _registry(canonical(uri))),
         *_inventory(settings),
         *_versions(settings, root, may_undelete=may_undelete),
@@ -98,7 +98,7 @@ def needs_of(
     )
 
 
-def _looks(place: Location) -> Iterator[StorageNeed]:
+def _reads(place: Location) -> Iterator[StorageNeed]:
     """Yield the needs of finding and reading checkpoints: state itself is never read."""
     yield StorageNeed(right=Right.LIST, area=StorageArea.BELOW, place=place, purpose=Purpose.LOOK)
     yield StorageNeed(

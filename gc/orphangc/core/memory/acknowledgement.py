@@ -1,4 +1,4 @@
-"""A person's word that one fact of an earlier cycle is over for good."""
+"""A person's acknowledgement that one fact of an earlier cycle is over."""
 
 from __future__ import annotations
 

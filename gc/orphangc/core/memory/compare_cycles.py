@@ -31,16 +31,16 @@ from orphangc.core.memory.unlocated_jobs import job_uri
 from orphangc.core.model.codes import Condition
 
 MOST_OTHERS = 20
-"""Checkpoints of a place that are remembered by name though they lie in no job directory."""
+"""Maximum number of remembered checkpoints of a place in no job directory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CycleComparison:
-    """One cycle held against the memory.
+    """Comparison of one cycle with the memory.
 
     Attributes:
-        facts: What earlier cycles saw and this one does not, and nothing explains.
-        memory: What the next cycle has to know.
+        facts: Facts that earlier cycles saw, this one does not, and nothing explains.
+        memory: Memory for the next cycle.
 
     """
 
@@ -54,9 +54,9 @@ def compared(
     """Return what is lost since earlier cycles, and the memory after this one; no I/O.
 
     Args:
-        memory: What earlier cycles saw.
-        sighting: What this one sees.
-        given: What persons acknowledged.
+        memory: Memory of earlier cycles.
+        sighting: Facts of this cycle.
+        given: Acknowledgements of persons.
 
     """
     known = tuple(given)
@@ -107,11 +107,11 @@ class _After:
     acknowledged: set[tuple[Condition, str]]
 
     def is_young(self, at: datetime | None) -> bool:
-        """Return whether another writer may still know otherwise."""
+        """Return whether another writer may still know the opposite."""
         return at is not None and self.sighting.at - at <= KEPT_AFTER_END
 
     def directories(self) -> Iterator[RememberedDirectory]:
-        """Yield the directories, those that are gone and missed among them."""
+        """Yield the directories, also those that are gone and missed."""
         seen = {each.uri: each for each in self.sighting.directories}
         for known in self.memory.directories:
             now = seen.pop(known.uri, None)

@@ -1,4 +1,4 @@
-"""Why a remembered checkpoint is gone: what Flink removes in its normal course asks nothing."""
+"""Why a remembered checkpoint is gone: what Flink removes normally needs no acknowledgement."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from orphangc.core.model.locations import is_within
 from orphangc.core.model.naming import checkpoint_id_of
 
 SUBSUMED = "SUBSUMED"
-"""Stands among the ends upon which Flink deletes a checkpoint: a newer one has completed."""
+"""Marker among the ends upon which Flink deletes a checkpoint: a newer one has completed."""
 
 
 class LossExplanation(StrEnum):
@@ -54,19 +54,19 @@ class LossExplanation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanations:
-    """What may explain that a checkpoint is gone.
+    """Possible explanations of a missing checkpoint.
 
     Attributes:
         at: Time of this cycle.
-        jobs: By job id, every record of it, with what this cycle learned.
-        claimers: By checkpoint, the directories of the jobs that were restored from it.
+        jobs: All records of a job, with the facts of this cycle, by job id.
+        claimers: Directories of the jobs that were restored from a checkpoint, by checkpoint.
         present: Folders of all checkpoints that are there now.
-        shown: Directories that hold checkpoints now.
+        shown: Directories that contain checkpoints now.
         discarded: Checkpoints that their own cluster shows discarded; when each was triggered.
         searched: Directories of which some checkpoint is there now, or was explained away; and of
-            the jobs before them, which are over and whose directory lies in a searched place.
-        users: By directory, the others whose checkpoints name, or named, files in it.
-        directories: How many directories each job id has.
+            the jobs before them, which are over and whose directory is in a searched place.
+        users: Other directories whose checkpoints name, or named, files in one, by directory.
+        directories: Number of directories, by job id.
         declared_ended: Job ids that the operator declared ended.
         are_all_declared_ended: Whether the operator declared all jobs ended.
         clock_skew: Most that a JobManager's clock may differ from the storage's.
@@ -90,7 +90,7 @@ class Explanations:
     def of(
         cls, memory: WorldMemory, sighting: Sighting, jobs: Iterable[RememberedJob]
     ) -> Explanations:
-        """Return what memory and cycle know together."""
+        """Return the explanations from memory and cycle together."""
         by_job: dict[str, list[RememberedJob]] = {}
         for record in jobs:
             by_job.setdefault(record.job_id, []).append(record)

@@ -178,10 +178,10 @@ class _Stops:
     """The savepoints that jobs were stopped with.
 
     Attributes:
-        savepoints: By folder, those that say so themselves.
-        ids: By their first digits, the known ids of jobs that no witness shows alive.
-        newest: By job id, the newest checkpoint id that earlier cycles saw.
-        newest_now: The same with what this cycle sees.
+        savepoints: Savepoints that state it themselves, by folder.
+        ids: Known ids of jobs that no witness shows alive, by their first digits.
+        newest: Newest checkpoint id that earlier cycles saw, by job id.
+        newest_now: Newest checkpoint id, also of this cycle, by job id.
         clock_skew: Most that a JobManager's clock may differ from the storage's.
 
     """
@@ -194,7 +194,7 @@ class _Stops:
 
     @classmethod
     def of(cls, memory: WorldMemory, sighting: Sighting) -> _Stops:
-        """Return what memory and cycle know together."""
+        """Return the stops from memory and cycle together."""
         directories = (*memory.directories, *sighting.directories)
         known = {each.job_id for each in directories} | {each.job_id for each in memory.jobs}
         known |= {each.job_id for each in sighting.jobs}
@@ -256,9 +256,9 @@ class _Successors:
 
     Attributes:
         clusters: Whether each configured cluster answered.
-        ran: By cluster, the jobs that it showed alive last.
-        shown: By cluster or resource, the jobs that it shows alive.
-        running: By job id, what Flink's REST API shows of each running job.
+        ran: Jobs that it showed alive last, by cluster.
+        shown: Jobs that it shows alive, by cluster or resource.
+        running: Facts of Flink's REST API about each running job, by job id.
         by_savepoint: By the job id's first digits, the running jobs that started from a savepoint
             of such a job.
         stops: The savepoints that jobs were stopped with.
@@ -299,7 +299,7 @@ class _Successors:
         """Yield the ends that each successor of a job implies.
 
         One that has gone on from a checkpoint of its own since hides its origin: REST's history
-        began anew then, and how the job before it ended is unknown.
+        started again then, and how the job before it ended is unknown.
         """
         for seen in self._in_its_place(record):
             ends = self.stops.ends_before(seen, record)
@@ -333,7 +333,7 @@ def savepoint_prefix(uri: str) -> str:
 
 
 def savepoint_may_be_of(uri: str, job_id: str) -> bool:
-    """Return whether a savepoint's folder is named after a job, whose id nobody has chosen."""
+    """Return whether a savepoint's folder is named after a job with a generated id."""
     return savepoint_prefix(uri) == job_id[:_DIGITS] != _FIXED
 
 
@@ -345,7 +345,7 @@ def fitting(
     Args:
         jobs: Records of all jobs.
         job_id: Job id of the directory.
-        directory: Its location.
+        directory: Location of the directory.
         is_unique: Whether no other directory has that job id; a witness that names no directory
             is believed only then.
 

@@ -51,7 +51,7 @@ class LostFact:
         condition: Condition that it blocks with.
         what: The place, directory, checkpoint or cluster.
         since: Last time at which a cycle saw it whole.
-        message: One sentence that says what is lost, and what lifts the block.
+        message: One sentence with what is lost, and what lifts the block.
         reach: Directories that are blocked; ``None`` for all of the storage root.
         is_acknowledged: Whether a person acknowledged exactly this fact, so that it blocks nothing.
 
@@ -73,12 +73,12 @@ class LostFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
-    """What is lost of each kind, before anybody's word counts.
+    """Lost facts of each kind, before acknowledgements.
 
     Attributes:
-        checkpoints: By directory, the checkpoints that nothing explains.
-        kept: By directory, those that the memory keeps though something explains them.
-        facts: One for each thing that blocks.
+        checkpoints: Checkpoints that nothing explains, by directory.
+        kept: Explained checkpoints that the memory keeps all the same, by directory.
+        facts: One fact for each loss that blocks.
 
     """
 
@@ -96,10 +96,10 @@ def lost_of(
     """Return what earlier cycles saw, this one does not, and nothing explains.
 
     Args:
-        memory: What earlier cycles saw.
-        sighting: What this one sees.
+        memory: Memory of earlier cycles.
+        sighting: Facts of this cycle.
         jobs: Records of all jobs after this cycle.
-        given: What persons acknowledged.
+        given: Acknowledgements of persons.
 
     """
     known = tuple(given)
@@ -138,7 +138,7 @@ _Gone = tuple[tuple[RememberedCheckpoint, LossExplanation | None], ...]
 
 
 def _gone(directory: RememberedDirectory, sighting: Sighting, why: Explanations) -> _Gone:
-    """Return the checkpoints of a directory that are gone, each with what explains it."""
+    """Return the checkpoints of a directory that are gone, each with its explanation."""
     if is_place_unreachable(directory.place, sighting):
         return ()
     return tuple(
@@ -149,7 +149,7 @@ def _gone(directory: RememberedDirectory, sighting: Sighting, why: Explanations)
 
 
 def _kept(gone: _Gone, *, is_whole: bool) -> tuple[RememberedCheckpoint, ...]:
-    """Return the explained checkpoints that the next cycle has to know.
+    """Return the explained checkpoints for the next cycle's memory.
 
     While another one of the directory is missed, the record stays as it was last seen whole: what
     explains one may not explain the others a cycle later. A statement explains within its cycle.
@@ -197,7 +197,7 @@ def _is_place_missed(
     memory: WorldMemory,
     lost: Mapping[str, Sequence[RememberedCheckpoint]],
 ) -> bool:
-    """Return whether a place that holds nothing now held anything that nothing explains."""
+    """Return whether a place without checkpoints now had any that nothing explains."""
     own = (each.uri for each in memory.directories if each.place == place.uri)
     return place.has_more_others or bool(place.others) or any(uri in lost for uri in own)
 
@@ -519,7 +519,7 @@ def _instant(at: datetime) -> str:
 
 
 def _with_word(fact: LostFact, given: Sequence[Acknowledgement], memory: WorldMemory) -> LostFact:
-    """Return the fact, acknowledged if a person did so; a place covers what lies in it."""
+    """Return the fact, acknowledged if a person did so; a place covers everything below it."""
     is_known = is_acknowledged(given, fact.condition, fact.what, fact.since)
     if (
         not is_known

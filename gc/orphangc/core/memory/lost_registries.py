@@ -1,7 +1,7 @@
-"""Registry snapshots that an earlier cycle saw and this one does not: what they hold is unknown.
+"""Registry snapshots that an earlier cycle saw and this one does not: their entries are unknown.
 
 A registry folder that a person removed, or that is not configured any more, hides what its jobs
-still need. A job that is over needs nothing of it; one that exports elsewhere now has moved.
+still need. A job that is over needs nothing of it; a job that exports to another folder has moved.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def registries_lost(
     """Return one fact for each registry folder that is gone, else for each job's folder in one.
 
     Args:
-        memory: What earlier cycles saw.
-        sighting: What this one sees.
+        memory: Memory of earlier cycles.
+        sighting: Facts of this cycle.
         jobs: Records of all jobs after this cycle.
-        given: What persons acknowledged.
+        given: Acknowledgements of persons.
 
     """
     missed = _missed(memory, sighting, jobs)
@@ -61,13 +61,13 @@ def registries_after(
     jobs: Sequence[RememberedJob],
     facts: Iterable[LostFact],
 ) -> Iterator[RememberedRegistry]:
-    """Yield the records that the next cycle has to know."""
+    """Yield the records for the next cycle's memory."""
     yield from sighting.registries
     standing = {each.what for each in facts if not each.is_acknowledged}
     missed = {each.uri for found in _missed(memory, sighting, jobs).values() for each in found}
     for known in memory.registries:
         if known.uri in sighting.registry_jobs:
-            continue  # it is recorded anew, or concerns the storage root no more
+            continue  # it is recorded again, or no longer concerns the storage root
         is_standing = known.uri in missed and not standing.isdisjoint({known.uri, known.location})
         is_declared = known.job_id in sighting.declared_ended  # a statement counts for its cycle
         if is_standing or (is_declared and known.resolved_at is None):

@@ -17,7 +17,7 @@ from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.times.instants import Instant
 
 KEPT_AFTER_END = timedelta(days=7)
-"""For so long a record stays that asks for nothing any more: another writer may still know it."""
+"""Time that a record without a question stays: another writer may still know it."""
 
 MOST_RESTORED = 20
 """Restored checkpoints that are kept of one job; the newest ones."""
@@ -27,14 +27,14 @@ class RememberedCheckpoint(FrozenPart):
     """A checkpoint that an earlier cycle found.
 
     Attributes:
-        uri: Folder that holds its ``_metadata``.
+        uri: Folder of its ``_metadata``.
         checkpoint_id: Id that the metadata states.
         seen_at: Time of the last cycle that found it.
         deleted_on: Ends of the job upon which Flink deletes it, and ``SUBSUMED``; ``None`` where
             the format does not say.
         stored_at: Store time of its ``_metadata``; ``None`` if unknown.
         sha256: Digest of its ``_metadata``, "" if unknown.
-        is_self_contained: Whether every file that it needs lies in its own folder.
+        is_self_contained: Whether every file that it needs is in its own folder.
 
     """
 
@@ -59,7 +59,7 @@ class RememberedDirectory(FrozenPart):
         uri: Location of the folder.
         job_id: Job id of the directory, "" if unknown.
         place: Searched place that it was found in.
-        checkpoints: Those of the last cycle that found any, and those that were lost before.
+        checkpoints: Checkpoints of the last cycle that found any, and those lost before.
         depends_on: Directories in which these checkpoints name files, and those of jobs that its
             job may have been restored from.
         names: Directories in which these checkpoints name files.
@@ -88,7 +88,7 @@ class RememberedDirectory(FrozenPart):
         return max((each.checkpoint_id for each in self.checkpoints), default=-1)
 
     def has_subsumed(self, checkpoint_id: int, stored: datetime) -> bool:
-        """Return whether it holds a newer checkpoint: of a higher id, and stored later.
+        """Return whether it has a newer checkpoint: of a higher id, and stored later.
 
         A leftover of an earlier run of the same job id may have a higher id by itself.
         """
@@ -111,7 +111,7 @@ class RememberedPlace(FrozenPart):
         seen_at: Time of the last cycle that found a checkpoint in it, else of the first cycle.
         job_directories: Number of job directories at that time.
         checkpoints: Number of checkpoints at that time.
-        others: Some of those that lie in no remembered directory, savepoints mostly.
+        others: Some checkpoints in no remembered directory, savepoints mostly.
         has_more_others: Whether there were more of those.
         resolved_at: Time at which all of them were explained away; ``None`` while they are there.
 
@@ -133,14 +133,14 @@ class RememberedReport(FrozenPart):
     """A completed checkpoint that Flink reported, not discarded, and that was not found.
 
     Attributes:
-        uri: Folder that holds the job's checkpoints, or the checkpoint's own.
+        uri: Folder of the job's checkpoints, or the checkpoint's own.
         job_id: Job that reported it.
         checkpoint_id: Newest id that was reported there.
         path: Path of that checkpoint.
         named_by: Cluster that reported it.
         first_reported_at: Time of the first cycle that missed it.
         reported_at: Time of the last cycle in which it was reported.
-        triggered_at: Time at which Flink triggered it, as its reporter says.
+        triggered_at: Time at which Flink triggered it, by its reporter.
         resolved_at: Time at which it was found or explained away.
 
     """
@@ -178,9 +178,9 @@ class RememberedJob(FrozenPart):
     """What one cluster, HA store or resource said of one job.
 
     Attributes:
-        job_id: Id of the job; many clusters may run jobs of one id.
+        job_id: Identifier of the job; many clusters may run jobs of one id.
         by: The cluster, HA store or resource.
-        directories: Job directories that the paths reported for it lie in.
+        directories: Job directories of the paths reported for it.
         alive_at: Time of the last cycle that saw it alive.
         started_at: Start of its newest JobManager, by that one's clock.
         began_at: Start of the first JobManager of its current run, as far as cycles saw it.
@@ -188,7 +188,7 @@ class RememberedJob(FrozenPart):
         ended_at: Time of the last cycle that knew of an end of it.
         ended_as: Terminal states, one of which it ended in; all are possible.
         ended_from: Start of the run that ended.
-        ended_as_before: The same terminal states of the run before that one.
+        ended_as_before: Terminal states of the run before that one.
         restored: Places of checkpoints that it was restored from.
         stores_in: Job directories that its cluster's configuration gives it.
         needs: Directories in which its checkpoints name files, or else the one that it was
@@ -223,9 +223,9 @@ class RememberedRegistry(FrozenPart):
     Attributes:
         uri: Folder of the job in the registry folder.
         location: The registry folder.
-        job_id: Id of the job.
+        job_id: Identifier of the job.
         home: Job directory that its newest snapshot states, "" if unknown.
-        directories: Directories below the storage root that its entries lie in, and its own.
+        directories: Directories below the storage root of its entries, and its own.
         is_all_known: Whether each path of it names a place; else it may need files anywhere.
         taken_at: Time of its newest snapshot, by the JobManager's clock.
         seen_at: Time of the last cycle that found any.
@@ -260,7 +260,7 @@ class StandingFact(FrozenPart):
 
 
 class WorldMemory(FrozenPart):
-    """Everything that earlier cycles saw around one storage root.
+    """All facts that earlier cycles saw around one storage root.
 
     Attributes:
         schema_version: Version of the document.
@@ -273,7 +273,7 @@ class WorldMemory(FrozenPart):
         clusters: Clusters that answered.
         jobs: Lives of jobs.
         registries: Registry snapshots that concern the storage root.
-        standing: What the newest cycle missed.
+        standing: Facts that the newest cycle missed.
 
     """
 
@@ -334,7 +334,7 @@ def _newest_standing(memories: Sequence[WorldMemory]) -> tuple[StandingFact, ...
 
 
 def job_key(record: RememberedJob) -> str:
-    """Return what names a job as one witness knows it."""
+    """Return the key of a job as one witness knows it."""
     return f"{record.job_id} {record.by}"
 
 
@@ -374,7 +374,7 @@ def merged_directories(
 ) -> RememberedDirectory:
     """Return the union of two records of one directory.
 
-    What only one of them names is looked for again by the next cycle, and explained away there.
+    A fact that only one of them names is searched again by the next cycle, and explained there.
     """
     newest: dict[tuple[str, str], RememberedCheckpoint] = {}
     for each in (*left.checkpoints, *right.checkpoints):
@@ -412,7 +412,7 @@ def _merged_registries(left: RememberedRegistry, right: RememberedRegistry) -> R
 
 
 def merged_jobs(left: RememberedJob, right: RememberedJob) -> RememberedJob:
-    """Return what both sightings of one job say; the later end counts."""
+    """Return the union of both sightings of one job; the later end counts."""
     ended = max(left, right, key=lambda each: (_when(each.ended_at), each.model_dump_json()))
     begun = max(left, right, key=lambda each: (_when(each.began_at), each.began_anew))
     restored = dict.fromkeys((*left.restored, *right.restored))

@@ -19,7 +19,7 @@ class SeenPlace:
         device: Identity of its file system or bucket; ``None`` if unknown.
         checkpoints: Number of checkpoints in it; ``None`` if it could not be searched.
         job_directories: Number of job directories in it.
-        others: Folders of its checkpoints that lie in no remembered directory.
+        others: Folders of its checkpoints in no remembered directory.
 
     """
 
@@ -33,15 +33,15 @@ class SeenPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenJob:
-    """What one cluster, HA store or resource says of one job now.
+    """Present facts of one cluster, HA store or resource about one job.
 
     Attributes:
-        job_id: Id of the job.
+        job_id: Identifier of the job.
         by: The cluster, HA store or resource.
         is_alive: Whether it is not over.
         status: Flink's word, "" where none was said.
         started_at: Start of its JobManager, by that one's clock.
-        directories: Job directories that the paths reported for it lie in.
+        directories: Job directories of the paths reported for it.
         restored: Place of the checkpoint that it was restored from.
         is_restored_from_savepoint: Whether that is a savepoint.
         stores_in: Job directories that its cluster's configuration gives it.
@@ -71,7 +71,7 @@ class SeenReport:
         by: Cluster that reports it.
         path: Folder of the checkpoint, or Flink's path if it names no place.
         directory: Folder around it.
-        checkpoint_id: Its id.
+        checkpoint_id: Identifier of the checkpoint.
         triggered_at: Time at which Flink triggered it, by the JobManager's clock.
 
     """
@@ -89,7 +89,7 @@ class StoppingSavepoint:
     """A savepoint that its job was stopped with, as its own metadata says.
 
     Attributes:
-        checkpoint_id: Its id, from the counter of the job's checkpoints.
+        checkpoint_id: Identifier, from the counter of the job's checkpoints.
         stored_at: Store time of its ``_metadata``; ``None`` if unknown.
 
     """
@@ -106,10 +106,10 @@ class Sighting:
         at: Start of the cycle, by the storage's clock.
         root: Storage root.
         state: State location, as it was given; ``None`` for the default one.
-        places: Everything that was searched.
+        places: Places that were searched.
         directories: Folders that hold checkpoints now.
         present: Folders of all checkpoints that are there now, readable or not.
-        jobs: What clusters, HA stores and resources say.
+        jobs: Facts of clusters, HA stores and resources.
         reports: Checkpoints that Flink reports completed and not discarded.
         registries: Registry snapshots of jobs that concern the storage root.
         registry_jobs: Job folders with any snapshot, whatever it concerns, in registry folders.

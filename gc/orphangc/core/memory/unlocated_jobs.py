@@ -2,7 +2,7 @@
 
 Before its first checkpoint a job shows only what it was restored from. While its cluster shows it,
 that checkpoint is read, and names every file that the job may need. Once the cluster forgets it,
-its later checkpoints may lie where no cycle searches, and name the same files (R4, R12).
+its later checkpoints may be where no cycle searches, and name the same files (R4, R12).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from orphangc.core.memory.sighting import Sighting
 from orphangc.core.model.locations import is_within
 
 UNREAD = ""
-"""Stands among the directories that a job needs: what it was restored from could not be read."""
+"""Marker among the directories that a job needs: its origin could not be read."""
 
 
 def reach_of(directories: Iterable[str], sighting: Sighting) -> frozenset[str] | None:
@@ -64,10 +64,10 @@ def unlocated_jobs(
     Each with the directories that it may need files of, ``None`` for all of the storage root.
 
     Args:
-        memory: What earlier cycles saw.
-        sighting: What this one sees.
+        memory: Memory of earlier cycles.
+        sighting: Facts of this cycle.
         jobs: Records of all jobs after this cycle.
-        given: What persons acknowledged.
+        given: Acknowledgements of persons.
         silent: Clusters that are missed themselves.
 
     """
@@ -114,9 +114,9 @@ class _Located:
         places: Searched places.
         directories: Directories that hold, or held, checkpoints, and those of missed reports:
             what disappears from them has a fact of its own.
-        by_id: By job id, these directories, and those in which other jobs were restored.
-        shown: By job id, the clusters that show a job of it now.
-        clusters: By job id, the clusters that ever showed one.
+        by_id: These directories, and those in which other jobs were restored, by job id.
+        shown: Clusters that show a job of it now, by job id.
+        clusters: Clusters that ever showed one, by job id.
 
     """
 
@@ -128,7 +128,7 @@ class _Located:
 
     @classmethod
     def of(cls, memory: WorldMemory, sighting: Sighting, jobs: Iterable[RememberedJob]) -> _Located:
-        """Return what memory and cycle know together."""
+        """Return the directories from memory and cycle together."""
         by_id: dict[str, set[str]] = {}
         for each in (*memory.directories, *sighting.directories):
             by_id.setdefault(each.job_id, set()).add(each.uri)
@@ -156,9 +156,9 @@ class _Located:
         )
 
     def has(self, record: RememberedJob) -> bool:
-        """Return whether the checkpoints of a job are where cycles look, or it is shown again.
+        """Return whether the checkpoints of a job are where cycles search, or it is shown again.
 
-        The job id alone names it where one directory and one cluster bear it.
+        The job id alone identifies it if one directory and one cluster have it.
         """
         own = known_directories(record)
         if any(each in self.directories or is_within(each, self.places) for each in own):

@@ -1,4 +1,4 @@
-"""The world that a deletion rests on: what was searched, what is named, what is stated.
+"""The world of a deletion: places that were searched or named, and the operator's statements.
 
 A place that was not searched never means that it holds no checkpoint.
 """

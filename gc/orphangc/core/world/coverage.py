@@ -10,9 +10,9 @@ _ASKED = frozenset({PlaceKind.EXTRA_ROOT, PlaceKind.SIBLING})
 
 
 def lacks_checkpoints(place: SearchedPlace, *, is_stated_empty: bool) -> bool:
-    """Return whether a place was searched in vain, so it may not be the place that was meant.
+    """Return whether a place has no checkpoint, so it may not be the place that was meant.
 
-    An unmounted folder, a text file and a mistyped prefix all look like this.
+    An unmounted folder, a text file and a mistyped prefix are all found empty.
     """
     return place.kind in _ASKED and place.checkpoints == 0 and not is_stated_empty
 
@@ -25,7 +25,7 @@ def closed_world_of(
     Args:
         places: Every searched place.
         is_stated: Whether the operator made the statement.
-        is_empty: Returns whether the operator said that a place holds no checkpoint.
+        is_empty: Returns whether the operator stated that a place has no checkpoint.
 
     """
     covered = (

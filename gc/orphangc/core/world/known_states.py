@@ -14,7 +14,7 @@ from orphangc.core.times.instants import Instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownState:
-    """What an earlier plan knows of the state location that it used.
+    """The state location of an earlier plan.
 
     Attributes:
         states: Identifiers of the state location.
@@ -34,7 +34,7 @@ class MemoryMarker(FrozenPart):
     Attributes:
         schema_version: Version of the document.
         root: Storage root that the memory belongs to.
-        state: Identifier of the state location; the memory bears it too.
+        state: Identifier of the state location; the memory has it too.
         since: Time of the first cycle that left this memory.
 
     """
@@ -46,18 +46,18 @@ class MemoryMarker(FrozenPart):
 
 
 def known_state(states: Sequence[str], at: datetime, source: str) -> tuple[KnownState, ...]:
-    """Return what an earlier plan knows of its state location; nothing if it used none."""
+    """Return the state location of an earlier plan; nothing if it used none."""
     if not states:
         return ()
     return (KnownState(states=frozenset(states), at=at, source=source),)
 
 
 def other_state(own: Iterable[str], known: Iterable[KnownState]) -> KnownState | None:
-    """Return what knew a state location that is not this one, ``None`` if nothing did.
+    """Return the source of a state location that is not this one, ``None`` if there is none.
 
     Args:
         own: Identifiers of this one; none if it was never written.
-        known: What earlier plans know.
+        known: State locations of earlier plans.
 
     """
     here = set(own)

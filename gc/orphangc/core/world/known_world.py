@@ -28,7 +28,7 @@ class SearchedPlace(FrozenPart):
     Attributes:
         uri: Location of the place.
         kind: Reason for which it is searched.
-        device: Device or bucket that holds it; ``None`` if unknown.
+        device: Device or bucket of the place; ``None`` if unknown.
         job_directories: Number of job directories in it; ``None`` if it could not be searched.
         checkpoints: Number of ``_metadata`` files in it; ``None`` if it could not be searched.
         newest_checkpoint_at: Store time of the newest of them; ``None`` without any.
@@ -46,7 +46,7 @@ class SearchedPlace(FrozenPart):
 
 
 class OutsidePath(FrozenPart):
-    """A directory or checkpoint that something names and that lies in no searched place.
+    """A named directory or checkpoint in no searched place.
 
     Attributes:
         uri: Location of it.
@@ -76,7 +76,7 @@ class KnownCluster(FrozenPart):
 
 
 class WorldChange(FrozenPart):
-    """A fact of an earlier cycle that no longer holds.
+    """A fact of an earlier cycle that is no longer true.
 
     Attributes:
         condition: Name of the condition of deletion that is unmet.
@@ -97,7 +97,7 @@ class ClosedWorld(FrozenPart):
 
     Attributes:
         stated: Whether the operator made it.
-        covers: Places that count as searched: they hold checkpoints, or are stated to be empty.
+        covers: Places that count as searched: with checkpoints, or stated to be empty.
 
     """
 
@@ -106,11 +106,11 @@ class ClosedWorld(FrozenPart):
 
 
 class World(FrozenPart):
-    """Everything that is searched, named, asked, and remembered around one storage root.
+    """Places that were searched or named, clusters, and changes around one storage root.
 
     Attributes:
         places: Places that are searched.
-        outside: Paths that something names and that lie in none of them.
+        outside: Named paths in none of them.
         clusters: Clusters, namespaces and ZooKeepers that are asked.
         changed: Facts of earlier cycles that no longer hold.
         closed_world: Statement that everything was searched.

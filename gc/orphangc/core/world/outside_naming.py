@@ -1,4 +1,4 @@
-"""What names files or checkpoints outside every searched place, and whom that concerns (R3a).
+"""Sources that name files or checkpoints outside every searched place, and their jobs (R3a).
 
 Such a path is a hint that the world is larger than what was searched: a job there may have claimed
 a checkpoint from here, as the one that names the path has claimed one from there.
@@ -34,7 +34,7 @@ class Naming:
 def outside_only(
     files: Mapping[Location, FileNames], searched: Iterable[Location]
 ) -> dict[Location, FileNames]:
-    """Return what lies in none of the searched places."""
+    """Return the files in none of the searched places."""
     places = tuple(searched)
     return {
         folder: names
@@ -44,7 +44,7 @@ def outside_only(
 
 
 def home_of(folder: Location) -> Location:
-    """Return the job directory that a folder lies in by its path, or else the folder itself."""
+    """Return the job directory of a folder by its path, or else the folder itself."""
     return job_directory_of(folder) or folder
 
 

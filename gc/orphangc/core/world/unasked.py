@@ -14,9 +14,9 @@ _ASKED_BY_OPTION = frozenset({Condition.PLACE_LOST, Condition.CLUSTER_SILENT})
 def without_unasked(
     world: World, registries: Iterable[str]
 ) -> tuple[World, tuple[WorldChange, ...]]:
-    """Return the world as far as the call names it, and what changed of all else.
+    """Return the world of the places that the call names, and the changes of all others.
 
-    A plan does not tell these apart: it is blocked until they are searched and asked again.
+    A plan does not distinguish these: it is blocked until they are searched and asked again.
 
     Args:
         world: World as one call of ``orphangc world ROOT`` finds it.

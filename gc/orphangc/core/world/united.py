@@ -69,7 +69,7 @@ def _clusters(found: Iterable[KnownCluster]) -> tuple[KnownCluster, ...]:
 
 
 def _changed(found: Iterable[WorldChange]) -> tuple[WorldChange, ...]:
-    """Return each change once; one that a single storage root still waits for is not settled."""
+    """Return each change once; one that a single storage root waits for is not acknowledged."""
     by_fact: dict[tuple[str, str], WorldChange] = {}
     for change in found:
         known = by_fact.setdefault((change.condition, change.what), change)
