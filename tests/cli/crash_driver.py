@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.helpers import AT_ONCE, ENDED, Bed, contents, run
-from cli.stories import Story, tell
+from cli.stories import Story, make_story
 from orphangc.app.cli import main
 from orphangc.app.commands.operate import undelete as undeleting
 from orphangc.app.render import plan_tables as tables
@@ -28,10 +28,10 @@ from orphangc.app.runner import make_plan as planning
 from orphangc.app.runner import sweep_plan as sweeping
 
 LOADED = (planning, sweeping, undeleting, tables)
-"""What commands load when they are called; each of many forks would do so anew."""
+"""What commands load when they are called; each of many forks would do so again."""
 
 _CHANGES = ("os.remove", "os.rename", "os.link", "os.mkdir", "os.rmdir", "shutil.rmtree")
-_LOOKS = ("os.scandir", "os.listdir")
+_READS = ("os.scandir", "os.listdir")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _EVERY = 40
 """Of the steps that only look, one in so many is a point to crash at: they leave nothing behind."""
@@ -49,7 +49,7 @@ def at_step(number: int, act: Callable[[str], None]) -> list[int]:
     def hook(event: str, args: tuple[Any, ...]) -> None:
         if is_change(event, args):
             count[0] += 1
-        elif event in _LOOKS or event == "open":
+        elif event in _READS or event == "open":
             count[1] += 1
             if count[1] % _EVERY:
                 return
@@ -73,7 +73,7 @@ def in_child(work: Callable[[], Any]) -> tuple[int, Any]:
         try:
             answer = work()
             code = 0
-        except BaseException:  # noqa: BLE001 - whatever it was, the parent is told
+        except BaseException:  # noqa: BLE001 - whatever it was, the parent reports it
             answer = traceback.format_exc()
         with os.fdopen(writing, "w") as pipe:
             json.dump(answer, pipe)
@@ -102,7 +102,7 @@ class Case:
     args: tuple[object, ...]
 
     def reset(self) -> None:
-        """Start anew."""
+        """Start again."""
         folder = self.story.bed.folder
         shutil.rmtree(folder)
         shutil.copytree(self.template, folder, copy_function=os.link)
@@ -121,7 +121,7 @@ class Case:
 def prepared(folder: Path, mode: str) -> Case:
     """Return the case of a mode: ``plan``, ``tombstone`` or ``delete``."""
     bed = Bed(folder / "work", (*ENDED, *AT_ONCE, "--max-delete-share", "0.9"))
-    story = tell(bed, orphans=4)
+    story = make_story(bed, orphans=4)
 
     def make() -> list[str]:
         if mode == "delete":
@@ -174,7 +174,7 @@ def check_end(bed: Bed, story: Story, before: dict[str, Any]) -> None:
 
 
 def crashed_everywhere(folder: Path, mode: str, stride: int = 1) -> dict[str, Any]:
-    """Crash before each step in turn, or one in ``stride``, recover, and tell what failed."""
+    """Crash before each step in turn, or one in ``stride``, recover, and report what failed."""
     case = prepared(folder, mode)
     before = contents(case.story.bed.root)
     failures, ends = [], []

@@ -47,7 +47,7 @@ sys.addaudithook(stall)
 """A ``sitecustomize`` that holds up the first deletion of a shared file until its sign is gone.
 
 With ``TEST_STALL_ONCE`` only of the first process that comes so far: those that follow come to
-their end, whoever they are.
+their end, for every holder.
 """
 
 

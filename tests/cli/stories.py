@@ -20,7 +20,7 @@ class Story:
     orphans: list[Path]
 
 
-def tell(bed: Bed, number: int = 1, *, orphans: int = 2) -> Story:
+def make_story(bed: Bed, number: int = 1, *, orphans: int = 2) -> Story:
     """Write the job of a story."""
     job = bed.job(number)
     (job.folder / "taskowned").mkdir(parents=True)  # Flink makes it when a job starts
@@ -39,10 +39,10 @@ def bed(tmp_path) -> Bed:
 @pytest.fixture
 def story(bed) -> Story:
     """The ended job."""
-    return tell(bed)
+    return make_story(bed)
 
 
 @pytest.fixture
 def undeclared(tmp_path) -> Story:
-    """The same job, and nobody has said that it is over."""
-    return tell(Bed(tmp_path, AT_ONCE))
+    """The same job, without a statement that it has ended."""
+    return make_story(Bed(tmp_path, AT_ONCE))

@@ -63,7 +63,7 @@ class S3Story:
         return {key.partition("/")[2]: answer["Body"].read() for key, answer in read.items()}
 
     def plan(self, *options: object) -> Planned:
-        """Plan, a second after whatever was before: S3 tells whole seconds only."""
+        """Plan, a second after whatever was before: S3 has whole seconds only."""
         time.sleep(1.1)
         self.plans += 1
         out = self.folder / f"plan-{self.plans}"

@@ -72,7 +72,7 @@ def planned_badly(bed: Bed, root: object, *options: object) -> Ran:
 
 
 @pytest.mark.parametrize("kind", BAD_SETTINGS)
-def test_a_wrong_setting_is_told(story, kind) -> None:
+def test_a_wrong_setting_is_reported(story, kind) -> None:
     """Exit 2; which setting, and what is wrong with it."""
     options, hint = BAD_SETTINGS[kind]
     said(planned_badly(story.bed, story.bed.root, *options), 2, hint)
@@ -83,7 +83,7 @@ def test_a_wrong_setting_is_told(story, kind) -> None:
     [("--grace-period",), ("--checkpoint-id-margin", "x"), ("--engine", "x"), ("--colour",)],
     ids=" ".join,
 )
-def test_wrong_usage_is_told(story, options) -> None:
+def test_wrong_usage_is_reported(story, options) -> None:
     """Exit 2, no traceback, nothing on stdout."""
     ran = planned_badly(story.bed, story.bed.root, *options)
     assert (ran.code, ran.out) == (2, "")
@@ -106,7 +106,7 @@ def test_wrong_usage_is_told(story, options) -> None:
         ("", 2, "root"),
     ],
 )
-def test_a_root_that_is_none_is_told(story, root, code, hint) -> None:
+def test_a_root_that_is_none_is_reported(story, root, code, hint) -> None:
     """Absent, a file, empty, an unknown scheme."""
     (story.bed.folder / "empty").mkdir()
     folder, name = story.bed.folder, story.live[0].name
@@ -114,7 +114,7 @@ def test_a_root_that_is_none_is_told(story, root, code, hint) -> None:
     said(planned_badly(story.bed, spelled), code, hint)
 
 
-def test_a_root_that_holds_other_things_is_told(story) -> None:
+def test_a_root_that_holds_other_things_is_reported(story) -> None:
     """Objects, but no job directory: the wrong folder, most likely."""
     other = story.bed.folder / "other"
     write(other / "a" / "b.txt", b"x", DAY)
@@ -122,27 +122,27 @@ def test_a_root_that_holds_other_things_is_told(story) -> None:
 
 
 @pytest.mark.parametrize("option", ["--extra-roots", "--registry"])
-def test_an_absent_source_of_evidence_is_told(story, option) -> None:
+def test_an_absent_source_of_evidence_is_reported(story, option) -> None:
     """What cannot be asked may hold what protects."""
     ran = planned_badly(story.bed, story.bed.root, option, story.bed.folder / "absent" / "x")
     said(ran, 10, "absent")
 
 
-def test_an_absent_snapshot_is_told(story) -> None:
+def test_an_absent_snapshot_is_reported(story) -> None:
     """In a folder that is there."""
     ran = planned_badly(story.bed, story.bed.root, "--registry", story.bed.folder / "absent")
     said(ran, 4, "absent")
 
 
 @pytest.mark.parametrize("data", [b"", b"hello\n", b"\x1f\x8bzzz"], ids=["empty", "text", "gzip"])
-def test_an_unreadable_snapshot_is_told(story, data) -> None:
+def test_an_unreadable_snapshot_is_reported(story, data) -> None:
     """Exit 4."""
     file = write(story.bed.folder / "snapshot", data, DAY)
     said(planned_badly(story.bed, story.bed.root, "--registry", file), 4, str(file))
 
 
-def test_an_empty_folder_of_snapshots_is_told(story) -> None:
-    """Somebody expects one."""
+def test_an_empty_folder_of_snapshots_is_reported(story) -> None:
+    """The folder should hold one."""
     (story.bed.folder / "snapshots").mkdir()
     ran = planned_badly(story.bed, story.bed.root, "--registry", story.bed.folder / "snapshots")
     said(ran, 4, "no registry snapshot")
@@ -155,19 +155,19 @@ def test_an_empty_folder_of_snapshots_is_told(story) -> None:
     "state",
     ["{root}", "{root}/state", "{root}/", "file://{root}/a/b", "{root}/../checkpoints/x"],
 )
-def test_state_inside_the_root_is_told(story, state) -> None:
+def test_state_inside_the_root_is_reported(story, state) -> None:
     """In any spelling."""
     spelled = state.format(root=story.bed.root)
     said(planned_badly(story.bed, story.bed.root, "--state", spelled), 2, "state")
 
 
-def test_a_root_inside_the_state_location_is_told(story) -> None:
+def test_a_root_inside_the_state_location_is_reported(story) -> None:
     """Two owners of one folder."""
     ran = planned_badly(story.bed, story.bed.root, "--state", story.bed.folder)
     said(ran, 2, "inside the state location")
 
 
-def test_a_root_that_holds_the_default_state_is_told(story, monkeypatch) -> None:
+def test_a_root_that_holds_the_default_state_is_reported(story, monkeypatch) -> None:
     """Say where it shall be."""
     monkeypatch.setenv("XDG_STATE_HOME", str(story.bed.root))
     before = contents(story.bed.folder)
@@ -176,7 +176,7 @@ def test_a_root_that_holds_the_default_state_is_told(story, monkeypatch) -> None
     assert contents(story.bed.folder) == before
 
 
-def test_a_state_inside_the_root_through_a_link_is_told(story) -> None:
+def test_a_state_inside_the_root_through_a_link_is_reported(story) -> None:
     """A link is another spelling."""
     link = story.bed.folder / "link"
     link.symlink_to(story.bed.root)
@@ -184,7 +184,7 @@ def test_a_state_inside_the_root_through_a_link_is_told(story) -> None:
     said(planned_badly(story.bed, link, "--state", story.bed.root / "state"), 2, "state")
 
 
-def test_a_state_location_that_is_a_file_is_told(story) -> None:
+def test_a_state_location_that_is_a_file_is_reported(story) -> None:
     """By the sweep, though the plan found none there."""
     plan = story.bed.plan()
     shutil.rmtree(story.bed.state, ignore_errors=True)  # the memory of what the plan saw
@@ -198,7 +198,7 @@ def test_a_state_location_that_is_a_file_is_told(story) -> None:
 
 
 @pytest.mark.parametrize("out", ["file", "file/below", "filled"])
-def test_a_place_for_the_plan_that_is_none_is_told(story, out) -> None:
+def test_a_place_for_the_plan_that_is_none_is_reported(story, out) -> None:
     """A file, below a file, a folder that holds something."""
     write(story.bed.folder / "file", b"", DAY)
     write(story.bed.folder / "filled" / "x", b"", DAY)
@@ -213,7 +213,7 @@ def test_a_place_for_the_plan_that_is_none_is_told(story, out) -> None:
 
 @pytest.mark.parametrize("command", ["sweep", "undelete"])
 @pytest.mark.parametrize("place", ["absent", "checkpoints", "file", "broken"])
-def test_a_folder_without_a_plan_is_told(story, command, place) -> None:
+def test_a_folder_without_a_plan_is_reported(story, command, place) -> None:
     """Absent, another folder, a file."""
     write(story.bed.folder / "file", b"", DAY)
     write(story.bed.folder / "broken" / "plan.json", b"{", DAY)
@@ -224,7 +224,7 @@ def test_a_folder_without_a_plan_is_told(story, command, place) -> None:
 
 
 @pytest.mark.parametrize("out", ["file/snapshot", "."])
-def test_a_place_for_a_snapshot_that_is_none_is_told(story, out) -> None:
+def test_a_place_for_a_snapshot_that_is_none_is_reported(story, out) -> None:
     """Below a file; a folder."""
     write(story.bed.folder / "file", b"", DAY)
     before = contents(story.bed.folder)
@@ -246,7 +246,7 @@ def test_a_snapshot_is_never_written_below_the_root(story) -> None:
 
 
 @pytest.mark.parametrize("job", ["", "abc", "A" * 32, JOB + "0", "../" + JOB[3:]])
-def test_a_job_that_is_none_is_told(story, job) -> None:
+def test_a_job_that_is_none_is_reported(story, job) -> None:
     """32 lower-case hexadecimal digits."""
     out = story.bed.folder / "snapshot"
     ran = run("registry", "export", story.bed.root, "--job", job, "--out", out)
@@ -257,7 +257,7 @@ def test_a_job_that_is_none_is_told(story, job) -> None:
 # --- other stores
 
 
-def test_s3_without_credentials_is_told_at_once(tmp_path) -> None:
+def test_s3_without_credentials_is_reported_at_once(tmp_path) -> None:
     """Exit 10 within seconds, nothing sent to anybody, and what to set."""
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     environment["AWS_ENDPOINT_URL"] = "http://127.0.0.1:9"
@@ -275,7 +275,7 @@ def test_s3_without_credentials_is_told_at_once(tmp_path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_bucket_that_is_none_is_told(s3_server, monkeypatch, story) -> None:
+def test_a_bucket_that_is_none_is_reported(s3_server, monkeypatch, story) -> None:
     """Exit 10; an empty one is no storage root either, exit 4."""
     client = use_s3(monkeypatch, s3_server)
     said(planned_badly(story.bed, f"s3://absent-{uuid.uuid4()}/ck"), 10, "absent-")
@@ -298,7 +298,7 @@ def test_an_extra_root_without_an_object_is_a_place_without_checkpoints(
     assert plan.blocks(story.job) == ["place_without_checkpoints"]
 
 
-def test_a_server_that_is_not_there_is_told(monkeypatch, story) -> None:
+def test_a_server_that_is_not_there_is_reported(monkeypatch, story) -> None:
     """Exit 10, without the keys in it."""
     use_s3(monkeypatch, "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "do-not-tell")
@@ -307,7 +307,7 @@ def test_a_server_that_is_not_there_is_told(monkeypatch, story) -> None:
     assert "do-not-tell" not in ran.err
 
 
-def test_flink_that_does_not_answer_blocks_and_is_told(undeclared) -> None:
+def test_flink_that_does_not_answer_blocks_and_is_reported(undeclared) -> None:
     """The plan is a report all the same; nothing of it would be deleted."""
     bed = undeclared.bed
     bed.options += ("--closed-world", "--flink-rest", "http://127.0.0.1:1")

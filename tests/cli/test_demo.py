@@ -1,4 +1,4 @@
-"""``demo``: the whole way, as somebody sees it who has just installed orphangc."""
+"""``demo``: the whole way, as a person sees it who has just installed orphangc."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_the_demo_deletes_orphans_and_keeps_every_checkpoint_whole(tmp_path) -> 
     assert len(list((tmp_path / "demo").glob("plan-*/outcome.json"))) == 2
 
 
-def test_the_demo_leaves_nothing_behind_unless_told_to(tmp_path, monkeypatch) -> None:
+def test_the_demo_leaves_nothing_behind_unless_asked_to(tmp_path, monkeypatch) -> None:
     """A temporary folder, and no state in the user's home."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)

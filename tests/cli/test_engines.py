@@ -22,7 +22,7 @@ def no_session(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_missing_pyspark_is_told_in_one_line(story, monkeypatch):
+def test_missing_pyspark_is_reported_in_one_line(story, monkeypatch):
     """It is an extra of 400 MB that most people do not need."""
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     ran = run("plan", story.bed.root, "--engine", "spark")
@@ -33,7 +33,7 @@ def test_missing_pyspark_is_told_in_one_line(story, monkeypatch):
 
 @needs_pyspark
 @pytest.mark.parametrize("found", ["none", "broken", "old"])
-def test_missing_java_is_told_in_one_line(story, monkeypatch, tmp_path, found):
+def test_missing_java_is_reported_in_one_line(story, monkeypatch, tmp_path, found):
     """PySpark itself says so in forty lines, the first of which is a traceback's."""
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
@@ -53,7 +53,7 @@ def test_missing_java_is_told_in_one_line(story, monkeypatch, tmp_path, found):
 
 
 def test_a_work_folder_is_for_spark_alone(story, tmp_path):
-    """Whoever names one expects it to be used."""
+    """A named folder must be used."""
     ran = run("plan", story.bed.root, "--work", tmp_path / "work")
     assert ran.code == 2
     assert ran.complaints == ["orphangc: --work is for --engine spark"]

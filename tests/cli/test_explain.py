@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, ENDED, UUID_1, Bed, contents, flink, run, write
-from cli.stories import bed, story, tell, undeclared
+from cli.stories import bed, make_story, story, undeclared
 from support.rest_server import RestServer
 
 __all__ = ["bed", "story", "undeclared"]
@@ -159,7 +159,7 @@ def test_a_relative_path_means_the_file_it_leads_to(story, monkeypatch) -> None:
     assert explained(story.bed, f"shared/{path.name}")["uri"] == str(story.orphans[0])
 
 
-def test_the_root_is_told_from_the_key(story) -> None:
+def test_the_root_is_found_by_the_key(story) -> None:
     """What holds the job directory is the root."""
     ran = run("explain", story.orphans[0], "--state", story.bed.state, "--ended-job", "all")
     assert (ran.code, verdict(ran.json)) == (0, ("tombstone", "orphan"))
@@ -208,7 +208,7 @@ def test_only_the_tombstone_of_the_same_root_is_shown(story) -> None:
     """Two roots in one state location."""
     twin = Bed(story.bed.folder, story.bed.options)
     twin.root = story.bed.folder / "twin"
-    other = tell(twin)
+    other = make_story(twin)
     story.bed.cycle()
     assert explained(twin, other.orphans[0], "--ended-job", "all")["tombstone"] is None
     assert timedelta(0) < DAY

@@ -170,7 +170,7 @@ def test_the_last_partition_of_a_file_of_unknown_size_reaches_to_its_end(tmp_pat
     ],
 )
 def test_whether_the_state_is_compressed_is_said(tmp_path, header, compressed) -> None:
-    """Where the header tells."""
+    """If the header records it."""
     made = checkpoint(tmp_path / "chk-1", BytesHandle(name="n", data=header + b"xy"), {"a": (5,)})
     (told,) = extract_made(made, tmp_path / "out").json["partitions"]
     assert (told["compressed"], told["length"], told["source"]) == (compressed, 2, None)
@@ -206,7 +206,7 @@ def test_a_name_that_several_operators_have_is_no_answer(tmp_path) -> None:
     assert extract_made(made, tmp_path / "out", f"{1:032x}").code == 0
 
 
-def test_an_unreadable_checkpoint_is_told(tmp_path) -> None:
+def test_an_unreadable_checkpoint_is_reported(tmp_path) -> None:
     """With its name, and nothing written."""
     (tmp_path / "_metadata").write_bytes(b"x")
     ran = extract_made(tmp_path, tmp_path.parent / f"{tmp_path.name}-out")

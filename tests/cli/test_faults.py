@@ -1,4 +1,4 @@
-"""Sweeps of a store that misbehaves: nothing is lost, and nothing is told wrongly.
+"""Sweeps of a store that misbehaves: nothing is lost, and nothing is reported wrongly.
 
 The store is the synthetic endpoint, which counts for itself what it has deleted.
 """
@@ -40,7 +40,7 @@ class Bucket:
         assert run("sweep", self.plan().path).code == 0
 
     def plan(self) -> Planned:
-        """Plan while the store behaves; a second later, for S3 tells whole seconds only."""
+        """Plan while the store behaves; a second later, for S3 has whole seconds only."""
         time.sleep(1.1)
         self.plans += 1
         out = self.folder / f"plan-{self.plans}"
@@ -78,7 +78,7 @@ def bucket(synth, tmp_path, monkeypatch) -> Bucket:
     return Bucket(synth, tmp_path)
 
 
-def told(plan: Planned) -> dict[str, str]:
+def reported_outcomes(plan: Planned) -> dict[str, str]:
     """Return the outcomes; each key has one."""
     rows = pq.read_table(plan.path / "outcomes.parquet").to_pylist()
     assert len(rows) == len({row["key"] for row in rows})
@@ -89,7 +89,7 @@ def check(bucket: Bucket, plan: Planned, swept: Ran) -> Counter:
     """Check every outcome against what is stored now; return how many there are of each."""
     due = {key for key, row in plan.rows.items() if row["action"] == "delete"}
     assert len(due) > KEYS - LIVE - 100
-    outcomes = told(plan)
+    outcomes = reported_outcomes(plan)
     assert set(outcomes) == due
     gone_now = int(bucket.synth.stats().get("keys_gone", 0))
     stored = bucket.stored()
@@ -115,8 +115,10 @@ FAULTS = {
     "faults",
     [*(pytest.param(each, marks=pytest.mark.ci) for each in FAULTS if each != ALL), ALL],
 )
-def test_a_sweep_of_a_store_that_misbehaves_deletes_all_and_tells_the_truth(bucket, faults) -> None:
-    """Every orphan is gone in the end, by us, and is told of as done."""
+def test_a_sweep_of_a_store_that_misbehaves_deletes_all_and_reports_the_truth(
+    bucket, faults
+) -> None:
+    """Every orphan is gone in the end, by us, and is reported as done."""
     plan = bucket.plan()
     bucket.synth.control(**FAULTS[faults])
     swept = run("sweep", plan.path, "--delete")
@@ -125,7 +127,7 @@ def test_a_sweep_of_a_store_that_misbehaves_deletes_all_and_tells_the_truth(buck
 
 
 def test_keys_that_may_not_be_deleted_fail_and_all_others_go(bucket) -> None:
-    """Denied for good: exit 3, and the next sweep of the same plan finds what is left."""
+    """Denied permanently: exit 3, and the next sweep of the same plan finds what is left."""
     plan = bucket.plan()
     bucket.synth.control(key_errors=0.05, key_error_code="AccessDenied")
     swept = run("sweep", plan.path, "--delete")
@@ -165,7 +167,7 @@ def test_a_quota_is_kept_to_by_the_rate_that_the_operator_gives(bucket) -> None:
 
 @pytest.mark.parametrize("deleted", [500, pytest.param(2_500, marks=pytest.mark.ci)])
 def test_a_sweep_that_is_killed_is_finished_by_the_next(bucket, deleted) -> None:
-    """SIGKILL in the middle: what it deleted is gone, the rest is done, each key told of once."""
+    """SIGKILL in the middle: what it deleted is gone, the rest is done, each key reported once."""
     plan = bucket.plan()
     bucket.synth.control(latency_ms=40, lost=0.05)
     command = [sys.executable, "-m", "orphangc", "sweep", str(plan.path), "--delete"]
@@ -194,4 +196,4 @@ def test_a_sweep_that_is_killed_is_finished_by_the_next(bucket, deleted) -> None
         for file in bucket.state.glob("*/runs/*/batch-*.jsonl")
         for line in file.read_text().splitlines()
     }
-    assert {key for key, outcome in told(plan).items() if outcome == "gone"} <= journal
+    assert {key for key, outcome in reported_outcomes(plan).items() if outcome == "gone"} <= journal

@@ -102,7 +102,7 @@ def test_a_table_is_printed_on_request() -> None:
     assert not ran.out.startswith("{")
 
 
-def test_a_damaged_one_is_told_and_the_others_are_still_shown(tmp_path) -> None:
+def test_a_damaged_one_is_reported_and_the_others_are_still_shown(tmp_path) -> None:
     """Exit 1, the offset, and no traceback; the order stays."""
     whole = metadata(7, ["/x/a"])
     bad = write(tmp_path / "chk-7" / "_metadata", whole[:-4], DAY).parent
@@ -136,7 +136,7 @@ def test_what_is_not_exactly_one_metadata_file_is_an_error(tmp_path, data) -> No
     assert document.keys() >= {"directory", "error", "offset"}
 
 
-def test_every_cut_of_a_file_is_told_with_an_offset(tmp_path) -> None:
+def test_every_cut_of_a_file_is_reported_with_an_offset(tmp_path) -> None:
     """No prefix of a real file passes for a whole one."""
     whole = golden("2.3.0/classic").data
     step = len(whole) // 40

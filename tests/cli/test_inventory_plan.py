@@ -214,7 +214,7 @@ def test_orphans_of_an_inventory_go_in_two_cycles(inventoried: Inventoried) -> N
     assert set(before) - set(inventoried.story.contents()) == inventoried.story.orphans
 
 
-def test_a_sweep_never_looks_at_the_inventory(inventoried: Inventoried) -> None:
+def test_a_sweep_never_reads_the_inventory(inventoried: Inventoried) -> None:
     """Whatever became of it since the plan."""
     inventoried.deliver()
     plan = inventoried.plan()
@@ -243,7 +243,7 @@ def test_an_object_that_was_replaced_since_the_inventory_stays(inventoried: Inve
 def test_a_folder_in_shared_that_is_younger_than_the_inventory_stops_the_sweep(
     inventoried: Inventoried,
 ) -> None:
-    """R2: the layout changed since, and nobody can judge the job any more."""
+    """R2: the layout changed since, and the job can no longer be judged."""
     inventoried.deliver()
     inventoried.story.sweep(inventoried.plan(), "--delete")
     plan = inventoried.plan()
@@ -301,7 +301,7 @@ def test_a_local_root_has_no_inventory(tmp_path) -> None:
 # --- beside the objects
 
 
-def test_what_an_object_store_keeps_beside_its_objects_is_told(on_s3: S3Story) -> None:
+def test_what_an_object_store_keeps_beside_its_objects_is_reported(on_s3: S3Story) -> None:
     """Uploads always; versions if asked for, because they take a second listing."""
     key = f"checkpoints/{JOB_ID}/shared/leaked"
     upload = on_s3.client.create_multipart_upload(Bucket=on_s3.bucket, Key=key)["UploadId"]
@@ -325,7 +325,7 @@ def test_what_an_object_store_keeps_beside_its_objects_is_told(on_s3: S3Story) -
     assert on_s3.contents() == before
 
 
-def test_a_local_plan_tells_of_no_uploads(tmp_path) -> None:
+def test_a_local_plan_reports_no_uploads(tmp_path) -> None:
     """There is no such thing."""
     job = tmp_path / "root" / f"{1:032x}" / "shared"
     job.mkdir(parents=True)

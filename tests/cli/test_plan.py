@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.helpers import DAY, UUID_1, UUID_2, Bed, contents, run, run_process, write
-from cli.stories import bed, story, tell, undeclared
+from cli.stories import bed, make_story, story, undeclared
 from orphangc import __version__
 from support import speed
 
@@ -328,7 +328,7 @@ def test_a_savepoint_in_an_extra_root_protects(story) -> None:
 
 
 def test_the_root_may_be_one_job_directory(story) -> None:
-    """Its own name tells the owner."""
+    """Its own name gives the owner."""
     story.bed.root = story.job.folder
     plan = story.bed.plan()
     assert plan.document["jobs"][0]["job_id"] == story.job.id
@@ -360,7 +360,7 @@ def test_a_layout_that_roots_cannot_prove_voids_the_job(story) -> None:
 
 def test_one_refused_job_of_two_is_no_refused_plan(story) -> None:
     """Exit 0; the refused one stands in the plan and on stderr."""
-    other = tell(story.bed, 2)
+    other = make_story(story.bed, 2)
     (other.job.folder / "shared" / "op_x").mkdir()
     plan = story.bed.plan()
     assert plan.ran.code == 0
@@ -372,7 +372,7 @@ def test_one_refused_job_of_two_is_no_refused_plan(story) -> None:
 
 def test_an_unreadable_metadata_file_refuses_every_job(story) -> None:
     """It may name any file of any job (R6)."""
-    other = tell(story.bed, 2)
+    other = make_story(story.bed, 2)
     metadata = other.job.folder / "chk-8" / "_metadata"
     write(metadata, metadata.read_bytes()[:-3], DAY)
     plan = story.bed.plan()
@@ -383,7 +383,7 @@ def test_an_unreadable_metadata_file_refuses_every_job(story) -> None:
 
 def test_an_acknowledged_broken_root_protects_what_its_bytes_name(story) -> None:
     """And its whole directory; other jobs go on."""
-    other = tell(story.bed, 2)
+    other = make_story(story.bed, 2)
     metadata = other.job.folder / "chk-8" / "_metadata"
     broken = metadata.read_bytes() + str(story.orphans[0]).encode()
     write(metadata, broken, 20 * DAY)
@@ -394,7 +394,7 @@ def test_an_acknowledged_broken_root_protects_what_its_bytes_name(story) -> None
     assert plan.verdict(story.orphans[1]) == ("tombstone", "orphan")
 
 
-def test_nothing_goes_unless_somebody_states_a_closed_world(story) -> None:
+def test_nothing_is_deleted_without_a_stated_closed_world(story) -> None:
     """A job with an unlisted base would be invisible (R3a)."""
     bed = Bed(story.bed.folder, ("--ended-job", "all"))
     plan = bed.plan()
@@ -404,7 +404,7 @@ def test_nothing_goes_unless_somebody_states_a_closed_world(story) -> None:
 
 def test_too_large_a_share_blocks(bed) -> None:
     """More than half of a job's objects is more likely a mistake (R20)."""
-    story = tell(bed, orphans=10)
+    story = make_story(bed, orphans=10)
     assert bed.plan().blocks(story.job) == ["max_delete_share"]
     assert bed.plan("--max-delete-share", "0.9").blocks(story.job) == []
 

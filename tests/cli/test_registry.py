@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import ENDED, UUID_1, Bed, contents, flink, now, run
-from cli.stories import Story, bed, story, tell, undeclared
+from cli.stories import Story, bed, make_story, story, undeclared
 from orphangc.core.exporter.registry_format import write_snapshot
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
@@ -78,7 +78,7 @@ def test_an_export_holds_what_the_roots_refer_to(story) -> None:
     assert footer["entries"] == 3
 
 
-def test_an_export_asks_flink_if_told_to(undeclared) -> None:
+def test_an_export_asks_flink_if_requested(undeclared) -> None:
     """Version, concurrency, and what the job was restored from."""
     with RestServer(flink(undeclared.job, completed=8, restored=(6, Path("/old/chk-6")))) as server:
         file = exported(undeclared, "snapshot.jsonl", "--flink-rest", server.url)
@@ -131,7 +131,7 @@ def test_an_exported_snapshot_protects(story) -> None:
 
 def test_a_folder_of_snapshots_is_read_whole(story) -> None:
     """One file a job, as exporters write them."""
-    other = tell(story.bed, 2)
+    other = make_story(story.bed, 2)
     folder = story.bed.folder / "snapshots"
     folder.mkdir()
     exported(story, "snapshots/1.jsonl")
@@ -160,7 +160,7 @@ def test_a_snapshot_of_the_jobmanager_protects_and_deletes_nothing(story, relati
 
 
 def test_a_registered_folder_protects_all_below_it(story) -> None:
-    """A directory handle means everything in it, and a layout that nobody can judge (R2)."""
+    """A directory handle means everything in it, and a layout that cannot be judged (R2)."""
     file = story.bed.folder / "snapshot.jsonl"
     file.write_bytes(of_the_jobmanager(story, entry("shared", EntryKind.DIRECTORY)))
     plan = Bed(story.bed.folder, ("--registry", file)).plan()

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, Planned, flink, now, outcomes, run
-from cli.stories import Story, tell, undeclared
+from cli.stories import Story, make_story, undeclared
 from orphangc.collect import cycle
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
@@ -97,7 +97,7 @@ def sleeping(monkeypatch) -> Callable[[Callable[[], object]], None]:
 
 @pytest.fixture
 def rest(mode) -> Iterator[RestServer]:
-    """The job's JobManager, which tells its backend."""
+    """The job's JobManager, which reports its backend."""
     with RestServer(flink(mode.story.job, completed=8, max_concurrent=4)) as server:
         yield server
 
@@ -211,7 +211,7 @@ def test_ids_only_exclude_more_also_where_a_counter_began_anew(mode) -> None:
     assert plan.verdict(low_and_old) == ("tombstone", "orphan")
 
 
-# --------------------------------------------------------------------------- void
+# ------------------------------------------------------------------------ refused
 
 
 VOIDS = {
@@ -312,7 +312,7 @@ def test_a_job_declared_ended_whose_exporter_lives_is_not(mode, monkeypatch) -> 
 
 def test_each_living_job_must_have_an_exporter(mode) -> None:
     """R15: and one that is off keeps to no derived mode."""
-    other = tell(mode.bed, 2)
+    other = make_story(mode.bed, 2)
     plan = mode.plan()
     assert plan.refusal(mode.story.job) is None
     assert plan.refusal(other.job) == "registry"
@@ -476,7 +476,7 @@ def test_private_files_need_no_entry(mode) -> None:
     assert plan.verdict(private) == ("keep", "referenced")
 
 
-def test_what_is_subsumed_while_the_cycle_looks_needs_no_entry(mode, sleeping) -> None:
+def test_what_is_subsumed_during_the_cycle_needs_no_entry(mode, sleeping) -> None:
     """Its files leave the registry before its folder goes."""
     gone, *others = mode.story.live
 
@@ -520,7 +520,7 @@ def test_a_new_snapshot_protects_during_the_sweep(mode, rest, monkeypatch) -> No
 
 @pytest.mark.parametrize("what", ["restarted", "restarted behind", "half written", "gone"])
 def test_a_registry_that_changed_stops_the_sweep(mode, rest, monkeypatch, what) -> None:
-    """R18: a changed epoch, or what nobody can read."""
+    """R18: a changed epoch, or an unreadable snapshot."""
     plan = pressed(mode, rest)
     place = mode.exporter.place / "snapshots"
 
@@ -545,7 +545,7 @@ def test_a_registry_that_changed_stops_the_sweep(mode, rest, monkeypatch, what) 
 # --------------------------------------------------------------------------- doctor
 
 
-def test_the_doctor_tells_how_each_exporter_does(mode) -> None:
+def test_the_doctor_reports_the_state_of_each_exporter(mode) -> None:
     """Age, epoch, and whether it can be asked; it plans once, so it writes a nonce."""
     config = mode.bed.folder / "orphangc.yaml"
     root = {"root": str(mode.bed.root), "state": str(mode.bed.state), "closed_world": True}

@@ -115,7 +115,7 @@ def test_what_an_interrupted_plan_left_is_nothing_to_sweep(s3, plan, tmp_path) -
 
 
 def test_a_folder_that_holds_more_than_a_listing_is_not_taken(plan, tmp_path) -> None:
-    """Somebody else's file beside it: the folder is not ours alone."""
+    """A foreign file beside it: the folder is not ours alone."""
     out = tmp_path / "plan"
     (out / ".listing").mkdir(parents=True)
     (out / "notes.txt").write_text("mine")

@@ -23,7 +23,7 @@ from cli.scheduled import (
     swept,
     until,
 )
-from cli.stories import Story, bed, story, tell, undeclared
+from cli.stories import Story, bed, make_story, story, undeclared
 from orphangc.app.config.load import load_configuration
 from orphangc.app.runner import run_root as running
 from orphangc.app.wiring.compose import state_of
@@ -38,7 +38,7 @@ __all__ = ["bed", "story", "undeclared"]
 def other_root(folder: Path, **more: object) -> dict[str, object]:
     """Return the settings of a second ended job's storage root."""
     (folder / "other").mkdir()
-    return settings_of(tell(Bed(folder / "other"), 2), **more)
+    return settings_of(make_story(Bed(folder / "other"), 2), **more)
 
 
 @dataclass
@@ -47,14 +47,14 @@ class Day:
 
     config: Configured
     clock: Clock
-    told: list[dict] = field(default_factory=list)
+    records: list[dict] = field(default_factory=list)
 
     def passes(self, hours: float = 0) -> dict:
         """Let time pass, and return the record of a run after it."""
         self.clock.passes(hours=hours)
         ran = self.config.run()
         assert ran.code == 0, ran.err
-        self.told.append(ran.json[0])
+        self.records.append(ran.json[0])
         return ran.json[0]
 
 
@@ -91,11 +91,11 @@ def test_a_day_in_the_life(undeclared, day) -> None:
 
 def check_history(day: Day) -> None:
     """Check that the records are those that were printed, and that they add up."""
-    totals = day.told[-1]["totals"]
+    totals = day.records[-1]["totals"]
     assert totals["runs"] == {"plan/done": 5, "sweep/done": 4}
     assert totals["swept_objects"] == {"tombstone/done": 2, "delete/done": 2}
-    assert day.config.records() == day.told
-    for before, after in pairwise(day.told):
+    assert day.config.records() == day.records
+    for before, after in pairwise(day.records):
         assert before["totals"]["list_requests"] < after["totals"]["list_requests"]
 
 
@@ -111,7 +111,7 @@ def test_the_first_run_on_a_root_only_reports(story) -> None:
 
 
 def test_a_first_run_that_failed_is_not_the_one_that_reported(story) -> None:
-    """Only a plan that was made has told anybody anything."""
+    """Only a finished plan has shown anything."""
     config = Configured.of(story)
     story.bed.root.rename(story.bed.folder / "away")
     assert config.run().code == 10
@@ -145,7 +145,7 @@ def test_the_record_says_all_that_the_plan_found(story) -> None:
     assert record["grace_period_seconds"] == 259_200
 
 
-def test_what_lies_in_no_job_directory_is_told_too(story) -> None:
+def test_what_is_in_no_job_directory_is_reported_too(story) -> None:
     """As the job without an id."""
     stray = story.bed.root / "stray"
     stray.write_bytes(b"12345")
@@ -153,7 +153,7 @@ def test_what_lies_in_no_job_directory_is_told_too(story) -> None:
     assert [(each["objects"], each["bytes"]) for each in jobs[""]["amounts"]] == [(1, 5)]
 
 
-def test_refusals_are_counted_by_rule_and_told_with_what_to_do(story) -> None:
+def test_refusals_are_counted_by_rule_and_reported_with_advice(story) -> None:
     """A refused job exits 4; the log names guard, root, job and remedy."""
     (story.job.folder / "chk-8" / "_metadata").write_bytes(b"broken")
     config = Configured.of(story)
@@ -167,7 +167,7 @@ def test_refusals_are_counted_by_rule_and_told_with_what_to_do(story) -> None:
     assert "--unsafe-acknowledge-root" in line["advice"]
 
 
-def test_blocked_jobs_are_told_with_what_to_do(story) -> None:
+def test_blocked_jobs_are_reported_with_advice(story) -> None:
     """Exit 0 for a report; the conditions stand in the record and in the log."""
     ran = Configured.of(story, settings_of(story, closed_world=False)).run()
     assert (ran.code, ran.json[0]["refusals"]) == (0, {"closed_world": 1})
@@ -250,7 +250,7 @@ def test_a_table_is_printed_on_request(story) -> None:
 
 
 def test_only_the_newest_plans_are_kept(story) -> None:
-    """What somebody else put there stays."""
+    """Foreign files there stay."""
     config = Configured.of(story, keep_plans=2)
     config.run()
     (folder,) = (story.bed.folder / "plans").iterdir()
@@ -286,7 +286,7 @@ def test_a_record_that_cannot_be_written_does_not_fail_the_run(story) -> None:
 
 
 def test_records_of_other_versions_are_skipped(story) -> None:
-    """They are no reason to begin anew, nor to fail."""
+    """They are no reason to restart, nor to fail."""
     config = Configured.of(story)
     config.run()
     (folder,) = story.bed.state.glob("*/records")

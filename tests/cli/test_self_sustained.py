@@ -94,8 +94,8 @@ def test_references_reach_over_a_chain_of_jobs(bed) -> None:
     assert asked(bed, first, "--ended-job", "all")[1]["state_self_sustained"] is True
 
 
-def test_no_before_the_first_checkpoint_and_yes_after_the_second_look(bed) -> None:
-    """NO_CLAIM, told as a story; looks are remembered in the state location."""
+def test_no_before_the_first_checkpoint_and_yes_after_the_second_check(bed) -> None:
+    """NO_CLAIM, as a scenario; checks are stored in the state location."""
     bed.job(9).checkpoint(1)
     options = ("--state", bed.state, "--extra-roots", bed.folder / "savepoints")
     with restored(bed, completed=None) as (job, savepoint, rest):
@@ -118,7 +118,7 @@ def test_no_before_the_first_checkpoint_and_yes_after_the_second_look(bed) -> No
     assert told["since"] == since
 
 
-def test_waiting_is_a_second_look(bed, monkeypatch) -> None:
+def test_waiting_is_a_second_check(bed, monkeypatch) -> None:
     """A newer checkpoint completes meanwhile."""
     job = bed.job()
     job.checkpoint(5, job.shared())
@@ -135,7 +135,7 @@ def test_waiting_is_a_second_look(bed, monkeypatch) -> None:
     assert pauses == [600, 600]
 
 
-def test_an_ended_job_needs_no_second_look(bed) -> None:
+def test_an_ended_job_needs_no_second_check(bed) -> None:
     """No newer checkpoint can come."""
     job = bed.job()
     job.checkpoint(5, job.shared())
@@ -169,7 +169,7 @@ def test_what_another_job_needs_may_not_go(bed) -> None:
 
 
 def test_what_cannot_be_known_is_no_yes(bed) -> None:
-    """A root that nobody can read may name any file; exit code 4, and the reason."""
+    """An unreadable checkpoint may name any file; exit code 4, and the reason."""
     job = bed.job()
     job.checkpoint(5, job.shared())
     broken = bed.job(2).folder / "chk-1" / "_metadata"
@@ -220,7 +220,7 @@ def test_the_table_says_it_to_people(bed) -> None:
     assert "self-sustained: yes" in " ".join(shown.split())
 
 
-def test_one_look_is_seen_and_no_answer_yet(bed) -> None:
+def test_one_check_is_seen_and_no_answer_yet(bed) -> None:
     """As REST, which answers 503 then; the reason of the look stands beside it."""
     job = bed.job()
     job.checkpoint(5, job.shared())
@@ -276,8 +276,8 @@ def test_the_maker_of_a_snapshot_goes_back_to_it(bed) -> None:
 
 
 @pytest.mark.parametrize(("options", "answer"), [((), False), (("--ended-job", "all"), True)])
-def test_a_maker_that_nobody_lists_may_go_back_to_its_snapshot(bed, options, answer) -> None:
-    """Its directory lies below no storage root that is read."""
+def test_a_maker_in_no_listed_place_may_go_back_to_its_snapshot(bed, options, answer) -> None:
+    """Its directory is below no storage root that is read."""
     elsewhere = bed.job(1, below=bed.folder / "elsewhere")
     snapshot = elsewhere.checkpoint(5, elsewhere.shared())
     job = bed.job(2)
@@ -298,7 +298,7 @@ def users(*arguments) -> tuple[int, dict]:
 
 
 def test_users_are_the_checkpoints_that_name_a_file_of_it(bed) -> None:
-    """By job, with counts; the storage root is told from the snapshot's own place."""
+    """By job, with counts; the storage root is found by the snapshot's own place."""
     (first, second, third), file = claimed(bed)
     third.checkpoint(10, third.shared())
     code, told = users(first.folder / "chk-5", "--ended-job", first.id)
@@ -321,7 +321,7 @@ def test_users_are_the_checkpoints_that_name_a_file_of_it(bed) -> None:
         (("--closed-world",), PENDING),
     ],
 )
-def test_nobody_needs_it_only_in_a_closed_world(bed, options, statement) -> None:
+def test_it_is_unneeded_only_in_a_closed_world(bed, options, statement) -> None:
     """R3a: a job with an unlisted base is invisible; one that is not over may need it yet."""
     job = bed.job()
     job.checkpoint(5, job.shared())
@@ -427,7 +427,7 @@ def test_a_running_job_without_a_checkpoint_needs_what_it_was_restored_from(bed)
 
 
 def test_a_root_that_cannot_be_read_leaves_it_unknown(bed) -> None:
-    """It may name any file; the users that were found are told all the same."""
+    """It may name any file; the users that were found are still reported."""
     (first, second, _), _ = claimed(bed)
     write(bed.job(4).folder / "chk-1" / "_metadata", b"torn", DAY)
     code, told = users(first.folder / "chk-5", "--closed-world")
@@ -448,7 +448,7 @@ def test_a_snapshot_whose_metadata_is_gone_leaves_it_unknown(bed) -> None:
 
 
 def test_a_checkpoint_whose_metadata_is_gone_may_be_its_makers_way_back(bed) -> None:
-    """Its folder tells whose it is."""
+    """Its folder gives the owner."""
     job = bed.job()
     left = job.folder / "chk-5" / UUID_1
     write(left, b"state", DAY)

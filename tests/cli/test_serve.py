@@ -15,7 +15,7 @@ import pytest
 
 from cli.helpers import Bed
 from cli.scheduled import Configured, events, is_running, settings_of, started, swept, until
-from cli.stories import Story, bed, story, tell
+from cli.stories import Story, bed, make_story, story
 from support import speed
 
 __all__ = ["bed", "story"]
@@ -36,7 +36,7 @@ def deleted(story: Story) -> Counter[str]:
 
 
 def is_locked(story: Story) -> bool:
-    """Return whether somebody holds the lock."""
+    """Return whether the lock is held."""
     return any(b"token" in path.read_bytes() for path in story.bed.state.glob("*/lock/*.json"))
 
 
@@ -78,7 +78,7 @@ def test_a_daemon_reports_quarantines_and_deletes_by_its_schedule(story) -> None
 
 
 def test_sigterm_ends_the_daemon_and_its_run_in_order(story, tmp_path) -> None:
-    """The batch is finished, the lock given back, the record written, and runs missed are told."""
+    """The batch is finished, the lock released, the record written, missed runs reported."""
     config = twice_run(Configured.of(story, schedule="1s"))
     stall = tmp_path / "stall"
     with serving(config, stall=stall) as daemon:
@@ -152,7 +152,7 @@ def test_after_a_kill_the_next_one_takes_over(story, tmp_path) -> None:
 
 
 def test_a_run_does_not_outlive_its_daemon(story, tmp_path) -> None:
-    """It sees that the daemon was killed, and ends as if it had been told to."""
+    """It sees that the daemon was killed, and ends as if it had been stopped."""
     config = twice_run(Configured.of(story, **ROUTINE))
     stall = tmp_path / "stall"
     with serving(config, stall=stall) as daemon:
@@ -172,7 +172,7 @@ def test_a_run_that_is_killed_is_a_record_and_stops_nothing(story, tmp_path) -> 
     """As by the kernel, for its memory: the daemon writes the record in its place."""
     other = Bed(tmp_path / "other")
     (tmp_path / "other").mkdir()
-    roots = (settings_of(story), settings_of(tell(other, 2)))
+    roots = (settings_of(story), settings_of(make_story(other, 2)))
     config = twice_run(Configured.of(story, *roots, **ROUTINE))
     stall = tmp_path / "stall"
     with serving(config, stall=stall) as daemon:
@@ -244,7 +244,7 @@ def test_an_address_in_use_is_said_at_once(story) -> None:
 
 
 def test_the_daemon_itself_does_not_load_what_only_runs_need() -> None:
-    """Arrow, NumPy and the S3 client would double its memory for good."""
+    """Arrow, NumPy and the S3 client would double its memory permanently."""
     code = "import sys, orphangc.app.daemon.service; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -26,7 +26,7 @@ from cli.helpers import (
     run,
     write,
 )
-from cli.stories import Story, bed, story, tell, undeclared
+from cli.stories import Story, bed, make_story, story, undeclared
 from orphangc.collect.state.lock import TIME_TO_LIVE
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world import recalling
@@ -54,12 +54,12 @@ def remembered(bed: Bed) -> dict[str, Any]:
 
 
 def holders(bed: Bed) -> list[str]:
-    """Return the lock files that somebody holds."""
+    """Return the held lock files."""
     return [str(file) for file in state_files(bed, "lock/*.json") if b"token" in file.read_bytes()]
 
 
 def resign(plan: Planned, **changes: Any) -> None:
-    """Alter a plan as somebody would who also forges its identity."""
+    """Alter a plan and forge its identity too."""
     path = plan.path / "plan.json"
     document = json.loads(path.read_text()) | changes
     altered = Plan.model_validate(document).signed()
@@ -217,7 +217,7 @@ def test_a_plan_by_another_version_is_refused(story) -> None:
 
 
 def test_a_plan_of_another_schema_is_refused(story) -> None:
-    """Nobody guesses."""
+    """Nothing is guessed."""
     plan = story.bed.plan()
     path = plan.path / "plan.json"
     path.write_text(json.dumps(plan.document | {"schema_version": 2}))
@@ -244,7 +244,7 @@ def test_a_plan_for_another_root_finds_no_tombstones(story) -> None:
     twin = Bed(story.bed.folder, story.bed.options)
     twin.root = story.bed.folder / "twin"
     twin.plans = 10
-    other = tell(twin, 2)
+    other = make_story(twin, 2)
     pairs = zip(other.orphans, story.orphans, strict=True)
     orphans = [each.rename(each.with_name(own.name)) for each, own in pairs]
     story.bed.cycle()
@@ -259,7 +259,7 @@ def test_a_plan_for_another_root_finds_no_tombstones(story) -> None:
 
 
 def test_a_state_folder_of_another_root_is_refused(story) -> None:
-    """Somebody copied it."""
+    """It was copied."""
     story.bed.cycle()
     (file,) = state_files(story.bed, "root.json")
     file.write_text(json.dumps({"root": "/elsewhere"}))
@@ -270,7 +270,7 @@ def test_a_state_folder_of_another_root_is_refused(story) -> None:
 
 
 def test_a_changed_object_is_kept(story) -> None:
-    """Same name, other bytes: it is another object, and an orphan seen anew."""
+    """Same name, other bytes: it is another object, and a new orphan."""
     story.bed.cycle()
     plan = story.bed.plan()
     path = story.orphans[0]
@@ -282,7 +282,7 @@ def test_a_changed_object_is_kept(story) -> None:
 
 
 def test_no_tombstone_is_laid_for_an_object_that_was_renewed(story) -> None:
-    """The plan judged another one; the next plan sees this one anew."""
+    """The plan judged another one; the next plan sees this one as new."""
     plan = story.bed.plan()
     write(story.orphans[0], b"renewed", 30 * DAY)
     assert story.bed.sweep(plan).code == 0
@@ -302,7 +302,7 @@ def test_a_touched_object_is_kept(story) -> None:
 
 
 def test_an_object_that_is_gone_already_is_no_failure(story) -> None:
-    """Somebody else was faster."""
+    """Another process was faster."""
     story.bed.cycle()
     plan = story.bed.plan()
     story.orphans[0].unlink()
@@ -393,14 +393,14 @@ def test_a_halt_is_lifted_by_a_person_alone(revived) -> None:
 @pytest.fixture
 def running(tmp_path):
     """The story of a job that Flink shows running."""
-    story = tell(Bed(tmp_path, ("--closed-world", *AT_ONCE)))
+    story = make_story(Bed(tmp_path, ("--closed-world", *AT_ONCE)))
     with RestServer(flink(story.job, completed=8)) as server:
         story.bed.options += ("--flink-rest", server.url)
         yield story, server
 
 
 def test_an_orphan_of_a_running_job_waits_for_a_newer_checkpoint(running) -> None:
-    """However long its quarantine is over: only progress shows that nobody needed it (R17)."""
+    """However long its quarantine is over: only progress shows that no job needed it (R17)."""
     story, server = running
     plan, swept = story.bed.cycle()
     assert (plan.job(story.job)["state"], plan.blocks(story.job), swept.code) == ("running", [], 0)
@@ -455,7 +455,7 @@ def test_a_job_that_vanished_between_plan_and_sweep_loses_nothing(running) -> No
 
 
 def test_a_subsumed_checkpoint_stops_the_sweep(running, monkeypatch) -> None:
-    """The root that the evidence rests on is gone: the next cycle decides anew."""
+    """The root that the evidence rests on is gone: the next cycle decides again."""
     story, _ = running
     plan = completed(running)
     after_the_cycle(monkeypatch, (story.job.folder / "chk-9" / "_metadata").unlink)
@@ -482,8 +482,8 @@ def test_the_plan_keeps_no_password_and_sweep_takes_one_again(running) -> None:
 
 
 def test_a_blocked_job_loses_nothing_while_others_do(story) -> None:
-    """Blocked: nobody said that it is over."""
-    other = tell(story.bed, 2)
+    """Blocked: it is not stated that the job has ended."""
+    other = make_story(story.bed, 2)
     options = ("--closed-world", *AT_ONCE, "--ended-job", story.job.id)
     bed = Bed(story.bed.folder, options)
     bed.cycle()
@@ -497,7 +497,7 @@ def test_a_blocked_job_loses_nothing_while_others_do(story) -> None:
 
 def test_a_refused_job_loses_nothing_while_others_do(story) -> None:
     """Refused between plan and sweep: its layout changed."""
-    other = tell(story.bed, 2)
+    other = make_story(story.bed, 2)
     story.bed.cycle()
     plan = story.bed.plan()
     (other.job.folder / "shared" / "op_x").mkdir()
@@ -540,7 +540,7 @@ def lock_file(bed: Bed, **holder: Any) -> Path:
     return write(folder / "lock" / "000000000001.json", json.dumps(fields).encode(), timedelta(0))
 
 
-def test_a_held_lock_lets_nobody_else_in(story) -> None:
+def test_a_held_lock_excludes_every_other_run(story) -> None:
     """Exit 11; plans need no lock."""
     story.bed.cycle()
     plan = story.bed.plan()
@@ -561,7 +561,7 @@ def test_the_lock_of_a_dead_process_is_taken_over(story) -> None:
     assert (lock.exists(), holders(story.bed)) == (False, [])
 
 
-def test_a_lock_that_nobody_renews_is_taken_over(story) -> None:
+def test_a_lock_that_is_not_renewed_is_taken_over(story) -> None:
     """A run elsewhere may have died unseen."""
     story.bed.cycle()
     lock = lock_file(story.bed)
@@ -607,7 +607,7 @@ def test_nothing_of_the_sweep_is_written_below_the_root(story) -> None:
 
 
 def test_damaged_tombstones_stop_everything(story) -> None:
-    """Forgetting them silently would start every quarantine anew; guessing would end it."""
+    """Forgetting them silently would restart every quarantine; guessing would end it."""
     story.bed.cycle()
     (file,) = state_files(story.bed, "tombstones/*.parquet")
     file.write_bytes(file.read_bytes()[:-10])

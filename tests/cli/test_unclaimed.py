@@ -116,7 +116,7 @@ def test_what_cannot_be_declared_is_said(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_that_no_flink_wrote_implies_nothing(tmp_path: Path) -> None:
-    """Two operators of one id: told, not guessed."""
+    """Two operators of one id: reported, not guessed."""
     twins = hand.listed(*2 * [hand.operator(4, hand.listed(hand.subtask(4)))])
     (tmp_path / "_metadata").write_bytes(hand.metadata(4, twins))
     ran = run("declare", tmp_path, "--out", tmp_path.parent / "twins.yaml")
@@ -270,10 +270,10 @@ def test_a_folder_that_is_not_new_is_refused(
     assert (content(tmp_path), content(checkpoint)) == before
 
 
-def test_a_wrong_uid_is_told_and_nothing_is_pruned(
+def test_a_wrong_uid_is_reported_and_nothing_is_pruned(
     checkpoint: Path, declarations: Path, tmp_path: Path
 ) -> None:
-    """The operator that nobody declares may be the one that was misspelt."""
+    """The undeclared operator may be the one that was misspelt."""
 
     def misspelt(each):
         return each | ({"uid": "buffers"} if each["uid"] == "buffer" else {})
@@ -301,7 +301,7 @@ def test_a_wrong_uid_is_told_and_nothing_is_pruned(
     ],
     ids=["unknown version", "cut", "absent"],
 )
-def test_what_is_no_checkpoint_is_told_and_nothing_is_written(
+def test_what_is_no_checkpoint_is_reported_and_nothing_is_written(
     checkpoint: Path, declarations: Path, tmp_path: Path, *, command: str, damage, complaint: str
 ) -> None:
     """One line, exit 1, neither a file nor a folder."""
@@ -319,7 +319,7 @@ def test_what_is_no_checkpoint_is_told_and_nothing_is_written(
     assert not new.exists()
 
 
-def test_a_wrong_declarations_file_is_told_and_nothing_is_written(
+def test_a_wrong_declarations_file_is_reported_and_nothing_is_written(
     checkpoint: Path, declarations: Path, tmp_path: Path
 ) -> None:
     """Exit 2, before the checkpoint is looked at."""
@@ -392,10 +392,10 @@ def of_state(name: str, **changes):
 
 
 @pytest.mark.parametrize("name", ["seen-union", "rules-broadcast", "recent-map"])
-def test_a_wrong_name_of_a_state_is_told_and_nothing_is_pruned(
+def test_a_wrong_name_of_a_state_is_reported_and_nothing_is_pruned(
     checkpoint: Path, declarations: Path, tmp_path: Path, name: str
 ) -> None:
-    """The state that nobody declares may be the one that was misspelt."""
+    """The undeclared state may be the one that was misspelt."""
     wrong, place = f"{name}x", tmp_path / "pruned"
     refused = pruned_as(checkpoint, declarations, place, of_state(name, id=wrong))
     assert refused.code == 2
@@ -410,7 +410,7 @@ def test_a_wrong_name_of_a_state_is_told_and_nothing_is_pruned(
 
 
 @pytest.mark.parametrize("is_new", [False, True])
-def test_nothing_is_pruned_while_an_operator_looks_replaced(
+def test_nothing_is_pruned_while_an_operator_seems_replaced(
     checkpoint: Path, declarations: Path, tmp_path: Path, *, is_new: bool
 ) -> None:
     """Keyed state of another one under the uid; unless what is missing is stated new."""

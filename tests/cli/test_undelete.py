@@ -16,7 +16,7 @@ __all__ = ["bed", "on_s3", "s3_server", "story"]
 
 
 def test_a_local_storage_keeps_no_versions(story) -> None:
-    """Exit 4: what was deleted there is gone for good."""
+    """Exit 4: what was deleted there cannot be restored."""
     story.bed.cycle()
     plan, _ = story.bed.cycle()
     before = contents(story.bed.folder)
@@ -71,7 +71,7 @@ main()
 
 @pytest.mark.ci
 def test_what_a_run_deleted_before_it_died_is_gone_and_comes_back_too(on_s3: S3Story) -> None:
-    """Its journal alone knows the delete markers; nothing is told of as done twice."""
+    """Its journal alone knows the delete markers; nothing is reported as done twice."""
     before = on_s3.contents()
     on_s3.sweep(on_s3.plan(), "--delete")
     plan = on_s3.plan()

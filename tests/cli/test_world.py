@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from cli.helpers import contents, flink, run
-from cli.stories import Story, bed, story, tell, undeclared
+from cli.stories import Story, bed, make_story, story, undeclared
 from support.rest_server import RestServer, as_json
 
 __all__ = ["bed", "story", "undeclared"]
@@ -45,7 +45,7 @@ def test_every_place_is_shown_with_what_was_found_in_it(story) -> None:
 
 
 def test_a_cluster_is_shown_with_its_jobs(undeclared) -> None:
-    """And what of it lies outside."""
+    """And which checkpoints are outside."""
     with RestServer(dict(flink(undeclared.job, completed=8))) as server:
         (cluster,) = world(undeclared, "--flink-rest", server.url)["clusters"]
     assert (cluster["jobs"], cluster["answers"]) == ([undeclared.job.id], True)
@@ -144,7 +144,7 @@ def test_the_command_that_a_blocked_plan_names_is_the_one_that_lifts_it(story) -
 
 def test_storage_roots_of_one_file_are_one_world(bed) -> None:
     """One document of the contract's form, and beside it that of each storage root."""
-    tell(bed)
+    make_story(bed)
     other = bed.folder / "other"
     bed.job(5, below=other).checkpoint(4)
     ran = run("world", "--config", config_of(bed, bed.root, other), "--output", "json")
@@ -183,7 +183,7 @@ def findings(bed, *roots: Path, **settings: object) -> dict[str, str]:
 
 def test_the_doctor_says_job_by_job_what_can_never_be_collected(bed) -> None:
     """And the one setting that would change it."""
-    first, second = tell(bed), tell(bed, 2)
+    first, second = make_story(bed), make_story(bed, 2)
     found = findings(bed, bed.root, closed_world=True, ended_job=[first.job.id])
     assert f"job {first.job.id}" not in found
     message = found[f"job {second.job.id}"]
@@ -193,7 +193,7 @@ def test_the_doctor_says_job_by_job_what_can_never_be_collected(bed) -> None:
 
 def test_the_doctor_says_once_what_holds_for_all_jobs(bed) -> None:
     """A fleet of hundreds is no reason for hundreds of lines."""
-    jobs = [tell(bed, number).job.id for number in (1, 2, 3)]
+    jobs = [make_story(bed, number).job.id for number in (1, 2, 3)]
     found = findings(bed, bed.root, ended_job=jobs)
     assert "closed_world" in found["all 3 jobs"]
     assert not [check for check in found if check.startswith("job ")]
@@ -201,6 +201,6 @@ def test_the_doctor_says_once_what_holds_for_all_jobs(bed) -> None:
 
 def test_the_doctor_is_content_with_what_can_be_collected(bed) -> None:
     """One line says so."""
-    found = findings(bed, bed.root, closed_world=True, ended_job=[tell(bed).job.id])
+    found = findings(bed, bed.root, closed_world=True, ended_job=[make_story(bed).job.id])
     assert found["all 1 jobs"] == "can be collected"
     assert found["world"].startswith("closed world: ")

@@ -1,5 +1,5 @@
 """Every test here runs whole commands, in surroundings of its own."""
 
-from cli.surroundings import own_surroundings
+from cli.own_environment import own_surroundings
 
 __all__ = ["own_surroundings"]

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, metadata, write
-from cli.surroundings import own_surroundings
+from cli.own_environment import own_surroundings
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.model.codes import Condition
 from support.rest_server import RestServer, as_json

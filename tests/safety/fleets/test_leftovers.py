@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, Planned, flink
-from cli.surroundings import own_surroundings
+from cli.own_environment import own_surroundings
 from support.rest_server import RestServer
 
 __all__ = ["own_surroundings"]

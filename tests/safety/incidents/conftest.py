@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli.surroundings import own_surroundings
+from cli.own_environment import own_surroundings
 from safety.incidents.essential import why_no_loss
 from safety.incidents.removals import remove
 

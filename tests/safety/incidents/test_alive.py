@@ -7,7 +7,7 @@ from copy import deepcopy
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, contents, flink, run, write
-from cli.stories import Story, bed, story, tell, undeclared
+from cli.stories import Story, bed, make_story, story, undeclared
 from orphangc.collect.observe.reported import reported_places
 from orphangc.core.cluster.ha_facts import HaFacts, PlaceNamed
 from orphangc.core.model.settings import StorageRootSettings
@@ -159,7 +159,7 @@ def test_the_plan_shows_what_the_evidence_is(story, kubernetes) -> None:
 @pytest.mark.answered_by("condition:held_by_ha")
 def test_other_jobs_go_their_way(bed, kubernetes) -> None:
     """One suspended job blocks itself, not its neighbours."""
-    held, free = tell(bed, 1), tell(bed, 2)
+    held, free = make_story(bed, 1), make_story(bed, 2)
     kubernetes.add(ha(held, 7, 8))
     plan, _ = swept(held, *ASKED)
     assert (plan.blocks(held.job), plan.blocks(free.job)) == (["held_by_ha"], [])
@@ -216,8 +216,8 @@ def test_one_that_was_subsumed_during_the_listing_is_not_missing(
 @pytest.mark.answered_by("guard:retained_root_missing")
 def test_a_claimed_checkpoint_in_another_jobs_directory_counts(bed, kubernetes) -> None:
     """The completed store retains it under the new job's id; Flink reports where it lies."""
-    old = tell(bed, 1)
-    new = tell(Bed(bed.folder, AT_ONCE), 2)
+    old = make_story(bed, 1)
+    new = make_story(Bed(bed.folder, AT_ONCE), 2)
     kubernetes.add(ha(new, 5, 7, 8))
     claimed = old.job.checkpoint(5, old.live[0]).parent
     asked = (*ASKED, "--closed-world", "--ended-job", old.job.id)

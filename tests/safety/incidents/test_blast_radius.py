@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, ENDED, Bed, contents, outcomes, run, write
-from cli.stories import bed, story, tell, undeclared
+from cli.stories import bed, make_story, story, undeclared
 from cli.stories_on_s3 import S3Story, on_s3, s3_server
 from orphangc.adapters.files.local_storage import LocalStorage
 from safety.incidents.essential import must_be_there
@@ -46,7 +46,7 @@ def test_paimon_7920_an_empty_folder_is_never_removed(story) -> None:
 @pytest.mark.answered_by("folders_that_stay")
 def test_paimon_7920_a_folder_that_lost_its_last_file_stays(bed) -> None:
     """Flink may be about to write into it."""
-    story = tell(bed, orphans=5)
+    story = make_story(bed, orphans=5)
     for path in story.live:
         path.unlink()
     bed.options += ("--max-delete-share", "1")
@@ -62,10 +62,10 @@ def test_fsspec_rm_glob_characters_in_a_path_are_letters(tmp_path, folder) -> No
     """``rm`` expanded a literal key, and removed its siblings."""
     bed = Bed(tmp_path, (*ENDED, *AT_ONCE))
     bed.root = tmp_path / folder
-    story = tell(bed)
+    story = make_story(bed)
     sibling = Bed(tmp_path, ENDED)
     sibling.root = tmp_path / "cka"
-    other = tell(sibling)
+    other = make_story(sibling)
     bed.cycle()
     bed.cycle()
     assert not any(path.exists() for path in story.orphans)
@@ -132,7 +132,7 @@ def test_s3fs_982_what_a_truncated_listing_hides_is_not_deleted(story, monkeypat
 @pytest.mark.answered_by("every_page")
 def test_barman_780_more_than_one_page_of_keys_is_deleted(bed) -> None:
     """Only the first thousand were ever considered."""
-    story = tell(bed, orphans=1_003)
+    story = make_story(bed, orphans=1_003)
     options = ("--max-delete-share", "1")
     bed.cycle(*options)
     plan, swept = bed.cycle(*options)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, contents, flink, now, run, write
-from cli.stories import bed, story, tell, undeclared
+from cli.stories import bed, make_story, story, undeclared
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.core.exporter.registry_format import write_snapshot
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
@@ -162,7 +162,7 @@ def test_loki_8359_an_empty_world_is_refused(story) -> None:
 @pytest.mark.answered_by("limits")
 def test_loki_8359_a_share_of_the_listing_is_a_breaker(bed) -> None:
     """Nearly all of a job is more likely a mistake than a leak."""
-    story = tell(bed, orphans=20)
+    story = make_story(bed, orphans=20)
     plan, swept = bed.cycle()
     assert plan.blocks(story.job) == ["max_delete_share"]
     _, swept = bed.cycle()

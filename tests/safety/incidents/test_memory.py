@@ -13,7 +13,7 @@ import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, Planned, Ran, flink, metadata, now, run, write
 from cli.scheduled import Configured, settings_of
-from cli.stories import Story, tell
+from cli.stories import Story, make_story
 from flink_fixtures.unpacked import unpack
 from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.app.wiring import compose
@@ -34,7 +34,7 @@ NO_MARGINS = (
 @pytest.fixture
 def story(tmp_path) -> Story:
     """One job that is declared ended by its id, and nothing is said of others."""
-    made = tell(Bed(tmp_path))
+    made = make_story(Bed(tmp_path))
     made.bed.options = ("--closed-world", "--ended-job", made.job.id, *AT_ONCE)
     return made
 

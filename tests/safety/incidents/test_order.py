@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, UUID_1, Bed, flink, now, outcomes, write
-from cli.stories import Story, bed, story, tell, undeclared
+from cli.stories import Story, bed, make_story, story, undeclared
 from orphangc.core.exporter.registry_format import write_snapshot
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
@@ -214,8 +214,8 @@ def test_harbor_12975_a_deletion_checks_the_version_that_was_judged(story) -> No
 @pytest.mark.answered_by("limits")
 def test_harbor_19308_a_share_of_one_job_is_not_hidden_by_another(bed) -> None:
     """445 GB became 4 GB: the breaker counts each job by itself."""
-    small = tell(bed, orphans=12)
-    large = tell(bed, 2)
+    small = make_story(bed, orphans=12)
+    large = make_story(bed, 2)
     for number in range(9, 40):
         large.job.checkpoint(number, *large.live)
     plan = bed.plan()

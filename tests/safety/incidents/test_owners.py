@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, ENDED, Bed, contents, flink, run, write
-from cli.stories import Story, bed, story, tell, undeclared
+from cli.stories import Story, bed, make_story, story, undeclared
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.core.documents.plan import Plan
 from safety.incidents.hooks import after_the_cycle
@@ -91,7 +91,7 @@ def test_iceberg_12278_a_root_inside_another_root_collects_its_own_job_alone(sto
     """Nested roots: the inner one's checkpoints count for the outer one too."""
     inner = Bed(story.bed.folder, story.bed.options)
     inner.root, inner.plans = story.bed.root / "team", 10
-    other = tell(inner, 2)
+    other = make_story(inner, 2)
     other.job.checkpoint(9, *other.live, story.orphans[0])
     outer = story.bed.plan()
     assert outer.verdict(story.orphans[0]) == ("keep", "referenced")

@@ -13,7 +13,7 @@ from hashlib import sha256
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, flink, write
-from cli.stories import Story, bed, story, tell, undeclared
+from cli.stories import Story, bed, make_story, story, undeclared
 from orphangc.adapters.files.local_storage import LocalStorage
 from safety.incidents.essential import must_be_there
 from safety.incidents.hooks import folder_hidden, misreading
@@ -55,7 +55,7 @@ def test_r2_a_layout_that_uses_old_files_in_place_keeps_them(story, sign) -> Non
 @pytest.mark.answered_by("condition:closed_world")
 def test_r3a_a_claiming_job_whose_base_nobody_listed_keeps_its_files(bed) -> None:
     """It is invisible; the operator has not said that there is no such job."""
-    story = tell(Bed(bed.folder, ("--ended-job", "all", *AT_ONCE)))
+    story = make_story(Bed(bed.folder, ("--ended-job", "all", *AT_ONCE)))
     elsewhere = Bed(bed.folder).job(2, below=bed.folder / "unlisted")
     elsewhere.checkpoint(9, *story.live, story.orphans[0])
     collected(story)

@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from cli.helpers import DAY, ENDED, Bed, metadata, run, write
-from cli.stories import bed, story, tell, undeclared
+from cli.stories import bed, make_story, story, undeclared
 from cli.stories_on_s3 import S3Story, on_s3, s3_server
 from unit.flink.metadata import by_hand as hand
 
@@ -166,10 +166,10 @@ def test_tiflash_7128_a_prefix_never_reaches_its_neighbour(tmp_path) -> None:
     """``dmf_2`` hit ``dmf_27`` (also #7130, Iceberg#12278)."""
     bed = Bed(tmp_path, ENDED)
     bed.root = tmp_path / "dmf_2"
-    story = tell(bed)
+    story = make_story(bed)
     neighbour = Bed(tmp_path, ENDED)
     neighbour.root = tmp_path / "dmf_27"
-    other = tell(neighbour, 2)
+    other = make_story(neighbour, 2)
     plan = bed.plan()
     assert {row["job_id"] for row in plan.rows.values()} == {story.job.id}
     aliased = bed.plan("--alias", f"{bed.root}=/elsewhere")

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from cli.helpers import DAY, ENDED, Bed, contents, flink, now, run, write
-from cli.stories import bed, story, tell, undeclared
+from cli.stories import bed, make_story, story, undeclared
 from orphangc.adapters.files import mount_clock
 from orphangc.adapters.files.local_storage import LocalStorage
 from safety.incidents.essential import must_be_there
@@ -72,7 +72,7 @@ def test_fluss_3590_an_object_without_a_store_time_is_kept(story) -> None:
 @pytest.mark.answered_by("guard:future_time")
 def test_amoro_2924_a_store_time_in_the_future_voids_its_job(story, ahead) -> None:
     """Written by a wrong clock, or by hand: then no time in the directory proves anything."""
-    other = tell(story.bed, 2)
+    other = make_story(story.bed, 2)
     at = (now() + ahead).timestamp()
     os.utime(story.live[0], (at, at))
     plan = story.bed.plan()
@@ -178,7 +178,7 @@ def test_risingwave_26303_a_margin_below_its_safe_minimum_takes_insistence(
     tmp_path, margin, period
 ) -> None:
     """A retention shorter than a write was believed at once (also pgducklake, Harbor)."""
-    bed = tell(Bed(tmp_path, ENDED)).bed
+    bed = make_story(Bed(tmp_path, ENDED)).bed
     short = (f"--{margin}-period", period)
     ran = bed.plan(*short).ran
     assert (ran.code, len(ran.complaints)) == (2, 1)
@@ -190,7 +190,7 @@ def test_risingwave_26303_a_margin_below_its_safe_minimum_takes_insistence(
 @pytest.mark.answered_by("safe_minimums")
 def test_a_quarantine_of_nothing_lets_two_runs_in_a_minute_delete(tmp_path) -> None:
     """R17: one cycle's mistake must have a day in which a person, or another cycle, sees it."""
-    story = tell(Bed(tmp_path, (*ENDED, "--quarantine-period", "0")))
+    story = make_story(Bed(tmp_path, (*ENDED, "--quarantine-period", "0")))
     for _ in range(2):
         plan = story.bed.plan()
         if plan.ran.code == 0:
@@ -254,7 +254,7 @@ def test_a_job_that_comes_to_life_during_the_sweep_keeps_its_files(story, monkey
 
 def test_the_clock_of_a_plan_is_written_down(tmp_path) -> None:
     """Whoever reads it can tell which bound was the earliest."""
-    story = tell(Bed(tmp_path, ENDED))
+    story = make_story(Bed(tmp_path, ENDED))
     write(story.bed.folder / "x", b"", DAY)
     ran = run("plan", story.bed.root, "--state", story.bed.state, *ENDED)
     (job,) = ran.json["jobs"]

@@ -8,10 +8,25 @@ from __future__ import annotations
 import pytest
 
 from support.house import PACKAGE, folders
-from support.words import CONTRACT, Found, counted, lowered, maxima, words_in, words_of
+from support.words import (
+    CONTRACT,
+    ROOT,
+    Found,
+    counted,
+    lowered,
+    maxima,
+    words_in,
+    words_in_page,
+    words_of,
+)
 
 FOLDERS = [each.relative_to(PACKAGE).as_posix() for each in folders()]
 MOST = maxima()
+CLEAN_TESTS = ("cli", "unit/app")
+PAGES = (
+    *("gc/README.md", "gc/SAFETY.md", "gc/decisions/*.md"),
+    *("deploy/monitoring/*.md", "helm/orphangc/README.md"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +82,21 @@ def test_a_word_is_found_where_people_read_it(source: str, words: list[str]) -> 
 
 def test_the_name_of_a_module_counts() -> None:
     assert [each.word for each in words_in("", "app/given.py")] == ["given"]
+
+
+@pytest.mark.parametrize("folder", CLEAN_TESTS)
+def test_tests_of_the_program_hold_no_such_word(folder: str) -> None:
+    """Names of tests are sentences too."""
+    assert words_of(ROOT / "tests" / folder) == []
+
+
+@pytest.mark.parametrize("pattern", PAGES)
+def test_a_page_holds_no_such_word(pattern: str) -> None:
+    """Code and quotations apart."""
+    pages = sorted(ROOT.glob(pattern))
+    assert pages
+    assert {each.name: found for each in pages if (found := words_in_page(each.read_text()))} == {}
+
+
+def test_code_and_quotations_in_a_page_do_not_count() -> None:
+    assert words_in_page('Nobody says "void" of `told`.') == ["Nobody says of ."]

@@ -137,7 +137,7 @@ def test_the_environment_wins_over_the_file(load, monkeypatch) -> None:
     assert (found.http.host, found.http.port) == ("0.0.0.0", 9999)
 
 
-def test_what_the_environment_says_wrong_is_told_by_its_place(load, monkeypatch) -> None:
+def test_what_the_environment_says_wrong_is_reported_by_its_place(load, monkeypatch) -> None:
     """As the file's own mistakes."""
     monkeypatch.setenv("ORPHANGC_HTTP__PROT", "1")
     with pytest.raises(SettingsError, match=r"http\.prot"):
@@ -154,14 +154,14 @@ def test_roots_are_chosen_by_any_spelling(load) -> None:
 
 
 def test_the_shipped_schema_is_that_of_the_program() -> None:
-    """Written anew by ``orphangc config schema >
+    """Rewritten by ``orphangc config schema >
     gc/orphangc/app/config/configuration.schema.json``.
     """
     assert json.loads(SCHEMA.read_text()) == configuration_schema()
 
 
 def test_the_schema_accepts_and_refuses_what_the_program_does() -> None:
-    """Where a schema can tell."""
+    """Where a schema can express it."""
     jsonschema = pytest.importorskip("jsonschema", reason="the schema's checker is not installed")
     checker = jsonschema.Draft202012Validator(configuration_schema())
     assert checker.is_valid(EXAMPLE)
@@ -177,14 +177,14 @@ def test_the_schema_accepts_and_refuses_what_the_program_does() -> None:
     ("name", "value"),
     [("ORPHANGC_HTTP", "tcp://10.0.0.1:80"), ("ORPHANGC_STORAGE_ROOTS", "[{")],
 )
-def test_a_variable_that_is_no_json_is_told(load, monkeypatch, name: str, value: str) -> None:
+def test_a_variable_that_is_no_json_is_reported(load, monkeypatch, name: str, value: str) -> None:
     """Kubernetes makes variables of services by itself."""
     monkeypatch.setenv(name, value)
     with pytest.raises(SettingsError, match="environment: "):
         load()
 
 
-def test_what_is_no_yaml_is_told_without_its_line(tmp_path) -> None:
+def test_what_is_no_yaml_is_reported_without_its_line(tmp_path) -> None:
     """It may hold a password."""
     path = tmp_path / "orphangc.yaml"
     path.write_text("storage_roots:\n- root: /x\n  flink_rest: [http://u:hunter2@h:8081\n")
@@ -193,7 +193,7 @@ def test_what_is_no_yaml_is_told_without_its_line(tmp_path) -> None:
     assert "hunter2" not in str(caught.value)
 
 
-def test_what_wins_over_the_file_can_be_told(load, monkeypatch) -> None:
+def test_what_overrides_the_file_can_be_listed(load, monkeypatch) -> None:
     """By name: values may be secret."""
     monkeypatch.setenv("ORPHANGC_MODE", "delete")
     monkeypatch.setenv("ORPHANGC_SOMETHING_ELSE", "me")

@@ -35,7 +35,7 @@ def test_a_long_phase_says_how_far_it_is_every_half_minute() -> None:
 
 
 def test_a_short_run_says_nothing() -> None:
-    """Each phase begins anew."""
+    """Each phase starts at zero."""
     clock = Clock()
     told = LoggedProgress(clock)
     with capture_logs() as logs:
@@ -45,7 +45,7 @@ def test_a_short_run_says_nothing() -> None:
     assert logs == []
 
 
-def test_a_phase_that_stands_still_tells_no_time_to_go() -> None:
+def test_a_phase_that_stands_still_shows_no_remaining_time() -> None:
     """Nothing is divided by nothing."""
     clock = Clock()
     told = LoggedProgress(clock)

@@ -68,7 +68,7 @@ STORY = (
 
 
 def verdicts(story=STORY, *, seed=17, now=NOW) -> pa.RecordBatch:
-    """Return a batch of VERDICT_SCHEMA that tells the story, in random order."""
+    """Return a batch of VERDICT_SCHEMA of the scenario, in random order."""
     random = Random(seed)
     rows = []
     for number, (job_id, scope, reason, objects, size, least, greatest) in enumerate(story):
@@ -311,7 +311,7 @@ def some_extras(job_id=ORDERS, **changes) -> ExtrasPart:
 
 
 def hostile_plan(text: str) -> tuple[Plan, Breakdown]:
-    """Return a plan that has a text wherever a name or a message of somebody else stands."""
+    """Return a plan that has a text wherever a name or a message from outside stands."""
     story = (
         (text, Scope.SHARED, Reason.ORPHAN, 2, 1 << 20, 80, 90),
         (ORDERS, Scope.SHARED, Reason.REFERENCED, 2, 1 << 20, 80, 90),

@@ -63,7 +63,7 @@ def tags_of(page):
 
 
 def test_the_first_screen_says_which_root_when_and_what_would_go(story):
-    """Nobody has to scroll to learn what a sweep of this plan would do."""
+    """The reader need not scroll to learn what a sweep of this plan would do."""
     plan, _, _, page = story
     (header,) = page.all("header")
     assert header.all("h1")[0].text == plan.root
@@ -73,8 +73,8 @@ def test_the_first_screen_says_which_root_when_and_what_would_go(story):
     assert "120 objects (6.2 GB) more are due in blocked jobs, and stay" in header.text
 
 
-def test_every_kind_is_told_in_people_s_units_and_exactly(story):
-    """Rounded numbers are for eyes, exact ones for whoever checks."""
+def test_every_kind_is_reported_in_people_s_units_and_exactly(story):
+    """Rounded numbers are for eyes, exact ones for checks."""
     plan, _, _, page = story
     (kinds,) = page.all("ul", **{"class": "kinds"})
     sums = Counter()
@@ -86,7 +86,7 @@ def test_every_kind_is_told_in_people_s_units_and_exactly(story):
     assert "27.2 GB" in kinds.text
 
 
-def test_every_job_tells_its_bounds_and_which_one_decided(story):
+def test_every_job_shows_its_bounds_and_which_one_decided(story):
     """A cutoff without its reason cannot be checked."""
     page = story[-1]
     deciding = [row.text for row in page.all("tr", **{"class": "decides"})]
@@ -96,8 +96,8 @@ def test_every_job_tells_its_bounds_and_which_one_decided(story):
     assert any("unknown" in row for row in deciding)
 
 
-def test_a_refused_and_a_blocked_job_are_told_with_what_to_do(story):
-    """Whoever reads "refused" needs the next step, not the source code."""
+def test_a_refused_and_a_blocked_job_are_shown_with_advice(story):
+    """The reader of "refused" needs the next step, not the source code."""
     (section,) = story[-1].all("section", id="stops")
     assert "damaged_latest_root" in section.text
     assert "already damaged?" in section.text
@@ -189,7 +189,7 @@ def test_the_bar_of_everything_is_as_wide_as_the_picture(story):
 
 
 def test_the_numbers_of_a_picture_stand_in_a_table_too(story):
-    """Whoever cannot see the picture, or prints it grey, has the same numbers."""
+    """A reader who cannot see the picture, or prints it grey, has the same numbers."""
     _, breakdown, _, page = story
     for anchor, name_of in (
         ("by-job", lambda cell: cell.job_id or "(no job)"),
@@ -380,7 +380,7 @@ def test_a_thousand_jobs_are_rendered_within_seconds():
 
 
 def test_every_word_of_the_collector_has_words_for_people():
-    """A new reason, bound or bucket without its words fails here, not on somebody's page."""
+    """A new reason, bound or bucket without its words fails here, not on a user's page."""
     assert set(KIND_OF) == set(REASON_TEXT) == set(Reason)
     assert set(KIND_OF.values()) == set(KINDS)
     assert set(BOUND_TEXT) == set(BoundName)
@@ -395,7 +395,7 @@ def test_a_long_list_is_cut_and_says_by_how_much():
     assert "10,000 missing references" in text
 
 
-def test_the_age_of_a_cutoff_is_told_in_the_words_of_the_settings():
+def test_the_age_of_a_cutoff_is_reported_in_the_words_of_the_settings():
     """An instant alone makes people count on their fingers."""
     plan, breakdown = a_plan(jobs=(a_job(cutoff=NOW - timedelta(days=1, hours=12)),))
     assert "1d12h before this plan" in render_html(plan, breakdown)

@@ -1,4 +1,4 @@
-"""Terminal and Markdown say the same as the page, and obey nobody but us."""
+"""Terminal and Markdown say the same as the page, and obey no foreign text."""
 
 import io
 import re
@@ -121,7 +121,7 @@ def test_a_hostile_outcome_is_printed_and_never_obeyed(text):
     assert visible(text) in plain(outcome_tables(outcome), 400)
 
 
-def test_an_outcome_tells_what_was_done_and_what_was_not():
+def test_an_outcome_shows_what_was_done_and_what_was_not():
     """Counts by verdict and outcome, the refused jobs, and why it ended early."""
     outcome = {
         "run_id": "20261121T144412Z",
@@ -168,7 +168,7 @@ def test_an_empty_plan_has_no_table_of_jobs():
 
 
 def test_of_many_jobs_a_terminal_shows_some_and_counts_the_rest():
-    """Nobody scrolls through a thousand rows."""
+    """A thousand rows are too many to scroll."""
     plan, breakdown = many_jobs(120)
     text = plain(plan_tables(plan, breakdown))
     assert "70 more jobs stand in plan.json" in text
@@ -178,7 +178,7 @@ def test_of_many_jobs_a_terminal_shows_some_and_counts_the_rest():
 
 
 def test_without_a_breakdown_the_sentence_promises_no_more_than_it_knows():
-    """What lies in blocked jobs cannot be told from the tallies alone."""
+    """The tallies alone do not show the files of blocked jobs."""
     plan, _ = a_plan()
     sentence = headline(plan, summarise(plan))
     assert "at most 430 objects" in sentence
@@ -203,7 +203,7 @@ def test_no_tombstone_is_promised_where_a_condition_of_the_world_is_unmet():
         assert "lay no tombstones and, with --delete, delete nothing" in headline(plan, summary)
 
 
-def test_a_tombstone_that_is_dropped_is_told():
+def test_a_tombstone_that_is_dropped_is_reported():
     """Something that is in use again is the most important thing to know."""
     plan, breakdown = a_plan()
     revived = Tally(
@@ -214,7 +214,7 @@ def test_a_tombstone_that_is_dropped_is_told():
 
 
 def test_if_every_job_is_refused_the_sentence_says_that_nothing_is_known():
-    """A refusal is never told as an empty success."""
+    """A refusal is never shown as an empty success."""
     refused = tuple(job for job in story_jobs() if job.refused)
     plan, breakdown = a_plan(jobs=refused)
     assert "Every job is refused" in headline(plan, summarise(plan, breakdown))
@@ -239,14 +239,14 @@ def test_one_stop_names_all_jobs_that_it_stops_and_refusals_come_first():
 
 @pytest.mark.parametrize("guard", list(Guard))
 def test_every_guard_has_advice(guard):
-    """Whoever adds a guard says what to do about it."""
+    """Every guard has advice."""
     assert set(GUARD_ADVICE) == set(Guard)
     assert guard_advice(guard.value).endswith(".")
 
 
 @pytest.mark.parametrize("condition", list(Condition))
 def test_every_condition_has_advice(condition):
-    """Whoever adds a condition of deletion says what to do about it."""
+    """Every condition of deletion has advice: what to do about it."""
     assert set(CONDITION_ADVICE) == set(Condition)
     assert condition_advice(condition.value).endswith(".")
 
@@ -328,7 +328,7 @@ def test_markdown_of_many_jobs_stays_short():
 
 
 def test_markdown_of_an_empty_plan_is_a_sentence():
-    """Nothing is told as nothing."""
+    """Nothing is shown as nothing."""
     plan, _ = a_plan(jobs=(), tallies=(), roots=(), warnings=(), objects_listed=0, bytes_listed=0)
     assert "No job was judged" in render_markdown(plan, Breakdown(NOW))
 
@@ -336,7 +336,7 @@ def test_markdown_of_an_empty_plan_is_a_sentence():
 # --- words
 
 
-def test_bytes_are_told_in_decimal_units_as_storage_is_sold():
+def test_bytes_are_reported_in_decimal_units_as_storage_is_sold():
     """A bill and this page use the same units."""
     assert human_bytes(0) == "0 bytes"
     assert human_bytes(1_500) == "1.5 kB"
@@ -374,7 +374,7 @@ def test_visible_text_can_be_printed_and_encoded_everywhere(text):
 
 
 def test_a_job_whose_owner_is_unknown_is_called_by_its_directory():
-    """An empty name helps nobody."""
+    """An empty name is no help."""
     plan, breakdown = a_plan(jobs=(a_job("", directories=("s3://b/shared-dir",)),))
     assert "s3://b/shared-dir" in plain(plan_tables(plan, breakdown))
     assert "s3://b/shared-dir" in render_markdown(plan, breakdown)

@@ -1,4 +1,4 @@
-"""What is not in the listing, and what the listing was: told alike by every rendering."""
+"""What is not in the listing, and what the listing was: shown alike by every rendering."""
 
 import io
 
@@ -52,24 +52,24 @@ def shown(request):
     return show
 
 
-def test_every_kind_is_told_with_its_bytes(shown):
+def test_every_kind_is_reported_with_its_bytes(shown):
     """Rounded and exactly, and how old the oldest upload is."""
     text = shown(extras=some_extras())
-    for told in ("Unfinished uploads", "3.4 GB", "3,400,000,000", "2026-08-23 14:44:12 UTC"):
-        assert told in text
-    for told in ("Noncurrent versions", "52.0 GB", "52,000,000,000", "Delete markers", "790"):
-        assert told in text
+    for part in ("Unfinished uploads", "3.4 GB", "3,400,000,000", "2026-08-23 14:44:12 UTC"):
+        assert part in text
+    for part in ("Noncurrent versions", "52.0 GB", "52,000,000,000", "Delete markers", "790"):
+        assert part in text
     assert "Directory markers" in text
-    assert "unknown" not in told_of_uploads(text)
+    assert "unknown" not in reported_uploads(text)
 
 
-def told_of_uploads(text: str) -> str:
+def reported_uploads(text: str) -> str:
     """Return the words from the last mention of uploads in the rows to the next kind."""
     end = text.index("Noncurrent versions", text.index("Unfinished uploads"))
     return text[text.rindex("Unfinished uploads", 0, end) : end]
 
 
-def test_bytes_that_nobody_counted_make_an_at_least(shown):
+def test_uncounted_bytes_make_an_at_least(shown):
     """A bound on requests is no bound on bytes."""
     text = shown(extras=some_extras(uploads_of_unknown_size=5))
     assert "at least 3.4 GB" in text
@@ -81,8 +81,8 @@ def test_what_is_unknown_is_called_so_and_never_zero(shown, status):
     """With the reason; nothing that was not counted has a number."""
     text = shown(extras=some_extras(uploads=status, versions=status, **BUT_STATUS))
     assert STATUS_TEXT[status] in text
-    assert "unknown" in told_of_uploads(text)
-    assert not any(digit in told_of_uploads(text) for digit in "0123456789")
+    assert "unknown" in reported_uploads(text)
+    assert not any(digit in reported_uploads(text) for digit in "0123456789")
 
 
 @pytest.mark.parametrize("rendering", ["terminal", "markdown"])
@@ -96,7 +96,7 @@ def test_nothing_found_takes_no_place_where_place_is_dear(rendering):
     assert "Unfinished uploads" in section.text
 
 
-def test_the_page_tells_each_job_and_what_removes_it():
+def test_the_page_shows_each_job_and_what_removes_it():
     """A sweep never does."""
     page = parse(render_html(*a_plan(extras=some_extras())))
     (section,) = page.all("section", id="extras")

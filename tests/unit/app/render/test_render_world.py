@@ -1,4 +1,4 @@
-"""What the statement of a closed world covers: told alike by every rendering."""
+"""What the statement of a closed world covers: shown alike by every rendering."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def test_the_only_keyed_state_needs_no_sum() -> None:
     assert [each.name for each in view.states if each.part is PagePart.KEYED] == ["a"]
 
 
-def test_serializers_are_told_in_few_words() -> None:
+def test_serializers_are_reported_in_few_words() -> None:
     """A namespace that is none says nothing."""
     state = keyed(
         "s",
@@ -190,7 +190,7 @@ def test_what_is_unknown_is_said(view) -> None:
 
 
 def test_a_tree_shows_partitions_and_cuts_long_lists() -> None:
-    """Whoever needs all of them reads the document."""
+    """The document has all of them."""
     share = StatePartitions(subtask=0, offsets=tuple(range(100)), sizes=(1,) * 99 + (None,))
     state = replace(
         listed("s"), shares=tuple(replace(share, subtask=each) for each in range(50)), partitions=9
@@ -222,7 +222,7 @@ def test_a_comparison_is_shown() -> None:
 
 
 def test_the_page_is_one_file_that_asks_for_nothing() -> None:
-    """No script, no asset, no request; a picture that a screen reader can tell."""
+    """No script, no asset, no request; a picture with a text for screen readers."""
     text = page(*checkpoint(operator("one"), operator("two", id="1" * 32)))
     found = parse(text)
     assert "default-src 'none'" in text
@@ -245,7 +245,7 @@ def test_the_page_is_one_file_that_asks_for_nothing() -> None:
 
 
 def test_a_page_of_several_has_a_list_of_them_and_of_failures() -> None:
-    """One that could not be read is told, and the others are shown."""
+    """One that could not be read is reported, and the others are shown."""
     document, contents, _ = checkpoint(operator())
     failed = {"directory": "/gone", "error": "there is none", "exit_code": 1}
     text = render_checkpoints(

@@ -112,7 +112,7 @@ def test_an_interrupted_plan_is_gone_on_with_and_a_whole_one_is_not(tmp_path) ->
 
 
 def test_only_folders_of_runs_are_removed(tmp_path) -> None:
-    """Neither links nor what somebody else named."""
+    """Neither links nor folders of foreign names."""
     plans = KeptPlans(tmp_path / "plans", 1)
     plans.prune()
     ids = [f"20261101T00000000000{n}Z-0000000{n}" for n in range(3)]
@@ -126,7 +126,7 @@ def test_only_folders_of_runs_are_removed(tmp_path) -> None:
     assert (tmp_path / "elsewhere").exists()
 
 
-def test_tombstones_are_told_by_the_day_on_which_they_fall_due() -> None:
+def test_tombstones_are_reported_by_the_day_on_which_they_fall_due() -> None:
     """In UTC; a quarantine that ends at midnight ends on the new day."""
 
     def tombstone(number: int, since: datetime) -> Tombstone:

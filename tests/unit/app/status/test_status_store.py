@@ -48,7 +48,7 @@ def test_a_run_that_was_written_down_proves_that_the_state_can_be_read(store) ->
 
 
 def test_records_stand_newest_first_and_once(store) -> None:
-    """Whoever wrote them, and however often they are read."""
+    """By every writer, and however often they are read."""
     store.load(ROOT, [a_record(3), a_record(1)], None)
     store.ended(ROOT, whole(4))
     store.load(ROOT, [whole(4), a_record(3), a_record(2)], None)
@@ -88,7 +88,7 @@ def test_it_is_not_ready_where_no_root_can_be_reached_or_it_ends(store) -> None:
     assert "ending" in (store.status().not_ready or "")
 
 
-def test_it_tells_what_the_others_tell_it(store) -> None:
+def test_it_reports_what_the_others_record(store) -> None:
     """When the next run is, whether the scheduler lives."""
     store.next_run_of = lambda _: T0
     store.alive = lambda: True
@@ -97,7 +97,7 @@ def test_it_tells_what_the_others_tell_it(store) -> None:
     assert store.is_alive()
 
 
-def test_it_can_be_asked_while_it_is_told(store) -> None:
+def test_it_can_be_read_while_it_is_written(store) -> None:
     """From many threads."""
     threads = [
         threading.Thread(target=lambda n=number: store.ended(ROOT, whole(n))) for number in range(9)

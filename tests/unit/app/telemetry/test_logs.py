@@ -80,7 +80,7 @@ def test_credentials_in_urls_are_dropped_wherever_they_stand(capsys) -> None:
 
 
 def test_libraries_log_in_the_same_form(capsys) -> None:
-    """Their warnings; what they merely tell is nobody's concern."""
+    """Their warnings; what they merely report is left out."""
     configure_logs(LogSettings(format="json"), takes_others=True)
     logging.getLogger("some.library").warning("see http://me:hunter2@host for %s", "more")
     logging.getLogger("some.library").info("nothing")

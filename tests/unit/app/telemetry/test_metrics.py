@@ -1,4 +1,4 @@
-"""What Prometheus is told: names, zeros, and counters that never go back."""
+"""What Prometheus scrapes: names, zeros, and counters that never go back."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_every_series_is_there_from_the_start_and_no_other_comes() -> None:
     assert {key[0] for key, each in series(before).items() if each} == told
 
 
-def test_a_record_is_told_whole() -> None:
+def test_a_record_is_reported_whole() -> None:
     """Counters from the totals, gauges from the newest plan."""
     of = metrics()
     of.observe(full_record())
@@ -183,7 +183,7 @@ def test_a_failed_run_leaves_what_the_last_plan_said() -> None:
 
 
 @pytest.mark.parametrize("result", [RunResult.LOCKED, RunResult.MISSED])
-def test_runs_that_never_began_count_though_nobody_writes_them_down(result) -> None:
+def test_runs_that_never_began_count_though_no_run_records_them(result) -> None:
     """Each of them, and they took no time."""
     of = metrics()
     before = kept(a_record(1, plan_id="p"), Totals())
@@ -206,12 +206,12 @@ def test_totals_of_two_lines_of_runs_merge_to_the_larger() -> None:
     assert totals_merged(merged, one) == merged
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_reported() -> None:
     """A dashboard shows an update that is under way."""
     assert value(metrics(), "orphangc_build_info", version="1.2.3") == 1
 
 
-def test_a_push_leaves_out_what_no_run_has_told() -> None:
+def test_a_push_leaves_out_what_no_run_has_set() -> None:
     """Zeros would replace what the gateway holds of an earlier run."""
     failed = a_record(2, result=RunResult.FAILED, phases=(a_phase(RunResult.FAILED),))
     pushed = metrics(is_pushed=True)

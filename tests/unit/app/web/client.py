@@ -9,11 +9,11 @@ from unit.app.web.statuses import Source, a_status
 
 _SOURCE = Source(a_status())
 _APP = create_app(_SOURCE, CollectorRegistry())
-"""To make an app takes longer than to ask it; what it tells of is changed instead."""
+"""To make an app takes longer than to ask it; its status is changed instead."""
 
 
 class Client:
-    """A client of an app that tells of one status."""
+    """A client of an app with one status."""
 
     def __init__(self, status=None, *, registry=None, http=None, source=None) -> None:
         self.status = a_status() if status is None else status

@@ -1,4 +1,4 @@
-"""Statuses as a daemon has them, told as stories: fresh, well, in trouble, large."""
+"""Statuses as a daemon has them, as scenarios: fresh, well, in trouble, large."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -312,7 +312,7 @@ def well(runs=40) -> Status:
 
 
 def troubled() -> Status:
-    """Return a daemon with much that needs somebody."""
+    """Return a daemon with much that needs a person."""
     unreadable = RefusedPart(
         guard=Guard.UNREADABLE_ROOT,
         message=f"cannot read {ROOT}/{SESSIONS}/chk-4180/_metadata: unexpected end at byte 1204;"

@@ -56,7 +56,7 @@ def test_areas_are_stacked_without_gaps_inside_the_picture(story):
 
 
 def test_the_picture_is_also_said_in_words():
-    """For whoever does not see it, and for whoever does."""
+    """For readers who do not see it, and for those who do."""
     picture = growth(
         [
             (NOW - timedelta(days=3), "a", amounts(live=10, orphan=5)),
@@ -83,7 +83,7 @@ def test_nothing_stored_at_all_is_drawn_as_nothing():
     assert "unchanged" in empty.sentence
 
 
-def test_times_are_told_as_people_tell_them():
+def test_times_are_spelled_as_people_write_them():
     """One unit is enough."""
     said = {
         timedelta(seconds=1): "1 second",

@@ -56,8 +56,8 @@ def test_an_unknown_path_is_a_document_for_programs_and_a_page_for_browsers():
     assert CLIENT.get("/ui/nowhere").headers["content-type"].startswith("text/html")
 
 
-def test_a_bug_tells_nothing_of_itself():
-    """Whoever asks learns that there is a log, not what stands in memory."""
+def test_a_bug_shows_nothing_of_itself():
+    """The client learns that there is a log, not what stands in memory."""
 
     class Broken:
         def status(self):
@@ -76,7 +76,7 @@ def test_a_bug_tells_nothing_of_itself():
 
 
 def test_named_hosts_keep_other_names_out_but_probes_get_in():
-    """A page of somebody else cannot read this one by a name that it lets point here."""
+    """A page of another site cannot read this one by a name that it lets point here."""
     client = Client(http=HttpSettings(allowed_hosts=("orphangc.example", "[::1]")))
     for host in ("orphangc.example", "ORPHANGC.example:8080", "[::1]:8080"):
         assert client.get("/", headers={"Host": host}).status_code == 200

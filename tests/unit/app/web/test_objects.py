@@ -31,8 +31,8 @@ def rows(batch=None):
     return [row for row in every if row["job_id"]]
 
 
-def test_every_object_of_a_plan_is_found_and_told_as_it_is(record):
-    """Whatever row group it lies in."""
+def test_every_object_of_a_plan_is_found_and_shown_as_it_is(record):
+    """Whatever row group it is in."""
     for row in rows()[::97]:
         told = explanation(record, row["key"])
         assert told.problem is None
@@ -152,7 +152,7 @@ def test_without_its_plan_a_run_says_so(tmp_path, record):
 
 
 def test_a_plan_that_names_files_elsewhere_is_refused(tmp_path):
-    """A plan is signed by nobody but its own digest: whoever writes it may write anything."""
+    """Only its own digest signs a plan: its writer may write anything."""
     record = a_kept_plan(tmp_path / "plan")
     directory = PlanDirectory(tmp_path / "plan")
     plan = directory.read_head()
@@ -203,7 +203,7 @@ def test_the_plan_itself_is_still_checked_whole_before_a_sweep(tmp_path):
         PlanDirectory(tmp_path / "plan").read()
 
 
-def test_too_many_readers_are_told_to_come_again(record, monkeypatch):
+def test_too_many_readers_are_asked_to_come_again(record, monkeypatch):
     """Reading plans must not take all threads."""
     client = Client(a_status(a_root(record, settings={"root": record.root})))
     path = f"/ui/runs/{record.run_id}/objects"

@@ -65,7 +65,7 @@ def pages_of(status):
 # --- what a person sees first
 
 
-def test_before_the_first_run_the_page_tells_what_will_happen_and_when():
+def test_before_the_first_run_the_page_shows_what_will_happen_and_when():
     """A new user wants to know whether it works, and whether it is dangerous."""
     page = seen(fresh())
     assert words(page.all("h1")[0]) == "○Nothing has been looked at yet"
@@ -75,7 +75,7 @@ def test_before_the_first_run_the_page_tells_what_will_happen_and_when():
     assert "orphangc run --config FILE" in text
 
 
-def test_after_a_report_the_page_tells_what_was_found_and_how_to_go_on():
+def test_after_a_report_the_page_shows_what_was_found_and_how_to_go_on():
     """Report mode is where everybody begins, and must not be where everybody ends."""
     page = seen(reporting())
     assert words(page.all("h1")[0]) == "●78.0 GB could be freed"
@@ -122,7 +122,7 @@ def test_every_trouble_is_listed_with_what_to_do_the_worst_first():
 
 @pytest.mark.parametrize("mode", [RunMode.REPORT, RunMode.DELETE])
 def test_what_has_disappeared_stands_first_with_the_command_that_lifts_it(mode):
-    """In every mode: what only blocks a deletion nobody asked for yet, stands further down."""
+    """In every mode: what only blocks a deletion that is not enabled yet stands further down."""
     command = f"orphangc world acknowledge {ROOT} place_lost s3://old --state s3://ops/orphangc"
     lost = BlockedPart(condition=Condition.PLACE_LOST, message=f"s3://old held 3: run: {command}")
     page = seen(a_status(a_root(a_record(jobs=[a_job(blocked=(lost,))]), settings={"mode": mode})))
@@ -161,7 +161,7 @@ def test_a_first_run_in_delete_mode_says_why_it_only_reported():
 
 
 def test_the_price_is_an_assumption_that_is_said_and_can_be_set():
-    """Nobody's bill is guessed."""
+    """No bill is guessed."""
     http = HttpSettings(price_per_gib_month=1, currency="EUR")
     text = words(seen(reporting(), http=http))
     assert (
@@ -181,7 +181,7 @@ def test_old_numbers_are_said_to_be_old():
 
 
 @pytest.mark.parametrize("result", [each for each in RunResult if each is not RunResult.DONE])
-def test_every_result_but_done_is_told_in_words(result):
+def test_every_result_but_done_is_shown_as_text(result):
     """An exit code is for programs."""
     record = without_plan(0, result=result)
     page = seen(a_status(a_root(record, a_record(1))))
@@ -193,7 +193,7 @@ def test_every_result_but_done_is_told_in_words(result):
 
 
 @pytest.mark.parametrize("result", [RunResult.LOCKED, RunResult.INTERRUPTED, RunResult.MISSED])
-def test_what_passes_by_itself_needs_nobody_until_it_comes_again(result):
+def test_what_passes_by_itself_needs_no_person_until_it_comes_again(result):
     """Once is chance."""
     once = seen(a_status(a_root(without_plan(0, result=result), a_record(1))))
     assert "nothing to do" in words(once.all("h1")[0])
@@ -203,7 +203,7 @@ def test_what_passes_by_itself_needs_nobody_until_it_comes_again(result):
 
 
 def test_every_guard_and_condition_has_a_headline_and_reaches_the_page():
-    """A new guard without words fails here, not on somebody's page."""
+    """A new guard without words fails here, not on a user's page."""
     assert set(STOP_TITLES) == {*Guard, *Condition}
     assert set(RESULT_TEXT) == set(RunResult)
     assert set(MODE_TEXT) == set(RunMode)

@@ -31,7 +31,7 @@ def test_alive_is_asked_of_the_scheduler_and_of_nothing_else():
 
 
 def test_not_ready_says_why():
-    """A bare 503 helps nobody."""
+    """A bare 503 is no help."""
     answer = Client(a_status(not_ready="the configuration is being read")).get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["detail"] == "the configuration is being read"
@@ -54,7 +54,7 @@ def test_metrics_come_in_the_format_that_is_asked_for():
     assert family.samples[0].labels == {"root": "s3://bücket/x"}
 
 
-def test_metrics_are_compressed_for_whoever_can_read_that():
+def test_metrics_are_compressed_for_clients_that_can_read_that():
     """Prometheus always asks for gzip."""
     registry = CollectorRegistry()
     counter = Counter("orphangc_runs", "Runs.", ["root"], registry=registry)

@@ -57,7 +57,7 @@ def test_the_body_is_the_json_boolean_and_nothing_else(value, body):
     ],
 )
 def test_over_several_storage_roots_one_no_is_a_no_and_a_yes_needs_all(values, expected):
-    """Whoever hears yes deletes the snapshot that the job was restored from."""
+    """The reader of a yes deletes the snapshot that the job was restored from."""
     answer = Client(known_in(values)).get(SUSTAINED)
     if expected is None:
         assert answer.status_code == 503
@@ -97,7 +97,7 @@ def test_a_refused_job_says_which_guard_refused():
 
 @pytest.mark.parametrize("job_id", ["f" * 32, ORDERS.upper(), "x", "%2e%2e%2f", "a" * 5000])
 def test_an_unknown_job_is_not_found_however_it_is_spelled(job_id):
-    """404 as the contract says; nothing is looked up by what somebody typed."""
+    """404 as the contract says; nothing is looked up by what a person typed."""
     for path in (f"/jobs/{job_id}", f"/jobs/{job_id}/state-self-sustained", f"/ui/jobs/{job_id}"):
         assert Client().get(path).status_code == 404
 
@@ -110,7 +110,7 @@ def test_before_the_first_run_there_are_no_jobs_and_no_runs():
     assert client.get(SUSTAINED).status_code == 404
 
 
-def test_a_job_tells_every_storage_root_that_knows_it():
+def test_a_job_shows_every_storage_root_that_knows_it():
     """The same id under two roots is one job."""
     client = Client(known_in(YES + NO))
     (job,) = client.get("/jobs").json()

@@ -17,7 +17,7 @@ SINCE = NOW - timedelta(days=2)
 SAFE = "safe to delete the restored snapshot"
 
 
-def a_look(*, value, place="", is_confirmed=True, **changes) -> RememberedUsageCheck:
+def a_check(*, value, place="", is_confirmed=True, **changes) -> RememberedUsageCheck:
     """Return what is remembered of a place, the snapshot or everything."""
     return RememberedUsageCheck(
         kind=ForeignKind.SNAPSHOT if place else None,
@@ -35,7 +35,7 @@ def a_look(*, value, place="", is_confirmed=True, **changes) -> RememberedUsageC
 
 def restored(*more, value, **changes):
     """Return a status in which one job was restored from the snapshot."""
-    looks = (a_look(value=value, **changes), a_look(value=value, place=SNAPSHOT, **changes))
+    looks = (a_check(value=value, **changes), a_check(value=value, place=SNAPSHOT, **changes))
     job = a_job(looks=looks, state_self_sustained=answer_of(looks))
     return a_status(a_root(a_record(jobs=[job])), *more)
 
@@ -51,7 +51,7 @@ def restored(*more, value, **changes):
     ids=["confirmed", "once", "no", "unknown"],
 )
 def test_only_a_confirmed_yes_is_one(value, is_confirmed, answer, said):
-    """Whoever hears yes deletes the snapshot."""
+    """The reader of a yes deletes the snapshot."""
     client = Client(restored(value=value, is_confirmed=is_confirmed))
     code = client.get(f"/jobs/{ORDERS}/state-self-sustained").status_code
     assert code == (503 if answer is None else 200)
@@ -84,7 +84,7 @@ def test_of_several_storage_roots_the_graver_answer_counts():
     """One needs it still."""
     roots = []
     for number, value in enumerate((True, False)):
-        looks = (a_look(value=value), a_look(value=value, place=SNAPSHOT))
+        looks = (a_check(value=value), a_check(value=value, place=SNAPSHOT))
         job = a_job(looks=looks, state_self_sustained=value)
         uri = f"s3://bucket-{number}/checkpoints"
         roots.append(a_root(a_record(jobs=[job], root=uri, run_id=uri), settings={"root": uri}))
@@ -105,7 +105,7 @@ def test_pages_say_it_in_a_line(path, value, word):
 
 def test_of_a_job_that_was_restored_from_nothing_no_page_speaks_of_a_snapshot():
     """As far as anybody knows."""
-    job = a_job(looks=(a_look(value=True),))
+    job = a_job(looks=(a_check(value=True),))
     status = a_status(a_root(a_record(jobs=[job])))
     assert SAFE not in words(seen(status))
     assert Client(status).get(f"/jobs/{ORDERS}").json()["restored_from"] == []

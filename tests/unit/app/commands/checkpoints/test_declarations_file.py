@@ -103,7 +103,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("text", "complaint"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_told_in_one_line(tmp_path, text: str, complaint: str) -> None:
+def test_what_is_wrong_is_reported_in_one_line(tmp_path, text: str, complaint: str) -> None:
     """With the file, the place in it, and the nearest known word."""
     path = tmp_path / "declarations.yaml"
     path.write_text(text)
@@ -116,7 +116,7 @@ def test_what_is_wrong_is_told_in_one_line(tmp_path, text: str, complaint: str) 
 
 
 @pytest.mark.parametrize("content", [None, b"\xff"], ids=["absent", "no text"])
-def test_what_cannot_be_read_is_told(tmp_path, content) -> None:
+def test_what_cannot_be_read_is_reported(tmp_path, content) -> None:
     """Absence is an error: it never means that nothing is declared."""
     path = tmp_path / "declarations.yaml"
     if content is not None:
@@ -179,7 +179,7 @@ def test_the_shipped_schema_is_that_of_the_program() -> None:
 
 
 def test_the_schema_accepts_and_refuses_what_the_program_does() -> None:
-    """Where a schema can tell."""
+    """Where a schema can express it."""
     jsonschema = pytest.importorskip("jsonschema", reason="the schema's checker is not installed")
     yaml = pytest.importorskip("yaml")
     checker = jsonschema.Draft202012Validator(declarations_schema())
