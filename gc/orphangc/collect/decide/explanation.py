@@ -51,7 +51,7 @@ def explain(
         row: Verdict of the object, ``VERDICT_SCHEMA``.
         plan: Plan of the same cycle.
         checkpoints: Every checkpoint, read now.
-        tombstone: Its tombstone, if there is one.
+        tombstone: Tombstone of the object, if there is one.
         base: Storage root.
 
     """

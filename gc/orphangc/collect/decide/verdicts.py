@@ -100,7 +100,7 @@ class DecidePass:
     """Gives every object its verdict, and every verdict to a sink.
 
     Attributes:
-        owners: Whose a place is.
+        owners: Owner of each job directory.
         jobs: Job id and bounds of each collected job, by key.
         outside_jobs: Bounds of objects in no job directory.
         scopes: Areas to report on.

@@ -36,7 +36,7 @@ class Mark:
         live: UUIDs in use, those at or below pinned places among them.
         checkpoints: Every checkpoint that was read.
         jobs: Evidence of each job, by key; surveys are still empty.
-        owners: Whose each job directory is.
+        owners: Owner of each job directory.
 
     """
 

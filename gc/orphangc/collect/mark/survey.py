@@ -82,7 +82,7 @@ class SurveyPass:
     """Counts what is there, and what of that is live.
 
     Attributes:
-        owners: Whose a place is.
+        owners: Owner of each job directory.
         expected: Names in checkpoints below the storage root: UUIDs by head.
         expected_others: Whole keys of all other names.
         wanted: UUIDs that a listed base name must end in, in any folder.

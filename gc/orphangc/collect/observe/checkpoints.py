@@ -225,7 +225,7 @@ class CheckpointReader:
     def _read_anew(
         self, storage: _ListerAndReader, folder: str, listed: StoredObject
     ) -> Checkpoint | UnreadableCheckpoint | None:
-        """Return one root, ``None`` if it is gone; without a checksum if it cannot be had."""
+        """Return one checkpoint, ``None`` if it is gone; unreadable ones may lack a checksum."""
         base = storage.location
         with self._one_at_a_time if listed.size > _LARGE else nullcontext():
             try:

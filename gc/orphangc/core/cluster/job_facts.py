@@ -117,8 +117,8 @@ class JobFacts:
         in_progress_count: Pending ones by Flink's counter; the history may be shorter.
         completed_count: Completed since this JobManager started, savepoints included.
         checkpoints: History and latest ones, newest first, each id once.
-        graph_built_at: When the JobManager began to count this run's checkpoints, by its clock;
-            ``None`` if unknown.
+        graph_built_at: Time when the JobManager began to count this run's checkpoints, by its
+            clock; ``None`` if unknown.
 
     """
 
@@ -160,7 +160,7 @@ class ClusterFacts:
         cache_seconds: Maximum age of answers; a second request must come later than that.
         taken_at: Before the first request, by the caller's clock.
         cluster_ids: Names of its HA metadata in its configuration.
-        checkpoint_directories: Where its configuration puts checkpoints; a job's code may say
+        checkpoint_directories: Places of checkpoints in its configuration; a job's code may decide
             otherwise.
 
     """

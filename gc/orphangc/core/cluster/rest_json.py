@@ -203,7 +203,7 @@ def cluster_settings(config: bytes, options: bytes) -> ClusterSettings:
     """Return version and cache age from ``/config`` and ``/jobmanager/config``.
 
     Job details live as long as the refresh interval. Checkpoint statistics have a setting of
-    their own (1.20 and later), which ``/config`` does not show: were it longer, two looks at one
+    their own (1.20 and later), which ``/config`` does not show: were it longer, two requests at one
     cached answer would pass for "no checkpoint completed in between".
 
     Source: Flink 2.3, ``RestOptions.CACHE_CHECKPOINT_STATISTICS_TIMEOUT``,

@@ -347,7 +347,7 @@ class CycleEvidence:
             if it took no time.
         accepted_versions: Flink's versions that the operator vouches for (R27).
         is_registry_mode: A running job's registry was exported, so each living job must have one.
-        empty_places: Extra roots and other storage roots that were searched and hold no
+        empty_places: Extra roots and other storage roots that were searched and have no
             checkpoint, though the operator does not say that they are empty.
         unreached_places: Reason for each other storage root that could not be searched.
         lost: Facts that earlier cycles saw, this one does not, and nothing explains.

@@ -94,8 +94,8 @@ class JobRecord(_RecordPart):
         blocked: Conditions of deletion that are unmet.
         state_self_sustained: Whether no retained checkpoint refers to files outside the job's own
             directories, confirmed by a second check; ``None`` where it cannot be known (yet).
-        looks: At everything that is not the job's own, and at each such place, with what the runs
-            before saw.
+        looks: Checks of everything that is not the job's own, and of each such place, with what the
+            runs before saw.
 
     """
 

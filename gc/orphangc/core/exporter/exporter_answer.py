@@ -41,8 +41,8 @@ class Exported:
         asked_at: The store's time when the nonce was written first.
         heard_at: The store's time after E2 was read.
         directories: Job directories of the snapshots.
-        contradiction: Why the snapshots cannot show the job's registry, by the checkpoints that
-            were read.
+        contradiction: Reason why the snapshots cannot show the job's registry, by the checkpoints
+            that were read.
         names: Names of all snapshots that the cycle has seen.
 
     """

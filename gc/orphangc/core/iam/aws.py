@@ -86,7 +86,7 @@ def aws_policy(
     Args:
         needs: All of them in S3.
         partition: One of ``PARTITIONS``.
-        is_ceph: For Ceph's radosgw, which asks for a permission on the bucket before it looks at
+        is_ceph: For Ceph's radosgw, which requires a permission on the bucket before it checks
             the keys of a DeleteObjects request, and whose older releases (seen: 16) end a ``*``
             at the first character that could follow it.
 

@@ -259,7 +259,7 @@ class _Successors:
         ran: Jobs that it showed alive last, by cluster.
         shown: Jobs that it shows alive, by cluster or resource.
         running: Facts of Flink's REST API about each running job, by job id.
-        by_savepoint: By the job id's first digits, the running jobs that started from a savepoint
+        by_savepoint: Running jobs, by the job id's first digits, that started from a savepoint
             of such a job.
         stops: The savepoints that jobs were stopped with.
 

@@ -163,7 +163,7 @@ class RememberedCluster(FrozenPart):
         uri: Address, without credentials.
         answered_at: Time of its last answer.
         alive: Ids of the jobs that it showed alive then.
-        contradicted: Those of them that were declared ended all the same: that statement does not
+        contradicted: Jobs among them that were declared ended all the same: that statement does not
             account for them when the cluster is silent.
 
     """

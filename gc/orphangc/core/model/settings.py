@@ -398,7 +398,7 @@ class StorageRootSettings(BaseModel):
 
     @property
     def acknowledged(self) -> dict[str, str]:
-        """Return sha256 by place of each acknowledged broken root."""
+        """Return sha256 by place of each acknowledged broken checkpoint."""
         matches = (_ACKNOWLEDGED.fullmatch(text) for text in self.unsafe_acknowledge_root)
         return {str(canonical(match[1])): match[2] for match in matches if match}
 

@@ -1,8 +1,8 @@
 """Key ranges: a flat key space split into parts that are listed in parallel.
 
 A range may be split anywhere, for every key is in exactly one part whatever the boundaries are.
-Where to cut well is told by ``landmarks``, where keys are known or likely to lie; where nothing
-is known, by ``orphangc.core.ranges.split_points``, from the names that were seen.
+``landmarks`` finds where to split, if places of keys are known or likely; if nothing
+is known, ``orphangc.core.ranges.split_points`` does, from the names that were seen.
 """
 
 from __future__ import annotations

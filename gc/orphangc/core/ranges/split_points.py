@@ -1,7 +1,7 @@
 """Where to split the rest of a key range, by the names that were seen in it.
 
 Names of one folder are mostly written in one alphabet: UUIDs in hex digits, ids in decimal ones.
-A ``Scale`` reads such names as numbers between 0 and 1, so that what was seen of a folder tells
+A ``Scale`` reads such names as numbers between 0 and 1, so that the seen part of a folder shows
 how much of it is still to come, and where its middle is. Nothing rests on that but speed.
 """
 
