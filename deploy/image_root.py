@@ -1,12 +1,12 @@
-"""Gathers what the collector's Python needs of a system, and nothing else: the image's root.
+"""Builds the root of the image: only the files that the collector's Python needs of a system.
 
-``python deploy/image_root.py ENVIRONMENT TARGET``, on a Debian, where the image is built. Taken
-are the interpreter with its modules, the shared libraries that these and the environment's
-packages are linked to, certificates, time zones, and the tables that libraries read. A shell,
-package managers, pip and other programs are not left out: nothing asks for them.
+Run ``python deploy/image_root.py ENVIRONMENT TARGET`` on the Debian that builds the image. It
+copies the interpreter with its modules, the shared libraries that these and the environment's
+packages are linked to, certificates, time zones, and the tables that libraries read. It copies no
+shell, package manager, pip or other program.
 
-Which Debian packages something was taken of stands in ``var/lib/dpkg/status.d``, where scanners
-for known vulnerabilities look; their copyright files are taken too.
+``var/lib/dpkg/status.d`` lists the Debian packages of the copied files, for scanners of known
+vulnerabilities. Their copyright files are copied too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DATA = (
     "/usr/share/zoneinfo",
 )
 _OPENED_BY_NAME = ("libgcc_s.so.1", "libnss_dns.so.2", "libnss_files.so.2")
-"""By glibc: to end threads, and to look up hosts."""
+"""Libraries that glibc opens by name: to end threads, and to resolve hosts."""
 
 _NO_MODULES = shutil.ignore_patterns(
     "config-*", "dist-packages", "ensurepip", "idlelib", "lib2to3", "pydoc_data", "site-packages",
@@ -59,14 +59,14 @@ def is_elf(path: Path) -> bool:
         return file.read(len(_ELF)) == _ELF
 
 
-def said(*command: str) -> str:
-    """Return what a program says on stdout, whether or not it could do it."""
+def output_of(*command: str) -> str:
+    """Return a program's stdout, whether or not it succeeds."""
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603
 
 
 def linked_to(paths: Iterable[Path]) -> set[Path]:
-    """Return the libraries that some files need, and those that these need."""
-    return {Path(path) for file in paths for path in _LIBRARY.findall(said("ldd", str(file)))}
+    """Return the libraries that some files need, directly or not."""
+    return {Path(path) for file in paths for path in _LIBRARY.findall(output_of("ldd", str(file)))}
 
 
 def below(*folders: Path) -> Iterator[Path]:
@@ -75,8 +75,8 @@ def below(*folders: Path) -> Iterator[Path]:
         yield from folder.rglob("*")
 
 
-def take(path: Path, target: Path) -> None:
-    """Copy a file or a folder to where it is outside; a link as a link, with what it means.
+def copy(path: Path, target: Path) -> None:
+    """Copy a file or a folder to the same path in the target; copy a link and its destination.
 
     Its folder is the real one: ``/lib`` is a link that the root is made with.
     """
@@ -87,7 +87,7 @@ def take(path: Path, target: Path) -> None:
     inside.parent.mkdir(parents=True, exist_ok=True)
     if path.is_symlink():
         inside.symlink_to(path.readlink())
-        take(path.parent / path.readlink(), target)
+        copy(path.parent / path.readlink(), target)
     elif path.is_dir():
         shutil.copytree(path, inside, symlinks=True, ignore=_NO_MODULES)
     else:
@@ -95,43 +95,45 @@ def take(path: Path, target: Path) -> None:
 
 
 def packages_of(paths: Iterable[Path]) -> set[str]:
-    """Return the Debian packages that files come from; the lists know some by older paths."""
+    """Return the Debian packages of files; the package lists hold older paths of some."""
     spellings = {str(path.resolve()) for path in paths}
     spellings |= {path.removeprefix("/usr") for path in spellings}
-    found = re.findall(r"^([^\s:,]+)[:,]", said("dpkg-query", "--search", *spellings), re.MULTILINE)
+    found = re.findall(
+        r"^([^\s:,]+)[:,]", output_of("dpkg-query", "--search", *spellings), re.MULTILINE
+    )
     return set(found)
 
 
-def tell_packages(names: Iterable[str], target: Path) -> None:
-    """Write down which packages something was taken of, and take their copyright files."""
+def write_packages(names: Iterable[str], target: Path) -> None:
+    """Record the packages of the copied files, and copy their copyright files."""
     folder = target / "var/lib/dpkg/status.d"
     folder.mkdir(parents=True)
     for name in names:
-        (folder / name).write_text(said("dpkg-query", "--status", name))
-        take(Path("/usr/share/doc", name, "copyright"), target)
+        (folder / name).write_text(output_of("dpkg-query", "--status", name))
+        copy(Path("/usr/share/doc", name, "copyright"), target)
 
 
 def gather(environment: Path, target: Path) -> None:
-    """Make the root of an image that runs an environment, which is not itself taken."""
+    """Build the root of an image that runs an environment; the environment is not copied."""
     for name in ("bin", "sbin", "lib", "lib64"):
         if (top := Path("/", name)).is_symlink():
             (target / "usr" / name).mkdir(parents=True)
             (target / name).symlink_to(top.readlink())
     python = Path(sys.executable).resolve()
     modules = {Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")}
-    take(environment / "bin" / (environment / "bin/python").readlink(), target)
+    copy(environment / "bin" / (environment / "bin/python").readlink(), target)
     libraries = linked_to([python, *filter(is_elf, below(environment, *modules))])
     outside = {path for path in libraries if environment not in path.parents}
     libc = next(path for path in outside if path.name == "libc.so.6")
     outside |= {libc.with_name(name) for name in _OPENED_BY_NAME}
     for path in (python, *modules, *outside, *map(Path, _DATA)):
-        take(path, target)
+        copy(path, target)
     for name, text in _USERS.items():
         (target / "etc" / name).write_text(text)
     certificates = Path("/usr/share/ca-certificates").rglob("*.crt")
     of_modules = (path for folder in modules for path in folder.iterdir())
     taken = {python, *outside, *map(Path, _DATA), *certificates, *of_modules}
-    tell_packages(packages_of(taken), target)
+    write_packages(packages_of(taken), target)
     (target / "tmp").mkdir()
     (target / "tmp").chmod(0o1777)
     subprocess.run(["ldconfig", "-r", str(target)], check=True)  # noqa: S603, S607

@@ -109,7 +109,7 @@
     alert(
       'OrphangcBlocked',
       'Deletion waits for a decision.',
-      'The condition {{ $labels.guard }} blocks {{ $value }} jobs of {{ $labels.root }}; their orphans are kept until a person has looked.',
+      'The condition {{ $labels.guard }} blocks {{ $value }} jobs of {{ $labels.root }}; their orphans are kept until a person has checked.',
       newest(series('refused_jobs', 'guard=~"%s"' % anyOf(config.conditions)), group + ', guard') + ' > 0'
     ),
     alert(

@@ -49,7 +49,7 @@ local panels = import 'panels.libsonnet';
       )],
       [3, panels.stat(
         'Halted',
-        'Storage roots where something in use had been judged an orphan; nothing is deleted there until a person has looked.',
+        'Storage roots where something in use had been judged an orphan; nothing is deleted there until a person has checked.',
         'short',
         [panels.target('sum(%s)' % newest('root', 'halted'), 'halted')],
         [[1, 'red']],
@@ -124,7 +124,7 @@ local panels = import 'panels.libsonnet';
       )],
       [6, panels.graph(
         'Swept objects',
-        'What became of verdicts: tombstones laid, revived, objects deleted; gone and changed were not touched; failed is to be looked at.',
+        'What became of verdicts: tombstones laid, revived, objects deleted; gone and changed were not touched; check the failed ones.',
         'short',
         [panels.target(events('action, outcome', 'swept_objects_total'), '{{action}} {{outcome}}')],
         stacked=true,
