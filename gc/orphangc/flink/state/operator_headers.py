@@ -13,7 +13,7 @@ from orphangc.flink.metadata.cursor import Cursor
 from orphangc.flink.state.state_meta_info import RecordReader, StateRecord, StateRecordKind
 
 _VERSIONS = (5, 6)
-_TELLS_COMPRESSION = 6
+_STATES_COMPRESSION = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ def read_operator_header(data: bytes) -> OperatorHeader:
     version = cursor.i4()
     if version not in _VERSIONS:
         raise cursor.error(f"operator state of version {version} is unknown", at=0)
-    flag = cursor.u1() if version >= _TELLS_COMPRESSION else 0
+    flag = cursor.u1() if version >= _STATES_COMPRESSION else 0
     if flag > 1:
         raise cursor.error(f"flag of value {flag}", at=4)
     reader = RecordReader(cursor)

@@ -90,7 +90,7 @@ def template_of(
 
     Args:
         request: Request that ``before-sign`` gives.
-        varying: Names in the query that each request states anew.
+        varying: Names of query parameters that differ between requests.
         signature_version: Signature version that ``before-sign`` gives.
         facts: Further arguments of ``before-sign``: ``request_signer``, ``signing_name``,
             ``region_name`` and others.
@@ -140,7 +140,7 @@ class TemplateSender:
         Args:
             client: Client whose botocore is watched.
             operation: Name of the operation in botocore: ``ListObjectsV2``.
-            varying: Names in the query that each request states anew.
+            varying: Names of query parameters that differ between requests.
 
         """
         self.template: RequestTemplate | None = None
