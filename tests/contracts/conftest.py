@@ -98,7 +98,7 @@ def s3_place(request, monkeypatch, tmp_path):
 
 @pytest.fixture(scope="session")
 def filled_places() -> dict:
-    """The places that hold ``FILLED``: filled once, for tests that only look."""
+    """The places that hold ``FILLED``: filled once, for tests that only read."""
     return {}
 
 
@@ -121,7 +121,7 @@ def local_place(tmp_path):
 
 @pytest.fixture
 def stub(monkeypatch) -> Iterator[Stub]:
-    """An S3 endpoint that answers what it is told."""
+    """An S3 endpoint whose answers a test defines."""
     with stub_server() as server:
         use(monkeypatch, server.url, "AK", "SK")
         yield server

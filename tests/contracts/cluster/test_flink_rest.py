@@ -393,7 +393,7 @@ def test_what_is_no_address_is_a_settings_error(url: str) -> None:
 
 
 def test_the_longer_cache_counts() -> None:
-    """Checkpoint statistics may be cached for longer than ``/config`` tells."""
+    """Checkpoint statistics may be cached for longer than ``/config`` states."""
     options = [{"key": "rest.cache.checkpoint-statistics.timeout", "value": "2 min"}]
     with RestServer({**saved_routes(HEALTHY), "/jobmanager/config": as_json(options)}) as server:
         assert registry(server.url).observe().cache_seconds == 120

@@ -165,7 +165,7 @@ def test_a_listing_that_is_cut_off_is_no_answer(server, plural: str) -> None:
 
 @pytest.mark.parametrize("plural", ["configmaps", *CRDS])
 def test_what_may_not_be_listed_is_unknown(server, plural: str) -> None:
-    """403 is not silent: nobody is known to be dead."""
+    """403 is an error: it proves no job ended."""
     server.denied.add(plural)
     with pytest.raises(RegistryUnavailableError, match=f"{plural}.* in namespace flink: .*403"):
         observed()
@@ -173,7 +173,7 @@ def test_what_may_not_be_listed_is_unknown(server, plural: str) -> None:
 
 
 def test_config_maps_that_are_not_found_are_no_empty_answer(server) -> None:
-    """Every cluster has ConfigMaps: whoever says 404 is no API server."""
+    """Every cluster has ConfigMaps: a server that answers 404 is no API server."""
     server.undefined.add("configmaps")
     with pytest.raises(RegistryUnavailableError, match="404"):
         observed()

@@ -120,7 +120,7 @@ def _make_user(url: str, name: str, access_key: str, secret_key: str) -> None:
 
 @pytest.fixture
 def limited(radosgw_url, monkeypatch, tmp_path) -> Iterator[Limited]:
-    """Two checkpoints of an ended job, three live files, two orphans, and whoever collects."""
+    """Two checkpoints of an ended job, three live files, two orphans, and the collector."""
     place = S3Place(radosgw_url, ACCESS_KEY, SECRET_KEY)
     place.enable_versions()
     state = S3Place(radosgw_url, ACCESS_KEY, SECRET_KEY, prefix="state/")

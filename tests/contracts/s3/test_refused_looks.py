@@ -1,4 +1,4 @@
-"""Who may list and may not read: a listing tells what is there, and no more is believed."""
+"""An account that may list but not read: a listing shows the objects, and nothing else counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orphangc.errors import StorageUnreachableError
 KEY = ObjectKey("shared/file")
 
 
-def told(*keys: str, count: int | None = None) -> Answer:
+def listing_of(*keys: str, count: int | None = None) -> Answer:
     """Return a listing of a few objects of seven bytes."""
     rows = "".join(
         f"<Contents><Key>{key}</Key><Size>7</Size><ETag>&quot;e&quot;</ETag>"
@@ -36,8 +36,8 @@ def refusing(listing: Answer):
 
 
 def test_the_facts_of_an_object_that_may_not_be_read_come_from_a_listing(stub) -> None:
-    """The same as a HEAD request tells; after the first refusal nobody asks for one again."""
-    stub.answer = refusing(told(f"cp/{KEY}"))
+    """The listing gives the facts of a HEAD request; after the first refusal no HEAD is sent."""
+    stub.answer = refusing(listing_of(f"cp/{KEY}"))
     storage = open_storage(f"s3://{BUCKET}/cp")
     for _ in range(3):
         (found,) = storage.stat([KEY])
@@ -49,8 +49,8 @@ def test_the_facts_of_an_object_that_may_not_be_read_come_from_a_listing(stub) -
 
 
 def test_what_is_refused_and_not_listed_is_absent(stub) -> None:
-    """Stores say no instead of "not found" to whoever may list some prefixes only."""
-    stub.answer = refusing(told())
+    """Stores refuse instead of "not found" if the account may list some prefixes only."""
+    stub.answer = refusing(listing_of())
     assert open_storage(f"s3://{BUCKET}/cp").stat([KEY]) == [None]
     assert open_storage(f"s3://{BUCKET}/cp").read(KEY, max_bytes=9) is None
     assert open_state_files(f"s3://{BUCKET}/state").read("halted.json") is None
@@ -58,7 +58,12 @@ def test_what_is_refused_and_not_listed_is_absent(stub) -> None:
 
 @pytest.mark.parametrize(
     "listing",
-    [told(f"cp/{KEY}-2"), told(count=1), Answer("<ListBucketResult/>"), error("AccessDenied", 403)],
+    [
+        listing_of(f"cp/{KEY}-2"),
+        listing_of(count=1),
+        Answer("<ListBucketResult/>"),
+        error("AccessDenied", 403),
+    ],
     ids=["a longer key", "a page without rows", "a page without a count", "refused too"],
 )
 def test_what_a_listing_does_not_tell_stays_refused(stub, listing: Answer) -> None:
@@ -72,6 +77,6 @@ def test_what_a_listing_does_not_tell_stays_refused(stub, listing: Answer) -> No
 
 def test_what_is_there_and_may_not_be_read_is_an_error(stub) -> None:
     """A root that cannot be read never means that it refers to nothing."""
-    stub.answer = refusing(told(f"cp/{KEY}"))
+    stub.answer = refusing(listing_of(f"cp/{KEY}"))
     with pytest.raises(StorageUnreachableError, match="AccessDenied"):
         open_storage(f"s3://{BUCKET}/cp").read(KEY, max_bytes=9)

@@ -243,7 +243,7 @@ def test_a_store_without_a_date_header_tells_no_time(stub, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "told",
+    "header",
     [
         "Fri, 31 Dec 99999 23:59:59 GMT",
         "Mon, 01 Jan 0001 00:00:00 GMT",
@@ -254,9 +254,9 @@ def test_a_store_without_a_date_header_tells_no_time(stub, monkeypatch):
         None,
     ],
 )
-def test_a_time_that_is_none_leaves_an_object_without_a_time(stub, told):
+def test_a_time_that_is_none_leaves_an_object_without_a_time(stub, header):
     """Botocore raises a ``RuntimeError`` for two of them, and reads the year 1 as 2001."""
-    headers = {"ETag": '"e"'} | ({} if told is None else {"Last-Modified": told})
+    headers = {"ETag": '"e"'} | ({} if header is None else {"Last-Modified": header})
     stub.answer = lambda _: Answer(headers=headers, length=7)
     (found,) = opened().stat(["x"])
     assert found == StoredObject(key="x", size=7, modified_at=None, etag="e")

@@ -1,4 +1,4 @@
-"""Deleting in S3: whatever a server answers, each key is told of as it is, and asked for once."""
+"""Deletion in S3: whatever a server answers, each key gets its true result and one request."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_credentials_that_expired_are_asked_for_again(stub, opened):
     """A request of our own is refused; botocore, which refreshes them, has the last word."""
     deletions(stub, error("ExpiredToken", 400), outcome("a"))
     if not opened._deleter._requests._sender.template:
-        pytest.skip("botocore's own first request has nobody to ask after it")
+        pytest.skip("botocore's own first request has no fallback")
     assert statuses(opened.delete(judged("a"))) == [DELETED]
 
 
@@ -228,11 +228,11 @@ def test_a_timeout_leaves_every_key_unknown(stub, monkeypatch):
         assert statuses(storage.delete(judged("a"))) == [UNKNOWN]
 
 
-# --- conditions and looks
+# --- conditions and revalidation
 
 
 def test_the_condition_is_sent_with_every_key(stub, opened):
-    """It closes the moment between look and deletion where the store honours it."""
+    """It closes the gap between revalidation and deletion if the store checks it."""
     deletions(stub, outcome("a", "b"))
     opened.delete(judged("a", "b"))
     (request,) = stub.asked("POST")
@@ -262,7 +262,7 @@ def test_a_look_that_fails_keeps_the_object(stub, opened):
 
 
 def test_a_changed_object_is_not_even_asked_for(stub, opened):
-    """The look is ours, so it works on stores that ignore conditions."""
+    """The collector revalidates itself, so it works on stores that ignore conditions."""
     deletions(stub, outcome("a", "b"))
     changed = StoredObject(key="b", size=8, modified_at=STAMP, etag="e-b")
     assert statuses(opened.delete([*judged("a"), changed])) == [DELETED, CHANGED]
@@ -275,14 +275,14 @@ def test_a_key_that_xml_cannot_hold_fails_alone(stub, opened):
     assert statuses(opened.delete(judged("a", "b\x01", ""))) == [DELETED, FAILED, FAILED]
 
 
-# --- looks by listing
+# --- revalidation by listing
 
 
 NAMES = [f"{number:04}" for number in range(300)]
 
 
 def listed(stub, names: list[str], *, page_size: int = 1000) -> None:
-    """Let the stub hold these objects, and answer listings, looks and deletions."""
+    """Make the stub hold these objects, and answer listings, HEAD requests and deletions."""
 
     def answer(request):
         if request.method == "HEAD":

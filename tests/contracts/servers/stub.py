@@ -1,4 +1,4 @@
-"""An S3 endpoint that answers what a test tells it to: for answers that good servers never give."""
+"""An S3 endpoint that answers as a test defines: for answers that good servers never give."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_any_difference_from_the_judged_facts_keeps_the_object(place, change):
     storage = place.open()
     fact = facts(storage, "x")
     if change == "etag" and fact.etag is None:
-        pytest.skip("this file system tells no identity")
+        pytest.skip("this file system reports no identity")
     wrong = {"size": 99, "etag": "another", "modified_at": fact.modified_at - timedelta(seconds=9)}
     (result,) = storage.delete([replace(fact, **{change: wrong[change]})])
     assert result.status is DeletionStatus.CHANGED

@@ -35,7 +35,7 @@ def extras_of(place) -> S3Extras:
     return found
 
 
-def told(batches) -> list[dict]:
+def rows_of(batches) -> list[dict]:
     """Return rows, each batch of the port's form."""
     found = list(batches)
     assert all(batch.schema.equals(HIDDEN_SCHEMA) for batch in found)
@@ -62,7 +62,7 @@ def test_an_unfinished_upload_is_told_with_the_bytes_of_its_parts(s3_place) -> N
     begin(s3_place, "j/shared/x", PART, 100)
     begin(s3_place, "j/chk-1/y")
     assert listed(s3_place.open()) == []
-    rows = told(extras_of(s3_place).uploads())
+    rows = rows_of(extras_of(s3_place).uploads())
     assert {row["key"]: row["size"] for row in rows} == {"j/shared/x": PART + 100, "j/chk-1/y": 0}
     assert {row["kind"] for row in rows} == {HiddenKind.UPLOAD}
 
@@ -70,7 +70,7 @@ def test_an_unfinished_upload_is_told_with_the_bytes_of_its_parts(s3_place) -> N
 def test_an_upload_is_told_with_its_beginning(s3_place) -> None:
     """Only old ones are leaks; moto dates all of them in 2010."""
     begin(s3_place, "x")
-    (row,) = told(extras_of(s3_place).uploads())
+    (row,) = rows_of(extras_of(s3_place).uploads())
     age = datetime.now(UTC) - row["at"]  # noqa: TID251 - both servers run here
     assert age < timedelta(minutes=5) or row["at"].year == 2010
 
@@ -86,7 +86,7 @@ def test_a_finished_and_an_aborted_upload_are_not_told(s3_place) -> None:
     s3_place.client.abort_multipart_upload(
         Bucket=s3_place.bucket, Key="cp/aborted", UploadId=aborted
     )
-    assert told(extras_of(s3_place).uploads()) == []
+    assert rows_of(extras_of(s3_place).uploads()) == []
 
 
 def test_only_uploads_below_the_storage_root_are_told(s3_place) -> None:
@@ -94,7 +94,7 @@ def test_only_uploads_below_the_storage_root_are_told(s3_place) -> None:
     begin(s3_place, "x")
     for key in ("cpx/y", "y"):
         s3_place.client.create_multipart_upload(Bucket=s3_place.bucket, Key=key)
-    assert [row["key"] for row in told(extras_of(s3_place).uploads())] == ["x"]
+    assert [row["key"] for row in rows_of(extras_of(s3_place).uploads())] == ["x"]
 
 
 ODD = ["a b/é+%41", "j/a&<b>", "j/é%2Fz", "z++", "%2B", "j/shared/x"]
@@ -107,7 +107,7 @@ def test_every_upload_is_told_once_over_all_pages(s3_place, monkeypatch, size) -
         begin(s3_place, key)
     extras = extras_of(s3_place)
     in_pages_of(extras, size, monkeypatch)
-    assert sorted(row["key"] for row in told(extras.uploads())) == sorted(ODD * 2)
+    assert sorted(row["key"] for row in rows_of(extras.uploads())) == sorted(ODD * 2)
 
 
 def test_parts_are_counted_up_to_a_bound_and_unknown_beyond(s3_place, monkeypatch) -> None:
@@ -117,7 +117,7 @@ def test_parts_are_counted_up_to_a_bound_and_unknown_beyond(s3_place, monkeypatc
         begin(s3_place, f"{number}", 10)
     extras = extras_of(s3_place)
     for _ in range(2):
-        assert Counter(row["size"] for row in told(extras.uploads())) == {10: 2, None: 3}
+        assert Counter(row["size"] for row in rows_of(extras.uploads())) == {10: 2, None: 3}
 
 
 # --- versions
@@ -133,7 +133,7 @@ def test_noncurrent_versions_and_delete_markers_are_told(s3_place) -> None:
     s3_place.put("current")
     s3_place.client.put_object(Bucket=s3_place.bucket, Key="cpx/y", Body=b"")
     s3_place.client.put_object(Bucket=s3_place.bucket, Key="cpx/y", Body=b"")
-    rows = told(extras_of(s3_place).versions())
+    rows = rows_of(extras_of(s3_place).versions())
     assert sorted((row["kind"], row["key"], row["size"]) for row in rows) == [
         (HiddenKind.DELETE_MARKER, "j/shared/gone", 0),
         (HiddenKind.NONCURRENT, "j/shared/gone", 4000),
@@ -152,7 +152,7 @@ def test_every_version_is_told_once_over_all_pages(s3_place, monkeypatch, size) 
         s3_place.remove(key)
     extras = extras_of(s3_place)
     in_pages_of(extras, size, monkeypatch)
-    assert sorted(row["key"] for row in told(extras.versions())) == sorted(ODD * 4)
+    assert sorted(row["key"] for row in rows_of(extras.versions())) == sorted(ODD * 4)
 
 
 def test_over_a_page_of_versions_are_told(s3_place) -> None:
@@ -161,14 +161,14 @@ def test_over_a_page_of_versions_are_told(s3_place) -> None:
     keys = [f"{number:03}" for number in range(401)]
     for _ in range(3):
         s3_place.put_all(keys)
-    assert len(told(extras_of(s3_place).versions())) == 802
+    assert len(rows_of(extras_of(s3_place).versions())) == 802
 
 
 def test_a_bucket_that_never_had_versions_has_none(s3_place) -> None:
     """And is not listed a second time to learn that."""
     s3_place.put("x")
     s3_place.put("x")
-    assert told(extras_of(s3_place).versions()) == []
+    assert rows_of(extras_of(s3_place).versions()) == []
 
 
 def test_a_bucket_whose_versioning_was_suspended_still_has_them(s3_place) -> None:
@@ -179,7 +179,7 @@ def test_a_bucket_whose_versioning_was_suspended_still_has_them(s3_place) -> Non
     s3_place.client.put_bucket_versioning(
         Bucket=s3_place.bucket, VersioningConfiguration={"Status": "Suspended"}
     )
-    assert len(told(extras_of(s3_place).versions())) == 1
+    assert len(rows_of(extras_of(s3_place).versions())) == 1
 
 
 # --- what stores may answer
@@ -188,12 +188,12 @@ def test_a_bucket_whose_versioning_was_suspended_still_has_them(s3_place) -> Non
 @pytest.mark.parametrize(("code", "status"), [("AccessDenied", 403), ("NotImplemented", 501)])
 @pytest.mark.parametrize("verb", ["uploads", "versions"])
 def test_a_refusal_is_told_apart_from_nothing(stub, verb, code, status) -> None:
-    """Forbidden, or no such request: either way nobody knows the number."""
+    """The request is forbidden or unsupported: in both cases the number is unknown."""
     stub.versioning = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
     stub.answer = lambda _: error(code, status)
     extras = S3Extras(canonical(f"s3://{BUCKET}/cp"))
     with pytest.raises(NotReportedError) as refused:
-        told(getattr(extras, verb)())
+        rows_of(getattr(extras, verb)())
     assert refused.value.is_forbidden is (status == 403)
 
 
@@ -226,7 +226,7 @@ def test_pages_that_do_not_add_up_are_an_error(stub, page) -> None:
         error("AccessDenied", 403) if request.query.get("uploadId") else page
     )
     with pytest.raises(StorageUnreachableError):
-        told(S3Extras(canonical(f"s3://{BUCKET}/cp")).uploads())
+        rows_of(S3Extras(canonical(f"s3://{BUCKET}/cp")).uploads())
 
 
 def test_parts_that_may_not_be_asked_for_have_an_unknown_size(stub) -> None:
@@ -235,7 +235,7 @@ def test_parts_that_may_not_be_asked_for_have_an_unknown_size(stub) -> None:
     stub.answer = lambda request: (
         error("AccessDenied", 403) if request.query.get("uploadId") else page
     )
-    rows = told(S3Extras(canonical(f"s3://{BUCKET}/cp")).uploads())
+    rows = rows_of(S3Extras(canonical(f"s3://{BUCKET}/cp")).uploads())
     assert [(row["key"], row["size"]) for row in rows] == [("x", None), ("y", None)]
 
 
@@ -251,7 +251,7 @@ def test_an_upload_that_is_gone_by_now_is_not_told(stub) -> None:
         return page
 
     stub.answer = answer
-    rows = told(S3Extras(canonical(f"s3://{BUCKET}/cp")).uploads())
+    rows = rows_of(S3Extras(canonical(f"s3://{BUCKET}/cp")).uploads())
     assert [(row["key"], row["size"]) for row in rows] == [("y", 0)]
 
 

@@ -1,4 +1,4 @@
-"""What the adapter for all of fsspec makes of file systems that tell less, or more, or wrong."""
+"""The fsspec adapter on file systems that report too little, too much, or wrong facts."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ STAMP = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ROOT = {"name": "/r", "size": 0, "type": "directory"}
 
 
-class TellingFileSystem(AbstractFileSystem):
-    """Tells what a test lets it tell."""
+class ReportingFileSystem(AbstractFileSystem):
+    """Reports the facts that a test sets."""
 
     def __init__(self, *infos: dict) -> None:
         super().__init__(skip_instance_cache=True)
@@ -27,7 +27,7 @@ class TellingFileSystem(AbstractFileSystem):
         self.removed: list[str] = []
 
     def ls(self, path: str, detail: bool = True, **_: object) -> list:  # noqa: ARG002, FBT001, FBT002
-        """Return what lies in a folder."""
+        """Return the entries of a folder."""
         return [i for i in self.infos.values() if i["name"].startswith(path.rstrip("/") + "/")]
 
     def info(self, path: str, **_: object) -> dict:
@@ -45,19 +45,19 @@ class TellingFileSystem(AbstractFileSystem):
         raise AssertionError(path)
 
 
-def opened(*infos: dict) -> tuple[FsspecStorage, TellingFileSystem]:
-    """Return a storage over a file system that tells these facts."""
-    file_system = TellingFileSystem(*infos)
-    return FsspecStorage(canonical("tell://h/r"), file_system=(file_system, "/r")), file_system
+def opened(*infos: dict) -> tuple[FsspecStorage, ReportingFileSystem]:
+    """Return a storage on a file system that reports these facts."""
+    file_system = ReportingFileSystem(*infos)
+    return FsspecStorage(canonical("test://h/r"), file_system=(file_system, "/r")), file_system
 
 
 def a_file(name: str, **more: object) -> dict:
-    """Return what a file system may tell of a file."""
+    """Return facts that a file system may report about a file."""
     return {"name": f"/r/{name}", "size": 3, "type": "file", **more}
 
 
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     [
         {"mtime": STAMP.timestamp()},
         {"mtime": STAMP},
@@ -68,26 +68,26 @@ def a_file(name: str, **more: object) -> dict:
         {"modificationTime": int(STAMP.timestamp() * 1000)},
     ],
 )
-def test_every_known_spelling_of_the_store_time_is_understood(told):
+def test_every_known_spelling_of_the_store_time_is_understood(reported):
     """Local, memory, S3, Azure, Google, WebHDFS."""
-    storage, _ = opened(a_file("x", **told))
+    storage, _ = opened(a_file("x", **reported))
     assert facts(storage, "x").modified_at == STAMP
     assert rows(storage)[0]["modified_at"] == STAMP
 
 
 @pytest.mark.parametrize(
-    "told", [{}, {"mtime": None}, {"mtime": datetime(2026, 1, 2)}, {"updated": "yesterday"}]
+    "reported", [{}, {"mtime": None}, {"mtime": datetime(2026, 1, 2)}, {"updated": "yesterday"}]
 )
-def test_a_time_that_is_not_clear_is_unknown_and_keeps_the_file(told):
+def test_a_time_that_is_not_clear_is_unknown_and_keeps_the_file(reported):
     """A naive time could be off by half a day."""
-    storage, file_system = opened(a_file("x", **told))
+    storage, file_system = opened(a_file("x", **reported))
     found = facts(storage, "x")
     assert found.modified_at is None
     assert storage.delete([found])[0].status is DeletionStatus.CHANGED
     assert file_system.removed == []
 
 
-def test_a_size_that_is_not_told_keeps_nothing_from_being_listed():
+def test_a_size_that_is_not_reported_keeps_nothing_from_being_listed():
     """It is null in a listing, and no size at all elsewhere."""
     storage, _ = opened(a_file("x", size=None))
     assert rows(storage)[0]["size"] is None
@@ -111,7 +111,7 @@ def test_a_link_is_not_entered_and_has_no_time():
 
 @pytest.mark.parametrize("key", ["x*", "x?", "x[1]", "x{1}", "x\\1"])
 def test_a_key_with_a_glob_character_is_refused(key):
-    """Nobody knows which file systems expand it where."""
+    """It is unknown which file systems expand it."""
     storage, file_system = opened(a_file(key, mtime=STAMP))
     assert storage.delete([facts(storage, key)])[0].status is DeletionStatus.FAILED
     assert file_system.removed == []

@@ -40,7 +40,7 @@ class Inventories:
         return f"s3://{self.bucket}/{FOLDER}"
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each version in the place's bucket, from what S3 itself tells."""
+        """Return a row for each version in the place's bucket, as S3 itself reports it."""
         versions, markers = [], []
         for page in self.place.client.get_paginator("list_object_versions").paginate(
             Bucket=self.place.bucket
@@ -155,7 +155,7 @@ def test_many_files_are_read_to_the_last(inventories) -> None:
 
 
 def test_a_listing_that_is_left_early_leaves_nothing_behind(inventories, tmp_path, monkeypatch):
-    """Files on this disk go with whoever read them."""
+    """The reader removes its files on the local disk."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     inventories.place.put_all([f"{number}" for number in range(20)])
     inventories.deliver(inventories.report(parts=5))
@@ -191,7 +191,7 @@ def test_everything_but_the_listing_is_as_fresh_as_ever(inventories) -> None:
 
 
 def test_an_inventory_says_that_it_is_one(inventories) -> None:
-    """Runs ask, and the plan tells; a storage that is listed is none."""
+    """Plans record the inventory; a listed storage has none."""
     report = inventories.report()
     uri = inventories.deliver(report)
     storage = inventories.open()
@@ -232,7 +232,7 @@ def test_the_newest_complete_report_is_taken(inventories) -> None:
 
 
 def test_one_report_may_be_named(inventories) -> None:
-    """By its manifest or its folder; it is the only one that is looked at then."""
+    """Its manifest or its folder selects it; no other report is read."""
     inventories.place.put("a")
     uri = inventories.deliver(inventories.report(hours=50))
     inventories.place.put("b")
@@ -243,7 +243,7 @@ def test_one_report_may_be_named(inventories) -> None:
 
 @pytest.mark.parametrize("without", ["manifest.json", "manifest.checksum"])
 def test_a_named_report_that_is_not_complete_is_refused(inventories, without) -> None:
-    """Nobody knows how much of it is there."""
+    """The complete part is unknown."""
     inventories.place.put("a")
     uri = inventories.deliver(inventories.report(), without=without)
     with pytest.raises(RefusedError, match="not complete"):
@@ -261,7 +261,7 @@ def test_a_folder_without_a_complete_report_is_refused(inventories) -> None:
 
 
 def test_an_inventory_of_another_bucket_is_refused(inventories) -> None:
-    """Its keys would be looked for here."""
+    """Its keys would be searched in this bucket."""
     inventories.place.put("a")
     inventories.deliver(inventories.report(bucket="another"))
     with pytest.raises(SettingsError, match="of bucket another"):

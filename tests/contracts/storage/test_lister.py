@@ -34,7 +34,7 @@ def test_every_object_is_listed_exactly_once_over_several_pages(filled_place):
 
 
 def test_batches_have_the_schema_of_the_port(place):
-    """Whoever joins, filters or writes batches relies on names, types and nullability."""
+    """Code that joins, filters or writes batches relies on names, types and nullability."""
     place.put("a/x", b"four")
     (batch,) = place.open().objects()
     assert batch.schema.equals(LISTING_SCHEMA)
@@ -53,7 +53,7 @@ def test_a_prefix_matches_whole_parts_only(place):
 
 
 def test_a_folder_that_does_not_exist_has_nothing(place):
-    """A job directory may be gone by the time that we look."""
+    """A job directory may be removed before it is listed."""
     place.put("a/x")
     storage = place.open()
     assert rows(storage, "nowhere/at/all") == []
@@ -112,14 +112,14 @@ def test_one_level_is_read_to_its_last_page(filled_place):
 
 
 def test_each_page_is_counted(filled_place):
-    """The plan tells what a listing costs."""
+    """The plan states the cost of a listing."""
     storage = filled_place.open()
     rows(storage)
     assert storage.list_requests == (604 if filled_place.has_folders else 2)
 
 
 def test_a_level_a_listing_and_a_stat_agree_on_every_object(place):
-    """Whoever compares facts from different verbs must not see a change where there is none."""
+    """A comparison of facts from different methods must not show a change where there is none."""
     place.put_all(["a/x", "a/y"])
     storage = place.open()
     by_level = list(storage.folder("a").objects)
@@ -148,7 +148,7 @@ def test_every_special_key_may_be_part_of_the_prefix(place):
 
 
 def test_folders_are_shown_where_a_store_has_them(place):
-    """An empty folder in shared/ tells of a layout that nobody may collect."""
+    """An empty folder in shared/ is evidence of a layout that must not be collected."""
     if not place.has_folders:
         pytest.skip("object stores have no folders")
     place.put("a/b/x")

@@ -60,7 +60,7 @@ def test_a_link_is_never_deleted(local_place, outside):
 
 
 def test_nothing_is_deleted_or_read_through_a_linked_folder(local_place, outside):
-    """A folder that became a link after the listing leads to somebody else's files."""
+    """A folder that became a link after the listing leads to foreign files."""
     local_place.put("a/x", b"precious")
     storage = local_place.open()
     wanted = facts(storage, "a/x")
@@ -135,7 +135,7 @@ def test_a_folder_that_may_not_be_read_is_an_error(local_place, monkeypatch):
 
 
 def test_a_folder_that_vanishes_during_the_walk_is_passed_over(local_place, monkeypatch):
-    """Flink deletes chk-N while we look; what else is there is still listed."""
+    """Flink deletes chk-N during the listing; all other files are still listed."""
     local_place.put("chk-1/x")
     local_place.put("chk-2/x")
     monkeypatch.setattr(BatchBuilder, "ROWS", 1)
@@ -156,7 +156,7 @@ def test_a_root_that_is_a_file_is_an_error(local_place):
 
 
 def test_a_replaced_file_of_the_same_size_and_time_is_kept(local_place):
-    """The inode tells them apart."""
+    """Their inodes differ."""
     local_place.put("x", b"one")
     storage = local_place.open()
     wanted = facts(storage, "x")

@@ -49,7 +49,7 @@ def test_a_missing_package_is_named():
 
 
 def test_without_credentials_nothing_hangs(moto_url, monkeypatch):
-    """Not even where an instance role is looked for."""
+    """Not even if an instance role is searched for."""
     use(monkeypatch, moto_url, "AK", "SK")
     place = S3Place(moto_url, "AK", "SK")
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")

@@ -25,7 +25,7 @@ ROOTS = ["", "cp/", "deep/é a+b&%2F/<root>/"]
 
 @pytest.fixture(scope="session")
 def hostile_places() -> dict:
-    """The places that hold ``HOSTILE``: filled once, for tests that only look."""
+    """The places that hold ``HOSTILE``: filled once, for tests that only read."""
     return {}
 
 
@@ -94,7 +94,7 @@ def test_boundaries_need_not_be_keys(hostile_place):
 
 
 def test_an_empty_range_has_nothing(hostile_place):
-    """Nor has one that ends before it begins, or lies beyond all keys."""
+    """The same holds for a range that ends before it begins, or is beyond all keys."""
     storage = hostile_place.open()
     for bounds in (
         ("j/1", "j/1"),
@@ -173,7 +173,7 @@ def test_almost_every_page_is_read_by_its_bytes(filled_place):
 
 
 def test_an_unordered_storage_has_one_stream_only(place):
-    """A folder is listed in no order: nobody may believe to have read a part of it."""
+    """A folder is listed in no order: a caller must not believe that it has read a range."""
     place.put_all(["b/x", "a", "c"])
     storage = place.open()
     if storage.is_ordered:

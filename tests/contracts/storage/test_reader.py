@@ -76,7 +76,7 @@ def test_facts_come_in_the_order_of_the_keys(place):
 
 
 def test_facts_are_fresh(place):
-    """A second look sees what happened after the first."""
+    """A second call sees changes after the first one."""
     place.put("x", b"1")
     storage = place.open()
     assert storage.stat(["x"])[0].size == 1

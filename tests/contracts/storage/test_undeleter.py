@@ -46,7 +46,7 @@ def test_a_marker_of_another_key_is_not_removed(s3_place):
 
 
 def test_a_bucket_without_versions_says_so(s3_place):
-    """Nobody is promised an undo that there is not."""
+    """A storage without undo does not offer it."""
     assert s3_place.open().is_versioned is False
     s3_place.put("x")
     storage = s3_place.open()

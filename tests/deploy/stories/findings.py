@@ -116,7 +116,7 @@ FINDINGS = (
                 "guard": "max_delete_share",
                 "description": (
                     f"The condition max_delete_share blocks 1 jobs of {ROOT}; their orphans are"
-                    " kept until a person has looked."
+                    " kept until a person has checked."
                 ),
             },
         ),

@@ -42,7 +42,7 @@ class Named(Pairs[str, "Order"]):
 
 
 class Lost(Items["Nowhere"]):
-    """Gives what nobody knows."""
+    """Substitutes an undefined type."""
 
 
 class Order:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nowhere import Unknown
 
 
-def told(cls: type) -> dict[str, tuple[str, str | None]]:
+def declared_by(cls: type) -> dict[str, tuple[str, str | None]]:
     """Return kind and type of each declared state, by id."""
     return {
         each.descriptor.id: (each.descriptor.kind, each.descriptor.value_type)
@@ -52,7 +52,7 @@ class Everything:
 
 def test_kind_and_type_come_from_the_annotation() -> None:
     """Of each kind of state, in the order of the class; other fields declare nothing."""
-    assert told(Everything) == {
+    assert declared_by(Everything) == {
         "a value": ("keyed value state", "int"),
         "list": ("keyed list state", "dict[str, int]"),
         "map": ("keyed map state", "str, int"),
@@ -99,8 +99,8 @@ def test_a_field_that_is_set_to_something_else_declares_nothing() -> None:
         one = None
         two: ValueState[int]
 
-    assert list(told(Sub)) == ["two"]
-    assert list(told(Base)) == ["one", "two"]
+    assert list(declared_by(Sub)) == ["two"]
+    assert list(declared_by(Base)) == ["one", "two"]
 
 
 def test_a_field_may_be_declared_anew_as_what_it_was_but_as_nothing_else() -> None:
@@ -148,12 +148,12 @@ def test_private_fields_of_several_classes_do_not_hide_each_other() -> None:
     class Sub(_Base):
         __seen: ValueState[int] = keyed_state("sub-seen")
 
-    assert list(told(Sub)) == ["seen", "late", "sub-seen"]
+    assert list(declared_by(Sub)) == ["seen", "late", "sub-seen"]
 
 
 def test_slots_declare_in_the_annotation() -> None:
     """Where a default cannot stand; the field can be assigned as ever."""
-    assert told(jobs.Slotted) == {
+    assert declared_by(jobs.Slotted) == {
         "seen": ("keyed value state", "int"),
         "hidden": ("operator state with split redistribution", "str"),
     }
@@ -164,12 +164,12 @@ def test_slots_declare_in_the_annotation() -> None:
 
 def test_a_data_class_with_slots_is_understood() -> None:
     """It keeps the defaults out of its namespace."""
-    assert told(jobs.Record) == {"seen": ("keyed value state", "int")}
+    assert declared_by(jobs.Record) == {"seen": ("keyed value state", "int")}
 
 
 def test_type_variables_get_what_subclasses_give_them() -> None:
     """Through several levels, and forward."""
-    assert told(jobs.Named) == {
+    assert declared_by(jobs.Named) == {
         "items": ("keyed list state", "str"),
         "pairs": ("keyed map state", "str, Order"),
     }
@@ -182,7 +182,7 @@ def test_a_type_that_a_subclass_gives_and_nobody_knows_is_told() -> None:
 
 
 def test_a_type_that_is_left_open_is_refused() -> None:
-    """Nobody could say what the state holds."""
+    """The type of the values would be unknown."""
     with pytest.raises(DeclarationError, match=r"Items.items leaves open .*ListState\[~T\]"):
         declared_fields(jobs.Items)
 
@@ -194,8 +194,8 @@ def test_forward_references_are_resolved_where_the_class_stands() -> None:
         children: ListState[Node] = keyed_state()
         orders: Annotated[MapState[str, jobs.Order], "said by hand", keyed_state()]
 
-    assert told(Node)["orders"] == ("keyed map state", "str, Order")
-    assert told(Node)["children"][1].endswith("Node")
+    assert declared_by(Node)["orders"] == ("keyed map state", "str, Order")
+    assert declared_by(Node)["children"][1].endswith("Node")
 
 
 def test_what_is_there_for_a_type_checker_alone_is_told() -> None:
@@ -219,12 +219,12 @@ def test_a_state_without_a_type_is_told_by_its_kind_alone() -> None:
     class Job:
         one: ValueState = keyed_state()
 
-    assert told(Job) == {"one": ("keyed value state", None)}
+    assert declared_by(Job) == {"one": ("keyed value state", None)}
 
 
 def test_other_classes_of_these_names_do_as_well() -> None:
     """As PyFlink's do, and what descends from them."""
-    assert set(told(jobs.Foreign).values()) == {("keyed value state", "int")}
+    assert set(declared_by(jobs.Foreign).values()) == {("keyed value state", "int")}
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_what_cannot_be_is_refused_in_one_line(annotation: Any, marker: Any, wor
 
 
 def test_a_field_without_annotation_is_refused() -> None:
-    """Nobody says what it holds."""
+    """The type of its values is unknown."""
     with pytest.raises(DeclarationError, match=r"Job.one has no annotation"):
         declared_fields(type("Job", (), {"one": keyed_state()}))
 

@@ -244,7 +244,7 @@ def test_duplicate_ids_and_conflicting_types_are_refused(descriptors, words) -> 
 
 
 def test_an_operator_is_announced_once() -> None:
-    """A uid is one operator's; an empty one is nobody's."""
+    """A uid belongs to one operator; an empty uid to none."""
     registry = StateRegistry()
     registry.operator("orders")
     with pytest.raises(StateConflictError, match="'orders' is announced twice"):
@@ -316,7 +316,7 @@ def contents(**modes: StateMode) -> CheckpointContents:
 
 
 def test_redistribution_at_restore_is_taken_from_the_declaration() -> None:
-    """The FLIP's third problem: of a state that the checkpoint lacks, nothing else tells it."""
+    """The FLIP's third problem: a state that the checkpoint lacks is found in no other way."""
     registry, _ = submitted()
     restored = check_restore(registry.submit(), contents(offsets=StateMode.UNION))
     assert [(each.state, each.redistribution, each.is_in_checkpoint) for each in restored] == [

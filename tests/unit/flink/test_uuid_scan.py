@@ -1,4 +1,4 @@
-"""The second opinion: UUIDs by their looks."""
+"""The UUID scan, which shares nothing with the parser."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_uuids_side_by_side_are_all_found() -> None:
     assert raw_uuid_set("".join(many).encode()) == packed(*many)
 
 
-pieces = st.lists(
+fragments = st.lists(
     st.sampled_from([b"-", b"0123", b"89abcdef", b"456789abcdef", b"a", b"G", b"\0", b"_"])
     | st.sampled_from([ONE.encode(), b"-1234-5678-9abc-"])
     | st.binary(max_size=4),
@@ -79,7 +79,7 @@ pieces = st.lists(
 ).map(b"".join)
 
 
-@given(pieces)
+@given(fragments)
 def test_nothing_is_missed_that_a_look_at_every_place_finds(data: bytes) -> None:
     """Checked against the slow way: a fresh match at each byte."""
     slow = {bytes.fromhex(text.replace(b"-", b"").decode()) for text in NAIVE.findall(data)}
@@ -87,7 +87,7 @@ def test_nothing_is_missed_that_a_look_at_every_place_finds(data: bytes) -> None
 
 
 def test_a_uuid_across_two_windows_is_found() -> None:
-    """Large files are looked at piece by piece; nothing hides at a seam."""
+    """Large files are scanned window by window; no UUID hides at a boundary."""
     for offset in range(40):
         data = b"-" * (raw_names._WINDOW - offset) + ONE.encode() + b"-" * 50
         assert raw_uuid_set(data) == packed(ONE)

@@ -43,7 +43,7 @@ def test_without_a_line_for_the_top_nothing_is_known() -> None:
 
 
 def test_a_bucket_is_a_device() -> None:
-    """And this machine tells that of its own folders."""
+    """This machine knows the devices of its own folders."""
     assert device_of(canonical("s3://bucket/deep/er")) == "s3://bucket"
     assert device_of(canonical("/tmp")) is not None
 

@@ -286,7 +286,7 @@ def test_a_resumed_listing_is_as_old_as_its_first_part(tmp_path) -> None:
 
 
 def test_ranges_that_overlap_are_thrown_away(tmp_path, logs) -> None:
-    """Nobody knows how it came to that; a key would be there twice."""
+    """The cause is unknown, and a key would occur twice."""
     left = interrupted(tmp_path, [*PARTS, KeyRange("a", "c")])
     with ArrowSpool(kept(left)) as spool:
         assert spool.finished() == []
@@ -294,7 +294,7 @@ def test_ranges_that_overlap_are_thrown_away(tmp_path, logs) -> None:
 
 
 def test_two_runs_do_not_share_a_listing(tmp_path) -> None:
-    """The second one is told, and the first one is not disturbed."""
+    """The second run gets an error, and the first one continues."""
     with ArrowSpool(kept(tmp_path / "p" / ".listing")) as first:
         fill(first, PARTS[:2])
         with (

@@ -56,7 +56,7 @@ def test_each_flag_reaches_its_own_row() -> None:
 
 @pytest.mark.parametrize("change", ["lost", "foreign", "no part"])
 def test_a_row_too_few_or_too_many_is_an_error(change) -> None:
-    """A live file whose row a join lost would look like one that nobody refers to."""
+    """A live file whose row a join lost would look unreferenced."""
     columns = columns_of(KEYS)
     ids = row_ids(0, columns)[0].tolist()
     ids = {"lost": ids[:-1], "foreign": [*ids, 2], "no part": ids[1:]}[change]
@@ -110,9 +110,9 @@ def test_the_live_set_and_the_tombstones_are_written_whole(tmp_path) -> None:
     )
     folder = WorkFolder(canonical(str(tmp_path)))
     written = write_evidence(folder, live, tombstones, "root")
-    rows = [row for piece in written.live for row in folder.read_rows(piece).to_pylist()]
+    rows = [row for file in written.live for row in folder.read_rows(file).to_pylist()]
     assert sorted((row["live_lo"], row["flags"]) for row in rows) == [(1, 1), (2, 3), (3, 2)]
-    rows = [row for piece in written.tombstones for row in folder.read_rows(piece).to_pylist()]
+    rows = [row for file in written.tombstones for row in folder.read_rows(file).to_pylist()]
     assert sorted(row["key"].decode() for row in rows) == sorted(set(KEYS) - {"no uuid"})
     columns = columns_of(["no uuid"])
     marks = Joined([joined(row_ids(0, columns)[0], [0])]).marks(0, columns, written.others)

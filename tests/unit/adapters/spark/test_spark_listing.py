@@ -48,7 +48,7 @@ def listed(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(listing, "_opened", lambda _: storage)
         found = list_ranges(cluster, split_at(EVERYTHING, boundaries), work, lambda *_: None)
-    batches = [folder.read_rows(piece) for piece in found.parts]
+    batches = [folder.read_rows(file) for file in found.parts]
     return found, sorted(key for batch in batches for key in batch.column("key").to_pylist())
 
 
@@ -56,7 +56,7 @@ def listed(
 @given(key_sets, st.lists(keys, max_size=4), st.integers(1, 5))
 @example(["a", "b"], ["a"], 1)
 def test_every_key_is_listed_exactly_once(stored, boundaries, page_size) -> None:
-    """Ranges are cut while they are listed, at names that nobody chose."""
+    """Ranges are split during the listing, at names of any form."""
     storage = Counted(stored, page_size=page_size)
     with tempfile.TemporaryDirectory() as folder:
         found, shown = listed(storage, WorkFolder(canonical(folder)), boundaries)
@@ -66,7 +66,7 @@ def test_every_key_is_listed_exactly_once(stored, boundaries, page_size) -> None
 
 
 def test_an_attempt_that_was_given_up_counts_for_nothing(tmp_path) -> None:
-    """Spark may run a task twice: both have written files, only one is told of."""
+    """Spark may run a task twice: both attempts write files, but Spark reports only one."""
     stored = [f"job/shared/{number:04}" for number in range(50)]
     folder = WorkFolder(canonical(str(tmp_path / "work")))
     found, shown = listed(Counted(stored, page_size=10), folder, ["job/shared/002"], is_flaky=True)
@@ -89,7 +89,7 @@ def test_a_page_that_cannot_be_had_ends_it_all(tmp_path) -> None:
 
 
 def test_a_task_that_spark_lost_is_noticed(tmp_path) -> None:
-    """Its keys would be missing, and nothing else would tell."""
+    """Its keys would be missing, without any other sign."""
 
     class Forgetful(HereCluster):
         def results(self, frame, work):
@@ -111,17 +111,17 @@ def test_roots_are_noticed_wherever_they_lie(tmp_path) -> None:
 
 
 def test_a_file_that_was_altered_is_no_part_of_the_listing(tmp_path) -> None:
-    """Whoever can write into the work folder must not be able to hide an object."""
+    """A process that can write into the work folder must not be able to hide an object."""
     folder = WorkFolder(canonical(str(tmp_path)))
     found, _ = listed(Counted(["a", "b"]), folder, [])
-    (piece,) = found.parts
-    path = tmp_path / piece.name
+    (file,) = found.parts
+    path = tmp_path / file.name
     path.write_bytes(path.read_bytes() + b"\0")
     with pytest.raises(StorageUnreachableError, match="was altered"):
-        folder.read_rows(piece)
+        folder.read_rows(file)
     path.unlink()
     with pytest.raises(StorageUnreachableError, match="is not there"):
-        folder.read_rows(piece)
+        folder.read_rows(file)
     with pytest.raises(StorageUnreachableError, match="not as written"):
         folder.read_rows(replace(folder.write_rows("listed", [_ROWS]), rows=2))
 

@@ -197,7 +197,7 @@ class TestAMissingState:
         return found, [(each.kind.value, each.state, each.nearest) for each in found.missing]
 
     def test_may_be_a_stored_one_under_another_name(self) -> None:
-        """The nearest that nobody declares is named."""
+        """The finding names the nearest unclaimed state."""
         found, missing = self.missing(states={"bcx": "broadcast", "list": "split"})
         assert missing == [("operator_state", "bcx", "bc")]
         assert found.misnamed_states == found.missing

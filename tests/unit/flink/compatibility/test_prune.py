@@ -34,7 +34,7 @@ HERE = "s3a://bucket/sp-1"
 ID = "00000000000000010000000000000002"
 
 
-def told(*kinds: tuple[FindingKind, str, str | None]) -> DeclarationComparison:
+def comparison_of(*kinds: tuple[FindingKind, str, str | None]) -> DeclarationComparison:
     """Return a comparison that found these."""
     found = tuple(
         Unclaimed(
@@ -80,7 +80,7 @@ MERGED = MergedOperatorHandle(
 def test_with_nothing_unclaimed_only_relative_handles_change(file: GoldenFile) -> None:
     """They become absolute, with the same sizes; every other byte of every release stays."""
     original = read_metadata(file.data)
-    data = pruned_bytes(original, told(), directory=HERE)
+    data = pruned_bytes(original, comparison_of(), directory=HERE)
     again = read_metadata(data)
     assert not [each for each in handles_of(again.operators) if isinstance(each, RelativeHandle)]
     paths = {each.path: each.size for each in files_of(original, directory=HERE)}
@@ -99,9 +99,9 @@ def test_without_an_operator_the_others_stay_as_they_are(file: GoldenFile) -> No
         if not any(sub.input_channels or sub.output_channels for sub in each.subtasks or ())
     }
     kinds = [(FindingKind.OPERATOR, each, None) for each in sorted(gone)]
-    data = pruned_bytes(original, told(*kinds), directory=HERE)
+    data = pruned_bytes(original, comparison_of(*kinds), directory=HERE)
     again = read_metadata(data)
-    whole = read_metadata(pruned_bytes(original, told(), directory=HERE))
+    whole = read_metadata(pruned_bytes(original, comparison_of(), directory=HERE))
     assert again.operators == tuple(each for each in whole.operators if each.id not in gone)
     rest = replace(again, operators=(), variant=original.variant)
     assert rest == replace(original, operators=())
@@ -114,14 +114,14 @@ def test_without_an_operator_the_others_stay_as_they_are(file: GoldenFile) -> No
 def test_one_of_several_states_goes_and_the_others_offsets_stay(handle) -> None:
     """The file is the same, so the offsets are."""
     found = pruned(
-        one_operator(handle), told((FindingKind.OPERATOR_STATE, ID, "a")), directory=HERE
+        one_operator(handle), comparison_of((FindingKind.OPERATOR_STATE, ID, "a")), directory=HERE
     ).operators[0]
     assert found.subtasks[0].managed_operator.states == STATES[1:]
 
 
 def test_a_handle_without_any_state_left_goes() -> None:
     """Flink would register again what the file's own header lists."""
-    every = told(*((FindingKind.OPERATOR_STATE, ID, each.name) for each in STATES))
+    every = comparison_of(*((FindingKind.OPERATOR_STATE, ID, each.name) for each in STATES))
     assert pruned(one_operator(HANDLE), every, directory=HERE).operators[0].subtasks == (
         Subtask(index=0),
     )
@@ -133,7 +133,7 @@ def test_a_handle_that_lists_no_state_stays() -> None:
     """Nothing of it was unclaimed."""
     empty = replace(HANDLE, states=())
     left = pruned(
-        one_operator(empty), told((FindingKind.OPERATOR_STATE, ID, "a")), directory=HERE
+        one_operator(empty), comparison_of((FindingKind.OPERATOR_STATE, ID, "a")), directory=HERE
     ).operators[0]
     assert left.subtasks[0].managed_operator.delegate == FileHandle(path=f"{HERE}/n", size=20)
 
@@ -141,9 +141,9 @@ def test_a_handle_that_lists_no_state_stays() -> None:
 def test_a_coordinators_state_goes_alone() -> None:
     """The operator's own stays."""
     original = one_operator(HANDLE, coordinator=BytesHandle(name="c", data=b"x"))
-    kept = pruned(original, told(), directory=HERE).operators[0]
+    kept = pruned(original, comparison_of(), directory=HERE).operators[0]
     left = pruned(
-        original, told((FindingKind.COORDINATOR_STATE, ID, None)), directory=HERE
+        original, comparison_of((FindingKind.COORDINATOR_STATE, ID, None)), directory=HERE
     ).operators[0]
     assert left == replace(kept, coordinator=None)
     assert kept.coordinator == original.operators[0].coordinator
@@ -152,8 +152,8 @@ def test_a_coordinators_state_goes_alone() -> None:
 def test_keyed_state_stays_whatever_is_unclaimed() -> None:
     """Its files hold all states of the operator."""
     original = read_metadata(golden("2.3.0/classic").data)
-    found = told(*((FindingKind.KEYED_STATE, each.id, "x") for each in original.operators))
-    whole = pruned(original, told(), directory=HERE)
+    found = comparison_of(*((FindingKind.KEYED_STATE, each.id, "x") for each in original.operators))
+    whole = pruned(original, comparison_of(), directory=HERE)
     assert pruned(original, found, directory=HERE) == whole
 
 
@@ -166,10 +166,10 @@ def test_an_operator_with_records_in_flight_is_not_left_out() -> None:
         if any(sub.output_channels for sub in each.subtasks or ())
     )
     with pytest.raises(OrphanGcError, match="in flight"):
-        pruned(original, told((FindingKind.OPERATOR, gone, None)), directory=HERE)
+        pruned(original, comparison_of((FindingKind.OPERATOR, gone, None)), directory=HERE)
 
 
 def test_what_cannot_be_written_is_an_error_of_ours() -> None:
     """A path too long for Java, say."""
     with pytest.raises(OrphanGcError, match="cannot be pruned"):
-        pruned_bytes(one_operator(HANDLE), told(), directory="s3://" + 70_000 * "x")
+        pruned_bytes(one_operator(HANDLE), comparison_of(), directory="s3://" + 70_000 * "x")

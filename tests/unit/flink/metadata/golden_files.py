@@ -19,7 +19,7 @@ class GoldenFile:
 
     @property
     def name(self) -> str:
-        """Where it lies, below the golden folder."""
+        """Path of the file relative to the golden folder."""
         return self.folder.relative_to(ROOT).as_posix()
 
     @cached_property

@@ -178,7 +178,7 @@ def test_nested_objects_and_classes_cannot_crash_the_reader() -> None:
     ],
 )
 def test_a_changed_class_field_or_constant_is_refused(old: bytes, new: bytes) -> None:
-    """Not knowing what it means, nobody can say what the block means."""
+    """If a part has an unknown meaning, so has the block."""
     assert CHECKPOINT.count(old) == 1
     refuse(with_block(CHECKPOINT.replace(old, new)))
 

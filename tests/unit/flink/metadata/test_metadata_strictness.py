@@ -99,7 +99,7 @@ def test_changelogs_nested_too_deep_are_refused_without_crashing(depth: int) -> 
 
 @pytest.mark.parametrize("mode", [3, 4, 255])
 def test_an_unknown_distribution_mode_is_refused(mode: int) -> None:
-    """Three modes exist; a fourth would spread state in a way that nobody here knows."""
+    """Three modes exist; a fourth would redistribute state in an unknown way."""
     assert (
         "mode"
         in refuse(hand.in_operator(hand.operator_handle(hand.file_handle(), mode=mode))).reason
@@ -228,7 +228,7 @@ def test_a_finished_subtask_ends_with_its_index() -> None:
 
 
 def test_legacy_state_of_version_2_is_refused() -> None:
-    """State of Flink 1.1 would follow, which nobody reads any more."""
+    """State of Flink 1.1 would follow, which no release reads any more."""
     record = bytearray(hand.subtask(2))
     record[15] = 1
     assert "legacy" in refuse(hand.with_subtask(2, bytes(record))).reason

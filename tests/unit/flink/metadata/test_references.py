@@ -111,7 +111,7 @@ def test_a_stranger_in_a_run_is_read_for_what_it_is(stranger: bytes, stranger_at
     ["01234567-89ab-4def-8123/00000000000f", " 1234567-89ab-4def-8123-00000000000f"],
 )
 def test_a_name_that_is_no_plain_one_is_refused_within_a_run(name: str, stranger_at: int) -> None:
-    """Of the same length as its neighbours, so that only its letters tell."""
+    """It has the length of its neighbours, so that only its letters differ."""
     entries = [entry(number, hand.relative_handle(UUID.format(number))) for number in range(100)]
     accept(listed_in_file(*entries))
     entries[stranger_at] = entry(stranger_at, hand.relative_handle(name))

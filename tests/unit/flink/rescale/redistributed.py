@@ -1,4 +1,4 @@
-"""A redistribution as the Java program beside Flink tells it."""
+"""A redistribution as the Java program beside Flink reports it."""
 
 from __future__ import annotations
 
@@ -45,29 +45,29 @@ def answers(data: bytes, parallelisms: range) -> dict[str, Any]:
 def flinks(said: dict[str, Any]) -> dict[str, Any]:
     """Return Flink's answer without what we say in other words, and in one order."""
     return {
-        parallelism: {operator: _flinks(told) for operator, told in operators.items()}
+        parallelism: {operator: _flinks(assignment) for operator, assignment in operators.items()}
         for parallelism, operators in said.items()
     }
 
 
-def _flinks(told: Any) -> Any:
-    if isinstance(told, dict):
+def _flinks(assignment: Any) -> Any:
+    if isinstance(assignment, dict):
         return "refused"
-    if all(each.get("finished") for each in told):
+    if all(each.get("finished") for each in assignment):
         return "finished"
-    return [{slot: _in_order(states) for slot, states in each.items()} for each in told]
+    return [{slot: _in_order(states) for slot, states in each.items()} for each in assignment]
 
 
-def _operator(told: StateAssignment) -> Any:
-    if told.refused:
+def _operator(assignment: StateAssignment) -> Any:
+    if assignment.refused:
         return "refused"
-    if told.operator.is_fully_finished:
+    if assignment.operator.is_fully_finished:
         return "finished"
-    return [_subtask(each) for each in told.subtasks]
+    return [_subtask(each) for each in assignment.subtasks]
 
 
-def _subtask(told: NewSubtask) -> dict[str, Any]:
-    slots = {slot: [_assigned(each) for each in getattr(told, slot)] for slot in SLOTS}
+def _subtask(assignment: NewSubtask) -> dict[str, Any]:
+    slots = {slot: [_assigned(each) for each in getattr(assignment, slot)] for slot in SLOTS}
     return {slot: _in_order(states) for slot, states in slots.items() if states}
 
 
@@ -75,14 +75,14 @@ def _in_order(states: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(states, key=repr)
 
 
-def _assigned(told: AssignedState | AssignedKeyed) -> dict[str, Any]:
-    if isinstance(told, AssignedKeyed):
-        return _keyed(told.handle, told.groups)
+def _assigned(assignment: AssignedState | AssignedKeyed) -> dict[str, Any]:
+    if isinstance(assignment, AssignedKeyed):
+        return _keyed(assignment.handle, assignment.groups)
     return {
-        "handle": _stream(told.delegate),
-        "mode": told.mode.name,
-        "name": told.name,
-        "offsets": list(told.offsets),
+        "handle": _stream(assignment.delegate),
+        "mode": assignment.mode.name,
+        "name": assignment.name,
+        "offsets": list(assignment.offsets),
     }
 
 

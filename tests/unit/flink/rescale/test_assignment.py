@@ -69,16 +69,16 @@ def operator(*handles: IncrementalHandle | None) -> Operator:
 )
 def test_keyed_state_goes_to_whoever_has_some_of_its_key_groups(handles, parallelism: int) -> None:
     """In the order of the old subtasks, also if they overlap, which no Flink writes."""
-    for told in redistribute(operator(*handles), parallelism).subtasks:
-        found = [(each.from_subtask, each.groups) for each in told.managed_keyed]
+    for assigned in redistribute(operator(*handles), parallelism).subtasks:
+        found = [(each.from_subtask, each.groups) for each in assigned.managed_keyed]
         if parallelism == len(handles):
-            own = handles[told.index]
-            assert found == ([] if own is None else [(told.index, own.groups)])
+            own = handles[assigned.index]
+            assert found == ([] if own is None else [(assigned.index, own.groups)])
         else:
             assert found == [
                 (index, common)
                 for index, each in enumerate(handles)
-                if each and (common := intersection(each.groups, told.groups))
+                if each and (common := intersection(each.groups, assigned.groups))
             ]
 
 
@@ -88,9 +88,9 @@ def test_numbers_that_flink_does_not_know_are_refused_at_once(field: str, number
     """A damaged file may hold any."""
     for subtasks in (operator(keyed(0, 16)).subtasks, ()):
         asked = replace(operator(keyed(0, 16)), subtasks=subtasks, **{field: number})
-        told = redistribute(asked, 1)
-        assert f"is {number}: Flink knows none below 1 or above 32768" in (told.refused or "")
-        assert told.subtasks == ()
+        assigned = redistribute(asked, 1)
+        assert f"is {number}: Flink knows none below 1 or above 32768" in (assigned.refused or "")
+        assert assigned.subtasks == ()
 
 
 def test_the_largest_numbers_are_flinks_own() -> None:

@@ -59,7 +59,7 @@ def states_of(header: Header) -> tuple[StateRecord, ...]:
 
 
 def as_expected(header: Header) -> dict[str, Any]:
-    """Return a header as Flink's getters tell it."""
+    """Return a header as Flink's getters return it."""
     return {
         "proxy_version": header.version,
         "compressed": header.is_compressed,

@@ -66,7 +66,7 @@ def test_a_partition_ends_where_the_next_begins(states, expected) -> None:
     ],
 )
 def test_the_last_partition_ends_with_the_handle(delegate, last) -> None:
-    """If it tells its size."""
+    """If the handle states its size."""
     assert partition_sizes(handle(delegate, a=(2, 5))) == {"a": (3, last)}
 
 
@@ -115,7 +115,7 @@ def test_where_javas_order_is_unknown_nobody_is_given_anything() -> None:
     states = dict.fromkeys(SAME_HASH, (1,))
     subtask = Subtask(index=0, managed_operator=handle(FILE, **states))
     operator = Operator(id="0" * 32, parallelism=1, max_parallelism=8, subtasks=(subtask,))
-    told = redistribute(operator, 2)
-    assert (told.subtasks, told.refused) == ((), None)
-    assert "share a hash" in (told.unknown or "")
+    assignment = redistribute(operator, 2)
+    assert (assignment.subtasks, assignment.refused) == ((), None)
+    assert "share a hash" in (assignment.unknown or "")
     assert redistribute(operator, 1).unknown is None

@@ -64,7 +64,7 @@ def test_a_changed_byte_never_changes_other_names(golden: GoldenHeader) -> None:
 
 
 def test_serializers_are_named_with_their_types() -> None:
-    """As far as the file tells them."""
+    """As far as the file states them."""
     golden = next(each for each in golden_headers() if each.name == "2.3.0/keyed-custom")
     header = golden.read(golden.data)
     value = {each.name: each.serializers[0].snapshot for each in states_of(header)}

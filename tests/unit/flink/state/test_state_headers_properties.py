@@ -42,15 +42,15 @@ def headers(draw, values: st.SearchStrategy[bytes], key: st.SearchStrategy[bytes
     return truth, write.keyed_header(*records, key=draw(key))
 
 
-def told(data: bytes) -> list[tuple[str, int, dict[str, str]]]:
+def states_in(data: bytes) -> list[tuple[str, int, dict[str, str]]]:
     return [(each.name, each.kind, each.options) for each in read_keyed_header(data).states]
 
 
 @given(headers(write.KNOWN, write.KNOWN))
 def test_known_serializers_are_passed_exactly(drawn) -> None:
-    """Every state is told, whatever is nested in its serializers."""
+    """Every state is found, whatever is nested in its serializers."""
     truth, data = drawn
-    assert told(data) == truth
+    assert states_in(data) == truth
 
 
 @given(headers(write.KNOWN | ODD, write.KNOWN))
@@ -58,7 +58,7 @@ def test_unknown_serializers_never_lead_to_wrong_names(drawn) -> None:
     """Whatever a user's class wrote, even records of states."""
     truth, data = drawn
     with suppress(UnreadableMetadataError):
-        assert told(data) == truth
+        assert states_in(data) == truth
 
 
 @given(headers(write.KNOWN | ODD, write.KNOWN), st.data())

@@ -243,7 +243,7 @@ def mutants(draw) -> bytes:
 
 @given(mutants(), st.sampled_from(["", "cp/"]))
 def test_a_mutant_is_read_as_botocore_reads_it_or_declined(body, root):
-    """Nothing else counts: no form that somebody may think of, and no server that we know."""
+    """This is the only rule: it depends on no imagined form and on no known server."""
     fast = read_page(body, "cp/", root=root)
     assert fast is None or agree(fast, parsed(body, "cp/", root))
 
