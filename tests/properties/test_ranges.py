@@ -1,4 +1,4 @@
-"""Every key is listed exactly once, however the key space is cut and whoever lists what."""
+"""Every key is listed exactly once, however the key space is split among cursors."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_finished_ranges_that_overlap_are_an_error(one, other) -> None:
 def test_landmarks_of_any_names_cut_well_or_ill_but_never_wrongly(
     directories, sampled, wanted, found
 ) -> None:
-    """They rest on names that somebody wrote into a root."""
+    """They depend on the names in a checkpoint."""
     known = landmarks(directories, sampled)
     assert list(known.keys) == sorted(set(known.keys))
     parts = split_at(EVERYTHING, known.boundaries(wanted))

@@ -26,7 +26,7 @@ OWN = {"a.began": ago("50m"), "a.alive": ago("1m")}
     ],
 )
 def test_a_successor_begins_when_the_other_has_written_its_last_marker(others, rival) -> None:
-    """R15: whoever was alive after another had begun lived beside it."""
+    """R15: a JobManager that was alive after another had begun lived beside it."""
     assert living_rival({**OWN, **others}, "a", now=T0) == rival
 
 

@@ -237,7 +237,7 @@ def test_states_of_all_subtasks_are_drawn_together() -> None:
 
 
 def test_the_only_keyed_state_has_all_keyed_bytes() -> None:
-    """Of several in the same files nobody can tell."""
+    """Of several in the same files it is unknown."""
     (state,) = keyed(
         incremental(file("meta", len(ONE)), file("1", 500), file("1", 500), file("2", 20)),
         read=Files(meta=ONE),

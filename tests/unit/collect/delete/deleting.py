@@ -182,7 +182,7 @@ class Scene:
 
     @property
     def outcomes(self) -> dict[str, str]:
-        """Return what became of each key; each was told of once."""
+        """Return the outcome of each key; each was recorded once."""
         keys = [row["key"] for row in self.recorded]
         assert len(keys) == len(set(keys))
         return {row["key"]: row["outcome"] for row in self.recorded}

@@ -85,7 +85,7 @@ def test_every_batch_is_looked_at_before_and_after(at_once) -> None:
 
 @AT_ONCE
 def test_each_batch_is_written_down_before_it_is_deleted(at_once) -> None:
-    """R23: a request without a journal would be a deletion that nobody can explain."""
+    """R23: a request without a journal would be a deletion without an explanation."""
     keys = keys_of(900)
     storage = BadStorage.of(keys, at_once=at_once)
     scene = Scene(storage)
@@ -261,7 +261,7 @@ def test_a_key_that_is_refused_for_ever_fails_in_the_end() -> None:
 
 @AT_ONCE
 def test_what_was_deleted_without_an_answer_is_done(at_once) -> None:
-    """The answer was lost: it is gone because of us, and told of once."""
+    """The answer was lost: the object is gone because of us, and is recorded once."""
     keys = keys_of(900)
     scene = Scene(BadStorage.of(keys, at_first("lost", "lost"), at_once=at_once))
     assert scene.delete(keys) is None
@@ -466,7 +466,7 @@ def test_a_stop_lets_what_is_under_way_end_and_begins_nothing_more() -> None:
 
 
 def test_a_real_signal_waits_for_what_is_under_way() -> None:
-    """The thread that waits is interrupted; the batches are not, and all of them are told of."""
+    """The waiting thread is interrupted; the batches are not, and all of them are recorded."""
     keys = keys_of(3_000)
     usual = signal.signal(signal.SIGUSR1, lambda *_: sys.exit(143))
     sent = threading.Event()
@@ -503,7 +503,7 @@ FAULTS = ["lost", UNKNOWN, REFUSED, FAILED, DELETED, DELETED, DELETED]
 def test_whatever_the_store_does_no_outcome_is_wrong_and_no_key_is_lost(
     seed, at_once, badness
 ) -> None:
-    """Done: gone, and by us. Gone: by somebody else. Everything else is still there."""
+    """Done: gone, and by us. Gone: by another process. Everything else is still there."""
     dice = random.Random(seed)
     keys = keys_of(400)
 

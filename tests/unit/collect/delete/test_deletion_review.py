@@ -38,7 +38,7 @@ def test_a_request_that_broke_off_is_looked_after_too(at_once: int) -> None:
 
 
 def test_what_failed_and_is_still_there_halts_nothing() -> None:
-    """A root may well name an object that nobody deleted."""
+    """A checkpoint may well name an object that was not deleted."""
     keys = keys_of(10)
     storage = BadStorage.of(keys)
 

@@ -58,7 +58,7 @@ class ThreadPool:
 
 @dataclass
 class Scene:
-    """A deletion by a crew."""
+    """A deletion by a worker pool."""
 
     storage: BadStorage
     pool: ThreadPool
@@ -98,7 +98,7 @@ class Scene:
 
     @property
     def outcomes(self) -> dict[str, str]:
-        """Return what became of each key; each was told of once."""
+        """Return the outcome of each key; each was recorded once."""
         keys = [row["key"] for row in self.recorded]
         assert len(keys) == len(set(keys))
         return {row["key"]: row["outcome"] for row in self.recorded}
@@ -110,7 +110,7 @@ def pool(tmp_path) -> ThreadPool:
 
 
 def test_all_partitions_together_are_what_was_due(pool) -> None:
-    """However the batches come, each object is in one share, and is told of once."""
+    """However the batches come, each object is in one partition, and is recorded once."""
     keys = keys_of(1000)
     scene = Scene(BadStorage.of(keys), pool)
     assert scene.delete(keys) is None
@@ -141,7 +141,7 @@ def test_a_lost_partition_of_which_something_live_is_gone_halts_as_a_batch_does(
 
 
 def test_nothing_due_deletes_nothing(pool) -> None:
-    """A crew may take minutes to answer."""
+    """A worker pool may take minutes to answer."""
     scene = Scene(BadStorage.of([]), pool)
     assert scene.delete([]) is None
     assert scene.recorded == []
@@ -213,7 +213,7 @@ def test_all_processes_together_keep_to_the_rate(pool) -> None:
 
 
 def test_a_signal_lets_what_is_under_way_end(pool, monkeypatch) -> None:
-    """Nothing more is begun anywhere, everything is told of, and only then is it raised."""
+    """No process begins anything more, everything is recorded, and only then is it raised."""
     monkeypatch.setattr(distributed, "_CHECK_SECONDS", 0.01)
     keys = keys_of(3000)
     scene = Scene(BadStorage.of(keys), pool, rate=1500)

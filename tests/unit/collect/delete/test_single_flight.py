@@ -80,7 +80,7 @@ def test_who_has_patience_takes_the_next_look_of_somebody_else() -> None:
 
 
 def test_patience_ends() -> None:
-    """The last batch has nobody after it."""
+    """The last batch has no check after it."""
     assert SingleFlight(Counted()).fresh(patience=0.05) == 1
 
 

@@ -53,7 +53,7 @@ def test_a_folder_of_entropy_belongs_to_its_job_though_no_checkpoint_names_it(pa
 
 
 def test_directories_of_one_id_that_hold_checkpoints_are_jobs_of_their_own() -> None:
-    """What holds none is nobody's in particular."""
+    """A directory without checkpoints belongs to no job in particular."""
     found = known({A, B})
     assert found.of_id(JOB) == {str(A): (A,), str(B): (B,), str(C): (C,)}
     assert found.unclaimed == {str(C)}
@@ -79,7 +79,7 @@ def test_where_a_cluster_is_configured_to_write_is_a_job_of_its_own() -> None:
 
 
 def test_directories_of_unknown_owners_are_never_one() -> None:
-    """R3: nobody knows whose they are."""
+    """R3: their owner is unknown."""
     places = [canonical("s3://a/x"), canonical("s3://a/y")]
     found = known(set(), more=dict.fromkeys(places, ""))
     assert [found.keys[place] for place in places] == ["s3://a/x", "s3://a/y"]

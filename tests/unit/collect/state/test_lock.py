@@ -107,7 +107,7 @@ def test_the_lock_of_a_dead_process_of_this_machine_is_taken_over_at_once(place:
 
 
 def test_a_lock_that_was_not_renewed_for_long_is_taken_over(place: Place) -> None:
-    """A run on another machine that died tells nobody; its age is the store's to tell."""
+    """A run that died on another machine leaves no sign; the store's clock shows its age."""
     lock = take(place.files, "run-1")
     place.make_older(f"{FOLDER}/{lock.name}", TIME_TO_LIVE - 60 * SECOND)
     assert is_held(place.files)
@@ -124,7 +124,7 @@ def test_a_renewed_lock_is_young_again(place: Place) -> None:
 
 
 def test_a_lock_from_the_future_is_held(place: Place) -> None:
-    """A clock that went back makes nobody dead."""
+    """A clock that went back makes no run dead."""
     lock = take(place.files, "run-1")
     place.make_older(f"{FOLDER}/{lock.name}", -3 * TIME_TO_LIVE)
     assert is_held(place.files)
@@ -276,7 +276,7 @@ class Schedule:
         assert event.wait(20)
 
     def drive(self, threads: list[threading.Thread]) -> None:
-        """Give turns until all threads have ended; nobody runs beside the one whose turn it is."""
+        """Give turns until all threads have ended; no other thread runs meanwhile."""
         for thread in threads:
             thread.start()
         while True:

@@ -162,7 +162,7 @@ def test_no_single_damaged_byte_goes_unnoticed(tmp_path) -> None:
 
 
 def test_a_generation_of_other_columns_is_damaged(state: RootState, tmp_path) -> None:
-    """A whole Parquet file of somebody else is not ours, whatever its name."""
+    """A whole Parquet file of another program is not ours, whatever its name."""
     state.keep_tombstones(some_tombstones(NAME))
     pq.write_table(pa.table({"key": ["x"]}), tmp_path / "foreign")
     state.files.write(newest(state), (tmp_path / "foreign").read_bytes())
@@ -171,7 +171,7 @@ def test_a_generation_of_other_columns_is_damaged(state: RootState, tmp_path) ->
 
 
 def test_a_generation_that_vanishes_is_damaged(state: RootState, monkeypatch) -> None:
-    """Listed and not there: somebody else is at work in our folder."""
+    """Listed and not there: another process works in our folder."""
     state.keep_tombstones(some_tombstones(NAME))
     monkeypatch.setattr(type(state.files), "read", lambda _self, _name: None)
     with pytest.raises(OrphanGcError, match="damaged"):

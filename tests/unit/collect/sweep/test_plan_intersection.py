@@ -98,7 +98,7 @@ def a_tombstone(key: str) -> Tombstone:
 
 @dataclass
 class Stored:
-    """The keys that are stored, for whoever looks."""
+    """The keys that are stored, for a HEAD request."""
 
     keys: set[str]
     asked: int = 0

@@ -99,7 +99,7 @@ def test_nothing_put_aside_is_nothing_read() -> None:
 
 
 def test_the_folder_goes_with_all_piles() -> None:
-    """A million rows of somebody's keys are not left lying about."""
+    """A million rows of a user's keys are not left behind."""
     with temporary_space() as room:
         pile = room.rows(SCHEMA)
         pile.append(batches_of(["a"], 1)[0])

@@ -235,7 +235,7 @@ def test_the_tested_lines_are_those_of_the_rules() -> None:
     ],
 )
 def test_only_releases_of_tested_lines_are_tested(version: str, is_tested) -> None:
-    """Snapshots and vendors' builds may behave as nobody saw."""
+    """Snapshots and vendors' builds may behave in untested ways."""
     assert is_tested_version(version) is is_tested
 
 
@@ -304,7 +304,7 @@ def test_after_a_newer_checkpoint_the_history_must_show_it_kept(changes: dict, p
 
 
 def test_a_checkpoint_that_left_the_history_is_not_proven() -> None:
-    """Ten newer ones push it out; then nobody knows."""
+    """Ten newer ones push it out; then it is unknown."""
     after = a_job(latest_completed_id=20, checkpoints=tuple(map(a_checkpoint, range(20, 10, -1))))
     assert not is_not_subsumed(6, a_job(), after)
 

@@ -103,7 +103,7 @@ def test_config_maps_of_leaders_hold_nobody(name: str) -> None:
     ],
 )
 def test_a_retained_checkpoint_that_cannot_be_understood_is_no_answer(name: str, key: str) -> None:
-    """Fail closed: a layout of a release that nobody has read."""
+    """Fail closed: a layout of a release whose code was not read."""
     with pytest.raises(RegistryUnavailableError, match=r"^kubernetes:flink/configmaps/orders"):
         holds(name, key)
 
@@ -249,7 +249,7 @@ def test_a_blue_green_deployment_in_transition_holds_its_job() -> None:
 
 @pytest.mark.parametrize("name", ["flinkdeployment-running", "flinkdeployment-suspended"])
 def test_folders_of_checkpoints_are_read_flat_and_nested(name: str) -> None:
-    """To tell an operator of a place that nobody named."""
+    """An operator must learn of a place that was not named."""
     folders = {(each.option, each.path) for each in facts_of(saved(name)).folders}
     assert folders == {
         ("state.checkpoints.dir", "s3://lake/checkpoints"),
@@ -327,7 +327,7 @@ def test_a_pod_template_and_a_blank_name_no_place() -> None:
 
 @pytest.mark.parametrize("state", [None, 7])
 def test_a_job_whose_state_is_not_said_may_go_on(state) -> None:
-    """A word for what nobody said."""
+    """A word for a missing answer."""
     (hold,) = facts_of(spoilt("status", "jobStatus", "state", value=state)).holds
     assert hold.states == ("job unknown",)
 

@@ -84,7 +84,7 @@ def test_an_alias_says_what_a_clusters_paths_mean() -> None:
 
 
 def test_a_savepoint_places_nothing() -> None:
-    """It lies where somebody asked for it."""
+    """It is where its trigger asked for it."""
     shown = (a_checkpoint(1, is_savepoint=True, external_path=f"{HERE}/savepoint-1"),)
     facts = some_facts(checkpoints=shown)
     answer = JobAnswer(uri="u", job_id=JOB, before=facts, after=None)

@@ -42,7 +42,7 @@ def test_every_letter_at_every_place_is_read_as_the_grammar_reads_it() -> None:
 
 
 def test_uuids_and_their_texts_are_inverse() -> None:
-    """The first and the last UUID included; nobody must take a number for a signed one."""
+    """The first and the last UUID included; no number may be read as a signed one."""
     uuids = [bytes(16), UUID, b"\xff" * 16, b"\x80" + bytes(15), bytes(8) + b"\x80" + bytes(7)]
     hi, lo = words_of(b"".join(uuids))
     assert bytes_of(hi, lo) == b"".join(uuids)

@@ -95,7 +95,7 @@ def test_each_is_found_at_its_row_and_no_other_is(known: Pairs) -> None:
 
 
 def test_of_equal_ones_the_first_is_found() -> None:
-    """Several keys may end in one UUID: whoever looks for one starts at the first of them."""
+    """Several keys may end in one UUID: a look-up starts at the first of them."""
     known = sorted(EVERY[20:40] * 3)
     rows, is_there = SortedUuids(*columns_of(known)).find(*columns_of(EVERY))
     assert rows.tolist() == [bisect_left(known, each) for each in EVERY]

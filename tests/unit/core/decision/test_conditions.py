@@ -287,7 +287,7 @@ def test_an_untested_flink_blocks_whenever_it_is_seen(version: str) -> None:
 
 
 def test_a_vendors_build_that_the_operator_vouches_for_does_not_block() -> None:
-    """R27: exactly that version, and each that is seen; never one that nobody names."""
+    """R27: exactly that version, and each that is seen; never an unnamed one."""
     build = "1.18.1-amzn-0"
     accepting = a_cycle(accepted_versions=frozenset({build}))
     assert blocks(of_version(build), accepting) == []
@@ -302,7 +302,7 @@ def test_a_vendors_build_that_the_operator_vouches_for_does_not_block() -> None:
     [("1.18.1-amzn-0", "; --accept-flink-version 1.18.1-amzn-0 vouches"), ("9.9.0", "")],
 )
 def test_what_would_lift_it_is_said_where_something_would(version: str, lift: str) -> None:
-    """A release line that nobody has read is vouched for by nobody."""
+    """The operator cannot vouch for a release line whose code was not read."""
     (blocked,) = judge(of_version(version), a_cycle()).blocked
     assert blocked.message.startswith(f"Flink {version} is not in the tested list{lift}")
     assert bool(lift) == ("--accept" in blocked.message)

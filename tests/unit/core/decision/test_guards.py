@@ -471,13 +471,13 @@ def test_a_declared_end_that_rest_contradicts_refuses(status: str) -> None:
 @pytest.mark.parametrize("which", ["ids_at_start", "ids_before", "ids_after"])
 @pytest.mark.parametrize("ids", [NO_IDS, frozenset({43}), frozenset({42, 43, 44})])
 def test_a_declared_end_while_checkpoints_come_or_go_refuses(which: str, ids: frozenset) -> None:
-    """R13: somebody writes or deletes there."""
+    """R13: some process writes or deletes there."""
     assert refusal(an_ended_job(**{which: ids})) is Guard.ENDED_JOB_IS_RUNNING
 
 
 @pytest.mark.parametrize("which", ["ids_at_start", "ids_before", "ids_after"])
 def test_an_end_that_rest_proves_while_checkpoints_come_or_go_refuses(which: str) -> None:
-    """A job that nobody asks has claimed one of them, and deletes it: what it needs is unseen."""
+    """An unknown job has claimed one of them, and deletes it: what it needs is unseen."""
     over = (some_facts(status="FINISHED"),)
     still = {"is_declared_ended": False, "before": over, "after": over}
     assert refusal(an_ended_job(**still)) is None
@@ -749,7 +749,7 @@ def test_an_ended_job_needs_no_snapshot() -> None:
 @pytest.mark.parametrize("kind", [EntryKind.SEGMENT, EntryKind.DIRECTORY])
 @pytest.mark.parametrize("source", [Mode.REGISTRY, Mode.DERIVED])
 def test_a_registry_with_segments_or_directories_refuses(kind: EntryKind, source: Mode) -> None:
-    """R2: file merging voids in **both** modes, whoever tells of it."""
+    """R2: file merging refuses the job in **both** modes, whatever source shows it."""
     entries = (RegistryEntry("shared/x", EntryKind.FILE, 1, 1, 1),)
     plain = a_snapshot(source=source, entries=entries)
     merged = a_snapshot(source=source, entries=(*entries, RegistryEntry("y", kind, 1, 1, 1)))

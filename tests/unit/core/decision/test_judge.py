@@ -148,7 +148,7 @@ def test_a_living_dependent_that_is_refused_refuses_the_directory_it_needs() -> 
 
 
 def test_a_dependent_of_unknown_state_counts_as_living() -> None:
-    """R13: a job that nobody has seen may be suspended, and alive."""
+    """R13: a job that no cluster reports may be suspended, and alive."""
     jobs = [a_job(A), feeding(B, A, survey=FUTURE, before=(), after=())]
     assert refusals(jobs)[A] is Guard.DEPENDENT_JOB
 
@@ -250,7 +250,7 @@ def test_a_directory_of_unknown_owner_in_the_middle_is_followed_too() -> None:
 
 
 def test_a_job_does_not_depend_on_itself_nor_on_strangers() -> None:
-    """Keys that nobody judged are ignored, and so is the job's own."""
+    """Keys that were not judged are ignored, and so is the job's own."""
     assert refusals([feeding(A, A, "elsewhere", survey=FUTURE)]) == {A: Guard.FUTURE_TIME}
     assert refusals([feeding(A, A, "elsewhere")]) == {A: None}
 
@@ -360,7 +360,7 @@ TOLD = {"exported": Exported(job_id=B, baseline=E1, response=E2, nonce="N"), "sn
     ],
 )
 def test_a_job_that_no_look_showed_may_need_the_files_of_any(seen: dict) -> None:
-    """R12: it claimed a checkpoint of another one, which is gone, and nobody tells of it."""
+    """R12: it claimed a checkpoint of another one, which is gone, and no source reports it."""
     jobs = [a_job(B, **{**UNSEEN, **seen}), an_ended_job(A), a_job(C)]
     found = refusals(jobs)
     assert found.pop(B) in {Guard.NO_ROOTS, Guard.RETAINED_ROOT_MISSING, Guard.REGISTRY}
@@ -399,7 +399,7 @@ def test_a_checkpoint_that_a_single_look_showed_is_enough_to_stop_others(which: 
 
 
 def test_a_job_that_is_said_to_be_over_and_is_not_stops_others_too() -> None:
-    """Its checkpoints change, so whoever stated that it is over was wrong."""
+    """Its checkpoints change, so the statement that it is over was wrong."""
     changing = {"own_checkpoints": (), "ids_at_start": frozenset({42})}
     found = refusals([an_ended_job(B, **changing), an_ended_job(A)])
     assert found == {B: Guard.ENDED_JOB_IS_RUNNING, A: Guard.DEPENDENT_JOB}

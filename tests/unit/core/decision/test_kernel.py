@@ -158,7 +158,7 @@ def test_only_a_credible_time_before_the_cutoff_is_old(modified_at, expected) ->
 
 @pytest.mark.parametrize("at", [None, NEVER])
 def test_an_unknown_bound_keeps_everything(at: datetime | None) -> None:
-    """The cutoff of whoever knows nothing is before every credible time."""
+    """The cutoff for unknown bounds is before every credible time."""
     bounds = some_bounds(bounds=(Bound(BoundName.GRACE_PERIOD, at),))
     for modified_at in (NEVER + MICROSECOND, NEVER, ago("30d"), None):
         assert verdict(an_object(modified_at=modified_at), bounds=bounds) == TOO_YOUNG

@@ -89,7 +89,7 @@ def test_files_of_its_own_directory_make_it_self_sustained():
 )
 @pytest.mark.parametrize("judgement", [FREE, VOID], ids=["free", "void"])
 def test_one_file_elsewhere_is_enough_to_need_it_whatever_stops_the_job(elsewhere, judgement):
-    """What a checkpoint names it needs, though nobody may judge the job's own files."""
+    """A job needs what a checkpoint names, even if its own files may not be judged."""
     (look,) = looks(holding(OWN.child("shared"), elsewhere), judgement=judgement)
 
     assert (look.value, look.references, look.sample) == (False, 1, (f"{elsewhere}/{NAME}",))

@@ -324,7 +324,7 @@ json_values = st.recursive(
 
 @given(st.binary(max_size=400) | json_values.map(lambda value: json.dumps(value).encode()))
 def test_no_bytes_at_all_surprise_the_reader(data: bytes) -> None:
-    """A manifest is somebody else's file."""
+    """A manifest is another program's file."""
     with pytest.raises(REFUSALS):
         read_manifest(data)
 

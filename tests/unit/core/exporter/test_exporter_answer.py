@@ -215,7 +215,7 @@ def test_an_ended_job_needs_no_answer_but_must_be_silent() -> None:
 
 
 def test_a_checkpoint_that_both_snapshots_retain_must_be_a_root() -> None:
-    """R8: S1 is read between them; else its private files are named by nobody."""
+    """R8: S1 is read between them; otherwise no source names its private files."""
     retained = (RetainedCheckpoint(id=41, is_savepoint=False, path="chk-41"), *E1.retained)
     both = answered(
         baseline=replace(E1, retained=retained), response=replace(E2, retained=retained)

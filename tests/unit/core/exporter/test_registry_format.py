@@ -67,7 +67,7 @@ def a_snapshot(**changes: object) -> RegistrySnapshot:
 
 
 def a_file(entries: list[str] | None = None, **header: object) -> bytes:
-    """Return a snapshot as somebody else may write it: spaces, offsets, another key order."""
+    """Return a snapshot as another exporter may write it: spaces, offsets, another key order."""
     fields = {
         "version": 1,
         "format": "orphangc-registry",

@@ -31,7 +31,7 @@ _WILD = re.compile(r"\\(?P<literal>[*?\\])|(?P<wild>[*?])|(?P<other>[^\\])", re.
 
 @dataclass(frozen=True)
 class Asked:
-    """What somebody wants to do."""
+    """A request of an account."""
 
     action: str
     suboperation: str | None

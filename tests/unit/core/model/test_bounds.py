@@ -136,7 +136,7 @@ def test_the_slack_widens_every_bound_that_compares_two_clocks() -> None:
 
 @pytest.mark.parametrize("is_ended", [False, True])
 def test_an_inventory_bounds_what_may_be_an_orphan(is_ended: bool) -> None:  # noqa: FBT001
-    """What was stored since it was begun may be in it or not, whoever the job is."""
+    """An object stored since its start may be in it or not, for any job."""
     found = running(is_ended=is_ended, listed_at=ago("80h"))
     assert found[BoundName.INVENTORY] == ago("80h") - span("15m")
     assert BoundName.INVENTORY not in running(is_ended=is_ended)

@@ -229,7 +229,7 @@ def test_the_storage_root_may_itself_be_the_job_directory() -> None:
 
 
 def test_without_a_job_id_the_owner_is_unknown() -> None:
-    """R3: ``create-subdir=false``: recognised, but nobody's; a guard refuses it."""
+    """R3: ``create-subdir=false``: recognised, but of no job; a guard refuses it."""
     assert place_of_folder("shared", "ck") == FilePlace("", "", Scope.SHARED)
     assert place_of_folder("my-job/shared", "ck") == FilePlace("my-job", "", Scope.SHARED)
     assert place_of_folder("my-job/chk-7", "ck") == FilePlace("my-job", "", Scope.EXCLUSIVE, "", 7)

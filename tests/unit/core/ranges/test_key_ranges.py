@@ -175,7 +175,7 @@ def test_gaps_are_between_what_is_finished_in_any_order(finished, within, left) 
     ("one", "other", "end"), [(R("a", "c"), R("b", "d"), "c"), (R("a", None), R("b", None), "")]
 )
 def test_an_overlap_is_told_by_its_place(one, other, end) -> None:
-    """It would be a mistake of ours: somebody must find it."""
+    """It would be a mistake of ours, which must be found."""
     with pytest.raises(ValueError, match="overlaps") as caught:
         gaps([other, one])
     assert str(caught.value) == f"{other} overlaps what ends at {end!r}"
