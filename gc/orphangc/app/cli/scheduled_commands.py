@@ -69,12 +69,13 @@ def config_schema(
     ] = o.SchemaOf.CONFIGURATION,
 ) -> None:
     """Print the JSON schema of the configuration file, or of the declarations file."""
-    from orphangc.app.config.load import configuration_schema
-    from orphangc.flink.compatibility.declarations import declarations_schema
-
     if of is o.SchemaOf.DECLARATIONS:
+        from orphangc.flink.compatibility.declarations import declarations_schema
+
         print_json(declarations_schema())
     else:
+        from orphangc.app.config.load import configuration_schema
+
         print_json(configuration_schema())
 
 
