@@ -13,6 +13,7 @@ from orphangc.core.memory.job_lives import (
     fitting,
     is_flink_rest,
     is_over,
+    proves_end,
     savepoint_may_be_of,
 )
 from orphangc.core.memory.remembered import (
@@ -164,6 +165,7 @@ class Explanations:
         return triggered is not None and stored is not None and stored >= triggered
 
     def _records(self, directory: RememberedDirectory) -> list[RememberedJob]:
+        """Return the records that may be of its job: each of them may show that it goes on."""
         is_unique = self.directories.get(directory.job_id, 0) <= 1
         own = self.jobs.get(directory.job_id, ())
         return fitting(own, directory.job_id, directory.uri, is_unique=is_unique)
@@ -179,7 +181,8 @@ class Explanations:
         return any(
             _is_covered(checkpoint, record, begun, self.clock_skew)
             for record in records
-            if (is_over(record) and not is_alive) or _was_before_the_end(checkpoint, record)
+            if proves_end(record, directory.uri)
+            and ((is_over(record) and not is_alive) or _was_before_the_end(checkpoint, record))
         )
 
     def _is_alive(self, records: Iterable[RememberedJob]) -> bool:

@@ -340,19 +340,33 @@ def savepoint_may_be_of(uri: str, job_id: str) -> bool:
 def fitting(
     jobs: Iterable[RememberedJob], job_id: str, directory: str, *, is_unique: bool
 ) -> list[RememberedJob]:
-    """Return the records of a job id that belong to one directory.
+    """Return the records of a job id that may be of the job of one directory.
 
     Args:
         jobs: Records of all jobs.
         job_id: Job id of the directory.
         directory: Location of the directory.
-        is_unique: Whether no other directory has that job id; a witness that names no directory
-            is believed only then.
+        is_unique: Whether no other directory has that job id; a witness that reports no directory
+            may be of its job only then.
 
     """
     own = [each for each in jobs if each.job_id == job_id]
     return [
-        each
-        for each in own
-        if directory in each.directories or (is_unique and not each.directories)
+        each for each in own if _stores_in(each, directory) or (is_unique and not each.directories)
     ]
+
+
+def proves_end(record: RememberedJob, directory: str) -> bool:
+    """Return whether an end in a record is one of the job of a directory.
+
+    Another cluster may run a job of the same id (issue 13, point 4).
+    """
+    return _stores_in(record, directory) or not is_flink_rest(record.by)
+
+
+def _stores_in(record: RememberedJob, directory: str) -> bool:
+    """Return whether a job reported checkpoints in a directory, or is configured to store there.
+
+    A job's code may override the configuration, so what it reported counts first.
+    """
+    return directory in (record.directories or record.stores_in)

@@ -71,10 +71,11 @@ def a_directory(
 
 
 def a_job(job: str = JOB, *, by: str = REST, alive: bool = True, **changes: object) -> SeenJob:
-    """Return a running job, as its cluster shows it."""
+    """Return a running job, as its cluster shows it: configured to store below the root."""
     values: dict[str, object] = {
         "status": "RUNNING" if alive else "FINISHED",
         "started_at": day(-1),
+        "stores_in": (f"{ROOT}/{job}",),
         **changes,
     }
     return SeenJob(job_id=job, by=by, is_alive=alive, **values)  # type: ignore[arg-type]

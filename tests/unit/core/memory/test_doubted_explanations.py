@@ -220,6 +220,41 @@ def test_a_run_that_no_cycle_saw_end_is_an_earlier_one_too() -> None:
     assert missed(seen(0, a_directory(9)), after) == [not_found(9)]
 
 
+# --------------------------------------------------------------------------- another cluster
+
+
+@pytest.mark.parametrize(
+    ("placed", "asked"),
+    [
+        ({"stores_in": ()}, [EMPTIED]),
+        ({"stores_in": (f"s3://staging/{JOB}",)}, [EMPTIED]),
+        ({"directories": (f"s3://staging/{JOB}",)}, [EMPTIED]),
+        ({"stores_in": (), "restored": f"{DIRECTORY}/chk-1"}, [EMPTIED]),
+        ({"stores_in": (DIRECTORY,)}, []),
+        ({"directories": (DIRECTORY,), "stores_in": (f"s3://staging/{JOB}",)}, []),
+    ],
+)
+def test_the_end_of_a_job_in_a_cluster_counts_only_for_its_own_directory(placed, asked) -> None:
+    """Many clusters may run jobs of one id, and only one of them stores here."""
+    over = a_job(alive=False, **placed)
+    assert missed(seen(0, OTHER, a_directory(1)), seen(1, OTHER, jobs=(over,))) == asked
+
+
+def test_a_cluster_that_stored_in_a_directory_before_says_when_its_job_is_over() -> None:
+    """Its history names no checkpoint any more."""
+    was, over = a_job(directories=(DIRECTORY,)), a_job(alive=False, stores_in=())
+    before = seen(0, OTHER, a_directory(1), jobs=(was,))
+    assert missed(before, seen(1, OTHER, jobs=(over,))) == []
+
+
+def test_a_living_job_of_an_unknown_place_may_be_that_of_a_directory() -> None:
+    """Another cluster shows it over: the job has moved."""
+    over = a_job(alive=False, stores_in=(DIRECTORY,))
+    moved = a_job(by="http://new:8081", stores_in=())
+    before = seen(0, OTHER, a_directory(1))
+    assert missed(before, seen(1, OTHER, jobs=(over, moved))) == [EMPTIED]
+
+
 # --------------------------------------------------------------------------- other bytes
 
 

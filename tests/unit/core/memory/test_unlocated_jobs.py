@@ -26,7 +26,8 @@ from unit.core.memory.memory_builders import (
 HERE = f"{ROOT}/{JOB}"
 OTHER = "http://other:8081"
 FACT = ("checkpoint_not_found", f"{OTHER}/jobs/{NEXT}")
-FROM_HERE: dict[str, Any] = {"by": OTHER, "restored": f"{HERE}/chk-9", "needs": (HERE,)}
+UNKNOWN: dict[str, Any] = {"by": OTHER, "stores_in": ()}
+FROM_HERE = UNKNOWN | {"restored": f"{HERE}/chk-9", "needs": (HERE,)}
 BOTH = {REST: True, OTHER: True}
 
 
@@ -110,7 +111,7 @@ def test_a_directory_of_its_id_is_its_own_only_where_one_job_has_that_id() -> No
 def test_one_that_is_shown_finished_left_nothing(status, expected) -> None:
     """Upon any other end Flink may retain checkpoints."""
     first, second = forgotten()
-    over = a_job(NEXT, alive=False, status=status, by=OTHER)
+    over = a_job(NEXT, alive=False, status=status, by=OTHER, stores_in=())
     ended = seen(1, a_directory(10), jobs=(*second.jobs, over))
     assert missed(first, ended) == expected
 
@@ -159,7 +160,7 @@ def test_a_copied_checkpoint_that_spells_paths_otherwise_blocks_everything() -> 
         pytest.param(
             FROM_HERE | {"stores_in": (f"{ROOT}/{NEXT}",)}, {HERE, f"{ROOT}/{NEXT}"}, id="stored"
         ),
-        pytest.param({"by": OTHER}, None, id="nothing is known of it"),
+        pytest.param(UNKNOWN, None, id="nothing is known of it"),
         pytest.param(FROM_HERE | {"needs": ("",)}, None, id="its origin was not read"),
         pytest.param(FROM_HERE | {"stores_in": (f"/mnt/{NEXT}",)}, None, id="spelled otherwise"),
     ],
