@@ -151,6 +151,38 @@ def test_a_checkpoint_that_names_a_directory_nobody_searches_shows_a_larger_worl
     assert not story.orphans[1].exists()
 
 
+def pointed_outside(story: Story) -> Job:
+    """Return a claimer that nothing searches; a checkpoint of the story's job names its file."""
+    other = claimer(story, story.bed.folder / "second")
+    story.job.checkpoint(8, *story.live[1:], other.shared(), age=19 * DAY)
+    return other
+
+
+@pytest.mark.answered_by("siblings")
+def test_a_place_that_is_stated_empty_is_searched_all_the_same(story) -> None:
+    """The outside path is readable here, and its checkpoint names a file of this job."""
+    other = pointed_outside(story)
+    by_id = ("--ended-job", story.job.id, "--ended-job", other.id, *AT_ONCE)
+    stating = Bed(story.bed.folder, ("--closed-world", *by_id))
+    for _ in range(2):
+        stating.cycle("--empty-root", other.folder)
+    must_be_there(story.orphans[0])
+    assert not story.orphans[1].exists()
+
+
+@pytest.mark.answered_by("condition:outside_path")
+def test_a_folder_that_is_stated_empty_says_nothing_of_what_lies_in_it(story) -> None:
+    """The folder is not mounted here; a statement of it covers no job directory unseen."""
+    other = pointed_outside(story)
+    second = other.folder.parent
+    moved = second.rename(story.bed.folder / "not-mounted")
+    for _ in range(2):
+        plan, _ = story.bed.cycle("--empty-root", second)
+    moved.rename(second)
+    must_be_there(story.orphans[0])
+    assert plan.blocks(story.job) == ["outside_path"]
+
+
 @pytest.mark.parametrize("kind", ["an empty folder", "a text file"])
 @pytest.mark.answered_by("condition:place_without_checkpoints")
 def test_l2_a_place_without_a_checkpoint_does_not_count_as_searched(story, kind) -> None:

@@ -274,7 +274,8 @@ def _searched_beside(
 def _siblings_of(settings: StorageRootSettings) -> list[Storage]:
     """Return the other storage roots to search, each place once.
 
-    These are those that the settings imply, and those that the same state location serves.
+    These are those that the settings imply, those that the same state location serves, and places
+    that are stated to be empty, where they can be reached: what they hold counts all the same.
 
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
@@ -290,7 +291,22 @@ def _siblings_of(settings: StorageRootSettings) -> list[Storage]:
             chosen.append(UnopenedStorage(bound.folder, reason))
         else:
             _add_sibling(bound.root, known, chosen)
+    for place in map(canonical, settings.empty_roots):
+        if _is_reachable(place):
+            _add_sibling(place, known, chosen)
     return chosen
+
+
+def _is_reachable(place: Location) -> bool:
+    """Return whether a place can be listed, so that the statement that it is empty is checked.
+
+    Where it cannot, that statement is all there is, and it is of exactly this place.
+    """
+    try:
+        open_storage(place).folder("")
+    except OrphanGcError:
+        return False
+    return True
 
 
 def _states_used_with(settings: StorageRootSettings) -> Iterator[StateFiles]:

@@ -86,7 +86,7 @@ def judged_cycle(
             seen, settings, is_tested_storage=environment.storage.is_tested, halted=halted
         ),
         empty_places=empty_places(seen, environment, settings),
-        unreached_places=unreached_places(seen, settings),
+        unreached_places=unreached_places(seen, environment, settings),
         lost=comparison.facts,
         memory_problem=before.memory_problem,
         state_problem=before.state_problem,

@@ -48,12 +48,19 @@ def empty_places(
     )
 
 
-def unreached_places(seen: Observation, settings: StorageRootSettings) -> Mapping[str, str]:
-    """Return the reason for each place that could not be searched, unless it is stated empty."""
+def unreached_places(
+    seen: Observation, environment: Environment, settings: StorageRootSettings
+) -> Mapping[str, str]:
+    """Return the reason for each place that could not be searched, unless it is stated empty.
+
+    That statement is contradicted if the place showed a checkpoint before it could not be searched.
+    """
+    scans = zip(environment.bases, seen.at_start, seen.first, strict=True)
+    filled = {base.location for base, scan, read in scans if scan.metadata or read.scan.metadata}
     return {
         str(place): reason
         for place, reason in seen.unreached.items()
-        if not settings.is_empty(place)
+        if place in filled or not settings.is_empty(place)
     }
 
 

@@ -119,7 +119,7 @@ def named_outside(
     ):
         if place not in read and not any(base.contains(place) for base in searched):
             found.append((home_of(place), by, jobs))
-    return outside_paths(each for each in found if not settings.is_empty_around(each[0]))
+    return outside_paths(each for each in found if not settings.is_empty(each[0]))
 
 
 def _reported(

@@ -414,7 +414,7 @@ class StorageRootSettings(BaseModel):
         return job_id in self.ended_job or (not by_id and "all" in self.ended_job)
 
     def is_empty(self, place: Location) -> bool:
-        """Return whether the operator stated that a place contains no checkpoint."""
+        """Return whether the operator stated that exactly this place holds no checkpoint."""
         return any(canonical(uri) == place for uri in self.empty_roots)
 
     def delete_share_of(self, job_id: str) -> float:
@@ -423,7 +423,3 @@ class StorageRootSettings(BaseModel):
             default = self.max_delete_share.get("default", _DELETE_SHARE)
             return self.max_delete_share.get(job_id, default)
         return self.max_delete_share
-
-    def is_empty_around(self, place: Location) -> bool:
-        """Return whether the operator stated it of a place, or of one around it."""
-        return any(canonical(uri).contains(place) for uri in self.empty_roots)
