@@ -11,7 +11,7 @@ from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.collect.world.gathered import searched_places
 from orphangc.collect.world.sighted_registries import job_folder, registries_in
 from orphangc.core.cluster.ha_facts import HaFacts
-from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
+from orphangc.core.cluster.job_facts import CheckpointFacts, ClusterFacts, JobFacts
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.memory.lost_facts import REPORTED
 from orphangc.core.memory.remembered import RememberedCheckpoint, RememberedDirectory, WorldMemory
@@ -70,7 +70,7 @@ def sighting_of(
         directories=directories,
         present=frozenset(present),
         jobs=tuple(_jobs(seen, marked, settings)),
-        reports=tuple(_reports(seen.after, settings)),
+        reports=tuple(_reports(seen.before, seen.after, settings)),
         registries=tuple(
             registries_in(
                 seen.exports,
@@ -282,25 +282,39 @@ def _needs(
 
 
 def _reports(
-    clusters: Iterable[ClusterFacts], settings: StorageRootSettings
+    before: Iterable[ClusterFacts], after: Iterable[ClusterFacts], settings: StorageRootSettings
 ) -> Iterator[SeenReport]:
-    """Yield every checkpoint that a cluster shows completed and not discarded.
+    """Yield every checkpoint that a cluster shows completed and not discarded after the listing.
 
     Savepoints are left out: people dispose of them, and REST does not learn of it.
     """
-    for cluster in clusters:
-        for facts in cluster.jobs.values():
-            for each in facts.checkpoints:
-                place = place_of(each.external_path, settings.aliases)
-                if place is not None and not each.is_savepoint and each.discarded is False:
-                    yield SeenReport(
-                        job_id=facts.job_id,
-                        by=cluster.uri,
-                        path=str(place),
-                        directory=str(place.parent) if _is_chk(place) else str(place),
-                        checkpoint_id=each.id,
-                        triggered_at=each.triggered_at,
-                    )
+    first = {
+        (cluster.uri, facts.job_id, each.external_path)
+        for cluster in before
+        for facts, each in _retained(cluster)
+    }
+    for cluster in after:
+        for facts, each in _retained(cluster):
+            place = place_of(each.external_path, settings.aliases)
+            if place is not None:
+                yield SeenReport(
+                    job_id=facts.job_id,
+                    by=cluster.uri,
+                    path=str(place),
+                    directory=str(place.parent) if _is_chk(place) else str(place),
+                    checkpoint_id=each.id,
+                    triggered_at=each.triggered_at,
+                    is_living=not facts.is_globally_terminal,
+                    was_shown_before=(cluster.uri, facts.job_id, each.external_path) in first,
+                )
+
+
+def _retained(cluster: ClusterFacts) -> Iterator[tuple[JobFacts, CheckpointFacts]]:
+    """Yield the checkpoints that a cluster shows completed and not discarded, with their jobs."""
+    for facts in cluster.jobs.values():
+        for each in facts.checkpoints:
+            if not each.is_savepoint and each.discarded is False:
+                yield facts, each
 
 
 def _discarded(jobs: Iterable[JobEvidence], aliases: Sequence[Alias]) -> dict[str, datetime]:

@@ -22,7 +22,7 @@ from orphangc.core.memory.remembered import (
     RememberedJob,
     WorldMemory,
 )
-from orphangc.core.memory.sighting import Sighting
+from orphangc.core.memory.sighting import SeenReport, Sighting
 from orphangc.core.model.locations import is_within
 from orphangc.core.model.naming import checkpoint_id_of
 
@@ -64,6 +64,8 @@ class Explanations:
         present: Folders of all checkpoints that are there now.
         shown: Directories that contain checkpoints now.
         discarded: Checkpoints that their own cluster shows discarded; when each was triggered.
+        unfound: Checkpoints that a cluster shows completed and not discarded after the listing,
+            and that are not there.
         searched: Directories of which some checkpoint is there now, or was explained away; and of
             the jobs before them, which are over and whose directory is in a searched place.
         users: Other directories whose checkpoints name, or named, files in one, by directory.
@@ -80,6 +82,7 @@ class Explanations:
     present: frozenset[str]
     shown: Mapping[str, RememberedDirectory]
     discarded: Mapping[str, datetime]
+    unfound: Mapping[str, SeenReport]
     searched: frozenset[str]
     users: Mapping[str, frozenset[str]]
     directories: Mapping[str, int]
@@ -111,6 +114,7 @@ class Explanations:
             present=sighting.present,
             shown={each.uri: each for each in sighting.directories},
             discarded=sighting.discarded,
+            unfound=_unfound(sighting),
             searched=_with_predecessors(found, claimers, sighting, by_job),
             users={uri: frozenset(each) for uri, each in users.items()},
             directories=Counter(known.values()),
@@ -131,8 +135,15 @@ class Explanations:
     def why_gone(
         self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory
     ) -> LossExplanation | None:
-        """Return why a checkpoint may be gone, ``None`` if nothing explains it."""
-        if self._is_subsumed(checkpoint, directory):
+        """Return why a checkpoint may be gone, ``None`` if nothing explains it.
+
+        While its own cluster shows it kept, no newer one has subsumed it; and nothing else has
+        removed it while its job lives. REST may show one as kept that went after its job's end.
+        """
+        kept = self._kept(checkpoint)
+        if kept is not None and kept.is_living:
+            return None
+        if kept is None and self._is_subsumed(checkpoint, directory):
             return LossExplanation.SUBSUMED
         if self._is_discarded(checkpoint):
             return LossExplanation.DISCARDED
@@ -157,6 +168,13 @@ class Explanations:
             return False
         oldest = directory.newest_id if directory.was_over else checkpoint.checkpoint_id
         return shown.has_subsumed(oldest, checkpoint.stored_until)
+
+    def _kept(self, checkpoint: RememberedCheckpoint) -> SeenReport | None:
+        """Return the report that shows it kept, ``None`` if one shows a later one at its path."""
+        report, stored = self.unfound.get(checkpoint.uri), checkpoint.stored_at
+        if report is None or report.triggered_at is None or stored is None:
+            return report
+        return report if stored + self.clock_skew >= report.triggered_at else None
 
     def _is_discarded(self, checkpoint: RememberedCheckpoint) -> bool:
         """Return whether Flink shows it discarded, and none that was there before at its path."""
@@ -246,6 +264,11 @@ class Explanations:
             found = (set[str]().union(*heirs) & self.searched) - known
         return known
 
+    def is_report_explained(self, uri: str, directory: str) -> bool:
+        """Return whether a searched job claimed a reported checkpoint, after its job's end."""
+        report = self.unfound.get(uri)
+        return not (report and report.is_living) and self.is_taken(uri, directory)
+
     def is_taken(self, uri: str, directory: str) -> bool:
         """Return whether a job that is searched, of another directory, has claimed a checkpoint.
 
@@ -253,6 +276,12 @@ class Explanations:
         """
         users = self.users.get(directory, frozenset())
         return not users.isdisjoint(self._heirs({uri}) - {directory})
+
+
+def _unfound(sighting: Sighting) -> dict[str, SeenReport]:
+    """Return the reports of what is not there; of one path, that of a living job."""
+    reports = (each for each in sighting.reports if each.path not in sighting.present)
+    return {each.path: each for each in sorted(reports, key=lambda one: one.is_living)}
 
 
 def _is_checkpoint(uri: str) -> bool:

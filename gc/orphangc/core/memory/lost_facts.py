@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from orphangc.core.memory.acknowledgement import (
     Acknowledgement,
@@ -312,13 +312,15 @@ def _reports_missed(
     """Yield what Flink reports, or reported, completed and not discarded, and is not found.
 
     Where other checkpoints of the directory are there, the one that is reported first in this
-    cycle completed after they were listed: the next cycle finds it, or a newer one (R12). What a
-    searched job claimed, that job has removed, and REST goes on showing it as kept.
+    cycle, after the listing alone, completed after it: the next cycle finds it, or a newer one
+    (R12). What a searched job claimed, that job has removed, and REST goes on showing it as kept.
     """
     shown = {each.uri for each in sighting.directories if each.checkpoints}
+    stayed = {each.path for each in sighting.reports if each.was_shown_before}
     for report in reports_after(memory, sighting, jobs):
-        is_fresh = report.first_reported_at == sighting.at and report.uri in shown
-        is_claimed = why.is_taken(report.path, report.uri)
+        is_new = report.first_reported_at == sighting.at and report.path not in stayed
+        is_fresh = is_new and report.uri in shown
+        is_claimed = why.is_report_explained(report.path, report.uri)
         if report.resolved_at is not None or is_fresh or is_claimed:
             continue
         condition = Condition.CHECKPOINT_NOT_FOUND
@@ -338,16 +340,16 @@ def _reports_missed(
 def reports_after(
     memory: WorldMemory, sighting: Sighting, jobs: Sequence[RememberedJob]
 ) -> tuple[RememberedReport, ...]:
-    """Return the reported checkpoints that were not found, with what this cycle learned."""
-    shown = {each.uri: each for each in sighting.directories}
+    """Return the reported checkpoints that were not found, with what this cycle learned.
+
+    One record stands for a directory: of a checkpoint that was there all the while, if there is
+    such a report.
+    """
+    shown = _ReportsShown.of(sighting)
     records = {each.uri: each for each in memory.reports}
-    for seen in sighting.reports:
+    for seen in sorted(sighting.reports, key=lambda each: each.was_shown_before):
         known = records.get(seen.directory)
-        is_known = (
-            known is not None
-            and known.resolved_at is None
-            and not _is_found_or_subsumed(known, shown, sighting)
-        )
+        is_known = known is not None and known.resolved_at is None and not shown.explains(known)
         report = RememberedReport(
             uri=seen.directory,
             job_id=seen.job_id,
@@ -358,38 +360,63 @@ def reports_after(
             reported_at=sighting.at,
             triggered_at=seen.triggered_at,
         )
-        if not _is_found_or_subsumed(report, shown, sighting):
+        if not shown.explains(report):
             records[seen.directory] = report
-    return tuple(_settled(records[uri], shown, sighting, jobs) for uri in sorted(records))
+    return tuple(_settled(records[uri], shown, sighting.at, jobs) for uri in sorted(records))
 
 
-def _is_found_or_subsumed(
-    report: RememberedReport, shown: Mapping[str, RememberedDirectory], sighting: Sighting
-) -> bool:
-    """Return whether a reported checkpoint is there, or a newer one that was stored later."""
-    directory = shown.get(report.uri)
-    if report.path in sighting.present or directory is None:
-        return report.path in sighting.present
-    completed = report.first_reported_at
-    if report.triggered_at is not None:
-        completed = min(completed, report.triggered_at + sighting.clock_skew)
-    return directory.has_subsumed(report.checkpoint_id, completed)
+@dataclass(frozen=True, slots=True)
+class _ReportsShown:
+    """What a cycle shows of reported checkpoints.
+
+    Attributes:
+        directories: Directories that hold checkpoints now.
+        present: Folders of all checkpoints that are there now.
+        kept: Checkpoints that a cluster shows completed and not discarded, after the listing.
+        clock_skew: Most that a JobManager's clock may differ from the storage's.
+
+    """
+
+    directories: Mapping[str, RememberedDirectory]
+    present: frozenset[str]
+    kept: frozenset[str]
+    clock_skew: timedelta
+
+    @classmethod
+    def of(cls, sighting: Sighting) -> _ReportsShown:
+        """Return what a cycle shows."""
+        return cls(
+            directories={each.uri: each for each in sighting.directories},
+            present=sighting.present,
+            kept=frozenset(each.path for each in sighting.reports),
+            clock_skew=sighting.clock_skew,
+        )
+
+    def explains(self, report: RememberedReport) -> bool:
+        """Return whether a reported checkpoint is there, or a newer one that was stored later.
+
+        None has subsumed it while its cluster shows it kept.
+        """
+        directory = self.directories.get(report.uri)
+        if report.path in self.present or report.path in self.kept or directory is None:
+            return report.path in self.present
+        completed = report.first_reported_at
+        if report.triggered_at is not None:
+            completed = min(completed, report.triggered_at + self.clock_skew)
+        return directory.has_subsumed(report.checkpoint_id, completed)
 
 
 def _settled(
-    report: RememberedReport,
-    shown: Mapping[str, RememberedDirectory],
-    sighting: Sighting,
-    jobs: Sequence[RememberedJob],
+    report: RememberedReport, shown: _ReportsShown, at: datetime, jobs: Sequence[RememberedJob]
 ) -> RememberedReport:
     """Return the report, resolved if it is there or subsumed, or Flink deleted it at the end."""
     if report.resolved_at is not None:
         return report
     witness = [e for e in jobs if e.job_id == report.job_id and e.by == report.named_by]
     has_finished = any(is_over(each) and each.ended_as == ("FINISHED",) for each in witness)
-    if not has_finished and not _is_found_or_subsumed(report, shown, sighting):
+    if not has_finished and not shown.explains(report):
         return report
-    return report.model_copy(update={"resolved_at": sighting.at})
+    return report.model_copy(update={"resolved_at": at})
 
 
 # --- clusters

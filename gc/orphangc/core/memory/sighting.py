@@ -73,6 +73,9 @@ class SeenReport:
         directory: Folder around it.
         checkpoint_id: Identifier of the checkpoint.
         triggered_at: Time at which Flink triggered it, by the JobManager's clock.
+        is_living: Whether its job is not over.
+        was_shown_before: Whether the cluster showed it so before the listing too: it was there all
+            the while, as Flink says.
 
     """
 
@@ -82,6 +85,8 @@ class SeenReport:
     directory: str
     checkpoint_id: int
     triggered_at: datetime | None = None
+    is_living: bool = False
+    was_shown_before: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from orphangc.core.memory.compare_cycles import compared
@@ -160,6 +162,61 @@ def test_a_leftover_of_a_higher_id_subsumes_no_reported_checkpoint_either() -> N
     newer = a_directory(6, stored=2.5)
     found = newer.model_copy(update={"checkpoints": (*left.checkpoints, *newer.checkpoints)})
     assert missed(*story, seen(3, found, jobs=(a_job(),))) == []
+
+
+# --------------------------------------------------------------------------- shown as kept
+
+KEPT = replace(reported(1, -0.1), is_living=True)
+"""Report after the listing that the first of two checkpoints is not discarded."""
+
+
+def kept(report: SeenReport, *, then: object = None, **changes: object) -> list:
+    """Return what is asked where an older checkpoint is gone and its cluster shows it kept."""
+    after = then or a_directory(2)
+    last = seen(1, OTHER, after, jobs=(a_job(**changes),), reports=(report,))
+    return missed(seen(0, OTHER, a_directory(1, 2), jobs=(a_job(),)), last)
+
+
+def test_a_checkpoint_that_its_cluster_shows_kept_is_not_subsumed() -> None:
+    """Though a newer one is there: the job retains several, and the job may be over as well."""
+    assert set(kept(KEPT)) == {not_found(1)}
+    over = replace(KEPT, is_living=False)
+    assert set(kept(over, alive=False, status="CANCELED")) == {not_found(1)}
+
+
+def test_no_end_and_no_claim_explains_what_the_cluster_of_a_living_job_shows_kept() -> None:
+    """A job that claims nothing, in Flink's legacy mode, names files of the directory too."""
+    user = a_directory(3, job=NEXT, depends_on=(DIRECTORY,))
+    legacy = a_job(NEXT, by="http://next:8081", restored=f"{DIRECTORY}/chk-1")
+    for report, asked in ((KEPT, {not_found(1)}), (replace(KEPT, is_living=False), set())):
+        last = seen(1, user, a_directory(2), jobs=(a_job(), legacy), reports=(report,))
+        first = seen(0, OTHER, a_directory(1, 2), user, jobs=(a_job(), legacy))
+        assert {each for each in missed(first, last) if each == not_found(1)} == asked
+
+
+def test_a_later_checkpoint_that_is_kept_at_the_path_of_an_earlier_one_shows_nothing_of_it() -> (
+    None
+):
+    """The job began empty under the same id, and completed one of that path after the listing."""
+    assert kept(replace(KEPT, triggered_at=day(0.9))) == []
+
+
+def test_one_that_was_shown_kept_before_the_listing_too_was_there_then() -> None:
+    """It did not complete after the listing, so that no later cycle finds it (R12)."""
+    own, jobs = a_directory(2), (a_job(),)
+    assert missed(seen(0, own, jobs=jobs, reports=(KEPT,))) == []
+    stayed = replace(KEPT, was_shown_before=True)
+    newest = reported(9, 0)
+    for reports in ((stayed, newest), (newest, stayed)):
+        assert missed(seen(0, own, jobs=jobs, reports=reports)) == [not_found(1)]
+
+
+def test_a_reported_checkpoint_that_is_still_shown_kept_is_not_subsumed() -> None:
+    """A newer one completes meanwhile, and this one is not there; once REST discards it, it is."""
+    jobs, newer = (a_job(),), a_directory(2, stored=0.5)
+    first = seen(0, a_directory(0), jobs=jobs, reports=(KEPT,))
+    assert missed(first, seen(1, newer, jobs=jobs, reports=(KEPT,))) == [not_found(1)]
+    assert missed(first, seen(1, newer, jobs=jobs)) == []
 
 
 # --------------------------------------------------------------------------- runs of one id
