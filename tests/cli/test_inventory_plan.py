@@ -180,7 +180,7 @@ def test_an_inventory_of_a_part_of_the_storage_root_is_refused(
     inventoried: Inventoried, monkeypatch
 ) -> None:
     """Its filter is narrower: the live files that it lacks are older than itself."""
-    monkeypatch.setattr(confirming, "_SETTLED", timedelta(0))
+    monkeypatch.setattr(confirming, "_LASTING", timedelta(0))
     inventoried.deliver(prefix="checkpoints/elsewhere")
     other = a_report(
         [{**inventoried._row(_fake()), "Key": "checkpoints/elsewhere/x"}],

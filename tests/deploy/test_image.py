@@ -67,10 +67,10 @@ def storage(tmp_path_factory) -> Path:
     """A folder for the pods: the demonstration's storage, and a place for its state."""
     folder = tmp_path_factory.mktemp("storage")
     folder.chmod(0o755)  # their user is another one than that of the tests
-    demonstrating._make_storage(folder / "checkpoints")
+    demonstrating.make_storage(folder / "checkpoints")
     (folder / "state").mkdir()
     (folder / "state").chmod(0o777)
-    settings = demonstrating._settings(Path("/flink/checkpoints"), Path("/flink/state"))
+    settings = demonstrating.demo_settings(Path("/flink/checkpoints"), Path("/flink/state"))
     told = {"root", "state", "closed_world", "ended_job", "alias"}
     content = {"storage_roots": [settings.model_dump(mode="json", include=told)]}
     (folder / "config.yaml").write_text(yaml.safe_dump(content))
