@@ -35,7 +35,8 @@ def fill(fleet: Fleet, job: Job, first: int = 7) -> None:
 def routes(job: Job, newest: int, cluster: str = "", **changes: object) -> dict[str, Reply]:
     """Return what the cluster of a filled job answers: it was started a day ago."""
     said = flink(job, completed=newest, started_ms=a_day_ago(), **changes)
-    options = [{"key": "kubernetes.cluster-id", "value": cluster}] if cluster else []
+    named = {"kubernetes.cluster-id": cluster, "kubernetes.namespace": "flink"} if cluster else {}
+    options = [{"key": key, "value": value} for key, value in named.items()]
     said["/jobmanager/config"] = as_json(options)
     statistics = f"/jobs/{job.id}/checkpoints"
     document = as_json_value(said[statistics])
@@ -117,6 +118,39 @@ def test_u1_six_clusters_of_one_job_id_below_a_common_root(fleet, kubernetes, ha
     assert {job["state"] for job in plan.document["jobs"]} == {"running"}
     assert len(plan.document["jobs"]) == len(jobs)
     fleet.check()
+
+
+def test_u1_ha_metadata_of_other_clusters_holds_no_ended_job_of_the_id(fleet, kubernetes) -> None:
+    """Each of five clusters says by its id which metadata is its own; the sixth is over."""
+    jobs = six(fleet)
+    for number, (job, newest) in enumerate(jobs[1:], start=1):
+        name, cluster = f"app-{number}-{job.id}-config-map", f"app-{number}"
+        kubernetes.add(
+            a_config_map(name, *retained(newest - 1, newest), "counter", cluster=cluster)
+        )
+    clusters = [
+        routes(job, newest, f"app-{number}", status="RUNNING" if number else "CANCELED")
+        for number, (job, newest) in enumerate(jobs)
+    ]
+    with answering(*clusters) as rest:
+        plan = fleet.bed.plan(*rest, "--kubernetes-ha", "flink", *ALL)
+    found = [[each["condition"] for each in job["blocked"]] for job in plan.document["jobs"]]
+    assert not any("held_by_ha" in each for each in found), found
+
+
+def test_u1_a_retained_checkpoint_of_the_own_cluster_is_missed(fleet, kubernetes) -> None:
+    """Another cluster's checkpoint of that id stands in another directory, and replaces none."""
+    jobs = [(fleet.bed.job(FIXED, below=fleet.bed.root / name), 8) for name in ("one", "other")]
+    for number, (job, newest) in enumerate(jobs):
+        fill(fleet, job)
+        name, cluster = f"app-{number}-{job.id}-config-map", f"app-{number}"
+        kubernetes.add(a_config_map(name, *retained(7, newest), "counter", cluster=cluster))
+    (jobs[0][0].folder / "chk-7").rename(fleet.bed.folder / "hidden")
+    clusters = [routes(job, newest, f"app-{number}") for number, (job, newest) in enumerate(jobs)]
+    with answering(*clusters) as rest:
+        plan = fleet.bed.plan(*rest, "--kubernetes-ha", "flink", *ALL)
+    guards = [job["refused"] and job["refused"]["guard"] for job in plan.document["jobs"]]
+    assert sorted(guards, key=str) == [None, "retained_root_missing"]
 
 
 def test_u1_ha_metadata_that_nothing_can_place_refuses_nobody(fleet, kubernetes) -> None:

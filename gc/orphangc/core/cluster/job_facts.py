@@ -159,7 +159,7 @@ class ClusterFacts:
             alive: suspended, or on another cluster.
         cache_seconds: Maximum age of answers; a second request must come later than that.
         taken_at: Before the first request, by the caller's clock.
-        cluster_ids: Names of its HA metadata in its configuration.
+        cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
         checkpoint_directories: Places of checkpoints in its configuration; a job's code may decide
             otherwise.
 

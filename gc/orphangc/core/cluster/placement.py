@@ -29,7 +29,7 @@ class JobAnswer:
         job_id: The job id.
         before: The answer before the checkpoints were read, if there is one.
         after: The answer after them.
-        cluster_ids: Names under which the cluster keeps HA metadata.
+        cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
         checkpoint_directories: Places of checkpoints in its configuration.
 
     """
@@ -173,8 +173,7 @@ def holders_for(
     folder that the resource of that name gives to checkpoints. What nothing can place holds every
     directory of its job id.
     """
-    name = hold.cluster.rpartition("/")[2]
-    homes = [home for answer, home in answers if name and name in answer.cluster_ids]
+    homes = [home for answer, home in answers if hold.cluster in answer.cluster_ids]
     keys = frozenset().union(*(home.keys for home in homes if home.is_proven))
     named = _places(
         (

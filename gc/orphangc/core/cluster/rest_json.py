@@ -12,7 +12,7 @@ Source: Flink 1.14-2.3, ``runtime.rest.messages``: ``DashboardConfiguration``,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, TypeVar
@@ -45,6 +45,18 @@ _CHECKPOINT_DIRECTORIES = frozenset(
 """Names of one option, the present one first.
 
 Source: Flink 1.14-2.3, ``CheckpointingOptions.CHECKPOINTS_DIRECTORY``.
+"""
+_KUBERNETES = ("kubernetes.namespace", "kubernetes.cluster-id")
+_ZOOKEEPER = "high-availability.zookeeper.quorum"
+_ZOOKEEPER_ROOTS = ("high-availability.zookeeper.path.root", "recovery.zookeeper.path.root")
+_ZOOKEEPER_IDS = (
+    "high-availability.cluster-id",
+    "high-availability.zookeeper.path.namespace",
+    "recovery.zookeeper.path.namespace",
+)
+"""Names of one option, the present one first.
+
+Source: Flink 1.14-2.3, ``HighAvailabilityOptions``; its default root is ``/flink``.
 """
 _NO_CHECKPOINTING = re.compile(rb"Checkpointing (?:is not|has not been) enabled")
 _DURATION = re.compile(r"(\d{1,15}) *([a-zµ]*)")
@@ -154,7 +166,7 @@ class ClusterSettings:
     Attributes:
         flink_version: Version in the answer.
         cache_seconds: Maximum age of its answers.
-        cluster_ids: Names of its HA metadata.
+        cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
         checkpoint_directories: Places of checkpoints, unless a job's code configures others.
 
     """
@@ -227,7 +239,28 @@ def cluster_settings(config: bytes, options: bytes) -> ClusterSettings:
         checkpoint_directories=frozenset(
             option.value for option in listed if option.key in _CHECKPOINT_DIRECTORIES
         ),
+        cluster_ids=frozenset(_cluster_ids({option.key: option.value for option in listed})),
     )
+
+
+def _cluster_ids(options: Mapping[str, str]) -> Iterator[str]:
+    """Yield the clusters of HA metadata that the options name, as a hold spells them.
+
+    Without its namespace, or its ZooKeeper, a cluster id is the name of many clusters.
+    """
+    namespace, cluster = (options.get(key) for key in _KUBERNETES)
+    if namespace and cluster:
+        yield f"kubernetes:{namespace}/{cluster}"
+    path = _first_of(options, _ZOOKEEPER_IDS)
+    if (quorum := options.get(_ZOOKEEPER)) and path:
+        root = _first_of(options, _ZOOKEEPER_ROOTS) or "/flink"
+        parts = filter(None, (root.strip("/"), path.strip("/")))
+        yield "/".join((f"zookeeper://{quorum}", *parts))
+
+
+def _first_of(options: Mapping[str, str], keys: Iterable[str]) -> str | None:
+    """Return the value of the first of the keys that is there."""
+    return next((options[key] for key in keys if key in options), None)
 
 
 def listed_jobs(body: bytes) -> dict[JobId, str]:

@@ -124,18 +124,35 @@ def folder(path: str, by: str = "kubernetes:flink/FlinkDeployment/orders") -> Fo
             ({"here", "there"}, False, False),
             id="another's resource",
         ),
-        pytest.param([("orders", PROVEN)], [], ({"here"}, True, False), id="its cluster's answer"),
         pytest.param(
-            [("orders", LIKELY)], [], ({"here", "there"}, False, False), id="an unproven answer"
+            [("kubernetes:flink/orders", PROVEN)],
+            [],
+            ({"here"}, True, False),
+            id="its cluster's answer",
         ),
         pytest.param(
-            [("orders", ELSEWHERE)],
+            [("kubernetes:flink/orders", LIKELY)],
+            [],
+            ({"here", "there"}, False, False),
+            id="an unproven answer",
+        ),
+        pytest.param(
+            [("kubernetes:flink/orders", ELSEWHERE)],
             [],
             ({"here", "there"}, False, True),
             id="its cluster's answer, elsewhere",
         ),
         pytest.param(
-            [("others", PROVEN)], [], ({"here", "there"}, False, False), id="another's answer"
+            [("kubernetes:flink/others", PROVEN)],
+            [],
+            ({"here", "there"}, False, False),
+            id="another's answer",
+        ),
+        pytest.param(
+            [("kubernetes:staging/orders", PROVEN)],
+            [],
+            ({"here", "there"}, False, False),
+            id="its namesake in another namespace",
         ),
     ],
 )

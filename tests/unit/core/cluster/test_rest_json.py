@@ -161,3 +161,34 @@ def test_a_cluster_says_where_its_jobs_store_checkpoints(key) -> None:
     config = json.dumps({"refresh-interval": 0, "flink-version": "2.3.0"}).encode()
     read = cluster_settings(config, json.dumps(options).encode())
     assert read.checkpoint_directories == {"s3://bucket/checkpoints"}
+
+
+@pytest.mark.parametrize(
+    ("options", "clusters"),
+    [
+        ({"kubernetes.namespace": "flink", "kubernetes.cluster-id": "a"}, {"kubernetes:flink/a"}),
+        ({"kubernetes.cluster-id": "a"}, set()),
+        ({"high-availability.cluster-id": "/a"}, set()),
+        (
+            {
+                "high-availability.zookeeper.quorum": "zk:2181",
+                "high-availability.cluster-id": "/a",
+            },
+            {"zookeeper://zk:2181/flink/a"},
+        ),
+        (
+            {
+                "high-availability.zookeeper.quorum": "zk:2181",
+                "high-availability.zookeeper.path.root": "/",
+                "high-availability.zookeeper.path.namespace": "a",
+            },
+            {"zookeeper://zk:2181/a"},
+        ),
+        ({"high-availability.zookeeper.quorum": "zk:2181"}, set()),
+    ],
+)
+def test_a_cluster_says_where_it_keeps_ha_metadata(options, clusters) -> None:
+    """As a hold spells it; an id without namespace or ZooKeeper may be that of any cluster."""
+    listed = [{"key": key, "value": value} for key, value in options.items()]
+    config = json.dumps({"refresh-interval": 0, "flink-version": "2.3.0"}).encode()
+    assert cluster_settings(config, json.dumps(listed).encode()).cluster_ids == clusters
