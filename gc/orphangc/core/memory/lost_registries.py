@@ -14,7 +14,7 @@ from orphangc.core.memory.acknowledgement import (
     acknowledging_command,
     is_acknowledged,
 )
-from orphangc.core.memory.job_lives import is_over
+from orphangc.core.memory.job_lives import is_over, proves_end
 from orphangc.core.memory.lost_facts import LostFact
 from orphangc.core.memory.remembered import (
     KEPT_AFTER_END,
@@ -99,6 +99,7 @@ def _is_over(known: RememberedRegistry, sighting: Sighting, jobs: Sequence[Remem
         return False
     return any(
         is_over(each)
+        and proves_end(each, known.home)
         and each.ended_at is not None
         and known.taken_at is not None
         and each.ended_at >= known.taken_at

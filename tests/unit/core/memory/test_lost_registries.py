@@ -104,11 +104,19 @@ def test_an_acknowledged_loss_is_that_one_only() -> None:
 
 def test_a_job_that_is_over_needs_its_registry_no_more() -> None:
     """If it was seen over after its newest snapshot; a cluster may have forgotten it since."""
-    over = seen(1, jobs=(a_job(NEXT, alive=False),))
-    first = exporting(seen(0, jobs=(a_job(NEXT),)), a_registry())
+    home = (a_registry().home,)
+    over = seen(1, jobs=(a_job(NEXT, alive=False, stores_in=home),))
+    first = exporting(seen(0, jobs=(a_job(NEXT, stores_in=home),)), a_registry())
     assert missed(first, over) == []
     stays = replace(exporting(over, a_registry()), registries=(a_registry(),))
     assert missed(first, stays, seen(9, clusters={a_job().by: True})) == []
+
+
+@pytest.mark.parametrize("stores_in", [(), (f"s3://staging/{NEXT}",)])
+def test_a_job_of_its_id_that_is_over_elsewhere_explains_no_lost_registry(stores_in) -> None:
+    """Another cluster ran it."""
+    over = seen(1, jobs=(a_job(NEXT, alive=False, stores_in=stores_in),))
+    assert missed(exporting(seen(0), a_registry()), over) == [("place_lost", FOLDER)]
 
 
 def test_a_job_that_is_alive_again_needs_it() -> None:
