@@ -169,6 +169,11 @@ def _with_world_of(root: ScheduledRoot, others: Sequence[ScheduledRoot]) -> Sche
         name: tuple(dict.fromkeys(each for one in (root, *others) for each in getattr(one, name)))
         for name in shared
     }
+    together["empty_roots"] = tuple(  # the others may state this one; it is searched here anyway
+        each
+        for each in together["empty_roots"]
+        if each in root.empty_roots or not canonical(each).contains(canonical(root.root))
+    )
     siblings = tuple(place for place in places if place not in searched)
     return root.model_copy(update={"siblings": siblings, **together})
 

@@ -199,3 +199,12 @@ def test_what_overrides_the_file_can_be_listed(load, monkeypatch) -> None:
     monkeypatch.setenv("ORPHANGC_SOMETHING_ELSE", "me")
     load()
     assert overriding() == ["ORPHANGC_MODE"]
+
+
+def test_a_root_that_another_one_states_to_be_empty_is_not_stated_so_to_itself(load) -> None:
+    """Its own run would fail, and it is searched anyway; all others take the statement."""
+    roots = [{"root": "/a", "empty_roots": ["/b"]}, {"root": "/b"}, {"root": "/c"}]
+    first, second, third = load({"storage_roots": roots}).storage_roots
+    assert (first.empty_roots, second.empty_roots, third.empty_roots) == (("/b",), (), ("/b",))
+    for each in (first, second, third):
+        type(each).model_validate(each.model_dump())
