@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, ENDED, Bed, Job, run
+from cli.helpers import AT_ONCE, DAY, ENDED, Bed, Job
 from cli.scheduled import Configured, settings_of
 from cli.stories import Story, bed, story
 from safety.incidents.essential import must_be_there
@@ -61,18 +61,17 @@ def test_l1_storage_roots_of_one_state_location_see_each_other(story) -> None:
     assert not story.orphans[1].exists()
 
 
-@pytest.mark.parametrize("state", ["given", "default"])
 @pytest.mark.answered_by("siblings")
-def test_l1_a_storage_root_that_was_only_planned_is_seen_by_another_one(story, state) -> None:
+def test_l1_a_storage_root_that_was_only_planned_is_seen_by_another_one(story) -> None:
     """A report was made of the second one, and no sweep has bound it yet."""
-    where = ("--state", story.bed.state) if state == "given" else ()
-    second = story.bed.folder / "second"
-    other = claimer(story, second)
-    run("plan", second, *where, "--out", story.bed.folder / "report", *ENDED)
+    second = Bed(story.bed.folder, (*ENDED, *AT_ONCE))
+    second.root, second.plans = story.bed.folder / "second", 10
+    other = claimer(story, second.root)
+    second.plan()
     by_id = ("--closed-world", "--ended-job", story.job.id, "--ended-job", other.id, *AT_ONCE)
-    for out in (story.bed.folder / "plan-1", story.bed.folder / "plan-2"):
-        run("plan", story.bed.root, *where, "--out", out, *by_id)
-        assert run("sweep", out, "--delete").code == 0
+    first = Bed(story.bed.folder, by_id)
+    first.cycle()
+    first.cycle()
     must_be_there(story.orphans[0])
     assert not story.orphans[1].exists()
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -53,12 +51,11 @@ from orphangc.errors import (
     SettingsError,
     UnreadableSnapshotError,
 )
-from orphangc.ports import HaMetadata, Progress, StateFiles, Storage
+from orphangc.ports import HaMetadata, Progress, Storage
 from orphangc.ports.engine import Engine
 
 REST_TIMEOUT = timedelta(seconds=30)
 _STREAMS = 32
-_DEFAULT_STATE = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_PROFILE", "FSSPEC_S3_ENDPOINT_URL")
 """Environment variables that make a URI mean another storage."""
 
@@ -285,7 +282,7 @@ def _siblings_of(settings: StorageRootSettings) -> list[Storage]:
     chosen: list[Storage] = []
     for place in (*settings.other_roots, *_around_job_directory(known[0])):
         _add_sibling(place, known, chosen)
-    for bound in chain.from_iterable(map(bound_roots, _states_used_with(settings))):
+    for bound in bound_roots(state_of(settings).files):
         if bound.root is None:
             reason = f"no file of {bound.folder} says whose state it is: repair or remove it"
             chosen.append(UnopenedStorage(bound.folder, reason))
@@ -307,20 +304,6 @@ def _is_reachable(place: Location) -> bool:
     except OrphanGcError:
         return False
     return True
-
-
-def _states_used_with(settings: StorageRootSettings) -> Iterator[StateFiles]:
-    """Yield the state locations whose storage roots are searched beside this one.
-
-    Where none is given, these are the default ones of all storage roots: one user's folder.
-    """
-    place = state_place(settings)
-    if settings.state:
-        yield open_state_files(place)
-        return
-    for name in open_state_files(place.parent).names(""):
-        if _DEFAULT_STATE.fullmatch(name):
-            yield open_state_files(place.parent.child(name))
 
 
 def _around_job_directory(root: Location) -> list[Location]:
