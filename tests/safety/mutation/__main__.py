@@ -60,7 +60,7 @@ def run(work: Path, modules: list[str], children: int, *, again: bool) -> int:
 def main() -> None:
     """Mutate what is asked for."""
     parser = argparse.ArgumentParser(prog="mutation", description=__doc__.partition("\n")[0])
-    parser.add_argument("modules", nargs="*", metavar="MODULE", help="judge, policy.aws, ...")
+    parser.add_argument("modules", nargs="*", metavar="MODULE", help="judge, aws, ...")
     parser.add_argument("--work", type=Path, help="keep the tree, and go on there next time")
     parser.add_argument("--children", type=int, default=2)
     parser.add_argument("--again", action="store_true")

@@ -23,7 +23,7 @@ from safety.mutation.outcome import (
 from safety.mutation.tree import PROJECT, lay_out
 
 KILLS = "tests/unit/core/dependencies/test_restore_fallback.py"
-TESTED, UNTESTED = "restore_fallback", "fingerprint"  # by that file
+TESTED, UNTESTED = "dependencies.restore_fallback", "columns.fingerprint"  # by that file
 BEFORE, AFTER = "if here > there:", "if here >= there:"
 DIFF = f"""\
 --- gc/orphangc/core/dependencies/restore_fallback.py
@@ -102,7 +102,7 @@ def test_a_survivor_is_explained_by_its_very_change_alone() -> None:
 @pytest.mark.ci
 @pytest.mark.timeout(600)
 def test_living_mutants_are_found_and_dead_ones_are_dead(tmp_path: Path) -> None:
-    lay_out(tmp_path, [TESTED, UNTESTED], [KILLS])
+    lay_out(tmp_path, [each.rpartition(".")[2] for each in (TESTED, UNTESTED)], [KILLS])
     mutmut(tmp_path, "run", "--max-children", "2")
     found = statuses(tmp_path)
     counts = counted(found)

@@ -34,8 +34,8 @@ def lay_out(work: Path, modules: Sequence[str], tests: Sequence[str] = TESTS) ->
     Args:
         work: The folder. What mutmut found out earlier stays there, and is used again for
             functions that have not changed.
-        modules: Names below ``orphangc.core`` whose functions are to be mutated, such as
-            ``judge`` or ``policy.aws``; none means all.
+        modules: Names of modules of ``orphangc.core`` whose functions are to be mutated, such as
+            ``judge`` or ``aws``; none means all.
         tests: Files and folders of tests that are to kill.
 
     """
@@ -45,13 +45,26 @@ def lay_out(work: Path, modules: Sequence[str], tests: Sequence[str] = TESTS) ->
         _copy(PROJECT / name, work / name)
     _copy(PROJECT / "gc", work / "src")
     _copy(PROJECT / "gc", work / "gc")  # what tests read beside the code
-    files = [f"src/orphangc/core/{each.replace('.', '/')}.py" for each in modules]
+    files = [_source_of(each) for each in modules]
     settings = _SETTINGS.format(
         modules=_listed(files or ["src/orphangc/core/*"]), tests=_listed(tests)
     )
     project = work / "pyproject.toml"
     text = project.read_text(encoding="utf-8").replace('mypy_path = "gc"', 'mypy_path = "src"')
     project.write_text(text + settings, encoding="utf-8")
+
+
+def _source_of(module: str) -> str:
+    """Return the file of a module of the core in the copy; no two modules have one name.
+
+    Raises:
+        ValueError: The core has no such module.
+
+    """
+    found = list((PROJECT / "gc" / "orphangc" / "core").rglob(f"{module}.py"))
+    if len(found) != 1:
+        raise ValueError(f"orphangc.core has no module {module}")
+    return f"src/{found[0].relative_to(PROJECT / 'gc').as_posix()}"
 
 
 def _listed(words: Sequence[str]) -> str:
