@@ -313,10 +313,11 @@ def _reports_missed(
 
     Where other checkpoints of the directory are there, the one that is reported first in this
     cycle, after the listing alone, completed after it: the next cycle finds it, or a newer one
-    (R12). What a searched job claimed, that job has removed, and REST goes on showing it as kept.
+    (R12). REST goes on to show what an ended job kept, whoever has claimed it since: of such a
+    job, only what stays missed counts. What a searched job claimed, that job has removed.
     """
     shown = {each.uri for each in sighting.directories if each.checkpoints}
-    stayed = {each.path for each in sighting.reports if each.was_shown_before}
+    stayed = {e.path for e in sighting.reports if e.was_shown_before and e.is_living}
     for report in reports_after(memory, sighting, jobs):
         is_new = report.first_reported_at == sighting.at and report.path not in stayed
         is_fresh = is_new and report.uri in shown
@@ -372,7 +373,8 @@ class _ReportsShown:
     Attributes:
         directories: Directories that hold checkpoints now.
         present: Folders of all checkpoints that are there now.
-        kept: Checkpoints that a cluster shows completed and not discarded, after the listing.
+        kept: Checkpoints of living jobs that a cluster shows completed and not discarded, after
+            the listing.
         clock_skew: Most that a JobManager's clock may differ from the storage's.
 
     """
@@ -388,7 +390,7 @@ class _ReportsShown:
         return cls(
             directories={each.uri: each for each in sighting.directories},
             present=sighting.present,
-            kept=frozenset(each.path for each in sighting.reports),
+            kept=frozenset(each.path for each in sighting.reports if each.is_living),
             clock_skew=sighting.clock_skew,
         )
 
