@@ -313,8 +313,8 @@ def _reports_missed(
 
     Where other checkpoints of the directory are there, the one that is reported first in this
     cycle, after the listing alone, completed after it: the next cycle finds it, or a newer one
-    (R12). REST goes on to show what an ended job kept, whoever has claimed it since: of such a
-    job, only what stays missed counts. What a searched job claimed, that job has removed.
+    (R12). REST goes on to show what an ended job kept, also after another job claimed it: of an
+    ended job, only what stays missed counts. What a searched job claimed, that job has removed.
     """
     shown = {each.uri for each in sighting.directories if each.checkpoints}
     stayed = {e.path for e in sighting.reports if e.was_shown_before and e.is_living}
