@@ -9,6 +9,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from support.generated import with_part
+
 PACKAGE = Path(__file__).parents[2] / "gc" / "orphangc"
 PAGE = PACKAGE.parent / "README.md"
 MOST_MODULES = 12
@@ -95,16 +97,12 @@ def _depth(name: str, every: dict[str, set[str]]) -> int:
 
 def page_with_arrows(page: str) -> str:
     """Return the page with its arrows as they are now."""
-    head, _, rest = page.partition(_IMPORTS_BEGIN)
-    _, _, tail = rest.partition(_IMPORTS_END)
-    return f"{head}{_IMPORTS_BEGIN}\n{arrows()}\n{_IMPORTS_END}{tail}"
+    return with_part(page, (_IMPORTS_BEGIN, _IMPORTS_END), arrows())
 
 
 def page_with_table(page: str) -> str:
     """Return the page with its table as it is now."""
-    head, _, rest = page.partition(_BEGIN)
-    _, _, tail = rest.partition(_END)
-    return f"{head}{_BEGIN}\n{table()}\n{_END}{tail}"
+    return with_part(page, (_BEGIN, _END), table())
 
 
 if __name__ == "__main__":

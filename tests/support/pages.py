@@ -18,7 +18,7 @@ _HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _FOLDER = re.compile(r"(?:\.?[\w-]+/)+")
 _OURS = re.compile(r"(?:tests|deploy|helm|gc/orphangc)(?:/[\w.-]+)*/?")
-_MODULE = re.compile(r"(?:\.?[\w-]+/)*[\w-]+\.py")
+_MODULE = re.compile(r"(?:\.?[\w-]+/)*[\w-]+\.(?:py|java)")
 
 
 def pages(top: Path = TOP) -> list[Path]:
@@ -56,7 +56,10 @@ def _anchors(page: Path) -> set[str]:
 def _modules(top: Path) -> frozenset[str]:
     """Return every module by each path that may name it: ``a/b/c.py``, ``b/c.py``, ``c.py``."""
     files = (
-        each.relative_to(top).parts for name in _SOURCES for each in (top / name).rglob("*.py")
+        each.relative_to(top).parts
+        for name in _SOURCES
+        for kind in ("*.py", "*.java")
+        for each in (top / name).rglob(kind)
     )
     return frozenset("/".join(parts[at:]) for parts in files for at in range(len(parts)))
 

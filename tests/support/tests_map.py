@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from support.budget import BUDGETS, LIVE
+from support.generated import with_part
 
 TESTS = Path(__file__).parents[1]
 PAGE = TESTS / "README.md"
@@ -131,9 +132,7 @@ def table(top: Path = TESTS) -> str:
 
 def page_with_table(page: str, top: Path = TESTS) -> str:
     """Return the page with its map as it is now."""
-    head, _, rest = page.partition(_BEGIN)
-    _, _, tail = rest.partition(_END)
-    return f"{head}{_BEGIN}\n{table(top)}\n{_END}{tail}"
+    return with_part(page, (_BEGIN, _END), table(top))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
 from safety.incidents.removals import REMOVALS
 from safety.incidents.test_answers import stories
+from support.generated import with_part
 
 TESTS = Path(__file__).parents[2]
 PAGE = TESTS.parent / "gc" / "SAFETY.md"
@@ -282,9 +283,7 @@ def table() -> str:
 
 def page_with_table(page: str) -> str:
     """Return the page with its table as it is now."""
-    head, _, rest = page.partition(_BEGIN)
-    _, _, tail = rest.partition(_END)
-    return f"{head}{_BEGIN}\n{table()}\n{_END}{tail}"
+    return with_part(page, (_BEGIN, _END), table())
 
 
 if __name__ == "__main__":

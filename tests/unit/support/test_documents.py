@@ -1,4 +1,4 @@
-"""What the documents name is there: options, files, links, examples of the configuration file."""
+"""What the documents show can be typed: options, commands, examples of the configuration file."""
 
 from __future__ import annotations
 
@@ -17,11 +17,6 @@ from support.reference import commands
 TOP = Path(__file__).parents[3]
 README = (TOP / "README.md").read_text()
 OURS = [TOP / "README.md", *sorted((TOP / "gc").glob("*.md")), *sorted(TOP.glob("gc/*/*.md"))]
-LINKING = [
-    *OURS,
-    *sorted((TOP / "deploy").rglob("*.md")),
-    TOP / "helm" / "orphangc" / "README.md",
-]
 
 _OTHERS = {"--allow-non-restored-state", "--noconftest"}
 """Options of other programs that the documents name."""
@@ -47,28 +42,6 @@ def test_an_option_that_a_page_names_exists(page: Path) -> None:
     """An operator can type what a page shows."""
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", _said(page)))
     assert sorted(named - _options() - _OTHERS) == []
-
-
-@pytest.mark.parametrize("page", OURS, ids=_name)
-def test_a_module_that_a_page_names_exists(page: Path) -> None:
-    """A reader finds the file; a page may name it without its folder."""
-    named = set(re.findall(r"`([\w/.-]+\.(?:py|java))`", _said(page)))
-    known = [f"/{each}" for suffix in ("py", "java") for each in _files(suffix)]
-    missing = [each for each in named if not any(one.endswith(f"/{each}") for one in known)]
-    assert sorted(missing) == []
-
-
-def _files(suffix: str) -> list[str]:
-    folders = ("gc", "tests", "deploy", ".ci")
-    return [_name(each) for folder in folders for each in (TOP / folder).rglob(f"*.{suffix}")]
-
-
-@pytest.mark.parametrize("page", LINKING, ids=_name)
-def test_a_link_leads_to_a_file(page: Path) -> None:
-    """Links to other hosts are not followed."""
-    links = re.findall(r"\]\(([^)\s]+)\)", page.read_text())
-    local = [each.partition("#")[0] for each in links if "://" not in each]
-    assert [each for each in local if not (page.parent / each).exists()] == []
 
 
 def _blocks(language: str) -> list[str]:

@@ -30,10 +30,15 @@ def test_a_link_to_nothing_is_found(tmp_path) -> None:
         "[a](../there.md) [b](../there.md#one-heading-with-a-comma) [c](https://x.invalid/y)\n"
         "[d](gone.md) [e](../there.md#two) [f](../../etc/passwd) `[g](code.md)`\n"
         "```\n[h](fence.md)\n```\n`orphangc/` `orphangc/gone/` `pytest x/gone.py::test_a` `s3/x/`\n"
-        "`pytest tests/gone`\n"
+        "`pytest tests/gone` `Gone.java`\n"
     )
     assert list(broken_links(page, tmp_path)) == ["gone.md", "../there.md#two", "../../etc/passwd"]
-    assert list(lost_paths(page, tmp_path)) == ["orphangc/gone/", "x/gone.py", "tests/gone"]
+    assert list(lost_paths(page, tmp_path)) == [
+        "orphangc/gone/",
+        "x/gone.py",
+        "tests/gone",
+        "Gone.java",
+    ]
 
 
 def test_the_pages_of_this_repository_are_looked_at() -> None:

@@ -289,21 +289,24 @@ def _siblings_of(settings: StorageRootSettings) -> list[Storage]:
         else:
             _add_sibling(bound.root, known, chosen)
     for place in map(canonical, settings.empty_roots):
-        if _is_reachable(place):
-            _add_sibling(place, known, chosen)
+        _add_stated_empty(place, known, chosen)
     return chosen
 
 
-def _is_reachable(place: Location) -> bool:
-    """Return whether a place can be listed, so that the statement that it is empty is checked.
+def _add_stated_empty(place: Location, known: list[Location], chosen: list[Storage]) -> None:
+    """Open a place that is stated to be empty, so that the statement is checked.
 
-    Where it cannot, that statement is all there is, and it is of exactly this place.
+    Where it cannot be listed, that statement is all there is, and it is of exactly this place.
     """
+    if _is_searched(place, known):
+        return
     try:
-        open_storage(place).folder("")
+        storage = open_storage(place)
+        storage.folder("")
     except OrphanGcError:
-        return False
-    return True
+        return
+    known.append(place)
+    chosen.append(storage)
 
 
 def _around_job_directory(root: Location) -> list[Location]:
@@ -321,9 +324,14 @@ def _around_job_directory(root: Location) -> list[Location]:
     return [root.parent] if is_job_directory else []
 
 
+def _is_searched(place: Location, known: Iterable[Location]) -> bool:
+    """Return whether a place is inside one that is searched already, whatever its spelling."""
+    return any(resolved(each).contains(resolved(place)) for each in known)
+
+
 def _add_sibling(place: Location, known: list[Location], chosen: list[Storage]) -> None:
     """Open a place, unless it is inside one that is searched already, whatever its spelling."""
-    if any(resolved(each).contains(resolved(place)) for each in known):
+    if _is_searched(place, known):
         return
     known.append(place)
     try:

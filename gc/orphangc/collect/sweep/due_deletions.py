@@ -50,21 +50,21 @@ def agreed_deletions(part: ConfirmedShard, dead: Recovered) -> pa.RecordBatch:
     return with_outcomes(part.rows, outcomes.tolist(), versions=of_gone)
 
 
-def due_deletions(
+def sort_due_deletions(
     deletions: TemporaryRows,
     free: frozenset[str],
     owners: Owners,
     *,
-    room: TemporaryRows,
+    take: RecordOutcomes,
     record: RecordOutcomes,
-) -> DueDeletions:
-    """Return the deletions that are due; record what becomes of the others.
+) -> int:
+    """Return the number of due deletions, each handed on; record what becomes of the others.
 
     Args:
         deletions: Verdicts that ask for a deletion, each with the outcome that it would have.
         free: Keys of the jobs that nothing stops.
         owners: Job of each directory.
-        room: Takes the rows that are due.
+        take: Takes the rows that are due.
         record: Writes down the other ones.
 
     """
@@ -74,9 +74,9 @@ def due_deletions(
         is_due = pc.and_(is_free, pc.equal(rows["outcome"], Outcome.PLANNED))
         record(with_outcomes(rows.filter(pc.invert(is_free)), Outcome.PLANNED))
         record(rows.filter(pc.and_not(is_free, is_due)))
-        room.append(rows.filter(is_due))
+        take(rows.filter(is_due))
         total += pc.sum(is_due).as_py() or 0
-    return DueDeletions(rows=room, total=total)
+    return total
 
 
 def _is_of_jobs(keys: frozenset[str], rows: pa.RecordBatch, owners: Owners) -> pa.BooleanArray:

@@ -32,7 +32,7 @@ from orphangc.collect.sweep.crashed_runs import Recovered
 from orphangc.collect.sweep.due_deletions import (
     DueDeletions,
     agreed_deletions,
-    due_deletions,
+    sort_due_deletions,
 )
 from orphangc.collect.sweep.plan_intersection import (
     Fresh,
@@ -237,13 +237,11 @@ class Sweep:
         free = frozenset(
             key for key in cycle.views if key not in self.result.refused and not is_halted
         )
-        room = self.scratch.rows(OUTCOME_SCHEMA)
-        due = due_deletions(deletions, free, cycle.mark.owners, room=room, record=record)
-        if self.is_deleting:
-            return due
-        for rows in due.rows.batches():
-            record(rows)
-        return DueDeletions(rows=self.scratch.rows(OUTCOME_SCHEMA), total=0)
+        rows = self.scratch.rows(OUTCOME_SCHEMA)
+        take = rows.append if self.is_deleting else record
+        owners = cycle.mark.owners
+        total = sort_due_deletions(deletions, free, owners, take=take, record=record)
+        return DueDeletions(rows=rows, total=total if self.is_deleting else 0)
 
     def _deletion(self, cycle: Cycle) -> Deletion | DistributedDeletion:
         """Return what deletes: this process, or several that keep to one rate together."""

@@ -210,8 +210,8 @@ def _place_lost(place: RememberedPlace, sighting: Sighting, *, is_searched: bool
         what=place.uri,
         since=place.seen_at,
         message=(
-            f"{place.uri} held {place.checkpoints} checkpoints at {_instant(place.seen_at)} and"
-            f" {now}: {lift}, or {_word(sighting, Condition.PLACE_LOST, place.uri)}"
+            f"{place.uri} held {place.checkpoints} checkpoints at {instant_text(place.seen_at)} and"
+            f" {now}: {lift}, or {acknowledging_text(sighting, Condition.PLACE_LOST, place.uri)}"
         ),
     )
 
@@ -229,8 +229,8 @@ def _places_replaced(memory: WorldMemory, sighting: Sighting) -> Iterator[LostFa
             since=place.seen_at,
             message=(
                 f"{place.uri} lies on {seen.device} now, and lay on {place.device} at"
-                f" {_instant(place.seen_at)}: mount what was there, or"
-                f" {_word(sighting, Condition.PLACE_REPLACED, place.uri)}"
+                f" {instant_text(place.seen_at)}: mount what was there, or"
+                f" {acknowledging_text(sighting, Condition.PLACE_REPLACED, place.uri)}"
             ),
         )
 
@@ -273,9 +273,9 @@ def _directory_emptied(
         since=since,
         reach=_reach(directory, sighting),
         message=(
-            f"{directory.uri} held {len(missed)} checkpoints at {_instant(since)} and holds none"
-            " now, and nothing shows that Flink removed them: bring them back, or"
-            f" {_word(sighting, condition, directory.uri)}"
+            f"{directory.uri} held {len(missed)} checkpoints at {instant_text(since)} and"
+            " holds none now, and nothing shows that Flink removed them: bring them back, or"
+            f" {acknowledging_text(sighting, condition, directory.uri)}"
         ),
     )
 
@@ -296,9 +296,9 @@ def _checkpoints_lost(
             since=each.seen_at,
             reach=_reach(directory, sighting),
             message=(
-                f"{each.uri} was there at {_instant(each.seen_at)} and {now(each)}, and"
+                f"{each.uri} was there at {instant_text(each.seen_at)} and {now(each)}, and"
                 " nothing shows that Flink removed it: bring it back, or"
-                f" {_word(sighting, condition, each.uri)}"
+                f" {acknowledging_text(sighting, condition, each.uri)}"
             ),
         )
 
@@ -333,7 +333,7 @@ def _reports_missed(
                 f"{report.named_by} reported that job {report.job_id} completed {report.path} and"
                 " did not discard it, and it is not found from this machine: add its place with"
                 " --extra-roots, say with --alias what its path means, or"
-                f" {_word(sighting, condition, report.path)}"
+                f" {acknowledging_text(sighting, condition, report.path)}"
             ),
         )
 
@@ -506,9 +506,9 @@ def _cluster_silent(
         since=cluster.answered_at,
         reach=_reach_of_cluster(cluster, missed, sighting, jobs),
         message=(
-            f"{cluster.uri} showed job {shown} alive at {_instant(cluster.answered_at)} and {now}:"
-            f" ask it again,{stated} or"
-            f" {_word(sighting, condition, cluster.uri)}"
+            f"{cluster.uri} showed job {shown} alive at {instant_text(cluster.answered_at)}"
+            f" and {now}: ask it again,{stated} or"
+            f" {acknowledging_text(sighting, condition, cluster.uri)}"
         ),
     )
 
@@ -527,9 +527,10 @@ def _job_unlocated(
         since=since,
         reach=reach,
         message=(
-            f"{record.by} showed job {record.job_id} alive at {_instant(since)}{origin}, and"
+            f"{record.by} showed job {record.job_id} alive at {instant_text(since)}{origin}, and"
             " does not show it now, and no checkpoint of it is found: add the place of its"
-            f" checkpoints with --extra-roots, or {_word(sighting, condition, job_uri(record))}"
+            " checkpoints with --extra-roots, or"
+            f" {acknowledging_text(sighting, condition, job_uri(record))}"
         ),
     )
 
@@ -537,13 +538,14 @@ def _job_unlocated(
 # --- words
 
 
-def _word(sighting: Sighting, condition: Condition, what: str) -> str:
-    """Return the command that acknowledges one fact."""
+def acknowledging_text(sighting: Sighting, condition: Condition, what: str) -> str:
+    """Return the part of a message that says how to acknowledge one fact."""
     command = acknowledging_command(sighting.root, condition, what, state=sighting.state)
     return f"run: {command}"
 
 
-def _instant(at: datetime) -> str:
+def instant_text(at: datetime) -> str:
+    """Return a time as messages show it, to the second."""
     return f"{at:%Y-%m-%dT%H:%M:%SZ}"
 
 

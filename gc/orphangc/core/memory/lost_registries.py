@@ -9,13 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from orphangc.core.memory.acknowledgement import (
-    Acknowledgement,
-    acknowledging_command,
-    is_acknowledged,
-)
+from orphangc.core.memory.acknowledgement import Acknowledgement, is_acknowledged
 from orphangc.core.memory.job_lives import is_over, proves_end
-from orphangc.core.memory.lost_facts import LostFact
+from orphangc.core.memory.lost_facts import LostFact, acknowledging_text, instant_text
 from orphangc.core.memory.remembered import (
     KEPT_AFTER_END,
     RememberedJob,
@@ -120,7 +116,6 @@ def _fact(what: str, records: Sequence[RememberedRegistry], sighting: Sighting) 
     is_all_known = all(each.is_all_known for each in records)
     ids = sorted({each.job_id for each in records})
     more = f" and {len(ids) - _FEW} more" if len(ids) > _FEW else ""
-    command = acknowledging_command(sighting.root, Condition.PLACE_LOST, what, state=sighting.state)
     return LostFact(
         condition=Condition.PLACE_LOST,
         what=what,
@@ -128,9 +123,9 @@ def _fact(what: str, records: Sequence[RememberedRegistry], sighting: Sighting) 
         reach=frozenset(d for each in records for d in each.directories) if is_all_known else None,
         message=(
             f"{what} held registry snapshots of job {', '.join(ids[:_FEW])}{more} at"
-            f" {since:%Y-%m-%dT%H:%M:%SZ} and holds none now, so what that job needs is unknown:"
+            f" {instant_text(since)} and holds none now, so what that job needs is unknown:"
             " bring them back or give the folder again with --registry, declare the job ended by"
-            f" its id, or run: {command}"
+            f" its id, or {acknowledging_text(sighting, Condition.PLACE_LOST, what)}"
         ),
     )
 
