@@ -20,6 +20,10 @@ from typing import Any
 import yaml
 
 from integration.harness.command import NO_MARGINS
+from orphangc.app.config.validate import settings_from
+from orphangc.app.wiring.compose import state_of
+from orphangc.collect.world.memory_files import read_memory
+from orphangc.core.model.codes import Condition
 from safety.soak.places import Places
 from support import speed
 
@@ -33,7 +37,10 @@ _MARGINS = NO_MARGINS | {
 }
 _RIGHT_CODES = {0, 3, 4, 10, 11}
 """Done; done but for some; refused; nobody answers, which is so while a JobManager is dead; locked.
-Any other code is an error, but for 1 where a guard stopped a sweep that had begun to delete."""
+Any other code is an error, but for 1 where a guard stopped a sweep that had begun to delete, and 2
+where a run in between has found that what a person acknowledges blocks no more."""
+_NOTHING_TO_ACKNOWLEDGE = "world", 2
+_LOSSES = {Condition.CHECKPOINT_NOT_FOUND, Condition.JOB_DIRECTORY_EMPTIED}
 
 Commands = Callable[[Path, random.Random], Iterator[Sequence[str]]]
 """The commands of a cycle, in a folder of its own; the next comes only if the last one exits 0."""
@@ -153,7 +160,8 @@ class Collectors:
             self.told.codes[f"{verb} {code}{' (stopped)' if was_stopped else ''}"] += 1
             self.told.refusals.update(set(_refusals(document)))
             self.told.deletions += _deletions(document)
-            if code not in _RIGHT_CODES and not was_stopped:
+            is_right = code in _RIGHT_CODES or (verb, code) == _NOTHING_TO_ACKNOWLEDGE
+            if not is_right and not was_stopped:
                 errors = (folder / f"{verb}.err").read_text()
                 self.told.errors.append(f"{verb} exits {code} in {folder}: {errors[-1500:]}")
 
@@ -227,9 +235,10 @@ def scheduled(places: Places, rest: str, *, program: str = "orphangc") -> Comman
 
 
 def by_hand(places: Places, rest: str) -> Commands:
-    """Return a collector that makes a plan, waits a little and carries it out."""
+    """Return a person's: acknowledge what is given up, make a plan, wait a little, carry it out."""
 
     def commands(folder: Path, chance: random.Random) -> Iterator[Sequence[str]]:
+        yield from _acknowledgements(places)
         plan = str(folder / "plan")
         options = [*_as_options(_MARGINS | _evidence(places, rest)), "--state", str(places.state)]
         yield "orphangc", "plan", str(places.base), *options, "--out", plan, "--output", "json"
@@ -237,6 +246,16 @@ def by_hand(places: Places, rest: str) -> Commands:
         yield "orphangc", "sweep", plan, "--delete", "--output", "json"
 
     return commands
+
+
+def _acknowledgements(places: Places) -> Iterator[Sequence[str]]:
+    """Yield a command for each loss that blocks, where the operator gave up what is lost."""
+    base, state = str(places.base), str(places.state)
+    known = state_of(settings_from({"root": base, "state": state}))
+    for fact in read_memory(known).memory.standing:
+        if fact.condition in _LOSSES and places.is_given_up(fact.what):
+            words = "world", "acknowledge", base, fact.condition, fact.what
+            yield "orphangc", *words, "--state", state
 
 
 def careless(places: Places) -> Commands:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ class Places:
 
     work: Path
     _ended: dict[str, int] = field(default_factory=dict)
+    _given_up: list[str] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -61,6 +63,22 @@ class Places:
         """Return the jobs that are over."""
         with self._lock:
             return sorted(self._ended)
+
+    def delete(self, checkpoint: Path) -> None:
+        """Delete a checkpoint by hand, its metadata first."""
+        self.give_up(checkpoint)
+        (checkpoint / "_metadata").unlink()
+        shutil.rmtree(checkpoint)
+
+    def give_up(self, checkpoint: Path) -> None:
+        """Say that a checkpoint is deleted by hand, or claimed by a job that will delete it."""
+        with self._lock:
+            self._given_up.append(str(checkpoint))
+
+    def is_given_up(self, what: str) -> bool:
+        """Return whether a checkpoint is given up, or one of a directory is."""
+        with self._lock:
+            return any(each == what or Path(each).parent == Path(what) for each in self._given_up)
 
     def was_alive(self, job: str, at: int) -> bool:
         """Whether nobody had said by then, in nanoseconds, that a job is over."""

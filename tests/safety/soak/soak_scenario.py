@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -224,6 +223,8 @@ class Story:
             for other in retained(restore.parent):
                 if other != restore and not what:
                     self._delete(other)
+        if mode == "CLAIM" and not what:
+            self.places.give_up(restore)
         others = [each for each in PARALLELISMS if each != line.parallelism]
         parallelism = self.chance.choice(PARALLELISMS if self.deeds.rescales else others)
         try:
@@ -289,8 +290,7 @@ class Story:
         self.places.end(job)
 
     def _delete(self, checkpoint: Path) -> None:
-        (checkpoint / "_metadata").unlink()
-        shutil.rmtree(checkpoint)
+        self.places.delete(checkpoint)
         self.deeds.pruned += 1
 
     def _count(self, job: str) -> int:
