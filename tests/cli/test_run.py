@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from cli.helpers import DAY, Bed, contents, flink, run
+from cli.helpers import DAY, Bed, contents, flink, run, write
 from cli.scheduled import (
     Clock,
     Configured,
@@ -484,3 +485,86 @@ def test_a_short_grace_period_is_refused_here_too(story: Story) -> None:
         story, settings_of(story, grace_period="1h", allow_short_margins=False)
     ).run()
     assert (ran.code, len(ran.complaints)) == (2, 1)
+
+
+# --- between the cycle and the first deletion
+
+
+@dataclass
+class Due:
+    """Two orphans that the next run deletes, and what happens when it has made its cycle."""
+
+    story: Story
+    config: Configured
+    monkeypatch: pytest.MonkeyPatch
+
+    def deletes_after(self, action: Callable[[], object]) -> dict[str, object]:
+        """Run, with an action between the plan and the sweep; return the record."""
+        make_plan = running.make_plan
+
+        def made(*args: object, **more: object) -> object:
+            plan = make_plan(*args, **more)
+            assert {each.action for each in plan.plan.tallies} == {"keep", "delete"}
+            action()
+            return plan
+
+        self.monkeypatch.setattr(running, "make_plan", made)
+        ran = self.config.run()
+        return ran.json[0]
+
+    @property
+    def left(self) -> list[bool]:
+        """Return which of the orphans are stored."""
+        return [path.exists() for path in self.story.orphans]
+
+
+@pytest.fixture
+def due(story, monkeypatch) -> Due:
+    """The run that reports and the one that lays tombstones are over."""
+    config = Configured.of(story)
+    assert [config.run().code for _ in range(2)] == [0, 0]
+    return Due(story, config, monkeypatch)
+
+
+def test_a_run_deletes_by_the_cycle_that_it_made(due) -> None:
+    """There is no other cycle whose verdicts it could wait for."""
+    assert swept(due.deletes_after(lambda: None)) == {"delete/done": 2}
+    assert due.left == [False, False]
+
+
+def test_an_object_that_changes_after_the_cycle_is_kept(due) -> None:
+    """It is compared with the listed one right before it is deleted (R18)."""
+    renewed = due.story.orphans[0]
+    record = due.deletes_after(lambda: write(renewed, b"renewed", 30 * DAY))
+    assert swept(record) == {"delete/changed": 1, "delete/done": 1}
+    assert due.left == [True, False]
+
+
+def test_a_checkpoint_that_appears_after_the_cycle_protects(due) -> None:
+    """Checkpoints are read again before the first batch (R18)."""
+    checkpoint = partial(due.story.job.checkpoint, 9, due.story.orphans[0], age=18 * DAY)
+    assert swept(due.deletes_after(checkpoint)) == {"delete/changed": 1, "delete/done": 1}
+    assert due.left == [True, False]
+
+
+def test_a_job_directory_that_appears_after_the_cycle_protects(due) -> None:
+    """Its checkpoint names an orphan of another job's directory."""
+    claimer = due.story.bed.job(2)
+    record = due.deletes_after(lambda: claimer.checkpoint(1, due.story.orphans[0]))
+    assert swept(record) == {"delete/changed": 1, "delete/done": 1}
+    assert due.left == [True, False]
+
+
+def test_a_job_that_claims_a_checkpoint_after_the_cycle_protects(story, monkeypatch) -> None:
+    """Flink reports where its checkpoint is, outside every searched place (R4)."""
+    other = story.bed.job(2, below=story.bed.folder / "elsewhere")
+    claimed = other.checkpoint(3, story.orphans[0]).parent
+    calm = flink(other, completed=3) | {"/jobs": (200, b'{"jobs":[]}')}
+    with RestServer(calm) as server:
+        settings = settings_of(story, flink_rest=[server.url])
+        config = Configured.of(story, settings)
+        assert [config.run().code for _ in range(2)] == [0, 0]
+        due = Due(story, config, monkeypatch)
+        starts = flink(other, completed=4, restored=(3, claimed))
+        record = due.deletes_after(lambda: server.routes.update(starts))
+    assert (swept(record), due.left) == ({"delete/changed": 1, "delete/done": 1}, [True, False])

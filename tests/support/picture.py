@@ -53,9 +53,9 @@ def _plan(folder: Path) -> tuple[Plan, Breakdown]:
     make_storage(folder / "checkpoints")
     settings = demo_settings(folder / "checkpoints", folder / "state")
     settings = settings.model_copy(update={"ended_job": _ENDED})
-    plan, breakdown = make_plan(settings, out=folder / "plan", report=None, summary=None)
-    plan = Plan.model_validate_json(plan.model_dump_json().replace(str(folder), "/demo"))
-    return plan.model_copy(update={"created_at": _CREATED_AT}), breakdown
+    made = make_plan(settings, out=folder / "plan", report=None, summary=None)
+    plan = Plan.model_validate_json(made.plan.model_dump_json().replace(str(folder), "/demo"))
+    return plan.model_copy(update={"created_at": _CREATED_AT}), made.breakdown
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from orphangc.collect.decide.verdicts import JobView
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages, foreign_usages_of
 from orphangc.collect.mark.mark import Mark, mark, pinned_places
 from orphangc.collect.mark.missing import wanted_of
+from orphangc.collect.mark.missing_check import inventory_of
 from orphangc.collect.mark.pins import pinned_uuids
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.mark.survey_listing import SurveyQuestions, survey_listing
@@ -48,6 +49,8 @@ class Cycle:
         sinks: Closed sinks of the verdicts, one for each worker.
         foreign_usages: Checks of the foreign files that each job's state uses.
         remembered: Memory of this cycle for the next one.
+        tombstones: Tombstones that the verdicts rest on.
+        is_listed_now: Whether the whole listing is of this cycle, so that no part of it is older.
 
     """
 
@@ -60,6 +63,8 @@ class Cycle:
     sinks: Sequence[VerdictSink]
     foreign_usages: ForeignUsages
     remembered: WorldMemory
+    tombstones: Tombstones
+    is_listed_now: bool
 
 
 def run_cycle(
@@ -139,6 +144,8 @@ def run_cycle(
         sinks=decided.sinks,
         foreign_usages=foreign_usages,
         remembered=known.comparison.memory,
+        tombstones=tombstones,
+        is_listed_now=not seen.listed.is_resumed and inventory_of(environment.storage) is None,
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from bench.synth.deleting import delete_objects, etag_of
 from bench.synth.faults import Faults
 from bench.synth.keyspace import Run
-from bench.synth.listing import BadRequestError, Bucket, Question, look, render
+from bench.synth.listing import Answer, BadRequestError, Bucket, Question, look, render
 
 _NS = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
 _XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -161,6 +161,7 @@ class Endpoint:
             question = replace(question, token=max(0, question.token - question.most))
         answer = look(self.bucket, question)
         self.faults.counts["keys_listed"] += len(answer.ranks)
+        self.faults.counts["requests_list_shared"] += _shows_shared(self.bucket, question, answer)
         return Response(200, render(self.bucket, question, answer, self.faults))
 
     _list_v1 = _list
@@ -230,6 +231,13 @@ class Endpoint:
         if not with_body:
             return Response(200, b"", headers, length=size)
         return _ranged(request.span, bytes(size) if body is None else body, headers)
+
+
+def _shows_shared(bucket: Bucket, question: Question, answer: Answer) -> bool:
+    """Return whether a listing looks below a ``shared/``, also one that finds nothing there."""
+    ends = [bucket.space.key(int(rank)) for rank in (*answer.ranks[:1], *answer.ranks[-1:])]
+    shown = (question.prefix, question.after, *ends, *answer.prefixes)
+    return any(b"/shared/" in each[:-1] for each in shown)
 
 
 def kind_of(request: Request) -> str:

@@ -72,11 +72,12 @@ def plan(  # noqa: PLR0913 - one parameter an option
     del spark_threshold  # the number of objects is unknown until they are listed
     choice = o.engine_choice(engine, work)
     settings = settings_from(values)
-    made, breakdown = make_plan(settings, out=out, report=report, summary=summary, engine=choice)
+    planned = make_plan(settings, out=out, report=report, summary=summary, engine=choice)
+    made = planned.plan
     if is_json(output):
         print_json(made.model_dump(mode="json"))
     else:
-        print_tables(plan_tables(made, breakdown))
+        print_tables(plan_tables(made, planned.breakdown))
     if made.are_all_refused:
         raise typer.Exit(ExitCode.REFUSED)
 

@@ -137,6 +137,22 @@ def _remembered(cycle: Cycle, state: RootState, before: Recalled) -> Plan:
     return plan.model_copy(update={"warnings": (*plan.warnings, *warnings)})
 
 
+@dataclass(frozen=True, slots=True)
+class MadePlan:
+    """A plan, and the cycle that made it.
+
+    Attributes:
+        plan: The plan, signed.
+        breakdown: Its verdicts by area, age and job.
+        cycle: What a run needs to carry it out at once.
+
+    """
+
+    plan: Plan
+    breakdown: Breakdown
+    cycle: Cycle
+
+
 def make_plan(
     settings: StorageRootSettings,
     *,
@@ -147,7 +163,7 @@ def make_plan(
     logs_blocked: bool = False,
     known: Sequence[KnownState] = (),
     shared: SharedCheckpoints | None = None,
-) -> tuple[Plan, Breakdown]:
+) -> MadePlan:
     """Return a plan and its breakdown; write it to ``out``, and render the requested reports.
 
     Args:
@@ -201,7 +217,7 @@ def make_plan(
     if summary is not None:
         _write(summary, render_markdown(plan, breakdown))
     log_plan(plan, logs_blocked=logs_blocked)
-    return plan, breakdown
+    return MadePlan(plan, breakdown, cycle)
 
 
 def _write(path: Path, text: str) -> None:

@@ -13,7 +13,7 @@ from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.config.paths import located
 from orphangc.app.console.exit import Signals
 from orphangc.app.runner.locking import held_lock
-from orphangc.app.runner.make_plan import make_plan
+from orphangc.app.runner.make_plan import MadePlan, make_plan
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.record import Draft, is_signal, phase_record, tombstones_part
 from orphangc.app.runner.sweep_plan import HeldSweep, Holding
@@ -26,7 +26,6 @@ from orphangc.app.wiring.sharing import PassSharing
 from orphangc.collect.state.history import checks_before, has_planned, kept_record, totals_so_far
 from orphangc.collect.state.lock import Holder, Lock, Renewal
 from orphangc.collect.state.store import RootState
-from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.result import code_of
 from orphangc.core.documents.run_record import (
     Phase,
@@ -171,9 +170,10 @@ class _ScheduledRun:
     state: RootState
     lock: Lock
     sharing: PassSharing
+    made: MadePlan | None = None
 
     def go(self) -> None:
-        """Plan, then sweep as far as the mode allows."""
+        """Plan, then carry it out as far as the mode allows."""
         draft = self.draft
         self.state.bind()
         if draft.effective_mode is not RunMode.REPORT and not has_planned(self.state):
@@ -201,7 +201,7 @@ class _ScheduledRun:
     def _plan(self) -> int:
         known = self.plans.known_state()
         folder = self.plans.new(self.draft.run_id)
-        self.draft.plan, self.draft.breakdown = make_plan(
+        made = self.made = make_plan(
             self.draft.settings.bare,
             out=folder,
             report=None,
@@ -211,27 +211,28 @@ class _ScheduledRun:
             known=known,
             shared=self.sharing.plans,
         )
+        self.draft.plan, self.draft.breakdown = made.plan, made.breakdown
         self.draft.plan_folder = str(folder)
-        if not self.draft.plan.are_all_refused:
+        if not made.plan.are_all_refused:
             return ExitCode.DONE
         self.draft.error = "a guard refused every job"
         return ExitCode.REFUSED
 
     def _sweep(self) -> int:
-        draft, plan = self.draft, self.draft.plan
-        assert plan is not None  # noqa: S101 - the phase before
+        draft, made = self.draft, self.made
+        assert made is not None  # noqa: S101 - the phase before
         assert draft.plan_folder is not None  # noqa: S101
-        check_plan(plan, draft.settings.bare, now())
         holding = Holding(
             settings=draft.settings.bare, state=self.state, lock=self.lock, run_id=draft.run_id
         )
         sweep = HeldSweep(
             holding,
             Path(draft.plan_folder),
-            plan,
+            made.plan,
             is_deleting=draft.effective_mode is RunMode.DELETE,
             engine=_engine(draft.settings),
             shared=self.sharing.sweeps,
+            made=made.cycle if made.cycle.is_listed_now else None,
         )
         draft.swept = sweep.result
         result = sweep.carry_out()

@@ -21,6 +21,7 @@ from orphangc.app.telemetry.logs import run_named
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import WiredRoot, open_worker_environment, opened, state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
+from orphangc.collect.cycle import Cycle
 from orphangc.collect.delete.distributed import DistributedWorkers
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.lock import Lock
@@ -99,6 +100,7 @@ class HeldSweep:
         is_deleting: Whether due objects are deleted.
         engine: Engine that lists, decides and deletes.
         shared: Checkpoints that the sweeps of other storage roots of the same pass have read.
+        made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
         result: Result so far, also after an error or a signal.
 
     """
@@ -110,6 +112,7 @@ class HeldSweep:
     is_deleting: bool
     engine: EngineChoice = LOCAL
     shared: SharedCheckpoints | None = None
+    made: Cycle | None = None
     result: SweepResult = field(default_factory=SweepResult)
 
     def carry_out(self) -> SweepResult:
@@ -143,7 +146,8 @@ class HeldSweep:
                 result=self.result,
             )
             try:
-                sweep.carry_out(self.plan, PlanDirectory(self.path).rows(self.plan))
+                rows = PlanDirectory(self.path).rows(self.plan)
+                sweep.carry_out(self.plan, rows, made=self.made)
             except BaseException as err:
                 sweep.result.stopped_by = sweep.result.stopped_by or err
                 sweep.result.exit_code = code_of(err)

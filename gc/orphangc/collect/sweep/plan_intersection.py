@@ -1,4 +1,4 @@
-"""Intersection of a saved plan with a fresh cycle, verdict by verdict."""
+"""Verdicts to carry out: those of the cycle's own plan, or what a saved plan and a cycle share."""
 
 from __future__ import annotations
 
@@ -55,43 +55,64 @@ def requested_verdicts(batches: Iterable[pa.RecordBatch], scratch: TemporarySpac
 
 
 @dataclass(slots=True)
-class FreshSink:
-    """Receives the verdicts of a fresh cycle, and keeps those that a plan may match.
+class TombstonedObjects:
+    """What the verdicts of a cycle say of the objects that have a tombstone.
 
     Attributes:
-        known: The tombstones, given back when the sink is closed.
-        requested: Actions that the cycle requests, and objects in quarantine.
+        known: The tombstones; ``None`` when no more verdicts come.
         is_listed: bool[len(known)], which tombstones' keys are still stored.
         is_revived: bool[len(known)], which of them are referred to again.
 
     """
 
     known: Tombstones | None
-    requested: Shards
     is_listed: _Mask
     is_revived: _Mask
 
     @classmethod
-    def opened(cls, known: Tombstones, cuts: Cuts, scratch: TemporarySpace) -> FreshSink:
-        """Return an empty sink."""
-        shards = Shards(scratch, _SEEN_SCHEMA, cuts)
-        return cls(known, shards, *(np.zeros(len(known), np.bool_) for _ in range(2)))
+    def among(cls, known: Tombstones) -> TombstonedObjects:
+        """Return the objects of some tombstones; no verdict is known of any."""
+        return cls(known, *(np.zeros(len(known), np.bool_) for _ in range(2)))
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Take a batch of ``VERDICT_SCHEMA``."""
-        is_waiting = pc.equal(batch["reason"], Reason.IN_QUARANTINE)
-        is_requested = pc.not_equal(batch["action"], Action.KEEP)
-        self.requested.write(batch.filter(pc.or_(is_requested, is_waiting)).select(_SEEN))
+    def take(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Take a batch of ``VERDICT_SCHEMA`` into account, and return it."""
         if self.known is not None and len(self.known):
             shared = batch.filter(pc.equal(batch["scope"], Scope.SHARED))
             rows = self.known.rows_of(shared["key"])
             is_revived = mask_of(pc.equal(shared["action"], Action.REVIVE))
             self.is_listed[rows[rows >= 0]] = True
             self.is_revived[rows[is_revived & (rows >= 0)]] = True
+        return batch
+
+
+@dataclass(slots=True)
+class FreshSink:
+    """Receives the verdicts of a fresh cycle, and keeps those that a plan may match.
+
+    Attributes:
+        tombstoned: Objects that have a tombstone; it gives the tombstones back on closing.
+        requested: Actions that the cycle requests, and objects in quarantine.
+
+    """
+
+    tombstoned: TombstonedObjects
+    requested: Shards
+
+    @classmethod
+    def opened(cls, known: Tombstones, cuts: Cuts, scratch: TemporarySpace) -> FreshSink:
+        """Return an empty sink."""
+        return cls(TombstonedObjects.among(known), Shards(scratch, _SEEN_SCHEMA, cuts))
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take a batch of ``VERDICT_SCHEMA``."""
+        is_waiting = pc.equal(batch["reason"], Reason.IN_QUARANTINE)
+        is_requested = pc.not_equal(batch["action"], Action.KEEP)
+        self.requested.write(batch.filter(pc.or_(is_requested, is_waiting)).select(_SEEN))
+        self.tombstoned.take(batch)
 
     def close(self) -> None:
         """End the writing."""
-        self.known = None
+        self.tombstoned.known = None
         self.requested.close()
 
 
@@ -103,30 +124,31 @@ class Fresh:
         known: The tombstones at its start.
         is_listed: bool[len(known)], which of their keys are still stored.
         is_revived: bool[len(known)], which of their objects are referred to again.
-        parts: Actions that it requests, by worker.
+        parts: Actions that it requests, by worker; ``None``: the plan itself is of this cycle.
 
     """
 
     known: Tombstones
     is_listed: _Mask
     is_revived: _Mask
-    parts: tuple[Shards, ...]
+    parts: tuple[Shards, ...] | None
 
     @classmethod
     def of(cls, known: Tombstones, sinks: Sequence[object]) -> Fresh:
         """Return what all workers' sinks have taken."""
-        is_listed, is_revived = (np.zeros(len(known), np.bool_) for _ in range(2))
+        total = TombstonedObjects.among(known)
         parts = []
         for sink in sinks:
             assert isinstance(sink, FreshSink)  # noqa: S101 - opened by the sweep
-            is_listed |= sink.is_listed
-            is_revived |= sink.is_revived
+            total.is_listed |= sink.tombstoned.is_listed
+            total.is_revived |= sink.tombstoned.is_revived
             parts.append(sink.requested)
-        return cls(known, is_listed, is_revived, tuple(parts))
+        return cls(known, total.is_listed, total.is_revived, tuple(parts))
 
-    def shard(self, number: int, keys: pa.Array) -> pa.RecordBatch:
-        """Return what the cycle asks for some keys of one shard; it may ask for many more."""
-        return shard_of(self.parts, number, _SEEN_SCHEMA, among=keys)
+    @classmethod
+    def of_plan(cls, known: Tombstones, seen: TombstonedObjects) -> Fresh:
+        """Return the verdicts of the cycle that made the plan."""
+        return cls(known, seen.is_listed, seen.is_revived, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +188,8 @@ class ConfirmedShard:
 def confirmed_shards(planned: Shards, fresh: Fresh, reader: Reader) -> Iterator[ConfirmedShard]:
     """Yield a plan shard by shard, in the order of its keys.
 
+    A cycle agrees with its own plan in every row.
+
     Raises:
         StorageUnreachableError: The storage did not answer for objects that neither the cycle nor
             a tombstone records.
@@ -173,14 +197,28 @@ def confirmed_shards(planned: Shards, fresh: Fresh, reader: Reader) -> Iterator[
     """
     for number in range(len(planned.cuts.keys) + 1):
         rows = shard_of([planned], number, VERDICT_SCHEMA)
-        if rows.num_rows:
+        if rows.num_rows and fresh.parts is None:
+            yield _own_shard(number, rows, fresh.known)
+        elif rows.num_rows:
             yield _confirmed_shard(number, rows, fresh, reader)
+
+
+def _own_shard(number: int, rows: pa.RecordBatch, known: Tombstones) -> ConfirmedShard:
+    nowhere = np.zeros(rows.num_rows, np.bool_)
+    return ConfirmedShard(
+        number=number,
+        rows=rows,
+        agrees=~nowhere,
+        waits=nowhere,
+        is_absent=nowhere,
+        tombstone=known.rows_of(rows["key"]),
+    )
 
 
 def _confirmed_shard(
     number: int, rows: pa.RecordBatch, fresh: Fresh, reader: Reader
 ) -> ConfirmedShard:
-    requested = fresh.shard(number, rows["key"])
+    requested = shard_of(fresh.parts or (), number, _SEEN_SCHEMA, among=rows["key"])
     at = pc.index_in(rows["key"], value_set=requested["key"])
     now = requested.take(at)
     is_requested = mask_of(at.is_valid())

@@ -1,7 +1,8 @@
-"""Carrying out a saved plan: a fresh cycle, then only verdicts of both, journalled batch by batch.
+"""Carrying out a plan, journalled batch by batch: the one just made, or a saved one.
 
-The sweep carries out a verdict only if the saved plan and a fresh cycle both contain it for the
-same object. So a plan permits deletions, and never orders them.
+A run carries out the verdicts of the cycle that it made (decision 23). For a saved plan the sweep
+makes a cycle, and carries out a verdict only if plan and cycle both contain it for the same object.
+So a saved plan permits deletions, and never orders them.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from orphangc.collect.sweep.due_deletions import (
 from orphangc.collect.sweep.plan_intersection import (
     Fresh,
     FreshSink,
+    TombstonedObjects,
     confirmed_shards,
     requested_verdicts,
 )
@@ -121,8 +123,15 @@ class Sweep:
         self.result.run_id = self.run_id
         self.reader = CheckpointReader.of(self.settings, self.shared)
 
-    def carry_out(self, plan: Plan, planned_rows: Iterable[pa.RecordBatch]) -> SweepResult:
+    def carry_out(
+        self, plan: Plan, planned_rows: Iterable[pa.RecordBatch], *, made: Cycle | None = None
+    ) -> SweepResult:
         """Return what became of the plan.
+
+        Args:
+            plan: The plan.
+            planned_rows: Its verdicts.
+            made: Cycle that made the plan under this lock; ``None`` for a saved plan.
 
         Raises:
             StorageUnreachableError: The storage could not be listed; nothing was touched.
@@ -135,17 +144,19 @@ class Sweep:
         for run_id in interrupted:
             log.warning("run.interrupted", run_id=run_id)
         with Renewal(self.lock) as renewal:
-            planned = requested_verdicts(planned_rows, self.scratch)
-            known = self.state.tombstones()
-            cycle = self._run_cycle(planned, known, renewal)
-            problem = not_kept(self.state, self.before, cycle.remembered)
-            if problem is not None:
-                log.warning("world.not_remembered", reason=problem)
+            if made is None:
+                planned = requested_verdicts(planned_rows, self.scratch)
+                cycle = self._run_cycle(planned, renewal)
+                fresh = Fresh.of(cycle.tombstones, cycle.sinks)
+            else:
+                cycle, seen = made, TombstonedObjects.among(made.tombstones)
+                planned = requested_verdicts(map(seen.take, planned_rows), self.scratch)
+                fresh = Fresh.of_plan(made.tombstones, seen)
             self.state.start_run(self.run_id, cycle.evidence.now)
             self._journal_evidence(plan, cycle)
             self._record_refusals(cycle)
             try:
-                self._act(plan, planned, cycle, Fresh.of(known, cycle.sinks))
+                self._act(plan, planned, cycle, fresh)
             except SystemExit as signalled:
                 self.result.stopped_by = signalled
                 self.result.exit_code = code_of(signalled)
@@ -155,8 +166,9 @@ class Sweep:
             self._finish(plan, cycle, interrupted)
         return self.result
 
-    def _run_cycle(self, planned: Shards, known: Tombstones, renewal: Renewal) -> Cycle:
-        """Return a fresh cycle; end it if the lock is lost meanwhile."""
+    def _run_cycle(self, planned: Shards, renewal: Renewal) -> Cycle:
+        """Return a fresh cycle, and remember it; end it if the lock is lost meanwhile."""
+        known = self.state.tombstones()
         cycle = run_cycle(
             replace(self.environment, progress=_checking(self.environment.progress, renewal)),
             self.settings,
@@ -167,6 +179,9 @@ class Sweep:
             before=self.before,
         )
         renewal.check()
+        problem = not_kept(self.state, self.before, cycle.remembered)
+        if problem is not None:
+            log.warning("world.not_remembered", reason=problem)
         return cycle
 
     def _journal_evidence(self, plan: Plan, cycle: Cycle) -> None:

@@ -111,7 +111,8 @@ def demo_settings(root: Path, state: Path) -> StorageRootSettings:
 
 
 def _plan(settings: StorageRootSettings, out: Path) -> tuple[Plan, Breakdown]:
-    return make_plan(settings, out=out, report=None, summary=None)
+    made = make_plan(settings, out=out, report=None, summary=None)
+    return made.plan, made.breakdown
 
 
 def make_storage(root: Path) -> set[Path]:

@@ -1,0 +1,66 @@
+"""How often the commands list: counted by the endpoint, request by request."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bench.synth.running import Synth, synth_server
+from cli.helpers import Ran, run
+
+KEYS, LIVE = 20_000, 19_000
+PAGES = KEYS // 1000
+RANGES = 64
+"""What a listing is cut into at most before it begins: two for each of its streams."""
+WITHOUT_MARGINS = {"quarantine_period": "0", "allow_short_margins": True}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Synth]:
+    """A bucket with a thousand orphans."""
+    with synth_server(keys=KEYS, live=LIVE) as server:
+        yield server
+
+
+@pytest.fixture
+def bucket(server: Synth, monkeypatch) -> Synth:
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    server.control(reset=1)
+    return server
+
+
+def listings(bucket: Synth) -> tuple[int, int]:
+    """Return how many listings were asked for, and how many of them below a ``shared/``."""
+    stats = bucket.stats()
+    return stats.get("requests_list", 0), stats.get("requests_list_shared", 0)
+
+
+def counted(bucket: Synth, *arguments: object) -> tuple[Ran, int, int]:
+    """Return what a command did, and its listings."""
+    before = listings(bucket)
+    ran = run(*arguments)
+    assert ran.code == 0, ran.err
+    total, shared = listings(bucket)
+    return ran, total - before[0], shared - before[1]
+
+
+def test_a_run_lists_the_bucket_once(bucket: Synth, tmp_path: Path) -> None:
+    """Whatever it does: report, lay tombstones, delete."""
+    root = {"root": bucket.uri, "state": str(tmp_path / "state"), **WITHOUT_MARGINS}
+    root |= {"closed_world": True, "ended_job": ["all"]}
+    config = tmp_path / "orphangc.yaml"
+    content = {"mode": "delete", "plans": str(tmp_path / "plans"), "storage_roots": [root]}
+    config.write_text(yaml.safe_dump(content))
+    for done in ({}, {"tombstone/done": KEYS - LIVE}, {"delete/done": KEYS - LIVE}):
+        time.sleep(1.1)  # S3 has whole seconds only
+        ran, total, shared = counted(bucket, "run", "--config", config)
+        (record,) = ran.json
+        swept = {f"{e['action']}/{e['outcome']}": e["objects"] for e in record["swept"]}
+        assert swept.keys() == done.keys(), swept
+        assert shared <= 1.01 * PAGES + RANGES
+        assert total <= shared + 60  # the job directories, for the names of their checkpoints
