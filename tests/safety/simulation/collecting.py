@@ -14,11 +14,11 @@ from typing import Any, Self
 import pyarrow as pa
 import pytest
 
-from orphangc.collect.cycle import run_cycle
+from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
-from orphangc.collect.state.lock import Holder, acquire
+from orphangc.collect.state.lock import Holder, Lock, acquire
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.restore_deleted import undelete
@@ -333,46 +333,67 @@ class Collector:
 
     def plan(self) -> Saved:
         """Return a plan, as ``plan`` makes it."""
-        state, rows = self.root_state, Rows()
         with in_one_thread():
-            cycle = run_cycle(
-                self._environment(),
-                self.site.settings,
-                reader=CheckpointReader(),
-                tombstones=state.tombstones(),
-                halted=state.halted(),
-                open_sink=lambda: rows,
-            )
-        return Saved(cycle.plan.signed(), rows.kept)
+            return self._cycle()[0]
+
+    def _cycle(self) -> tuple[Saved, Cycle]:
+        state, rows = self.root_state, Rows()
+        cycle = run_cycle(
+            self._environment(),
+            self.site.settings,
+            reader=CheckpointReader(),
+            tombstones=state.tombstones(),
+            halted=state.halted(),
+            open_sink=lambda: rows,
+        )
+        return Saved(cycle.plan.signed(), rows.kept), cycle
 
     def sweep(self, saved: Saved, *, is_deleting: bool) -> Mapping[str, str]:
         """Carry a plan out, as ``sweep`` does; return why each job was refused."""
-        settings, state, outcomes = self.site.settings, self.root_state, Rows()
-        check_plan(saved.plan, settings, self.site.flinks.cloud.now - self.process.skew)
+        now = self.site.flinks.cloud.now - self.process.skew
+        check_plan(saved.plan, self.site.settings, now)
+        with in_one_thread(), self._lock() as lock:
+            return self._carried_out(saved, lock, is_deleting=is_deleting)
+
+    def run(self) -> Mapping[str, str]:
+        """Make a cycle and carry it out, as ``run`` does; return why each job was refused."""
+        with in_one_thread(), self._lock() as lock:
+            saved, cycle = self._cycle()
+            return self._carried_out(saved, lock, is_deleting=True, made=cycle)
+
+    @contextmanager
+    def _lock(self) -> Iterator[Lock]:
         holder = Holder(token=self.process.token, host="here", pid=1, started=str(T0))
-        with in_one_thread():
-            lock = acquire(
-                self.files,
-                f"{state.folder}/lock",
-                holder,
-                is_dead=lambda other: other.token in self.site.dead,
-            )
-            sweep = Sweep(
-                environment=self._environment(),
-                settings=settings,
-                state=state,
-                lock=lock,
-                run_id=f"run-{self.process.token}",
-                is_deleting=is_deleting,
-                before=recalled_for(saved.plan, state),
-                scratch=Memory(),
-                outcomes=outcomes,
-            )
-            try:
-                return sweep.carry_out(saved.plan, saved.rows).refused
-            finally:
-                self.site.runs.append(outcomes.kept)
-                lock.release()
+        lock = acquire(
+            self.files,
+            f"{self.root_state.folder}/lock",
+            holder,
+            is_dead=lambda other: other.token in self.site.dead,
+        )
+        try:
+            yield lock
+        finally:
+            lock.release()
+
+    def _carried_out(
+        self, saved: Saved, lock: Lock, *, is_deleting: bool, made: Cycle | None = None
+    ) -> Mapping[str, str]:
+        state, outcomes = self.root_state, Rows()
+        sweep = Sweep(
+            environment=self._environment(),
+            settings=self.site.settings,
+            state=state,
+            lock=lock,
+            run_id=f"run-{self.process.token}",
+            is_deleting=is_deleting,
+            before=recalled_for(saved.plan, state),
+            scratch=Memory(),
+            outcomes=outcomes,
+        )
+        try:
+            return sweep.carry_out(saved.plan, saved.rows, made=made).refused
+        finally:
+            self.site.runs.append(outcomes.kept)
 
     def bring_back(self, rows: Sequence[pa.RecordBatch]) -> int:
         """Return how many objects of a run are back."""

@@ -85,8 +85,9 @@ class Tally:
 
     def told(self) -> str:
         """Return the figures as a sentence."""
-        names = ("examples", "plans", "sweeps", "deletions", "tombstones", "crashes", "take-overs",
-                 "brought back", "checkpoints", "liveness checked", "liveness excused")  # fmt: skip
+        names = ("examples", "plans", "sweeps", "runs", "deletions", "tombstones", "crashes",
+                 "take-overs", "brought back", "checkpoints", "liveness checked",
+                 "liveness excused")  # fmt: skip
         calls = len({call for call, _ in self.faults})
         counts = ", ".join(f"{self.done[name]:,} {name}" for name in names if self.done[name])
         total = sum(self.faults.values())

@@ -152,12 +152,16 @@ class World:
         self.run_one(script, lambda collector: collector.sweep(saved, is_deleting=is_deleting))
 
     def collect(self, script: Happenings, after: Happenings) -> None:
-        """Let jobs leak and time pass; then plan, and sweep at once."""
+        """Let jobs leak and time pass; then make a cycle, and carry it out at once."""
         self._go_on(Job.leak, Job.round, Job.round, Job.tidy)
         self._pass(20 * self.site.settings.clock_skew.total_seconds())
         self._go_on(Job.round)
-        self.make_plan(script)
-        self.sweep_plan(-1, after)
+        self.carry_out([*script, *after])
+
+    def carry_out(self, script: Happenings) -> None:
+        """Make a cycle, and carry its verdicts out under one lock."""
+        self.tally.done["runs"] += 1
+        self.run_one(script, lambda collector: collector.run())
 
     def run_one(self, script: Happenings, verb: Callable[[Collector], Any]) -> Any:
         """Return what one process returns, ``None`` if it failed as it may."""
