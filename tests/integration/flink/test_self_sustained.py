@@ -21,17 +21,17 @@ class Asking:
     """Asks of one storage root; looks are remembered."""
 
     def __init__(self, cluster: Cluster, base: Path, state: Path) -> None:
-        self._options = ("--state", state, "--flink-rest", cluster.rest_url, "--output", "json")
+        self.options = ("--state", state, "--flink-rest", cluster.rest_url, "--output", "json")
         self._base = base
 
     def __call__(self, job: str, snapshot: Path) -> dict[str, Any]:
         """Return the answer."""
         asked = "self-sustained", self._base, "--job", job, "--snapshot", snapshot
-        return dict(orphangc(*asked, *self._options).document)
+        return dict(orphangc(*asked, *self.options).document)
 
     def users(self, snapshot: Path) -> set[str]:
         """Return the jobs that need a snapshot."""
-        done = orphangc("users-of", snapshot, self._base, *self._options[2:])
+        done = orphangc("users-of", snapshot, self._base, *self.options[2:])
         assert done.code == 0, str(done)
         return {user["job_id"] for user in done.document["users"]}
 

@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -96,12 +96,20 @@ def known_records(config: Path, only: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for root in chosen_roots(_loaded(config), only):
         try:
-            records = list(islice(newest_records(state_of(root)), _SHOWN))
+            records = _shown(newest_records(state_of(root)))
         except OrphanGcError as err:
             found[root.root] = {"error": str(err), "records": []}
         else:
             documents = [each.model_dump(mode="json") for each in records]
             found[root.root] = {"error": None, "records": documents}
+    return found
+
+
+def _shown(records: Iterator[RunRecord]) -> list[RunRecord]:
+    """Return the newest records, and the newest plan's: it says what is known of jobs."""
+    found = list(islice(records, _SHOWN))
+    if all(each.plan_id is None for each in found):
+        found += islice((each for each in records if each.plan_id is not None), 1)
     return found
 
 

@@ -21,6 +21,7 @@ class RootStatus:
         records: Records of runs, newest first, of every process that shares the state location.
         next_run_at: Time of the next run; ``None`` while the daemon ends.
         running_since: Start of the daemon's run in progress; ``None`` if there is none.
+        unread: Reason why records of earlier runs are not known yet; ``None`` if they are.
 
     """
 
@@ -28,6 +29,7 @@ class RootStatus:
     records: Sequence[RunRecord] = ()
     next_run_at: datetime | None = None
     running_since: datetime | None = None
+    unread: str | None = None
 
     @property
     def newest(self) -> RunRecord | None:

@@ -99,9 +99,7 @@ class StatusStore:
                     for position, each in enumerate(before)
                     if position or each.result is not RunResult.MISSED
                 )
-            unread = None if record.totals.runs else row.unread
-            records = _newest((record, *before))
-            self._rows[record.root] = replace(row, records=records, unread=unread)
+            self._rows[record.root] = replace(row, records=_newest((record, *before)))
 
     def status(self) -> Status:
         """Return the present status."""
@@ -118,6 +116,7 @@ class StatusStore:
                     records=row.records,
                     next_run_at=None if self.is_ending else self.next_run_of(row.settings.root),
                     running_since=row.running_since,
+                    unread=row.unread,
                 )
                 for row in rows
             ),
@@ -141,9 +140,13 @@ class StatusStore:
 
 
 def _newest(records: Iterable[RunRecord]) -> tuple[RunRecord, ...]:
-    """Return the newest records, newest first; only that of the newest plan keeps its world."""
-    found = sorted(records, key=lambda each: each.run_id, reverse=True)[:_KEPT]
-    plan = next((each for each in found if each.plan_id is not None), None)
+    """Return the newest records, newest first, and that of the newest plan however old it is.
+
+    Only that one keeps its world.
+    """
+    every = sorted(records, key=lambda each: each.run_id, reverse=True)
+    plan = next((each for each in every if each.plan_id is not None), None)
+    found = every[:_KEPT] + [each for each in every[_KEPT:] if each is plan]
     return tuple(
         each if each is plan or each.world is None else each.model_copy(update={"world": None})
         for each in found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from http import HTTPStatus
 
 from orphangc.app.console.text import duration
 from orphangc.app.status.status import RootStatus, Status
@@ -101,6 +102,15 @@ def known_jobs(status: Status) -> dict[str, list[KnownJob]]:
 def sightings(status: Status, job_id: str) -> list[KnownJob]:
     """Return the storage roots that know a job; empty if the id is invalid."""
     return known_jobs(status).get(job_id, []) if is_job_id(job_id) else []
+
+
+def unknown_job(status: Status, job_id: str) -> tuple[HTTPStatus, str]:
+    """Return the answer about a job that no plan knows: not found, or not known yet."""
+    unread = next((each for each in status.roots if each.unread is not None), None)
+    if unread is None or not is_job_id(job_id):
+        return HTTPStatus.NOT_FOUND, UNKNOWN_JOB
+    why = f"{unread.settings.root}: {unread.unread}"
+    return HTTPStatus.SERVICE_UNAVAILABLE, f"Whether the job is known cannot be said yet: {why}."
 
 
 def self_sustained(status: Status, seen: Sequence[KnownJob]) -> Sustained:

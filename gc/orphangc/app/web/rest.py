@@ -16,6 +16,7 @@ from orphangc.app.web.jobs import (
     known_jobs,
     self_sustained,
     sightings,
+    unknown_job,
 )
 from orphangc.app.web.problem_documents import problem, responses
 from orphangc.app.web.runs import UNKNOWN_RUN, all_runs, find_run
@@ -102,7 +103,9 @@ def rest_of(source: StatusSource) -> APIRouter:
 
 
 def _add_jobs(router: APIRouter, source: StatusSource) -> None:
-    unknown = responses(NOT_FOUND=UNKNOWN_JOB)
+    unknown = responses(
+        NOT_FOUND=UNKNOWN_JOB, SERVICE_UNAVAILABLE="The records of earlier runs are not read yet."
+    )
 
     @router.get("/jobs", tags=["jobs"], summary="All jobs")
     def jobs() -> list[JobDocument]:
@@ -169,7 +172,7 @@ def _add_runs(router: APIRouter, source: StatusSource) -> None:
 def _seen(status: Status, job_id: str) -> list[KnownJob]:
     seen = sightings(status, job_id)
     if not seen:
-        raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_JOB)
+        raise problem(*unknown_job(status, job_id))
     return seen
 
 

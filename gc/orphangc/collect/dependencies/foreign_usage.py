@@ -12,6 +12,7 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence, has_ended
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.dependencies.foreign_files import Foreign, files_of, meant, unaccounted
+from orphangc.core.dependencies.own_changelog import is_folder_of_changes
 from orphangc.core.dependencies.restore_fallback import is_restore_fallback
 from orphangc.core.dependencies.self_sustained_rule import (
     ForeignUsage,
@@ -133,12 +134,15 @@ def foreign_usages_of(
 
     """
     base = environment.storage.location
+    namers = _folders_of_changes(marked)
     usages = {
         key: foreign_usage_of(
             job,
             judged.get(key, Judgement()),
             absent=_absent(missing[key], base) if key in missing else None,
             aliases=settings.aliases,
+            named_by_others={folder for folder, keys in namers.items() if keys - {key}},
+            cycle=cycle,
         )
         for key, job in jobs.items()
     }
@@ -153,6 +157,20 @@ def foreign_usages_of(
             is_declared_ended=settings.is_declared_ended,
         ),
     )
+
+
+def _folders_of_changes(marked: Mark) -> dict[Location, set[str]]:
+    """Return each folder of a changelog with the keys of the jobs whose checkpoints name it.
+
+    A savepoint, which is in no job directory, has the key "".
+    """
+    found: dict[Location, set[str]] = {}
+    for checkpoint in marked.checkpoints:
+        directory = checkpoint.directory
+        key = "" if directory is None else marked.owners.keys.get(directory, str(directory))
+        for folder in filter(is_folder_of_changes, checkpoint.files):
+            found.setdefault(folder, set()).add(key)
+    return found
 
 
 def _snapshot(place: Location, checkpoint: Checkpoint | None) -> Foreign:

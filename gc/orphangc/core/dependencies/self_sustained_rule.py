@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.decision.evidence import JobEvidence, some
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, some
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.dependencies.foreign_files import (
     Foreign,
@@ -18,6 +18,7 @@ from orphangc.core.dependencies.foreign_files import (
     unaccounted,
     unowned_references,
 )
+from orphangc.core.dependencies.own_changelog import judgement_of_references, own_changelog_folders
 from orphangc.core.documents.self_sustained_record import NamedPart, UsageCheckPart
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
 from orphangc.core.model.locations import Alias, Location, place_of
@@ -83,6 +84,8 @@ def foreign_usage_of(
     *,
     absent: Mapping[Location, Collection[str]] | None,
     aliases: Sequence[Alias] = (),
+    named_by_others: Collection[Location] = (),
+    cycle: CycleEvidence | None = None,
 ) -> ForeignUsage:
     """Return the foreign files that a job's state uses.
 
@@ -92,9 +95,18 @@ def foreign_usage_of(
         absent: Names in its directories that the listing does not show, by folder; ``None`` if
             there was no listing.
         aliases: The operator's.
+        named_by_others: Folders that checkpoints of other jobs name.
+        cycle: Evidence about all jobs, by which a job with a changelog is judged again; ``None`` to
+            leave the judgement as it is.
 
     """
-    own = _own_places(job)
+    restored = _restored_places(job, aliases)
+    changes = own_changelog_folders(
+        job, named_by_others=named_by_others, is_restored=bool(restored) or not job.facts
+    )
+    if cycle is not None:
+        judgement = judgement_of_references(job, judgement, changes, cycle)
+    own = (*_own_places(job), *changes)
     namers = [
         Namer(
             uri=str(checkpoint.folder),
@@ -112,7 +124,7 @@ def foreign_usage_of(
         job=job,
         judgement=judgement,
         unowned=(*unowned, *registered),
-        restored=_restored_places(job, aliases),
+        restored=restored,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -33,7 +33,7 @@ class AssignedKeyed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSubtask:
-    """State of one subtask at restore."""
+    """State of one subtask at restore, without what every subtask gets."""
 
     index: int
     groups: KeyGroupRange
@@ -44,17 +44,24 @@ class NewSubtask:
 
     @property
     def bytes(self) -> int | None:
-        """Return the number of bytes that it reads, None if a size is unknown."""
-        sizes = [
-            *(
-                size
-                for state in (*self.managed_operator, *self.raw_operator)
-                for size in state.sizes
-            ),
-            *(state.bytes for state in (*self.managed_keyed, *self.raw_keyed)),
-        ]
-        known = [size for size in sizes if size is not None]
-        return sum(known) if len(known) == len(sizes) else None
+        """Return the number of bytes that it reads of these, None if a size is unknown."""
+        keyed = (state.bytes for state in (*self.managed_keyed, *self.raw_keyed))
+        return known_sum((*sizes_of(self.managed_operator, self.raw_operator), *keyed))
+
+
+def sizes_of(*parts: Iterable[AssignedState]) -> Iterator[int | None]:
+    """Yield the size of each partition in bytes, None if unknown."""
+    return (size for part in parts for state in part for size in state.sizes)
+
+
+def known_sum(sizes: Iterable[int | None]) -> int | None:
+    """Return the sum of sizes in bytes, None if one is unknown."""
+    total = 0
+    for size in sizes:
+        if size is None:
+            return None
+        total += size
+    return total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +75,8 @@ class StateAssignment:
         unknown: Reason why the assignment cannot be computed, None if it can.
         subtasks: New subtasks in order; empty if refused or unknown, and if the operator has fully
             finished.
+        managed_unions: Managed union states, which every new subtask gets whole.
+        raw_unions: Raw union states, which every new subtask gets whole.
 
     """
 
@@ -76,6 +85,8 @@ class StateAssignment:
     refused: str | None = None
     unknown: str | None = None
     subtasks: tuple[NewSubtask, ...] = ()
+    managed_unions: tuple[AssignedState, ...] = ()
+    raw_unions: tuple[AssignedState, ...] = ()
 
     @property
     def moves_in_flight(self) -> bool:
@@ -124,13 +135,15 @@ def redistribute(operator: Operator, parallelism: int) -> StateAssignment:
             NewSubtask(
                 index=index,
                 groups=subtask_groups(operator.max_parallelism, parallelism, index),
-                managed_operator=managed[index],
-                raw_operator=raw[index],
+                managed_operator=managed.shares[index],
+                raw_operator=raw.shares[index],
                 managed_keyed=managed_keyed[index],
                 raw_keyed=raw_keyed[index],
             )
             for index in range(parallelism)
         ),
+        managed_unions=managed.unions,
+        raw_unions=raw.unions,
     )
 
 

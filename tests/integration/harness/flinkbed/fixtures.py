@@ -17,6 +17,9 @@ EVERY = [
 ]
 """The newest Flink wherever tests run; each other one in ``.ci/run``."""
 
+NIGHTLY = [pytest.param(version, marks=pytest.mark.nightly) for version in VERSIONS]
+"""Each version, by night only."""
+
 
 def require_flink(version: str) -> None:
     """Skip the test, or fail it if ORPHANGC_REQUIRE names flink, where Flink cannot be had."""

@@ -22,6 +22,9 @@ SPELLING_BEFORE_2 = {
     "restart-strategy.type": "restart-strategy",
     "state.changelog.enabled": "state.backend.changelog.enabled",
     "state.changelog.storage": "state.backend.changelog.storage",
+    "state.changelog.periodic-materialize.interval": (
+        "state.backend.changelog.periodic-materialize.interval"
+    ),
     "state.changelog.dstl.dfs.base-path": "dstl.dfs.base-path",
 }
 

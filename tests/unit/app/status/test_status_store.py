@@ -39,12 +39,26 @@ def test_it_is_not_ready_before_the_records_were_read(store) -> None:
     assert store.is_loaded
 
 
-def test_a_run_that_was_written_down_proves_that_the_state_can_be_read(store) -> None:
-    """One that was not, does not."""
-    store.ended(ROOT, a_record(1))
-    assert store.status().not_ready
+def test_only_reading_the_records_makes_it_ready(store) -> None:
+    """A run that was written down proves nothing of those before: their jobs are not known yet."""
     store.ended(ROOT, whole(2))
+    assert store.status().not_ready
+    assert store.status().roots[0].unread
+    assert not store.is_loaded
+    store.load(ROOT, [whole(2), a_record(1, plan_id="p")], None)
     assert store.status().not_ready is None
+    assert store.status().roots[0].unread is None
+
+
+def test_the_newest_plan_is_kept_however_many_runs_made_none_since(store) -> None:
+    """What it says of jobs is the latest known."""
+    failed = {"result": RunResult.FAILED, "phases": (a_phase(RunResult.FAILED),)}
+    runs = [a_record(number, **failed) for number in range(2, 60)]
+    store.load(ROOT, [*reversed(runs), a_record(1, plan_id="p")], None)
+    store.ended(ROOT, a_record(60, **failed))
+    (root,) = store.status().roots
+    assert root.newest_plan == a_record(1, plan_id="p")
+    assert len(root.records) == 51
 
 
 def test_records_stand_newest_first_and_once(store) -> None:

@@ -75,6 +75,14 @@ def test_before_the_first_run_the_page_shows_what_will_happen_and_when():
     assert "orphangc run --config FILE" in text
 
 
+def test_before_the_records_were_read_no_run_is_called_the_first():
+    """After a restart, while a run goes on."""
+    root = a_root(unread="its records have not been read yet", running_since=NOW)
+    text = words(seen(a_status(root)))
+    assert "have not been read yet" in text
+    assert "first run" not in text
+
+
 def test_after_a_report_the_page_shows_what_was_found_and_how_to_go_on():
     """Report mode is where everybody begins, and must not be where everybody ends."""
     page = seen(reporting())

@@ -102,6 +102,16 @@ def test_an_unknown_job_is_not_found_however_it_is_spelled(job_id):
         assert Client().get(path).status_code == 404
 
 
+def test_a_job_is_not_unknown_before_the_records_of_earlier_runs_were_read():
+    """After a restart the daemon has yet to read what it knows; no answer says no."""
+    client = Client(a_status(a_root(unread="its records have not been read yet")))
+    for path in (f"/jobs/{ORDERS}", SUSTAINED):
+        answer = client.get(path)
+        assert answer.status_code == 503
+        assert "have not been read yet" in answer.json()["detail"]
+    assert client.get("/jobs/x").status_code == 404
+
+
 def test_before_the_first_run_there_are_no_jobs_and_no_runs():
     """Empty is an answer."""
     client = Client(fresh())

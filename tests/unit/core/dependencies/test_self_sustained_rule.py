@@ -6,7 +6,7 @@ import pytest
 
 from orphangc.core.cluster.job_facts import RestoredFacts
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.decision.judge import Judgement, Refusal
+from orphangc.core.decision.judge import Judgement, Refusal, judge
 from orphangc.core.dependencies.foreign_files import (
     Foreign,
     files_of,
@@ -24,7 +24,7 @@ from orphangc.core.exporter.registry_snapshot import (
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.locations import Alias, canonical
 from orphangc.core.model.naming import artifact_name
-from orphangc.core.model.types import ForeignKind
+from orphangc.core.model.types import ForeignKind, JobId
 from support.builders import (
     BASE,
     JOB,
@@ -33,9 +33,11 @@ from support.builders import (
     OTHER_JOB,
     OTHER_UUID,
     THIRD_JOB,
+    a_cycle,
     a_job,
     a_root,
     a_snapshot,
+    a_survey,
     job_directory,
     some_facts,
 )
@@ -497,3 +499,97 @@ def test_what_its_registry_says_that_it_was_restored_from_it_needs_until_then(at
     job = replace(holding(OWN.child("shared")), snapshots=(snapshot,), before=(), after=())
 
     assert [look.value for look in looks(job, a_foreign(OTHER_NAME))] == [sustained, sustained]
+
+
+# --- changelog
+
+
+DSTL = canonical("s3://logs/dstl").child(JOB).child("dstl")
+SEGMENT = RegistryEntry("shared/x", EntryKind.SEGMENT, 1, 1, 1)
+APPLICATION_JOB = JobId("8f3c1a2b5d6e7f80" + "0" * 16)
+
+
+def a_changelog(folder=DSTL, job=JOB, **changes):
+    """Return a job whose checkpoints name changes in a folder."""
+    files = {job_directory(job).child("shared"): names(NAME), folder: names(OTHER_NAME)}
+    roots = tuple(
+        a_root(each, job=job, files=files, unproven_layout="changelog state") for each in (42, 43)
+    )
+    facts = (some_facts(job, changelog_enabled=True),)
+    return a_job(job, **{"own_checkpoints": roots, "before": facts, "after": facts, **changes})
+
+
+def changelog_value(job, *, others=()):
+    """Return whether a job needs nothing of others, as a cycle judges it."""
+    cycle = a_cycle()
+    usage = foreign_usage_of(
+        job, judge(job, cycle), absent={}, named_by_others=frozenset(others), cycle=cycle
+    )
+    return checks_of(usage, ())[0].value
+
+
+@pytest.mark.parametrize("base", ["s3://logs/dstl", "s3://checkpoints", "hdfs://other/a/dstl"])
+def test_a_changelog_job_is_self_sustained_wherever_its_own_changes_lie(base):
+    """``<base>/<own job id>/dstl`` is its own."""
+    assert changelog_value(a_changelog(canonical(base).child(JOB).child("dstl"))) is True
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        DSTL.parent.parent.child(OTHER_JOB).child("dstl"),  # of the job whose checkpoint it claimed
+        DSTL.parent.parent.child("dstl"),
+        DSTL.child("dstl"),
+        DSTL.parent.child("shared"),
+    ],
+    ids=str,
+)
+def test_changes_in_any_other_folder_are_not_its_own(folder):
+    assert changelog_value(a_changelog(folder)) is False
+
+
+def test_changes_that_a_checkpoint_of_another_job_names_are_not_its_own():
+    """Two clusters may run jobs of one id, and one may have claimed the other's checkpoint."""
+    assert changelog_value(a_changelog(), others=[DSTL]) is False
+
+
+def test_a_job_id_that_recurs_proves_nothing_of_a_job_that_was_restored():
+    """An application cluster gives each of its jobs one id; a base may be an earlier one's."""
+    folder = DSTL.parent.parent.child(APPLICATION_JOB).child("dstl")
+    fresh = a_changelog(folder, APPLICATION_JOB)
+    assert changelog_value(fresh) is True
+    assert changelog_value(replace(fresh, before=(), after=())) is False
+    restored = RestoredFacts(id=5, external_path=str(SAVEPOINT), is_savepoint=True)
+    facts = tuple(replace(each, restored=restored) for each in fresh.before)
+    assert changelog_value(replace(fresh, before=facts, after=facts)) is False
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"survey": a_survey(sub_folders={"op_1"})},
+        {"before": (some_facts(state_backend="ForStStateBackend", changelog_enabled=True),)},
+        {"own_checkpoints": (a_root(43, unproven_layout="segments of merged files"),)},
+        {
+            "snapshots": (
+                a_snapshot(entries=(RegistryEntry("shared/x", EntryKind.SEGMENT, 1, 1, 1),)),
+            )
+        },
+    ],
+    ids=["sub-folders", "ForSt", "merged", "registry"],
+)
+def test_another_unproven_layout_stays_unknown(changes):
+    """Only of a changelog is it known that a later checkpoint names nothing older than this one."""
+    assert changelog_value(a_changelog(**changes)) is None
+
+
+def test_changes_in_a_place_that_was_not_searched_are_not_missing():
+    """They cannot be seen; where their place was searched, the checkpoint is damaged."""
+    job = a_changelog(survey=a_survey(missing_of_latest=[f"{DSTL}/{OTHER_NAME}"]))
+    assert changelog_value(job) is True
+    assert changelog_value(replace(job, directories=(OWN, DSTL.parent))) is None
+
+
+def test_another_refusal_of_a_changelog_job_stays_a_doubt():
+    """The layout is the first guard that objects, and hides those behind it."""
+    assert changelog_value(a_changelog(survey=a_survey(missing_of_latest=["shared/x"]))) is None

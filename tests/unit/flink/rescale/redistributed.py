@@ -63,11 +63,16 @@ def _operator(assignment: StateAssignment) -> Any:
         return "refused"
     if assignment.operator.is_fully_finished:
         return "finished"
-    return [_subtask(each) for each in assignment.subtasks]
+    unions = {"managed_operator": assignment.managed_unions, "raw_operator": assignment.raw_unions}
+    common = {slot: [_assigned(each) for each in states] for slot, states in unions.items()}
+    return [_subtask(each, common) for each in assignment.subtasks]
 
 
-def _subtask(assignment: NewSubtask) -> dict[str, Any]:
-    slots = {slot: [_assigned(each) for each in getattr(assignment, slot)] for slot in SLOTS}
+def _subtask(assignment: NewSubtask, common: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    slots = {
+        slot: [*(_assigned(each) for each in getattr(assignment, slot)), *common.get(slot, ())]
+        for slot in SLOTS
+    }
     return {slot: _in_order(states) for slot, states in slots.items() if states}
 
 

@@ -110,6 +110,9 @@ def _sentences(
 
 
 def _first_run(status: Status) -> str:
+    unread = next((root for root in status.roots if root.unread is not None), None)
+    if unread is not None:
+        return f"What earlier runs found is not shown yet: {unread.settings.root}: {unread.unread}."
     is_running = any(root.running_since is not None for root in status.roots)
     starts = _next_run_at(status)
     if is_running:

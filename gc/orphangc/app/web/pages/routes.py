@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse, Response
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.render.summary import stops
 from orphangc.app.status.status import StatusSource
-from orphangc.app.web.jobs import UNKNOWN_JOB, known_jobs, self_sustained, sightings
+from orphangc.app.web.jobs import known_jobs, self_sustained, sightings, unknown_job
 from orphangc.app.web.page_templates import icon, page, style, style_name
 from orphangc.app.web.page_text import SUSTAINED_TEXT
 from orphangc.app.web.pages.attention_text import STOP_TITLES
@@ -48,7 +48,7 @@ def pages_of(source: StatusSource, http: HttpSettings) -> APIRouter:
         status = source.status()
         seen = sightings(status, job_id)
         if not seen:
-            raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_JOB)
+            raise problem(*unknown_job(status, job_id))
         context = {
             "linked": {job_id},
             "job_id": job_id,

@@ -1,0 +1,99 @@
+"""Changelog state: which folders of changes are a job's own, and what its layout leaves unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
+from orphangc.core.decision.judge import Judgement, judge
+from orphangc.core.model.codes import Guard
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import JobId
+
+_CHANGES = "dstl"
+_CHANGELOG = "changelog state"
+_HALF_OF_AN_ID = 16
+"""Digits of one of the two numbers in a job id."""
+
+
+def own_changelog_folders(
+    job: JobEvidence, *, named_by_others: Collection[Location], is_restored: bool
+) -> tuple[Location, ...]:
+    """Return the folders of a job's own changes, wherever the base path of the changelog is.
+
+    They are ``<base>/<job id>/dstl``. A job id may occur twice: an application cluster gives its
+    job an id with a half of zeros, and the next cluster may give its job the same one. Such a
+    folder may be that of an earlier job, whose checkpoint this one claimed. So a folder that a
+    checkpoint of another job names is foreign, and so is each folder of such an id unless Flink
+    says that the job was not restored.
+
+    Args:
+        job: Evidence of the job.
+        named_by_others: Folders that checkpoints of other jobs name.
+        is_restored: Whether the job may have been restored from a checkpoint that is not its own.
+
+    Source: Flink 1.15-2.3, ``StateChangeFsUploader``; ``ApplicationDispatcherBootstrap``, which
+    gives ``ZERO_JOB_ID``, or an id made from ``high-availability.cluster-id``.
+
+    """
+    if is_restored and _may_recur(job.job_id):
+        return ()
+    named = {folder for checkpoint in job.own_checkpoints for folder in checkpoint.files}
+    return tuple(
+        folder
+        for folder in sorted(named - set(named_by_others), key=str)
+        if folder.name == _CHANGES and folder.parent.name == job.job_id
+    )
+
+
+def is_folder_of_changes(folder: Location) -> bool:
+    """Return whether a folder is called as those of a changelog."""
+    return folder.name == _CHANGES
+
+
+def _may_recur(job_id: JobId) -> bool:
+    return "0" * _HALF_OF_AN_ID in (job_id[:_HALF_OF_AN_ID], job_id[_HALF_OF_AN_ID:])
+
+
+def judgement_of_references(
+    job: JobEvidence, judgement: Judgement, changes: Sequence[Location], cycle: CycleEvidence
+) -> Judgement:
+    """Return what stops an answer about the foreign files that a job's checkpoints name.
+
+    A changelog does not: it leaves unknown which of the job's own files are live, but a checkpoint
+    names every file that it needs, and a later one adds only files that the job has uploaded
+    itself since. So a refusal for the layout gives way to what else objects to the same job
+    without a changelog.
+
+    Args:
+        job: Evidence of the job.
+        judgement: What stops its work.
+        changes: Folders of its own changes. Where no place that was searched contains them, their
+            files cannot be seen, and are not missing.
+        cycle: Evidence about all jobs.
+
+    Source: Flink 1.15-2.3, ``ChangelogKeyedStateBackend.buildSnapshotResult``: what was restored
+    stays in every handle until it is materialized, and never comes back.
+    """
+    if judgement.refused is None or judgement.refused.guard is not Guard.UNPROVEN_LAYOUT:
+        return judgement
+    unseen = [
+        folder for folder in changes if not any(each.contains(folder) for each in job.directories)
+    ]
+    return replace(judgement, refused=judge(_without_changelog(job, unseen), cycle).refused)
+
+
+def _without_changelog(job: JobEvidence, unseen: Sequence[Location]) -> JobEvidence:
+    folders = tuple(f"{folder}/" for folder in unseen)
+    lacking = [each for each in job.survey.missing_of_latest if not each.startswith(folders)]
+    return replace(
+        job,
+        before=tuple(replace(each, changelog_enabled=False) for each in job.before),
+        after=tuple(replace(each, changelog_enabled=False) for each in job.after),
+        own_checkpoints=tuple(
+            replace(each, unproven_layout=None) if each.unproven_layout == _CHANGELOG else each
+            for each in job.own_checkpoints
+        ),
+        survey=replace(job.survey, missing_of_latest=lacking),
+    )
