@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from unit.flink.metadata.by_hand import i4
 from unit.flink.metadata.golden_files import GoldenFile, golden, golden_files
 from unit.flink.state import header_writer as write_state
 
+JOB = "4ae4a2986a0e1a49b0f165b58085d4b3"
 OLD_MAPS = (1, 15)
 """Up to here Flink kept the named lists in hash maps: their order is not the file's."""
 
@@ -334,3 +336,73 @@ def test_what_cannot_be_held_against_is_named(tmp_path, monkeypatch) -> None:
     ran = run("inspect", folder, "--against", "chk-6")
     assert (ran.code, ran.out, len(ran.complaints)) == (1, "", 1)
     assert f"{tmp_path}/chk-6: cannot decode" in ran.err
+
+
+# --- paths, times and mistakes
+
+
+def test_no_table_cuts_off_what_identifies_a_row() -> None:
+    """The end of a path is its UUID: it goes on in the next line."""
+    folder = golden("real/2.3.0/rocksdb+tofile/chk-7").folder
+    (document,) = documents(folder, "--metadata-only")
+    ran = run("inspect", folder, "--metadata-only", "--output", "table")
+    assert "…" not in ran.out
+    files = ran.out[ran.out.index("┃ file") :].splitlines()
+    first_column = "".join(line.split("│")[1].strip() for line in files if line.startswith("│"))
+    largest = sorted(document["files"], key=lambda each: -each["size"])[:40]
+    assert all(each["path"] in first_column for each in largest)
+
+
+def test_the_page_shows_time_job_and_the_new_subtasks(tmp_path: Path) -> None:
+    """What the other forms show, too."""
+    folder = tmp_path / JOB / "chk-7"
+    source = golden("real/2.3.0/rocksdb+tofile/chk-7").folder / "_metadata"
+    write(folder / "_metadata", source.read_bytes(), DAY)
+    page = tmp_path / "page.html"
+    ran = run("inspect", folder, "--metadata-only", "--rescale-to", 3, "--html", page)
+    assert ran.code == 0, ran.err
+    text = " ".join(parse(page.read_text()).text.split())
+    assert ran.json["job_id"] == JOB
+    assert ran.json["stored_at"][:16].replace("T", " ") in text
+    assert JOB in text
+    assert "from 2 to 3 subtasks" in text
+    assert "all 2 partitions of all subtasks" in text
+    ran = run("inspect", folder, "--metadata-only", "--rescale-to", 200, "--html", page)
+    assert ran.code == 1
+    assert "Flink restores no parallelism above it" in page.read_text()
+
+
+@pytest.mark.parametrize("command", ["inspect", "against", "declare", "unclaimed"])
+def test_an_absent_checkpoint_is_the_same_failure_everywhere(tmp_path: Path, command: str) -> None:
+    """Exit 1, and no word of a storage root."""
+    absent, known = tmp_path / "absent", golden("2.3.0/classic").folder
+    declared = write(tmp_path / "d.yaml", b"version: 1\noperators: []\n", DAY)
+    ran = {
+        "inspect": lambda: run("inspect", absent),
+        "against": lambda: run("inspect", known, "--against", absent),
+        "declare": lambda: run("declare", absent, "--out", tmp_path / "out.yaml"),
+        "unclaimed": lambda: run("unclaimed", absent, "--declarations", declared),
+    }[command]()
+    assert ran.code == 1
+    (line,) = ran.complaints
+    assert "does not exist" in line
+    assert "storage root" not in line
+
+
+def test_a_job_directory_is_answered_with_the_checkpoint_to_give(tmp_path: Path) -> None:
+    """The newest that is complete."""
+    source = golden("2.3.0/classic").folder / "_metadata"
+    for name in ("chk-9", "chk-10"):
+        write(tmp_path / JOB / name / "_metadata", source.read_bytes(), DAY)
+    (tmp_path / JOB / "chk-11").mkdir()
+    ran = run("inspect", tmp_path / JOB)
+    assert ran.code == 1
+    assert f"such as {tmp_path / JOB}/chk-10" in ran.complaints[0]
+    assert "such as" not in run("inspect", tmp_path).complaints[0]
+
+
+def test_small_sizes_are_said_once(tmp_path: Path) -> None:
+    """Not "32 bytes (32 B)"."""
+    page = tmp_path / "page.html"
+    run("inspect", golden("2.3.0/classic").folder, "--html", page)
+    assert not re.search(r"bytes? \([0-9]+ B\)", page.read_text())

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from cli.helpers import run
+from orphangc.app.commands.checkpoints.rescale import Rescaling, rescaled_document, rescaled_rows
+from orphangc.flink.values.handles import FileHandle, OperatorHandle, OperatorState, StateMode
+from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
 from unit.flink.metadata.golden_files import golden
 
 PARALLELISM_2 = golden("real/2.3.0/rocksdb+tofile/chk-7").folder
@@ -19,10 +23,15 @@ def rescaled(parallelism: int) -> dict[str, Any]:
     return ran.json["rescaled_to"]
 
 
-def states(document: dict[str, Any]) -> list[tuple[int, str, int, int]]:
+def count(state: dict[str, Any]) -> int:
+    """Return the number of partitions that a subtask is given."""
+    return state["partitions"] if state["offsets"] is None else len(state["offsets"])
+
+
+def states(document: dict[str, Any]) -> list[tuple[int, str, int | None, int]]:
     """Return subtask, name, old subtask and number of partitions of operator states."""
     return [
-        (subtask["index"], each["name"], each["from_subtask"], len(each["offsets"]))
+        (subtask["index"], each["name"], each["from_subtask"], count(each))
         for operator in document["operators"]
         for subtask in operator["subtasks"]
         for each in subtask["operator_states"]
@@ -35,24 +44,27 @@ def test_a_list_is_cut_a_union_copied_and_a_broadcast_copied_once() -> None:
     assert sorted(states(rescaled(3))) == [
         (0, "op-bc", 0, 1),
         (0, "op-list", 0, 2),
-        (0, "op-union", 0, 1),
-        (0, "op-union", 1, 1),
+        (0, "op-union", None, 2),
         (1, "op-bc", 1, 1),
         (1, "op-list", 0, 1),
         (1, "op-list", 1, 1),
-        (1, "op-union", 0, 1),
-        (1, "op-union", 1, 1),
+        (1, "op-union", None, 2),
         (2, "op-bc", 0, 1),
         (2, "op-list", 1, 2),
-        (2, "op-union", 0, 1),
-        (2, "op-union", 1, 1),
+        (2, "op-union", None, 2),
     ]
 
 
 def test_with_the_same_parallelism_only_the_union_goes_to_others() -> None:
     """Nothing else moves."""
     moved = [each for each in states(rescaled(2)) if each[0] != each[2]]
-    assert sorted(moved) == [(0, "op-union", 1, 1), (1, "op-union", 0, 1)]
+    assert sorted(moved) == [(0, "op-union", None, 2), (1, "op-union", None, 2)]
+    (union,) = [
+        operator["union_states"]
+        for operator in rescaled(2)["operators"]
+        if operator["union_states"]
+    ]
+    assert [(each["from_subtask"], len(each["offsets"])) for each in union] == [(0, 1), (1, 1)]
 
 
 @pytest.mark.parametrize("parallelism", range(1, 8))
@@ -87,19 +99,79 @@ def test_bytes_are_the_sum_of_what_is_given() -> None:
     for each in subtasks:
         operator = [*each["operator_states"], *each["raw_operator_states"]]
         keyed = [*each["keyed_states"], *each["raw_keyed_states"]]
-        sizes = [size for state in operator for size in state["sizes"]]
+        sizes = [
+            state["bytes"] if state["sizes"] is None else sum(state["sizes"]) for state in operator
+        ]
         assert each["bytes"] == sum(sizes) + sum(state["bytes"] for state in keyed)
 
 
 def test_more_subtasks_than_key_groups_are_refused_as_by_flink() -> None:
-    """The others are still shown; the table says why."""
-    told = rescaled(200)["operators"]
-    refused = [each for each in told if each["refused"]]
+    """The others are still shown; the table says why, and the exit code says no to a pipeline."""
+    ran = run("inspect", PARALLELISM_2, "--rescale-to", 200, "--metadata-only")
+    refused = [each for each in ran.json["rescaled_to"]["operators"] if each["refused"]]
     assert refused
     assert all("maximum parallelism" in each["refused"] for each in refused)
     assert all(not each["subtasks"] for each in refused)
+    assert (ran.code, len(ran.complaints)) == (1, len(refused))
     ran = run("inspect", PARALLELISM_2, "--rescale-to", 200, "--output", "table")
     assert "Flink restores no parallelism above it" in " ".join(ran.out.split())
+    assert ran.code == 1
+
+
+def test_one_operator_may_get_a_parallelism_of_its_own() -> None:
+    """Others keep theirs, or get that of all."""
+    whole = run("inspect", PARALLELISM_2, "--metadata-only").json["operators"]
+    chosen = whole[-1]
+    for every, others in (((), {2}), (("--rescale-to", 4), {4})):
+        ran = run(
+            "inspect", PARALLELISM_2, *every, "--rescale-to", f"{chosen['id']}=3", "--metadata-only"
+        )
+        assert ran.code == 0, ran.err
+        told = {
+            each["id"]: each["new_parallelism"] for each in ran.json["rescaled_to"]["operators"]
+        }
+        assert told.pop(chosen["id"]) == 3
+        assert set(told.values()) == others
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["none=3"], "no operator 'none'"),
+        (["3", "4"], "a second parallelism"),
+        (["=3"], "OPERATOR=N"),
+        (["x="], "OPERATOR=N"),
+    ],
+)
+def test_a_wrong_operator_is_one_line(options: list[str], said: str) -> None:
+    """A usage error."""
+    ran = run("inspect", PARALLELISM_2, *(w for each in options for w in ("--rescale-to", each)))
+    assert ran.code == 2
+    (line,) = ran.complaints
+    assert said in line
+
+
+def test_union_state_is_written_once_for_all_subtasks() -> None:
+    """300 subtasks of 40 operators with 256 each were 666 MB."""
+    states = tuple(
+        OperatorState(name=f"u{n}", mode=StateMode.UNION, offsets=(0, 10)) for n in range(2)
+    )
+    subtasks = tuple(
+        Subtask(
+            index=index,
+            managed_operator=OperatorHandle(
+                states=states, delegate=FileHandle(path=f"file:/x/{index}", size=20)
+            ),
+        )
+        for index in range(64)
+    )
+    operator = Operator(id="0" * 32, parallelism=64, max_parallelism=128, subtasks=subtasks)
+    metadata = Metadata(format_version=4, checkpoint_id=1, master_states=(), operators=(operator,))
+    document = rescaled_document(metadata, Rescaling(every=128))
+    assert len(json.dumps(document)) < 100_000
+    (shown,) = rescaled_rows(document)
+    assert len(shown.rows) == 128 * 3
+    assert "all 128 partitions of all subtasks" in shown.rows[0][2]
 
 
 def test_the_table_names_state_old_subtask_and_size() -> None:

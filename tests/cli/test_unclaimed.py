@@ -14,6 +14,9 @@ from orphangc.flink.operator_ids import operator_id
 from unit.flink.metadata import by_hand as hand
 from unit.flink.metadata.golden_files import golden
 
+UNVERIFIED = ("unclaimed", "--no-verify")
+"""The storage lies in another folder than Flink wrote it to, and most tests state no alias."""
+
 BUFFER_STATES = {"buffer-list": "split", "seen-union": "union"}
 
 
@@ -22,6 +25,14 @@ def checkpoint(tmp_path_factory) -> Path:
     """A retained checkpoint that Flink 2.3.0 wrote; no test changes it."""
     storage = unpack("2.3.0/healthy", tmp_path_factory.mktemp("storage"))
     return max(storage.tree.glob("checkpoints/*/chk-*"), key=lambda path: int(path.name[4:]))
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> tuple[Path, str]:
+    """A checkpoint of a storage of its own, and the alias that leads to its files."""
+    storage = unpack("2.3.0/healthy", tmp_path / "storage")
+    newest = max(storage.tree.glob("checkpoints/*/chk-*"), key=lambda path: int(path.name[4:]))
+    return newest, f"{storage.truth['run_path']}={storage.tree}"
 
 
 @pytest.fixture
@@ -135,11 +146,13 @@ def test_nothing_is_written_into_the_checkpoint(checkpoint: Path) -> None:
 
 def test_what_is_declared_is_claimed(checkpoint: Path, declarations: Path) -> None:
     """Exit 0, and a document that says so."""
-    ran = run("unclaimed", checkpoint, "--declarations", declarations)
+    ran = run(*UNVERIFIED, checkpoint, "--declarations", declarations)
     assert (ran.code, ran.complaints) == (0, [])
     assert ran.json["unclaimed"] == []
     assert ran.json["complete"] is True
-    table = run("unclaimed", checkpoint, "--declarations", declarations, "--output", "table")
+    table = run(
+        "unclaimed", "--no-verify", checkpoint, "--declarations", declarations, "--output", "table"
+    )
     assert "no state is unclaimed" in " ".join(table.out.split())
 
 
@@ -147,7 +160,7 @@ def test_a_removed_operator_is_named_before_the_deployment(
     checkpoint: Path, declarations: Path
 ) -> None:
     """Exit 5, unless that is to be ignored."""
-    asked = "unclaimed", checkpoint, "--declarations", without(declarations, "buffer")
+    asked = *UNVERIFIED, checkpoint, "--declarations", without(declarations, "buffer")
     ran = run(*asked)
     assert ran.code == 5
     (entry,) = ran.json["unclaimed"]
@@ -172,7 +185,7 @@ def test_a_removed_state_is_named(
     checkpoint: Path, declarations: Path, state: str, kind: str, *, is_prunable: bool
 ) -> None:
     """And shown in the table."""
-    asked = "unclaimed", checkpoint, "--declarations", without_state(declarations, state)
+    asked = *UNVERIFIED, checkpoint, "--declarations", without_state(declarations, state)
     ran = run(*asked)
     assert ran.code == 5
     (entry,) = ran.json["unclaimed"]
@@ -191,7 +204,13 @@ def test_a_source_replaced_under_the_same_uid_is_called_dangerous(
             each["coordinator"] = True
         return each
 
-    ran = run("unclaimed", checkpoint, "--declarations", changed(declarations, other_source))
+    ran = run(
+        "unclaimed",
+        "--no-verify",
+        checkpoint,
+        "--declarations",
+        changed(declarations, other_source),
+    )
     assert ran.code == 5
     assert [each["operator"]["uid"] for each in ran.json["replaced"]] == ["buffer"]
     (danger,) = [line for line in ran.complaints if "DANGER" in line]
@@ -205,7 +224,7 @@ def test_a_pruned_checkpoint_lacks_it_and_the_original_is_untouched(
     """One file; it refers to the original's files, and its own answer is that nothing is left."""
     before = content(checkpoint)
     without_state(without(declarations, "buffer"), "rules-broadcast")
-    asked = "unclaimed", checkpoint, "--declarations", declarations
+    asked = *UNVERIFIED, checkpoint, "--declarations", declarations
     ran = run(*asked, "--prune-to", tmp_path / "new" / "pruned")
     assert ran.code == 5, "what it was asked of still has it"
     assert ran.json["pruned"]["left_out"] == 2
@@ -213,7 +232,7 @@ def test_a_pruned_checkpoint_lacks_it_and_the_original_is_untouched(
     pruned = tmp_path / "new" / "pruned"
     assert [path.name for path in pruned.iterdir()] == ["_metadata"]
     assert content(checkpoint) == before
-    again = run("unclaimed", pruned, "--declarations", declarations)
+    again = run(*UNVERIFIED, pruned, "--declarations", declarations)
     assert (again.code, again.json["unclaimed"]) == (0, [])
     assert again.json["complete"] is True, "keyed names are read from the original's files"
     operators = read_metadata((pruned / "_metadata").read_bytes()).operators
@@ -226,9 +245,9 @@ def test_a_pruned_checkpoint_lacks_it_and_the_original_is_untouched(
 def test_it_can_be_written_to_any_storage(checkpoint: Path, declarations: Path) -> None:
     """And only where nothing is."""
     place = "memory://unclaimed-pruned/1"
-    asked = "unclaimed", checkpoint, "--declarations", without(declarations, "sink")
+    asked = *UNVERIFIED, checkpoint, "--declarations", without(declarations, "sink")
     assert run(*asked, "--prune-to", place).code == 0, "the operator has no state"
-    again = run("unclaimed", place, "--declarations", declarations)
+    again = run(*UNVERIFIED, place, "--declarations", declarations)
     assert (again.code, again.json["unclaimed"]) == (4, []), "its files are in another storage"
     refused = run(*asked, "--prune-to", place)
     assert refused.code == 2
@@ -239,10 +258,10 @@ def test_keyed_state_is_said_to_stay(checkpoint: Path, declarations: Path, tmp_p
     """It cannot be left out offline."""
     without_state(declarations, "recent-map")
     pruned = tmp_path / "pruned"
-    asked = "unclaimed", checkpoint, "--declarations", declarations, "--prune-to", pruned
+    asked = *UNVERIFIED, checkpoint, "--declarations", declarations, "--prune-to", pruned
     ran = run(*asked)
     assert [each["state"] for each in ran.json["pruned"]["not_prunable"]] == ["recent-map"]
-    assert run("unclaimed", pruned, "--declarations", declarations).code == 5
+    assert run(*UNVERIFIED, pruned, "--declarations", declarations).code == 5
     shown = run(*asked[:-1], tmp_path / "again", "--output", "table").out
     assert "1 cannot be left out offline" in " ".join(shown.split())
 
@@ -264,7 +283,9 @@ def test_a_folder_that_is_not_new_is_refused(
     """Before anything is written."""
     place = REFUSED[kind](checkpoint, tmp_path)
     before = content(tmp_path), content(checkpoint)
-    ran = run("unclaimed", checkpoint, "--declarations", declarations, "--prune-to", place)
+    ran = run(
+        "unclaimed", "--no-verify", checkpoint, "--declarations", declarations, "--prune-to", place
+    )
     assert ran.code == 2
     assert len(ran.complaints) == 1
     assert (content(tmp_path), content(checkpoint)) == before
@@ -278,7 +299,7 @@ def test_a_wrong_uid_is_reported_and_nothing_is_pruned(
     def misspelt(each):
         return each | ({"uid": "buffers"} if each["uid"] == "buffer" else {})
 
-    asked = "unclaimed", checkpoint, "--declarations", changed(declarations, misspelt)
+    asked = *UNVERIFIED, checkpoint, "--declarations", changed(declarations, misspelt)
     ran = run(*asked)
     assert ran.code == 5
     assert any("buffers" in line and "did you mean buffer?" in line for line in ran.complaints)
@@ -325,7 +346,9 @@ def test_a_wrong_declarations_file_is_reported_and_nothing_is_written(
     """Exit 2, before the checkpoint is looked at."""
     declarations.write_text("version: 1\noperatrs: []\n")
     new = tmp_path / "new"
-    ran = run("unclaimed", checkpoint, "--declarations", declarations, "--prune-to", new)
+    ran = run(
+        "unclaimed", "--no-verify", checkpoint, "--declarations", declarations, "--prune-to", new
+    )
     assert ran.code == 2
     assert "unknown key operatrs; did you mean operators?" in ran.err
     assert not new.exists()
@@ -360,7 +383,7 @@ def test_where_names_cannot_be_read_nothing_is_said_to_be_claimed(tmp_path: Path
     newest, alias = cut_off(tmp_path)
     declared = tmp_path / "declarations"
     assert run("declare", newest, "--out", declared, "--alias", alias).code == 0
-    asked = "unclaimed", newest, "--declarations", declared
+    asked = *UNVERIFIED, newest, "--declarations", declared
     ran = run(*asked)
     assert (ran.code, ran.json["unclaimed"], ran.json["complete"]) == (4, [], False)
     assert "cannot be known" in ran.complaints[-1]
@@ -374,7 +397,7 @@ def test_where_names_cannot_be_read_nothing_is_said_to_be_claimed(tmp_path: Path
 
 def pruned_as(checkpoint: Path, declarations: Path, place: Path, change) -> Ran:
     """Prune by changed declarations."""
-    asked = "unclaimed", checkpoint, "--declarations", changed(declarations, change)
+    asked = *UNVERIFIED, checkpoint, "--declarations", changed(declarations, change)
     return run(*asked, "--prune-to", place)
 
 
@@ -402,7 +425,7 @@ def test_a_wrong_name_of_a_state_is_reported_and_nothing_is_pruned(
     assert f"did you mean {name!r}?" in refused.err
     assert "nothing is written" in refused.err
     assert not place.exists()
-    told = run("unclaimed", checkpoint, "--declarations", declarations)
+    told = run(*UNVERIFIED, checkpoint, "--declarations", declarations)
     assert [(each["state"], each["nearest"]) for each in told.json["missing"]] == [(wrong, name)]
     assert any(wrong in line and f"did you mean {name}?" in line for line in told.complaints)
     meant = pruned_as(checkpoint, declarations, place, of_state(wrong, new=True))
@@ -442,3 +465,52 @@ def test_the_schema_of_the_file_is_printed() -> None:
     """For editors."""
     schema = run("config", "schema", "--of", "declarations").json
     assert schema["required"] == ["version", "operators"]
+
+
+# --- are the files there?
+
+
+def test_a_checkpoint_that_lacks_a_file_is_no_yes_and_nothing_is_pruned(
+    whole: tuple[Path, str], tmp_path: Path
+) -> None:
+    """Flink cannot restore it, whatever is declared."""
+    checkpoint, alias = whole
+    declared = tmp_path / "declarations.yaml"
+    assert run("declare", checkpoint, "--out", declared, "--alias", alias).code == 0
+    asked = "unclaimed", checkpoint, "--declarations", declared, "--alias", alias
+    ran = run(*asked)
+    assert ran.code == 0, ran.err
+    assert ran.json["verified"]["files"] > 3
+    assert (ran.json["verified"]["damaged"], ran.json["verified"]["unseen"]) == ([], [])
+
+    named = [Path(each["path"]).name for each in run("inspect", checkpoint).json["files"]]
+    gone, short, *_ = (
+        each for each in (checkpoint.parent / "shared").iterdir() if each.name in named
+    )
+    gone.unlink()
+    short.write_bytes(short.read_bytes()[:-1])
+    pruned = tmp_path / "pruned"
+    for options in ((), ("--ignore-unclaimed-state", "--prune-to", pruned)):
+        ran = run(*asked, *options)
+        assert ran.code == 1
+        problems = {Path(p["path"]).name: p["problem"] for p in ran.json["verified"]["damaged"]}
+        assert problems.keys() == {gone.name, short.name}
+        assert problems[gone.name] == "is missing"
+        assert "instead of" in problems[short.name]
+        assert sum(gone.name in line for line in ran.complaints) == 1
+    assert not pruned.exists()
+
+    ran = run("inspect", checkpoint, "--verify", "--alias", alias, "--output", "table")
+    assert ran.code == 1
+    assert any("is missing" in line for line in ran.complaints)
+    assert run("inspect", checkpoint, "--alias", alias).code == 0
+
+
+def test_files_in_another_store_are_not_known_to_be_there(whole: tuple[Path, str]) -> None:
+    """A path in a checkpoint is untrusted: no other store is asked."""
+    checkpoint, alias = whole
+    source = alias.partition("=")[0]
+    ran = run("inspect", checkpoint, "--verify", "--alias", f"{source}=s3://elsewhere/x")
+    assert ran.code == 4
+    assert ran.json["verified"]["unseen"]
+    assert "--alias" in ran.json["verified"]["unseen"][0]["problem"]

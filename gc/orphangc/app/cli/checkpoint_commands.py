@@ -19,7 +19,7 @@ from orphangc.errors import ExitCode
     epilog="Example: orphangc inspect s3://bucket/checkpoints/JOB/chk-8"
     " --against s3://bucket/checkpoints/JOB/chk-7 --html chk-8.html"
 )
-def inspect(
+def inspect(  # noqa: PLR0913 - one parameter an option
     *,
     checkpoints: Annotated[
         list[str], typer.Argument(help="Folders of checkpoints or savepoints, or _metadata files.")
@@ -35,10 +35,19 @@ def inspect(
     html: Annotated[Path | None, typer.Option(help="Write an HTML page to this file.")] = None,
     against: o.Against = None,
     rescale_to: o.RescaleTo = None,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify", help="Look up every file: is it there, and as long as the checkpoint says?"
+        ),
+    ] = False,
     metadata_only: o.MetadataOnly = False,
     alias: o.AliasOption = None,
 ) -> None:
-    """Show the operators, states and files of checkpoints and savepoints."""
+    """Show the operators, states and files of checkpoints and savepoints.
+
+    Exit code 1: one cannot be read, lacks a file, or cannot be rescaled so. 4: that is unknown.
+    """
     from orphangc.app.commands.checkpoints.inspect_checkpoint import (
         Questions,
         inspect_checkpoints,
@@ -51,18 +60,19 @@ def inspect(
         aliases=alias or (),
         reads_state=not metadata_only,
         against=against,
-        rescale_to=rescale_to,
+        rescale_to=rescale_to or (),
+        verifies=verify,
     )
-    failed = show_checkpoints(
+    problems = show_checkpoints(
         inspect_checkpoints(checkpoints, questions),
         chosen,
         html=html,
         show=print_tables,
     )
-    for document in failed:
-        complain(f"{document['directory']}: {document['error']}")
-    if failed:
-        raise typer.Exit(ExitCode(max(document["exit_code"] for document in failed)))
+    for _, line in problems:
+        complain(line)
+    if problems:
+        raise typer.Exit(min(code for code, _ in problems))
 
 
 @app.command(
@@ -120,6 +130,10 @@ def unclaimed(
         bool,
         typer.Option("--ignore-unclaimed-state", help="Report unclaimed state, but exit 0."),
     ] = False,
+    verify: Annotated[
+        bool,
+        typer.Option(help="Look up every file of the checkpoint first; exit 1 if one is missing."),
+    ] = True,
     prune_to: Annotated[
         str | None,
         typer.Option(
@@ -132,7 +146,8 @@ def unclaimed(
 ) -> None:
     """Find state that the job's next version no longer declares, before a deployment.
 
-    Exit code 5: unclaimed state found. 4: some state names could not be read.
+    Exit code 5: unclaimed state found. 1: the checkpoint lacks a file. 4: some state names could
+    not be read, or some files not looked up.
     """
     from orphangc.app.commands.checkpoints.unclaimed import find_unclaimed
     from orphangc.app.commands.checkpoints.unclaimed_tables import (
@@ -142,7 +157,11 @@ def unclaimed(
     )
 
     found = find_unclaimed(
-        checkpoint, declarations=declarations, prune_to=prune_to, alias=alias or ()
+        checkpoint,
+        declarations=declarations,
+        prune_to=prune_to,
+        verifies=verify,
+        alias=alias or (),
     )
     if is_json(output):
         print_json(comparison_document(found))
@@ -150,5 +169,6 @@ def unclaimed(
         print_tables(comparison_tables(found))
     for warning in comparison_warnings(found):
         complain(warning)
-    if found.exit_code is not ExitCode.DONE and not ignore_unclaimed_state:
-        raise typer.Exit(found.exit_code)
+    code = found.exit_code
+    if code is ExitCode.FAILED or (code is not ExitCode.DONE and not ignore_unclaimed_state):
+        raise typer.Exit(code)

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
 
 from orphangc.app.console import options as o
 from orphangc.app.console.exit import complain
@@ -21,10 +22,23 @@ def print_json(data: Any) -> None:
 
 
 def print_tables(tables: list[RenderableType]) -> None:
-    """Print tables as wide as the terminal, or 120 columns."""
+    """Print tables as wide as the terminal, or 120 columns; what is longer goes on below.
+
+    No cell is cut off: the end of a path is what identifies it.
+    """
     console = Console(soft_wrap=False, width=None if sys.stdout.isatty() else 120)
     for table in tables:
+        _fold(table)
         console.print(table)
+
+
+def _fold(shown: RenderableType) -> None:
+    if isinstance(shown, Group):
+        for each in shown.renderables:
+            _fold(each)
+    if isinstance(shown, Table):
+        for column in shown.columns:
+            column.overflow = "fold"
 
 
 def show(output: o.Output | None, document: Any, shown: Callable[[], list[RenderableType]]) -> None:

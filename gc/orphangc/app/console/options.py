@@ -206,12 +206,11 @@ ZooKeeperHaOption = Annotated[
     ),
 ]
 RescaleTo = Annotated[
-    int | None,
+    list[str] | None,
     typer.Option(
-        min=1,
-        max=32768,
-        help="Show the state of each subtask at this parallelism of every operator.",
-        metavar="N",
+        help="Show the state of each new subtask at this parallelism: of every operator, or of the"
+        " one with this id, uid or name. Repeatable. Exit code 1 if Flink refuses it.",
+        metavar="[OPERATOR=]N",
     ),
 ]
 Against = Annotated[

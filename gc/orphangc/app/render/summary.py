@@ -168,9 +168,9 @@ def _stop(fate: Fate, code: str, named: list[tuple[str, str]]) -> Stop:
     return Stop(fate=fate, code=code, advice=advice, jobs=tuple(named))
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: ``1 job``, ``2,048 objects``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: ``1 job``, ``2,048 objects``, ``2 entries``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def headline(plan: Plan, summary: Summary) -> str:

@@ -15,6 +15,7 @@ from orphangc.app.render_checkpoint.checkpoint_view import (
     PARTS,
     OperatorView,
     PagePart,
+    RescaledOperator,
     operator_views,
 )
 from orphangc.collect.checkpoints.compare import CheckpointComparison
@@ -39,12 +40,14 @@ class CheckpointPage:
         document: Document of the checkpoint, or one with ``error``.
         contents: Contents of the checkpoint; ``None`` if it could not be read.
         comparison: Comparison with another checkpoint; ``None`` if not requested.
+        rescaled: State of the new subtasks of each operator, if requested.
 
     """
 
     document: dict[str, Any]
     contents: CheckpointContents | None
     comparison: CheckpointComparison | None = None
+    rescaled: tuple[RescaledOperator, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,12 +43,15 @@ def checkpoint_tables(
 
 def _head(document: dict[str, Any]) -> Text:
     size = document["contents"]["bytes"]
+    job = f" of job {document['job_id']}" if document.get("job_id") else ""
+    at, dirs = document.get("stored_at"), document["directories"]
+    stored = f", stored {at[:19].replace('T', ' ')} UTC" if at else ""
     return Text(
-        f"checkpoint {document['checkpoint_id']} in {visible(document['directory'])},"
+        f"checkpoint {document['checkpoint_id']}{job} in {visible(document['directory'])}{stored},"
         f" format version {document['format_version']},"
         f" {human_bytes(size['total'])} of state, {human_bytes(size['inline'])} of it inside"
-        f" _metadata, {counted(len(document['files']), 'file')},"
-        f" directories: {len(document['directories'])}"
+        f" _metadata, {counted(len(document['files']), 'file')}"
+        + (f", {counted(len(dirs), 'directory', 'directories')}" if dirs else "")
     )
 
 

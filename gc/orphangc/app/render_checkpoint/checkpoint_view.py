@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -101,6 +101,35 @@ class OperatorView:
     bytes: int
     states: tuple[StateRow, ...]
     slices: tuple[Slice, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RescaledOperator:
+    """One operator as people read it.
+
+    Attributes:
+        head: Operator with its old and new parallelism.
+        problem: Why nothing of it is shown; "" if it is.
+        caption: What moves besides; "" if nothing does.
+        subtasks: Number of new subtasks.
+        rows: New subtask, its key groups, kind of the state, old subtask, size; the first two are
+            "" in all but the first row of a subtask.
+
+    """
+
+    head: str
+    problem: str = ""
+    caption: str = ""
+    subtasks: int = 0
+    rows: tuple[tuple[str, str, str, str, str], ...] = ()
+
+    def first_rows(self, subtasks: int) -> Iterator[tuple[str, str, str, str, str]]:
+        """Yield the rows of the first subtasks."""
+        for row in self.rows:
+            subtasks -= bool(row[0])
+            if subtasks < 0:
+                return
+            yield row
 
 
 def label_of(contents: OperatorContents) -> str:

@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from orphangc.flink.rescale.repartitioner import AssignedState, repartition
-from orphangc.flink.state.key_groups import groups_of, intersection, keyed_bytes, subtask_groups
+from orphangc.flink.state.key_groups import (
+    MAX_PARALLELISM,
+    groups_of,
+    intersection,
+    keyed_bytes,
+    subtask_groups,
+)
 from orphangc.flink.values.handles import KeyedHandle, KeyGroupRange
 from orphangc.flink.values.metadata_values import Operator, Subtask
 
@@ -152,10 +158,6 @@ _UNKNOWN_ORDER = (
 )
 
 
-_MAX_PARALLELISM = 32768
-"""Source: Flink 1.8-2.3, ``KeyGroupRangeAssignment.UPPER_BOUND_MAX_PARALLELISM``."""
-
-
 def _out_of_bounds(operator: Operator) -> str | None:
     """Return the error in an operator's numbers, which a damaged file may hold."""
     numbers = {
@@ -163,10 +165,10 @@ def _out_of_bounds(operator: Operator) -> str | None:
         "maximum parallelism": operator.max_parallelism,
     }
     for word, number in numbers.items():
-        if not 1 <= number <= _MAX_PARALLELISM:
+        if not 1 <= number <= MAX_PARALLELISM:
             return (
                 f"the {word} of operator {_label(operator)} is {number}: Flink knows none"
-                f" below 1 or above {_MAX_PARALLELISM}"
+                f" below 1 or above {MAX_PARALLELISM}"
             )
     return None
 

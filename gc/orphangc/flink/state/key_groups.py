@@ -15,6 +15,9 @@ from orphangc.flink.values.handles import (
     KeyGroupsHandle,
 )
 
+MAX_PARALLELISM = 32768
+"""Source: Flink 1.8-2.3, ``KeyGroupRangeAssignment.UPPER_BOUND_MAX_PARALLELISM``."""
+
 
 def subtask_groups(max_parallelism: int, parallelism: int, index: int) -> KeyGroupRange:
     """Return the key groups of one subtask; the parallelism is at most the maximum.

@@ -12,7 +12,15 @@ from typing import Any
 from rich.console import RenderableType
 
 from orphangc.app.commands.checkpoints.open_checkpoint import OpenedCheckpoint, read_checkpoint
-from orphangc.app.commands.checkpoints.rescale import rescaled_document, rescaled_tables
+from orphangc.app.commands.checkpoints.rescale import (
+    Rescaling,
+    rescaled_document,
+    rescaled_rows,
+    rescaled_tables,
+    rescaling_from,
+    rescaling_problems,
+)
+from orphangc.app.commands.checkpoints.verify import verify_files
 from orphangc.app.config.paths import absolute, aliases_from
 from orphangc.app.console.options import InspectOutput
 from orphangc.app.render_checkpoint.checkpoint_html import CheckpointPage, render_checkpoints
@@ -37,14 +45,16 @@ class Questions:
         aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
         reads_state: Whether to read state files for the names of keyed states.
         against: Another checkpoint to compare each one with.
-        rescale_to: Parallelism for which the state of each subtask is shown.
+        rescale_to: Parallelisms for which the state of each subtask is shown, as ``[OPERATOR=]N``.
+        verifies: Whether to look up every file of the checkpoint.
 
     """
 
     aliases: Sequence[str] = ()
     reads_state: bool = True
     against: str | None = None
-    rescale_to: int | None = None
+    rescale_to: Sequence[str] = ()
+    verifies: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +65,14 @@ class Inspected:
         document: Its contents, or ``error`` and ``exit_code``.
         checkpoint: The checkpoint; ``None`` if it could not be read.
         comparison: Comparison with another checkpoint; ``None`` if not requested.
+        problems: What is wrong with it, one line each, with the exit code.
 
     """
 
     document: dict[str, Any]
     checkpoint: OpenedCheckpoint | None = None
     comparison: CheckpointComparison | None = None
+    problems: tuple[tuple[ExitCode, str], ...] = ()
 
 
 def inspect_checkpoints(uris: Sequence[str], questions: Questions) -> Iterator[Inspected]:
@@ -76,10 +88,22 @@ def inspect_checkpoints(uris: Sequence[str], questions: Questions) -> Iterator[I
 
     """
     aliases = aliases_from(questions.aliases)
+    rescaling = rescaling_from(questions.rescale_to)
     against = None
     if questions.against is not None:
         against = _other(questions.against, aliases, reads_state=questions.reads_state)
-    return (_inspected(uri, questions, aliases, against) for uri in uris)
+    asked = _Asked(questions=questions, aliases=aliases, rescaling=rescaling, against=against)
+    return (_inspected(uri, asked) for uri in uris)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """The options of ``inspect``, read."""
+
+    questions: Questions
+    aliases: tuple[Alias, ...]
+    rescaling: Rescaling
+    against: OpenedCheckpoint | None
 
 
 def _other(uri: str, aliases: tuple[Alias, ...], *, reads_state: bool) -> OpenedCheckpoint:
@@ -90,35 +114,54 @@ def _other(uri: str, aliases: tuple[Alias, ...], *, reads_state: bool) -> Opened
         raise OrphanGcError(f"{absolute(uri)}: {err}; nothing is shown") from err
 
 
-def _inspected(
-    uri: str, questions: Questions, aliases: tuple[Alias, ...], against: OpenedCheckpoint | None
-) -> Inspected:
+def _inspected(uri: str, asked: _Asked) -> Inspected:
+    questions, aliases = asked.questions, asked.aliases
     try:
         checkpoint = read_checkpoint(uri, aliases=aliases, reads_state=questions.reads_state)
     except UnreadableMetadataError as err:
-        return Inspected(document=_failed(uri, err) | {"offset": err.offset, "reason": err.reason})
+        return _failed(uri, err, offset=err.offset, reason=err.reason)
     except OrphanGcError as err:
-        return Inspected(document=_failed(uri, err))
+        return _failed(uri, err)
     directory = str(checkpoint.folder)
     document = describe(checkpoint.metadata, directory=directory)
+    at = checkpoint.stored_at
+    document |= {"job_id": checkpoint.job_id, "stored_at": None if at is None else at.isoformat()}
     document["contents"] = describe_contents(
         checkpoint.contents, checkpoint.metadata, directory=directory
     )
-    comparison = None
-    if against is not None:
-        comparison = compared(_side(checkpoint, aliases), _side(against, aliases))
+    comparison, problems = None, []
+    if asked.against is not None:
+        comparison = compared(_side(checkpoint, aliases), _side(asked.against, aliases))
         document["against"] = asdict(comparison)
-    if questions.rescale_to is not None:
-        document["rescaled_to"] = rescaled_document(checkpoint.metadata, questions.rescale_to)
-    return Inspected(document=document, checkpoint=checkpoint, comparison=comparison)
+    if questions.rescale_to:
+        document["rescaled_to"] = rescaled_document(checkpoint.metadata, asked.rescaling)
+        problems += [
+            (ExitCode.FAILED if is_refused else ExitCode.REFUSED, f"{directory}: {why}")
+            for is_refused, why in rescaling_problems(document["rescaled_to"])
+        ]
+    if questions.verifies:
+        verified = verify_files(checkpoint, aliases)
+        document["verified"] = verified.document
+        problems += [(verified.exit_code, f"{directory}: {line}") for line in verified.lines()]
+    return Inspected(
+        document=document,
+        checkpoint=checkpoint,
+        comparison=comparison,
+        problems=tuple(problems),
+    )
 
 
-def _failed(uri: str, err: OrphanGcError) -> dict[str, Any]:
-    return {
-        "directory": redacted(absolute(uri)),
-        "error": redacted(str(err)),
-        "exit_code": int(ExitCode.FAILED),
-    }
+def _failed(uri: str, err: OrphanGcError, **more: object) -> Inspected:
+    directory, error = redacted(absolute(uri)), redacted(str(err))
+    return Inspected(
+        document={
+            "directory": directory,
+            "error": error,
+            "exit_code": int(ExitCode.FAILED),
+            **more,
+        },
+        problems=((ExitCode.FAILED, f"{directory}: {error}"),),
+    )
 
 
 def _side(checkpoint: OpenedCheckpoint, aliases: tuple[Alias, ...]) -> Side:
@@ -136,7 +179,7 @@ def show_checkpoints(
     *,
     html: Path | None,
     show: Callable[[list[RenderableType]], None],
-) -> list[dict[str, Any]]:
+) -> list[tuple[ExitCode, str]]:
     """Print checkpoints, each in one line as soon as it is read, or all together at the end.
 
     Args:
@@ -146,26 +189,26 @@ def show_checkpoints(
         show: Prints tables.
 
     Returns:
-        Documents of the checkpoints that could not be read.
+        What is wrong with them, one line each, with the exit code.
 
     Raises:
         OSError: The page cannot be written.
 
     """
-    kept, failed = [], []
+    kept: list[Inspected] = []
+    problems: list[tuple[ExitCode, str]] = []
     is_streamed = output is InspectOutput.JSONL
     for each in every:
         if is_streamed:
             sys.stdout.write(json.dumps(each.document) + "\n")
         if html is not None or not is_streamed:
             kept.append(each)
-        if each.checkpoint is None:
-            failed.append(each.document)
+        problems += each.problems
     if not is_streamed:
         _print_together(kept, output, show)
     if html is not None:
         _write_page(html, kept)
-    return failed
+    return problems
 
 
 def _print_together(
@@ -176,7 +219,8 @@ def _print_together(
     if output is InspectOutput.JSON:
         documents = [each.document for each in every]
         whole = documents if len(documents) > 1 else documents[0]
-        sys.stdout.write(json.dumps(whole, indent=1) + "\n")
+        # without indentation C code writes it, several times as fast: a document may be large
+        sys.stdout.write(json.dumps(whole, indent=1 if sys.stdout.isatty() else None) + "\n")
     else:
         render = _tables if output is InspectOutput.TABLE else _tree
         show([part for each in every for part in render(each)])
@@ -185,12 +229,10 @@ def _print_together(
 def _tables(inspected: Inspected) -> list[RenderableType]:
     if inspected.checkpoint is None:
         return []
-    document = inspected.document
-    rescaled = document.get("rescaled_to")
     return [
-        *checkpoint_tables(document, inspected.checkpoint.contents),
+        *checkpoint_tables(inspected.document, inspected.checkpoint.contents),
         *_comparison(inspected),
-        *([] if rescaled is None else rescaled_tables(rescaled)),
+        *_rescaled(inspected),
     ]
 
 
@@ -200,7 +242,13 @@ def _tree(inspected: Inspected) -> list[RenderableType]:
     return [
         *checkpoint_tree(inspected.document, inspected.checkpoint.contents),
         *_comparison(inspected),
+        *_rescaled(inspected),
     ]
+
+
+def _rescaled(inspected: Inspected) -> list[RenderableType]:
+    document = inspected.document.get("rescaled_to")
+    return [] if document is None else rescaled_tables(document)
 
 
 def _comparison(inspected: Inspected) -> list[RenderableType]:
@@ -213,6 +261,7 @@ def _write_page(path: Path, every: Sequence[Inspected]) -> None:
             document=each.document,
             contents=None if each.checkpoint is None else each.checkpoint.contents,
             comparison=each.comparison,
+            rescaled=tuple(rescaled_rows(each.document.get("rescaled_to", {"operators": ()}))),
         )
         for each in every
     ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from threading import Lock
 
 from orphangc.adapters.open import open_storage
@@ -11,8 +13,8 @@ from orphangc.app.config.paths import located
 from orphangc.collect.checkpoints.read_contents import contents_of
 from orphangc.collect.observe.checkpoints import MAX_METADATA_BYTES
 from orphangc.core.model.locations import Alias, Location, canonical
-from orphangc.core.model.naming import METADATA_NAME
-from orphangc.core.model.types import ObjectKey
+from orphangc.core.model.naming import METADATA_NAME, checkpoint_id_of, place_of_folder
+from orphangc.core.model.types import JobId, ObjectKey, StoredObject
 from orphangc.errors import OrphanGcError, SettingsError
 from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.state.contents import CheckpointContents
@@ -28,12 +30,19 @@ class OpenedCheckpoint:
         folder: Folder of its ``_metadata``.
         metadata: Parsed ``_metadata``.
         contents: State of its operators.
+        stored_at: Store time of its ``_metadata``; ``None`` if the store gives none.
 
     """
 
     folder: Location
     metadata: Metadata
     contents: CheckpointContents
+    stored_at: datetime | None = None
+
+    @property
+    def job_id(self) -> JobId | None:
+        """Return the job of its directory; ``None`` for a savepoint, whose path names none."""
+        return place_of_folder(self.folder.path.lstrip("/")).job_id or None
 
 
 def read_checkpoint(
@@ -53,14 +62,16 @@ def read_checkpoint(
         OrphanGcError: There is no checkpoint.
 
     """
-    folder, data = _read(located(uri))
+    folder, stored_at, data = _read(located(uri))
     metadata = read_metadata(data)
     contents = contents_of(
         metadata,
         directory=str(folder),
         read=CheckpointFiles(folder, aliases).part if reads_state else None,
     )
-    return OpenedCheckpoint(folder=folder, metadata=metadata, contents=contents)
+    return OpenedCheckpoint(
+        folder=folder, metadata=metadata, contents=contents, stored_at=stored_at
+    )
 
 
 class CheckpointFiles:
@@ -83,14 +94,31 @@ class CheckpointFiles:
             OrphanGcError: The path is invalid, or cannot be read.
 
         """
+        place = self._place(path)
+        return self._storage(place.parent).part(ObjectKey(place.name), start=start, size=size)
+
+    def sizes(self, paths: Sequence[str]) -> list[int | None]:
+        """Return the size of each file of one folder in bytes, ``None`` for an absent one.
+
+        Raises:
+            OrphanGcError: A path is invalid, or the folder cannot be read.
+
+        """
+        places = [self._place(path) for path in paths]
+        folder = places[0].parent
+        if folder.scheme == "file" and not Path(folder.path).exists():
+            return [None] * len(paths)
+        found = self._storage(folder).stat([ObjectKey(each.name) for each in places])
+        return [None if each is None else each.size for each in found]
+
+    def _place(self, path: str) -> Location:
         try:
             place = canonical(path, self._aliases)
         except ValueError as err:
             raise SettingsError(str(err)) from err
         if (place.scheme, place.authority) != (self._home.scheme, self._home.authority):
             raise SettingsError("not in the checkpoint's own storage; --alias can say where")
-        storage = self._storage(place.parent)
-        return storage.part(ObjectKey(place.name), start=start, size=size)
+        return place
 
     def _storage(self, folder: Location) -> Storage:
         with self._lock:
@@ -109,22 +137,35 @@ def _opened(folder: Location) -> Storage | OrphanGcError:
         return err
 
 
-def _read(place: Location) -> tuple[Location, bytes]:
-    """Return the folder and the metadata of a checkpoint, given its folder or any file."""
-    folder, name = place.parent, place.name
-    storage = open_storage(folder)
-    data = (
-        storage.read(ObjectKey(name), max_bytes=MAX_METADATA_BYTES)
-        if _is_file(storage, name)
-        else None
-    )
-    if data is None:
-        folder, name = place, METADATA_NAME
-        data = open_storage(folder).read(ObjectKey(name), max_bytes=MAX_METADATA_BYTES)
-    if data is None:
-        raise OrphanGcError(f"there is no {METADATA_NAME} in {folder}")
-    return folder, data
+def _read(place: Location) -> tuple[Location, datetime | None, bytes]:
+    """Return folder, store time and bytes of a metadata file, given its folder or any file."""
+    if place.scheme == "file" and not Path(place.path).exists():
+        raise OrphanGcError(f"there is no checkpoint: {place} does not exist")
+    found = _file(open_storage(place.parent), place.name)
+    if found is not None:
+        return place.parent, *found
+    storage = open_storage(place)
+    found = _file(storage, METADATA_NAME)
+    if found is None:
+        raise OrphanGcError(f"there is no {METADATA_NAME} in {place}{_hint(storage, place)}")
+    return place, *found
 
 
-def _is_file(storage: Storage, name: str) -> bool:
-    return bool(name) and storage.stat([ObjectKey(name)])[0] is not None
+def _file(storage: Storage, name: str) -> tuple[datetime | None, bytes] | None:
+    """Return store time and bytes of a file, ``None`` if there is none of this name."""
+    stored: StoredObject | None = storage.stat([ObjectKey(name)])[0] if name else None
+    if stored is None:
+        return None
+    data = storage.read(ObjectKey(name), max_bytes=MAX_METADATA_BYTES)
+    return None if data is None else (stored.modified_at, data)
+
+
+def _hint(storage: Storage, place: Location) -> str:
+    """Return which folder to give instead of a job's directory; "" if it is none."""
+    ids = {name: checkpoint_id_of(name) for name in storage.folder().folders}
+    names = sorted((n for n in ids if ids[n] is not None), key=lambda n: ids[n] or 0, reverse=True)
+    stored = storage.stat([ObjectKey(f"{name}/{METADATA_NAME}") for name in names])
+    newest = next((name for name, each in zip(names, stored, strict=True) if each), None)
+    if newest is None:
+        return ""
+    return f", which is a job's directory: give one of its checkpoints, such as {place}/{newest}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import RenderableType
@@ -10,63 +11,171 @@ from rich.table import Table
 from rich.text import Text
 
 from orphangc.app.console.text import human_bytes, visible
+from orphangc.app.render.summary import counted
+from orphangc.app.render_checkpoint.checkpoint_view import RescaledOperator
+from orphangc.errors import SettingsError
 from orphangc.flink.rescale.assignment import (
     AssignedKeyed,
     NewSubtask,
     StateAssignment,
+    known_sum,
     redistribute,
+    sizes_of,
 )
+from orphangc.flink.rescale.extraction import find_operator
 from orphangc.flink.rescale.repartitioner import AssignedState
+from orphangc.flink.state.key_groups import MAX_PARALLELISM
 from orphangc.flink.values.handles import KeyGroupRange, StateMode
 from orphangc.flink.values.metadata_values import Metadata
 
 _Document = dict[str, Any]
-_WORDS = {mode.name: mode.name.split("_")[0].lower() for mode in StateMode}
+_NAMES = {mode: mode.name for mode in StateMode}
+_WORDS = {name: name.split("_")[0].lower() for name in _NAMES.values()}
+_MANY = 16
+"""Number of new subtasks that a table shows; documents and pages show more."""
 _NONE_MOVED = "in-flight data moves as the job partitions its streams, which no checkpoint records"
 
 
-def rescaled_document(metadata: Metadata, parallelism: int) -> _Document:
-    """Return the distribution of every operator's state at a new parallelism.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rescaling:
+    """New parallelisms.
+
+    Attributes:
+        every: Parallelism of every operator without one of its own; ``None``: it keeps its own.
+        operators: Parallelism of single operators, by id, uid or name.
+
+    """
+
+    every: int | None = None
+    operators: Mapping[str, int] = field(default_factory=dict)
+
+
+def rescaling_from(texts: Sequence[str]) -> Rescaling:
+    """Return the parallelisms that options ``N`` and ``OPERATOR=N`` state.
+
+    Raises:
+        SettingsError: An option has another form, or Flink knows no such parallelism; or two
+            options are about the same.
+
+    """
+    every: int | None = None
+    operators: dict[str, int] = {}
+    for text in texts:
+        name, equals, number = text.rpartition("=")
+        parallelism = int(number) if number.isdecimal() and number.isascii() else 0
+        if not 1 <= parallelism <= MAX_PARALLELISM or (equals and not name):
+            raise SettingsError(
+                f"--rescale-to {text}: give N, or OPERATOR=N, with N from 1 to {MAX_PARALLELISM}"
+            )
+        if name in operators or (not name and every is not None):
+            raise SettingsError(f"--rescale-to {text}: a second parallelism of the same operators")
+        if name:
+            operators[name] = parallelism
+        else:
+            every = parallelism
+    return Rescaling(every=every, operators=operators)
+
+
+def rescaled_document(metadata: Metadata, rescaling: Rescaling) -> _Document:
+    """Return the distribution of every operator's state at new parallelisms.
 
     ``from_subtask`` is the old subtask, ``offsets`` and ``sizes`` are those of its handle in
-    ``operators``. Sizes and bytes are null where a handle does not give them.
+    ``operators``. Sizes and bytes are null where a handle does not give them. Every new subtask
+    gets a union state whole: ``union_states`` lists it once for the operator, and each subtask
+    has one entry of it, whose ``from_subtask``, ``offsets`` and ``sizes`` are null.
 
     Args:
         metadata: Metadata of the checkpoint.
-        parallelism: New parallelism of every operator.
+        rescaling: New parallelisms.
+
+    Raises:
+        SettingsError: The checkpoint has no such operator, or several.
 
     """
+    by_id = {
+        find_operator(metadata, name).id: parallelism
+        for name, parallelism in rescaling.operators.items()
+    }
     return {
-        "parallelism": parallelism,
-        "operators": [_operator(redistribute(each, parallelism)) for each in metadata.operators],
+        "parallelism": rescaling.every,
+        "operators": [
+            _operator(redistribute(each, by_id.get(each.id) or rescaling.every or each.parallelism))
+            for each in metadata.operators
+        ],
     }
 
 
-def _operator(told: StateAssignment) -> _Document:
-    operator = told.operator
+def rescaling_problems(document: _Document) -> list[tuple[bool, str]]:
+    """Return what cannot be restored so, or is unknown: whether Flink refuses it, and why."""
+    return [
+        (operator["refused"] is not None, operator["refused"] or operator["unknown"])
+        for operator in document["operators"]
+        if operator["refused"] or operator["unknown"]
+    ]
+
+
+def _operator(assignment: StateAssignment) -> _Document:
+    operator = assignment.operator
+    unions = {
+        "operator_states": _Unions.of(assignment.managed_unions),
+        "raw_operator_states": _Unions.of(assignment.raw_unions),
+    }
     return {
         "id": operator.id,
         "uid": operator.uid,
         "name": operator.name,
         "parallelism": operator.parallelism,
+        "new_parallelism": assignment.parallelism,
         "max_parallelism": operator.max_parallelism,
         "fully_finished": operator.is_fully_finished,
-        "refused": told.refused,
-        "unknown": told.unknown,
-        "moves_in_flight_data": told.moves_in_flight,
-        "subtasks": [_subtask(each) for each in told.subtasks],
+        "refused": assignment.refused,
+        "unknown": assignment.unknown,
+        "moves_in_flight_data": assignment.moves_in_flight,
+        "union_states": _states(assignment.managed_unions),
+        "raw_union_states": _states(assignment.raw_unions),
+        "subtasks": [_subtask(each, unions) for each in assignment.subtasks],
     }
 
 
-def _subtask(told: NewSubtask) -> _Document:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Unions:
+    """The entries of every new subtask for union states, and the size of all of them."""
+
+    entries: tuple[_Document, ...]
+    bytes: int | None
+
+    @classmethod
+    def of(cls, states: Sequence[AssignedState]) -> _Unions:
+        parts: dict[str, list[AssignedState]] = {}
+        for state in states:
+            parts.setdefault(state.name, []).append(state)
+        entries: tuple[_Document, ...] = tuple(
+            {
+                "name": name,
+                "mode": StateMode.UNION.name,
+                "from_subtask": None,
+                "offsets": None,
+                "sizes": None,
+                "partitions": sum(len(each.offsets) for each in parts[name]),
+                "bytes": known_sum(sizes_of(parts[name])),
+            }
+            for name in sorted(parts)
+        )
+        return cls(entries=entries, bytes=known_sum(each["bytes"] for each in entries))
+
+
+def _subtask(subtask: NewSubtask, unions: Mapping[str, _Unions]) -> _Document:
+    own = {
+        "operator_states": _states(subtask.managed_operator),
+        "raw_operator_states": _states(subtask.raw_operator),
+    }
     return {
-        "index": told.index,
-        "key_groups": _range(told.groups),
-        "bytes": told.bytes,
-        "operator_states": _states(told.managed_operator),
-        "raw_operator_states": _states(told.raw_operator),
-        "keyed_states": _keyed(told.managed_keyed),
-        "raw_keyed_states": _keyed(told.raw_keyed),
+        "index": subtask.index,
+        "key_groups": _range(subtask.groups),
+        "bytes": known_sum((subtask.bytes, *(each.bytes for each in unions.values()))),
+        **{name: [*states, *unions[name].entries] for name, states in own.items()},
+        "keyed_states": _keyed(subtask.managed_keyed),
+        "raw_keyed_states": _keyed(subtask.raw_keyed),
     }
 
 
@@ -79,7 +188,7 @@ def _states(states: Iterable[AssignedState]) -> list[_Document]:
     return [
         {
             "name": state.name,
-            "mode": state.mode.name,
+            "mode": _NAMES[state.mode],
             "from_subtask": state.from_subtask,
             "offsets": list(state.offsets),
             "sizes": list(state.sizes),
@@ -101,37 +210,59 @@ def _keyed(states: Iterable[AssignedKeyed]) -> list[_Document]:
 
 def rescaled_tables(document: _Document) -> list[RenderableType]:
     """Return a document of ``rescaled_document`` as tables, one for each operator with state."""
+    return [_operator_table(each) for each in rescaled_rows(document)]
+
+
+def rescaled_rows(document: _Document) -> list[RescaledOperator]:
+    """Return the operators with state of a document of ``rescaled_document``."""
     return [
-        shown
+        _rows_of(operator)
         for operator in document["operators"]
-        if operator["refused"] or operator["unknown"] or _has_state(operator)
-        for shown in _operator_tables(operator, document["parallelism"])
+        if operator["refused"] or operator["unknown"] or any(map(_given, operator["subtasks"]))
     ]
 
 
-def _has_state(operator: _Document) -> bool:
-    return any(_given(subtask) for subtask in operator["subtasks"])
-
-
-def _operator_tables(operator: _Document, parallelism: int) -> list[RenderableType]:
+def _rows_of(operator: _Document) -> RescaledOperator:
     label = visible(operator["uid"] or operator["name"] or operator["id"])
-    head = f"{label}: from {operator['parallelism']} to {parallelism} subtasks"
+    new = operator["new_parallelism"]
+    head = f"{label}: from {operator['parallelism']} to {counted(new, 'subtask')}"
     if problem := operator["refused"] or operator["unknown"]:
-        return [Text(f"{head}: {visible(problem)}")]
-    caption = _NONE_MOVED if operator["moves_in_flight_data"] else None
-    table = Table(
-        "new subtask", "key groups", "is given", "of", "size", title=head, caption=caption
+        return RescaledOperator(head=head, problem=visible(problem))
+    return RescaledOperator(
+        head=head,
+        caption=_NONE_MOVED if operator["moves_in_flight_data"] else "",
+        subtasks=len(operator["subtasks"]),
+        rows=tuple(row for each in operator["subtasks"] for row in _subtask_rows(each)),
     )
-    for subtask in operator["subtasks"]:
-        first, last = subtask["key_groups"]
-        lead = (str(subtask["index"]), f"{first}-{last}")
-        rows = _given(subtask) or [("nothing", "", "")]
-        for what, source, size in rows:
-            table.add_row(*lead, Text(what), source, size)
-            lead = ("", "")
-        if len(rows) > 1:
-            table.add_row("", "", f"{len(rows)} parts", "", _size(subtask["bytes"]))
-    return [table]
+
+
+def _subtask_rows(subtask: _Document) -> list[tuple[str, str, str, str, str]]:
+    first, last = subtask["key_groups"]
+    given = _given(subtask) or [("nothing", "", "")]
+    leads = [(str(subtask["index"]), f"{first}-{last}"), *[("", "")] * (len(given) - 1)]
+    rows = [(*lead, *row) for lead, row in zip(leads, given, strict=True)]
+    if len(given) > 1:
+        rows.append(("", "", f"{len(given)} parts", "", _size(subtask["bytes"])))
+    return rows
+
+
+def _operator_table(operator: RescaledOperator) -> RenderableType:
+    if operator.problem:
+        return Text(f"{operator.head}: {operator.problem}")
+    table = Table(
+        *("new subtask", "key groups", "is given", "of", "size"),
+        title=operator.head,
+        caption="; ".join(filter(None, (_left_out(operator), operator.caption))) or None,
+    )
+    for row in operator.first_rows(_MANY):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _left_out(operator: RescaledOperator) -> str:
+    if operator.subtasks <= _MANY:
+        return ""
+    return f"the first {_MANY} of {operator.subtasks:,}; --output json has all"
 
 
 def _given(subtask: _Document) -> list[tuple[str, str, str]]:
@@ -145,11 +276,12 @@ def _given(subtask: _Document) -> list[tuple[str, str, str]]:
 
 
 def _state_row(state: _Document, prefix: str) -> tuple[str, str, str]:
-    count = len(state["offsets"])
-    partitions = "partition" if count == 1 else "partitions"
-    what = f"{prefix}{_WORDS[state['mode']]} {visible(state['name'])}: {count} {partitions}"
-    sizes = state["sizes"]
-    return what, str(state["from_subtask"]), _size(None if None in sizes else sum(sizes))
+    what = f"{prefix}{_WORDS[state['mode']]} {visible(state['name'])}"
+    if state["offsets"] is None:
+        every = f"{what}: all {counted(state['partitions'], 'partition')} of all subtasks"
+        return every, "all", _size(state["bytes"])
+    count = counted(len(state["offsets"]), "partition")
+    return f"{what}: {count}", str(state["from_subtask"]), _size(known_sum(state["sizes"]))
 
 
 def _keyed_row(state: _Document, word: str) -> tuple[str, str, str]:

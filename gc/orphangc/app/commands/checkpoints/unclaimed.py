@@ -10,6 +10,7 @@ from orphangc.adapters.open import open_state_files
 from orphangc.app.commands.checkpoints.declarations_file import read_declarations
 from orphangc.app.commands.checkpoints.declare import read_named
 from orphangc.app.commands.checkpoints.open_checkpoint import OpenedCheckpoint
+from orphangc.app.commands.checkpoints.verify import VerifiedFiles, verify_files
 from orphangc.app.config.paths import absolute, aliases_from, located, overlap
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import METADATA_NAME
@@ -27,29 +28,41 @@ class Claims:
         checkpoint: Folder of the checkpoint.
         comparison: Comparison with the declarations.
         pruned_to: New folder, if a pruned checkpoint was written.
+        verified: Whether its files are there; ``None`` if that was not to be verified.
 
     """
 
     checkpoint: Location
     comparison: DeclarationComparison
     pruned_to: Location | None
+    verified: VerifiedFiles | None = None
 
     @property
     def exit_code(self) -> ExitCode:
         """Return the exit code, unless unclaimed state is to be ignored.
 
-        4 means that nothing unclaimed was found but not all could be read: the rest may be
-        unclaimed.
+        1 means that Flink cannot restore the checkpoint, whatever is declared. 4 means that nothing
+        unclaimed was found but not all could be read: the rest may be unclaimed.
         """
+        files = ExitCode.DONE if self.verified is None else self.verified.exit_code
+        if files is ExitCode.FAILED:
+            return files
         if not self.comparison.is_clean:
             return ExitCode.UNCLAIMED_STATE
-        return ExitCode.DONE if self.comparison.is_complete else ExitCode.REFUSED
+        return files if self.comparison.is_complete else ExitCode.REFUSED
 
 
 def find_unclaimed(
-    uri: str, *, declarations: Path, prune_to: str | None, alias: Sequence[str]
+    uri: str,
+    *,
+    declarations: Path,
+    prune_to: str | None,
+    alias: Sequence[str],
+    verifies: bool = True,
 ) -> Claims:
     """Return the unclaimed state of a checkpoint; write a checkpoint without it, if requested.
+
+    Nothing is written if a file of the checkpoint is missing or of another size.
 
     Raises:
         SettingsError: The declarations or the new folder are unusable; or the state to remove may
@@ -63,10 +76,14 @@ def find_unclaimed(
     comparison = compared(
         checkpoint.contents, declared, stateful=stateful_operators(checkpoint.metadata)
     )
-    place = None if prune_to is None else located(prune_to)
+    verified = verify_files(checkpoint, aliases_from(alias)) if verifies else None
+    is_damaged = verified is not None and bool(verified.damaged)
+    place = None if prune_to is None or is_damaged else located(prune_to)
     if place is not None:
         _prune(checkpoint, comparison, place, as_flink_spells(uri, checkpoint.folder, alias))
-    return Claims(checkpoint=checkpoint.folder, comparison=comparison, pruned_to=place)
+    return Claims(
+        checkpoint=checkpoint.folder, comparison=comparison, pruned_to=place, verified=verified
+    )
 
 
 def as_flink_spells(uri: str, folder: Location, alias: Sequence[str] = ()) -> str:
@@ -111,9 +128,10 @@ def _prune(
 def _objection(found: DeclarationComparison) -> str | None:
     """Return why no state can be removed safely; ``None`` if it can."""
     for operator in found.misnamed:
+        hint = f" (did you mean {operator.nearest!r}?)" if operator.nearest else ""
         return (
             f"operator {operator.label!r} is declared and not in the checkpoint, which holds"
-            " operators that are not declared: if it is really new, say 'new: true' of it"
+            f" operators that are not declared{hint}: if it is really new, say 'new: true' of it"
         )
     for state in found.misnamed_states:
         kind = state.kind.replace("_", " ")

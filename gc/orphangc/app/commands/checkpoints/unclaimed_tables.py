@@ -12,6 +12,7 @@ from rich.text import Text
 
 from orphangc.app.commands.checkpoints.unclaimed import Claims
 from orphangc.app.console.text import human_bytes, visible
+from orphangc.app.render.summary import counted
 from orphangc.flink.compatibility.comparison import (
     AbsentOperator,
     ChangedState,
@@ -38,6 +39,7 @@ def comparison_document(claims: Claims) -> dict[str, Any]:
         "missing": [asdict(each) for each in found.missing],
         "complete": found.is_complete,
         "pruned": None if claims.pruned_to is None else _pruned(claims),
+        "verified": None if claims.verified is None else claims.verified.document,
     }
 
 
@@ -67,7 +69,8 @@ def comparison_tables(claims: Claims) -> list[RenderableType]:
         pruned = _pruned(claims)
         shown.append(
             Text(
-                f"written to {visible(pruned['directory'])}: {pruned['left_out']} left out,"
+                f"written to {visible(pruned['directory'])}:"
+                f" {counted(pruned['left_out'], 'entry', 'entries')} left out,"
                 f" {human_bytes(pruned['left_out_bytes'])};"
                 f" {len(pruned['not_prunable'])} cannot be left out offline"
             )
@@ -107,6 +110,7 @@ def comparison_warnings(claims: Claims) -> list[str]:
     """Return warnings, one line each, the dangerous ones first."""
     found = claims.comparison
     lines = [
+        *(claims.verified.lines() if claims.verified is not None else ()),
         *map(_replaced, found.replaced),
         *map(_changed, found.changed),
         *map(_absent, found.absent),

@@ -1,0 +1,123 @@
+"""``--verify``: are the files of a checkpoint there, and as long as it says?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any
+
+from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
+from orphangc.app.console.progress import shown_progress
+from orphangc.core.model.locations import Alias
+from orphangc.errors import ExitCode, OrphanGcError
+from orphangc.flink.state.expected_sizes import ExpectedFile, expected_files
+
+_AT_ONCE = 8
+_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileProblem:
+    """A file that a restore will not find as the checkpoint describes it.
+
+    Attributes:
+        path: Path of the file, as the checkpoint names it.
+        problem: What is wrong with it.
+
+    """
+
+    path: str
+    problem: str
+
+    def __str__(self) -> str:
+        """Return path and problem."""
+        return f"{self.path} {self.problem}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedFiles:
+    """Result of a verification.
+
+    Attributes:
+        files: Number of files that the checkpoint names.
+        damaged: Files that are missing, or of another size.
+        unseen: Files that could not be looked up, each with the reason.
+
+    """
+
+    files: int
+    damaged: tuple[FileProblem, ...] = ()
+    unseen: tuple[FileProblem, ...] = ()
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Return 1 if a file is damaged, and 4 if that of another cannot be known."""
+        if self.damaged:
+            return ExitCode.FAILED
+        return ExitCode.REFUSED if self.unseen else ExitCode.DONE
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Return the result as a document."""
+        return {
+            "files": self.files,
+            "damaged": [{"path": each.path, "problem": each.problem} for each in self.damaged],
+            "unseen": [{"path": each.path, "problem": each.problem} for each in self.unseen],
+        }
+
+    def lines(self) -> list[str]:
+        """Return what is wrong, one line for each file."""
+        return [
+            *(f"{each}: Flink cannot restore this checkpoint" for each in self.damaged),
+            *(f"{each.path} cannot be verified: {each.problem}" for each in self.unseen),
+        ]
+
+
+def verify_files(checkpoint: OpenedCheckpoint, aliases: Sequence[Alias] = ()) -> VerifiedFiles:
+    """Return which files of a checkpoint are missing or of another size.
+
+    Files in other stores than the checkpoint's own are not looked up: a path in ``_metadata`` is
+    untrusted. An alias that leads them here lets them be verified.
+    """
+    files = CheckpointFiles(checkpoint.folder, aliases)
+    expected = expected_files(checkpoint.metadata, directory=str(checkpoint.folder))
+    damaged, unseen, done = [], [], 0
+    with shown_progress() as progress, ThreadPoolExecutor(_AT_ONCE) as pool:
+        running = [pool.submit(_looked_up, files, batch) for batch in _batches(expected)]
+        for each in as_completed(running):
+            one_damaged, one_unseen, count = each.result()
+            damaged += one_damaged
+            unseen += one_unseen
+            done += count
+            progress("verify files", done, len(expected))
+    return VerifiedFiles(
+        files=len(expected),
+        damaged=tuple(sorted(damaged, key=str)),
+        unseen=tuple(sorted(unseen, key=str)),
+    )
+
+
+def _batches(expected: Sequence[ExpectedFile]) -> Iterator[list[ExpectedFile]]:
+    """Yield files of one folder each, so many at a time."""
+    folders: dict[str, list[ExpectedFile]] = {}
+    for each in expected:
+        folders.setdefault(each.path.rpartition("/")[0], []).append(each)
+    for files in folders.values():
+        yield from (files[at : at + _BATCH] for at in range(0, len(files), _BATCH))
+
+
+def _looked_up(
+    files: CheckpointFiles, batch: Sequence[ExpectedFile]
+) -> tuple[list[FileProblem], list[FileProblem], int]:
+    try:
+        sizes = files.sizes([each.path for each in batch])
+    except OrphanGcError as err:
+        unseen = [FileProblem(path=each.path, problem=str(err)) for each in batch]
+        return [], unseen, len(batch)
+    damaged = [
+        FileProblem(path=each.path, problem=problem)
+        for each, stored in zip(batch, sizes, strict=True)
+        if (problem := each.problem(stored)) is not None
+    ]
+    return damaged, [], len(batch)
