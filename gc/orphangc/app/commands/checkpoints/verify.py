@@ -84,7 +84,7 @@ def verify_files(checkpoint: OpenedCheckpoint, aliases: Sequence[Alias] = ()) ->
     expected = expected_files(checkpoint.metadata, directory=str(checkpoint.folder))
     damaged, unseen, done = [], [], 0
     with shown_progress() as progress, ThreadPoolExecutor(_AT_ONCE) as pool:
-        running = [pool.submit(_looked_up, files, batch) for batch in _batches(expected)]
+        running = [pool.submit(_verified, files, batch) for batch in _batches(expected)]
         for each in as_completed(running):
             one_damaged, one_unseen, count = each.result()
             damaged += one_damaged
@@ -107,7 +107,7 @@ def _batches(expected: Sequence[ExpectedFile]) -> Iterator[list[ExpectedFile]]:
         yield from (files[at : at + _BATCH] for at in range(0, len(files), _BATCH))
 
 
-def _looked_up(
+def _verified(
     files: CheckpointFiles, batch: Sequence[ExpectedFile]
 ) -> tuple[list[FileProblem], list[FileProblem], int]:
     try:
