@@ -15,7 +15,7 @@ from unit.flink.metadata import by_hand as hand
 from unit.flink.metadata.golden_files import golden
 
 UNVERIFIED = ("unclaimed", "--no-verify")
-"""The storage lies in another folder than Flink wrote it to, and most tests state no alias."""
+"""The storage is in another folder than Flink wrote it to, and most tests state no alias."""
 
 BUFFER_STATES = {"buffer-list": "split", "seen-union": "union"}
 
