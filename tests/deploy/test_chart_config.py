@@ -7,7 +7,7 @@ import yaml
 
 from deploy.charts import CASES, CHART, ROOTS, collector, daemon, rendered, the
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
-from orphangc.app.config.load import load_configuration
+from orphangc.app.config.load import IMPLIED, load_configuration
 from orphangc.core.documents.run_record import RunMode
 
 WITH_CONFIG = [case for case in CASES if case != "existing"]
@@ -84,7 +84,7 @@ def test_the_schema_knows_every_key_of_the_configuration():
     config = schema["properties"]["config"]
     roots = config["properties"]["storage_roots"]["items"]
     assert config["propertyNames"]["enum"] == sorted(Configuration.model_fields)
-    written = ScheduledRoot.model_fields.keys() - {"siblings"}  # which the loader adds
+    written = ScheduledRoot.model_fields.keys() - IMPLIED
     assert roots["propertyNames"]["enum"] == sorted(written)
 
 

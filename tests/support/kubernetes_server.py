@@ -245,6 +245,8 @@ class KubernetesServer:
                 deepcopy(each)
                 for each in self.objects[plural].values()
                 if all(each["metadata"].get("labels", {}).get(k) == v for k, v in wanted)
+                and query.get("fieldSelector", "")
+                in {"", f"metadata.name={each['metadata']['name']}"}
             ]
         else:
             left = self._snapshots.pop(token)

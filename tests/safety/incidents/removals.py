@@ -22,7 +22,7 @@ from orphangc.adapters.files import local_storage, mount_clock
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner import make_plan as planning
 from orphangc.app.runner import sweep_plan as sweeping
-from orphangc.app.wiring import compose
+from orphangc.app.wiring import compose, discovering
 from orphangc.collect import cycle
 from orphangc.collect.decide import decide_listing
 from orphangc.collect.delete import revalidation
@@ -30,6 +30,7 @@ from orphangc.collect.mark import job_reports, mark
 from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
 from orphangc.collect.state import lock
+from orphangc.collect.state.discovery_memory import DiscoveryRead
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep import plan_intersection as permission
 from orphangc.collect.sweep import sweep
@@ -40,6 +41,7 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision import judge, kernel
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
+from orphangc.core.discovery.remembered_facts import DiscoveryMemory
 from orphangc.core.model import bounds, settings
 from orphangc.core.model import locations as uris
 from orphangc.core.model.codes import Condition, Guard
@@ -329,6 +331,17 @@ def _memory(patch: _Patch) -> None:
         patch.setattr(module, "recalled", lambda *_, **__: NOTHING_RECALLED)
 
 
+def _discovery_memory(patch: _Patch) -> None:
+    """Remember nothing that earlier cycles discovered (R4)."""
+    nothing = DiscoveryRead(DiscoveryMemory())
+    patch.setattr(discovering, "read_discovery_memory", lambda _: nothing)
+
+
+def _roots_of_the_state(patch: _Patch) -> None:
+    """Search no other storage root that the same state location serves (R4)."""
+    patch.setattr(compose, "bound_roots", lambda _: ())
+
+
 REMOVALS: Mapping[str, _Removal] = {
     each.__name__.removeprefix("_"): each
     for each in (
@@ -363,5 +376,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _errors_of_keys,
         _every_page,
         _memory,
+        _discovery_memory,
+        _roots_of_the_state,
     )
 }

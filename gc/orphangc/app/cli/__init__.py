@@ -8,6 +8,7 @@ from orphangc.app.cli import (
     checkpoint_commands,
     collect_commands,
     dependency_commands,
+    discover_commands,
     operate_commands,
     scheduled_commands,
     world_commands,
@@ -24,6 +25,7 @@ COMMANDS = (
     scheduled_commands,
     operate_commands,
     world_commands,
+    discover_commands,
 )
 """Modules that register commands, in the order in which the help shows them."""
 

@@ -82,7 +82,7 @@ def config_schema(
 @config_commands.command("show", epilog="Example: orphangc config show --config orphangc.yaml")
 def config_show(*, config: o.ConfigFile) -> None:
     """Print the effective configuration, environment included, without credentials."""
-    from orphangc.app.config.load import load_configuration
+    from orphangc.app.config.load import IMPLIED, load_configuration
 
-    implied = {"storage_roots": {"__all__": {"siblings"}}}
+    implied = {"storage_roots": {"__all__": set(IMPLIED)}}
     print_json(load_configuration(config).model_dump(mode="json", exclude=implied))

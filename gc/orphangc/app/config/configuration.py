@@ -16,7 +16,14 @@ from pydantic_settings import (
 from orphangc.app.config.paths import default_plans
 from orphangc.app.config.schedule import check_schedule, check_timezone
 from orphangc.core.documents.run_record import RunMode
-from orphangc.core.model.settings import Place, StorageRootSettings, without_credentials
+from orphangc.core.model.settings import (
+    AliasText,
+    NamespaceName,
+    Place,
+    RestUrl,
+    StorageRootSettings,
+    without_credentials,
+)
 
 Schedule = Annotated[str, AfterValidator(check_schedule)]
 
@@ -97,6 +104,56 @@ class LogSettings(_ConfigSection):
     """Least severity of the events that are shown; deletions are always shown."""
 
 
+REST_TEMPLATE = "{scheme}://{name}-rest.{namespace}:{port}"
+
+
+def _rest_template(value: str) -> str:
+    try:
+        filled = value.format(scheme="http", name="name", namespace="ns", port="8081")
+    except (KeyError, IndexError, ValueError, AttributeError) as err:
+        raise ValueError("only {scheme}, {name}, {namespace} and {port} can be filled in") from err
+    if value != "ingress" and urlsplit(filled).scheme not in {"http", "https"}:
+        raise ValueError("an address of a REST service is an http or https URL, or 'ingress'")
+    return value
+
+
+class DiscoverySettings(_ConfigSection):
+    """What is read to learn of storages, clusters, HA, jobs and savepoints."""
+
+    namespaces: tuple[NamespaceName, ...] = ()
+    """Kubernetes namespaces whose Flink resources describe the world."""
+    namespace_selector: str | None = None
+    """Label selector of further namespaces."""
+    all_namespaces: bool = False
+    """Read every namespace."""
+    files: tuple[Path, ...] = ()
+    """Flink's configuration files: ``config.yaml``, ``flink-conf.yaml``."""
+    flink_rest: tuple[RestUrl, ...] = ()
+    """Flink REST endpoints that no resource shows."""
+    rest: Annotated[str, AfterValidator(_rest_template)] = REST_TEMPLATE
+    """Address of a cluster's REST service; ``ingress`` for that of its ingress."""
+    state: Place | None = None
+    """State location of discovered storage roots, and memory of the discovery."""
+    closed_world: bool = False
+    """The operator's statement that nothing but what is discovered uses these storages (R3a)."""
+    alias: tuple[AliasText, ...] = ()
+    """``FROM=TO``: paths in configurations that start with FROM mean TO."""
+    empty_roots: tuple[Place, ...] = ()
+    """Discovered places that hold no checkpoint."""
+    s3_endpoints: tuple[str, ...] = ()
+    """S3 endpoints in Flink's configurations that are the store that this process reaches."""
+    without_state: tuple[str, ...] = ()
+    """``KIND/NAMESPACE/NAME`` of resources that keep no state in any searched place."""
+    forgotten: tuple[str, ...] = ()
+    """``KIND/NAMESPACE/NAME`` of resources whose earlier storages are gone."""
+
+    @property
+    def is_on(self) -> bool:
+        """Return whether there is anything to read."""
+        asked = (self.namespaces, self.namespace_selector, self.files, self.flink_rest)
+        return self.all_namespaces or any(asked)
+
+
 class Configuration(BaseSettings):
     """The configuration file."""
 
@@ -129,8 +186,11 @@ class Configuration(BaseSettings):
     """Targets for the metrics of single runs."""
     log: LogSettings = LogSettings()
     """Format and level of logs."""
-    storage_roots: tuple[ScheduledRoot, ...] = Field(min_length=1)
-    """The storage roots, each with its own schedule, safety margins and sources of evidence."""
+    discovery: DiscoverySettings = DiscoverySettings()
+    """Kubernetes resources and configuration files that describe the world."""
+    storage_roots: tuple[ScheduledRoot, ...] = ()
+    """The storage roots, each with its own schedule, safety margins and sources of evidence; needed
+    unless they are discovered."""
 
     @classmethod
     def settings_customise_sources(  # noqa: PLR0917 - pydantic's signature

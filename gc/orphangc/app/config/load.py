@@ -15,6 +15,7 @@ from pydantic_settings.exceptions import SettingsError as UnusableVariableError
 
 from orphangc.app.config.configuration import (
     Configuration,
+    DiscoverySettings,
     HttpSettings,
     LogSettings,
     MetricsSettings,
@@ -30,7 +31,10 @@ _SECTIONS: Mapping[str, type[BaseModel]] = {
     "http": HttpSettings,
     "metrics": MetricsSettings,
     "log": LogSettings,
+    "discovery": DiscoverySettings,
 }
+IMPLIED = frozenset({"siblings", "named_by_flink", "unclear"})
+"""Settings of a storage root that no file states: the loader and discovery add them."""
 _VARIABLE = re.compile(r"\$(\$|\{([^{}]*)\})")
 
 
@@ -51,8 +55,8 @@ def load_configuration(path: Path) -> Configuration:
     for name, section in _SECTIONS.items():
         if isinstance(content.get(name), dict):
             _check_keys(content[name], section, path, f"{name}.")
-    roots = content.get("storage_roots")
-    if not isinstance(roots, list) or not roots:
+    roots = content.get("storage_roots", [] if content.get("discovery") else None)
+    if not isinstance(roots, list) or not (roots or content.get("discovery")):
         raise SettingsError(f"{path}: storage_roots: a list of at least one storage root is needed")
     checked = [_root_settings(each, path, position) for position, each in enumerate(roots)]
     try:
@@ -61,7 +65,22 @@ def load_configuration(path: Path) -> Configuration:
         raise SettingsError(f"{path}: {first_problem(err)}") from err
     except UnusableVariableError as err:
         raise SettingsError(f"environment: {err}") from err
+    if not configuration.storage_roots and not configuration.discovery.is_on:
+        raise SettingsError(f"{path}: discovery: name namespaces, files or flink_rest to read")
     return _with_defaults(configuration, path)
+
+
+def with_storage_roots(
+    configuration: Configuration, roots: Sequence[ScheduledRoot]
+) -> Configuration:
+    """Return a checked configuration with these storage roots instead of its own.
+
+    Raises:
+        SettingsError: Two of them are, or contain, one place.
+
+    """
+    changed = configuration.model_copy(update={"storage_roots": tuple(roots)})
+    return _with_defaults(changed, Path("discovery"))
 
 
 def overriding() -> list[str]:
@@ -124,7 +143,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def _check_keys(content: dict[str, Any], model: type[BaseModel], path: Path, where: str) -> None:
     for key in content:
-        if key not in model.model_fields or key == "siblings":
+        if key not in model.model_fields or key in IMPLIED:
             hint = nearest(str(key), model.model_fields)
             raise SettingsError(f"{path}: unknown key {where}{key}{hint}")
 

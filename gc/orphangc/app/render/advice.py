@@ -98,6 +98,10 @@ CONDITION_ADVICE: Mapping[str, str] = {
         " jobs may need files here; if one is gone for good, take it out of the file, or state"
         " that with --empty-root."
     ),
+    Condition.DISCOVERY_UNCLEAR: (
+        "Correct the resource or file that is named, or state in discovery what its message"
+        " names (alias, without_state, s3_endpoints, forgotten); orphangc discover shows it."
+    ),
     Condition.PLACE_WITHOUT_CHECKPOINTS: (
         "Mount the place or correct its name; if it holds no checkpoint for good reason, state"
         " that with --empty-root."

@@ -18,13 +18,14 @@ from rich.table import Table
 from rich.text import Text
 
 from orphangc.app.config.configuration import Configuration
-from orphangc.app.config.load import chosen_roots, load_configuration
+from orphangc.app.config.load import chosen_roots
 from orphangc.app.console.exit import shielded
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.run_root import exit_code_of_all, run_root
 from orphangc.app.telemetry.logs import configure_logs
 from orphangc.app.telemetry.metrics_push import push, write_textfile
 from orphangc.app.wiring.compose import state_of
+from orphangc.app.wiring.discovering import effective_configuration
 from orphangc.app.wiring.sharing import PassSharing
 from orphangc.collect.state.history import kept_record, newest_records
 from orphangc.core.documents.run_record import RunRecord
@@ -51,7 +52,7 @@ def run_configured(
         SettingsError: The configuration is not usable, or a storage root is not configured.
 
     """
-    configuration = _loaded(config)
+    configuration = _loaded(config, is_remembered=True)
     roots = chosen_roots(configuration, only)
     records: list[RunRecord] = []
     sharing = PassSharing()
@@ -72,8 +73,8 @@ def run_configured(
     return records, exit_code_of_all(records) if code is None else code
 
 
-def _loaded(config: Path) -> Configuration:
-    configuration = load_configuration(config)
+def _loaded(config: Path, *, is_remembered: bool = False) -> Configuration:
+    configuration = effective_configuration(config, is_remembered=is_remembered)
     is_verbose = structlog.get_logger().is_enabled_for(logging.DEBUG)
     configure_logs(configuration.log, is_verbose=is_verbose, takes_others=True)
     return configuration

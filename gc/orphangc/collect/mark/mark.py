@@ -463,4 +463,5 @@ def cycle_evidence(
         is_registry_mode=bool(observation.exported)
         or any(each.source is Mode.REGISTRY for each in observation.snapshots),
         observed_until=after.local if time.now is None else after.now,
+        unclear=settings.unclear,
     )

@@ -28,7 +28,7 @@ def world_of(
         closed_world=closed_world_of(
             places,
             is_stated=settings.closed_world,
-            is_empty=lambda uri: settings.is_empty(canonical(uri)),
+            is_empty=lambda uri: settings.is_confirmed_empty(canonical(uri)),
         ),
     )
 
@@ -43,7 +43,7 @@ def empty_places(
     return tuple(
         each.uri
         for each in searched_places(seen, environment)
-        if lacks_checkpoints(each, is_stated_empty=settings.is_empty(canonical(each.uri)))
+        if lacks_checkpoints(each, is_stated_empty=settings.is_confirmed_empty(canonical(each.uri)))
         and not canonical(each.uri).contains(environment.storage.location)
     )
 

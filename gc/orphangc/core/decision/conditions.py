@@ -26,6 +26,19 @@ def _closed_world(_: JobEvidence, cycle: CycleEvidence) -> str | None:
     return "nobody stated that the given roots are all there is (--closed-world)"
 
 
+def _discovery_unclear(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R3a: a deployment that is not understood may keep state in any place that it could touch.
+
+    A job of which only the listing shows files has no known directory: all concerns it.
+    """
+    directories = {str(each) for each in (*job.directories, *job.survey.shared_directories)}
+    found = [each for each in cycle.unclear if each.concerns(directories)]
+    if not found:
+        return None
+    more = f" (and {len(found) - 1} more such parts)" if len(found) > 1 else ""
+    return f"not understood: {found[0].why}{more}; orphangc discover shows all of it"
+
+
 def _place_unreachable(_: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R4: a job of another storage root may need files here, and its checkpoints are unknown."""
     for place, reason in cycle.unreached_places.items():
@@ -203,6 +216,7 @@ def _halted(_: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 CONDITIONS: Mapping[Condition, Check] = {
     Condition.CLOSED_WORLD: _closed_world,
+    Condition.DISCOVERY_UNCLEAR: _discovery_unclear,
     Condition.PLACE_UNREACHABLE: _place_unreachable,
     Condition.PLACE_WITHOUT_CHECKPOINTS: _place_without_checkpoints,
     Condition.OUTSIDE_PATH: _outside_path,

@@ -17,6 +17,7 @@ from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.memory.lost_facts import LostFact
 from orphangc.core.model.bounds import SafetyMargins
 from orphangc.core.model.locations import Location
+from orphangc.core.model.settings import UnclearPart
 from orphangc.core.model.types import JobId, JobState, Mode
 from orphangc.core.world import OutsidePath
 
@@ -354,6 +355,7 @@ class CycleEvidence:
         memory_problem: Reason for which the memory of earlier cycles cannot be read, or ``None``.
         state_problem: Reason for which this may not be the state location of earlier plans, or
             ``None``.
+        unclear: Parts of the discovered world that are not understood.
 
     """
 
@@ -374,6 +376,7 @@ class CycleEvidence:
     lost: tuple[LostFact, ...] = ()
     memory_problem: str | None = None
     state_problem: str | None = None
+    unclear: tuple[UnclearPart, ...] = ()
 
 
 def has_ended(job: JobEvidence, cycle: CycleEvidence) -> bool:

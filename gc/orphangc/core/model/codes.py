@@ -33,6 +33,7 @@ class Condition(StrEnum):
     """Which condition of deletion is unmet."""
 
     CLOSED_WORLD = "closed_world"
+    DISCOVERY_UNCLEAR = "discovery_unclear"
     PLACE_UNREACHABLE = "place_unreachable"
     PLACE_WITHOUT_CHECKPOINTS = "place_without_checkpoints"
     OUTSIDE_PATH = "outside_path"
@@ -73,6 +74,7 @@ MEMORY_CONDITIONS = frozenset(
 """Conditions about facts of earlier cycles that have disappeared."""
 
 WORLD_CONDITIONS = MEMORY_CONDITIONS | {
+    Condition.DISCOVERY_UNCLEAR,
     Condition.PLACE_UNREACHABLE,
     Condition.PLACE_WITHOUT_CHECKPOINTS,
     Condition.OUTSIDE_PATH,

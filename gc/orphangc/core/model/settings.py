@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Annotated, Literal
@@ -239,6 +239,33 @@ RestUrl = Annotated[
     AfterValidator(_http_url),
     PlainSerializer(without_credentials, return_type=str, when_used="json"),
 ]
+NamespaceName = Annotated[str, AfterValidator(_namespace)]
+AliasText = Annotated[str, AfterValidator(_alias)]
+
+
+class UnclearPart(BaseModel):
+    """A part of the discovered world that is not understood, and the places that it could touch.
+
+    Attributes:
+        why: Sentence that names the part, and what would lift the block.
+        reach: Places that it could touch.
+        is_everywhere: Whether it could touch any place.
+
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    why: str
+    reach: tuple[str, ...] = ()
+    is_everywhere: bool = False
+
+    def concerns(self, directories: Iterable[str]) -> bool:
+        """Return whether it could touch one of these directories; without any, it could."""
+        known = tuple(map(canonical, directories))
+        if self.is_everywhere or not known:
+            return True
+        reached = tuple(map(canonical, self.reach))
+        return any(a.contains(b) or b.contains(a) for a in reached for b in known)
 
 
 class StorageRootSettings(BaseModel):
@@ -283,6 +310,11 @@ class StorageRootSettings(BaseModel):
     gone."""
     siblings: SkipJsonSchema[tuple[Place, ...]] = ()
     """Other storage roots of the same configuration file, which its loader adds."""
+    named_by_flink: SkipJsonSchema[tuple[Place, ...]] = ()
+    """Extra roots and siblings that Flink's own configuration names: one without a checkpoint is
+    not misspelled."""
+    unclear: SkipJsonSchema[tuple[UnclearPart, ...]] = ()
+    """Parts of the discovered world that are not understood."""
     closed_world: bool = False
     """The operator's statement that the searched places are all there is (R3a)."""
     ended_job: tuple[Annotated[str, AfterValidator(_ended_job)], ...] = ()
@@ -293,11 +325,11 @@ class StorageRootSettings(BaseModel):
     """Flink REST endpoints to ask for the gate."""
     accept_flink_version: tuple[Annotated[str, AfterValidator(_flink_version)], ...] = ()
     """Vendors' builds of tested Flink releases that the operator vouches for, spelled exactly."""
-    kubernetes_ha: tuple[Annotated[str, AfterValidator(_namespace)], ...] = ()
+    kubernetes_ha: tuple[NamespaceName, ...] = ()
     """Kubernetes namespaces whose HA metadata and Flink resources tell who is alive."""
     zookeeper_ha: tuple[Annotated[str, AfterValidator(_zookeeper)], ...] = ()
     """``host:port,host:port/path`` of ZooKeepers whose HA metadata tells who is alive."""
-    alias: tuple[Annotated[str, AfterValidator(_alias)], ...] = ()
+    alias: tuple[AliasText, ...] = ()
     """``FROM=TO``: paths inside ``_metadata`` that start with FROM mean TO."""
     pin: tuple[Place, ...] = ()
     """Files and folders that must stay whatever refers to them."""
@@ -416,6 +448,16 @@ class StorageRootSettings(BaseModel):
     def is_empty(self, place: Location) -> bool:
         """Return whether the operator stated that exactly this place holds no checkpoint."""
         return any(canonical(uri) == place for uri in self.empty_roots)
+
+    def is_confirmed_empty(self, place: Location) -> bool:
+        """Return whether a place without a checkpoint is the one that was meant.
+
+        The operator stated it, or Flink's configuration names it in the bucket of the storage root.
+        """
+        root = canonical(self.root)
+        is_same_store = (place.scheme, place.authority) == (root.scheme, root.authority)
+        is_named = any(canonical(uri) == place for uri in self.named_by_flink)
+        return self.is_empty(place) or (is_named and is_same_store and root.scheme != "file")
 
     def delete_share_of(self, job_id: str) -> float:
         """Return the largest part of one job's files in ``shared/`` that may go."""

@@ -9,6 +9,7 @@ from orphangc.core.decision.evidence import Survey
 from orphangc.core.decision.judge import Judgement, judge, judge_all
 from orphangc.core.memory.lost_facts import LostFact
 from orphangc.core.model.codes import Condition
+from orphangc.core.model.settings import UnclearPart
 from orphangc.core.model.types import JobState, Mode
 from orphangc.core.world import OutsidePath
 from support.builders import (
@@ -59,6 +60,10 @@ def a_lost_fact(condition: Condition, **changes) -> LostFact:
 
 CASES = {
     Condition.CLOSED_WORLD: (a_job(), a_cycle(is_closed_world=False)),
+    Condition.DISCOVERY_UNCLEAR: (
+        a_job(),
+        a_cycle(unclear=(UnclearPart(why="orders: ${DIR}", is_everywhere=True),)),
+    ),
     Condition.JOB_STATE_UNKNOWN: (a_job(before=(), after=()), a_cycle()),
     Condition.PLACE_UNREACHABLE: (
         a_job(),
@@ -125,6 +130,9 @@ def test_without_its_condition_each_case_would_be_let_through(condition: Conditi
 SENTENCES = {
     Condition.CLOSED_WORLD: (
         "nobody stated that the given roots are all there is (--closed-world)"
+    ),
+    Condition.DISCOVERY_UNCLEAR: (
+        "not understood: orders: ${DIR}; orphangc discover shows all of it"
     ),
     Condition.PLACE_UNREACHABLE: (
         "s3://second holds another storage root's checkpoints and cannot be searched: no"

@@ -56,6 +56,8 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         "extra_roots": (),
         "empty_roots": (),
         "siblings": (),
+        "named_by_flink": (),
+        "unclear": (),
         "closed_world": False,
         "ended_job": (),
         "owner": None,

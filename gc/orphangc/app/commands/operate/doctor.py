@@ -16,12 +16,12 @@ from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.flink.kubernetes_ha import KubernetesHa
 from orphangc.adapters.flink.zookeeper_ha import ZooKeeperHa
 from orphangc.adapters.open import open_storage
+from orphangc.app.commands.discover.show_discovery import discovery_health
 from orphangc.app.commands.operate.exporter_checks import exporter_checks
 from orphangc.app.commands.operate.health import Check, CheckStatus
 from orphangc.app.commands.operate.run_checks import checks_of_all, checks_of_root
 from orphangc.app.commands.world.obstacles import Obstacle, obstacles_of
 from orphangc.app.commands.world.show import unlisted_cycle_of
-from orphangc.app.config.load import load_configuration
 from orphangc.app.console.text import visible
 from orphangc.app.render.world_tables import statement
 from orphangc.app.wiring.clock import now
@@ -32,6 +32,7 @@ from orphangc.app.wiring.compose import (
     state_of,
     state_place,
 )
+from orphangc.app.wiring.discovering import loaded_with_discovery
 from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.observe.checkpoints import MAX_METADATA_BYTES, scan_checkpoints
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
@@ -67,13 +68,15 @@ def diagnose(config: Path) -> list[dict[str, Any]]:
         SettingsError: The configuration itself is not usable.
 
     """
-    configuration = load_configuration(config)
-    shared = shared_checkpoints()
+    found = loaded_with_discovery(config)
+    configuration, shared = found.configuration, shared_checkpoints()
     findings = [
         finding
         for settings in configuration.storage_roots
         for finding in _findings(settings, shared)
     ]
+    if configuration.discovery.is_on:
+        findings += _checked(ALL_ROOTS, {"discovery": lambda: discovery_health(found)})
     findings += _checked(ALL_ROOTS, checks_of_all(configuration))
     return [asdict(finding) for finding in findings]
 

@@ -6,11 +6,11 @@ import getpass
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from orphangc.app.config.load import load_configuration
 from orphangc.app.config.validate import settings_from
 from orphangc.app.telemetry.logs import always_shown
 from orphangc.app.wiring.clock import now, this_process
 from orphangc.app.wiring.compose import state_of
+from orphangc.app.wiring.discovering import effective_configuration
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import (
     DamagedMemoryError,
@@ -64,7 +64,7 @@ def _settings(
     if (root is None) == (config is None):
         raise SettingsError("give either a storage root or --config")
     if config is not None:
-        return load_configuration(config).storage_roots or ()
+        return effective_configuration(config).storage_roots or ()
     return [settings_from({"root": root, "state": state})]
 
 

@@ -27,6 +27,7 @@ STOP_TITLES: Mapping[str, str] = {
     Guard.REGISTRY: "Registry snapshots are missing, stale or contradict each other",
     Guard.DEPENDENT_JOB: "Kept because another job may need it",
     Condition.CLOSED_WORLD: "It is not yet stated that all checkpoints are known",
+    Condition.DISCOVERY_UNCLEAR: "A Flink deployment is not understood",
     Condition.PLACE_UNREACHABLE: "A place that must be searched cannot be reached",
     Condition.PLACE_WITHOUT_CHECKPOINTS: "A searched place holds no checkpoint",
     Condition.OUTSIDE_PATH: "A checkpoint is in no searched place",

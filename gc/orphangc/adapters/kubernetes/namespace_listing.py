@@ -1,0 +1,278 @@
+"""Listings of one Kubernetes namespace, page by page; nothing is watched or written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+from orphangc.adapters.kubernetes.kubernetes_client import KubernetesApi, KubernetesProblem
+from orphangc.errors import RegistryUnavailableError
+
+_GROUP, _VERSION = "flink.apache.org", "v1beta1"
+_PAGE = 200
+"""Items of a page: a HA ConfigMap or a resource with its history has some 10 kB."""
+_MAX_PAGES = 5_000
+_LISTINGS = 3
+
+
+_Found = TypeVar("_Found")
+
+
+class _Expired(Exception):  # noqa: N818 - never leaves this module
+    """A listing took so long that the server dropped its continuation token."""
+
+
+class NamespaceListing:
+    """One namespace of the API server that this process can reach."""
+
+    def __init__(self, namespace: str, *, timeout: timedelta) -> None:
+        """Take the namespace; send no request yet.
+
+        Args:
+            namespace: Name of the namespace.
+            timeout: Time limit of each attempt.
+
+        Raises:
+            SettingsError: The extra ``kubernetes`` is not installed.
+
+        """
+        self._namespace = namespace
+        self._api = KubernetesApi(timeout=timeout)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._api.close()
+
+    def config_map_keys(self, selector: str) -> list[tuple[str, list[str]]]:
+        """Return name and keys of each ConfigMap that a label selector chooses.
+
+        Raises:
+            RegistryUnavailableError: After bounded retries; one line.
+
+        """
+        found = self._config_maps(label_selector=selector)
+        return [
+            (each.metadata.name, [*(each.data or {}), *(each.binary_data or {})]) for each in found
+        ]
+
+    def config_map_texts(self, **selector: str) -> dict[str, dict[str, str]]:
+        """Return the texts of each ConfigMap that a selector chooses, by its name.
+
+        Raises:
+            RegistryUnavailableError: After bounded retries; one line.
+
+        """
+        return {each.metadata.name: dict(each.data or {}) for each in self._config_maps(**selector)}
+
+    def deployments(self) -> list[Any]:
+        """Return every Deployment as a JSON document.
+
+        Raises:
+            RegistryUnavailableError: After bounded retries; one line.
+
+        """
+
+        def asked(limit: int, page: str | None) -> tuple[list[Any], str | None]:
+            def call(client: Any, timeout: Any) -> Any:
+                listed = self._api.client.AppsV1Api(client).list_namespaced_deployment(
+                    self._namespace, limit=limit, _continue=page, **timeout
+                )
+                return client.sanitize_for_serialization(listed)
+
+            listed = self._api.ask_again(call)
+            metadata = listed["metadata"]
+            page = _next_page(
+                "deployments", metadata.get("continue"), metadata.get("remainingItemCount")
+            )
+            return listed["items"], page
+
+        return list(self._listed("deployments.apps", asked))
+
+    def _config_maps(self, **selector: str) -> list[Any]:
+        def asked(limit: int, page: str | None) -> tuple[list[Any], str | None]:
+            def call(client: Any, timeout: Any) -> Any:
+                return self._api.client.CoreV1Api(client).list_namespaced_config_map(
+                    self._namespace, limit=limit, _continue=page, **selector, **timeout
+                )
+
+            listed = self._api.ask_again(call)
+            if not all(isinstance(each.metadata.name, str) for each in listed.items):
+                raise TypeError("a ConfigMap has no name")
+            page = listed.metadata._continue  # noqa: SLF001 - "continue" is a keyword of Python
+            return list(listed.items), _next_page(
+                "configmaps", page, listed.metadata.remaining_item_count
+            )
+
+        return list(self._listed("configmaps", asked))
+
+    def operated(self, plurals: Iterable[str]) -> dict[str, list[Any]]:
+        """Return the operator's resources by plural, as JSON documents.
+
+        A kind that the API server's discovery does not show has no resources. A kind that it shows
+        must be listed: if listing is forbidden or the kind is not found, its resources are unknown.
+
+        Raises:
+            RegistryUnavailableError: After bounded retries; one line.
+
+        """
+        defined = self._defined_kinds()
+        return {
+            plural: list(self._resources(plural)) if plural in defined else [] for plural in plurals
+        }
+
+    def _defined_kinds(self) -> frozenset[str]:
+        """Return the plurals of the operator's group that are defined in the cluster.
+
+        Raises:
+            RegistryUnavailableError: Discovery gives no usable answer, or shows the group in other
+                versions only.
+
+        """
+        where = f"the discovery of {_GROUP}"
+        versions = self._discovered(where, lambda client: client.ApisApi, _versions_of)
+        if versions is None:
+            return frozenset()
+        if _VERSION not in versions:
+            raise RegistryUnavailableError(
+                f"Kubernetes: {where} shows {sorted(versions)}, and not {_VERSION}: an operator of"
+                " another release; who is alive is unknown"
+            )
+        return self._discovered(where, lambda client: client.CustomObjectsApi, _plurals_of)
+
+    def _discovered(
+        self,
+        where: str,
+        api: Callable[[Any], Any],
+        read: Callable[[Any, Any], _Found],
+    ) -> _Found:
+        """Return the answer to one discovery request."""
+
+        def call(client: Any, timeout: Any) -> _Found:
+            return read(api(self._api.client)(client), timeout)
+
+        try:
+            return self._api.ask_again(call)
+        except KubernetesProblem as err:
+            raise self._api.unavailable(where, err) from err
+
+    def _resources(self, plural: str) -> Iterator[Any]:
+        def asked(limit: int, page: str | None) -> tuple[list[Any], str | None]:
+            def call(client: Any, timeout: Any) -> Any:
+                return self._api.client.CustomObjectsApi(client).list_namespaced_custom_object(
+                    _GROUP,
+                    _VERSION,
+                    self._namespace,
+                    plural,
+                    limit=limit,
+                    **({"_continue": page} if page else {}),
+                    **timeout,
+                )
+
+            listed = self._api.ask_again(call)
+            metadata = listed["metadata"]
+            page = _next_page(plural, metadata.get("continue"), metadata.get("remainingItemCount"))
+            return listed["items"], page
+
+        return self._listed(f"{plural}.{_GROUP}", asked)
+
+    def _listed(
+        self,
+        what: str,
+        asked: Callable[[int, str | None], tuple[list[Any], str | None]],
+    ) -> Iterator[Any]:
+        """Return all pages of one listing; restart a listing that expired half-way."""
+        where = f"{what} in namespace {self._namespace}"
+        for _ in range(_LISTINGS):
+            try:
+                return iter(self._pages(where, asked))
+            except _Expired:
+                continue
+        raise RegistryUnavailableError(f"Kubernetes: {where}: no listing came to its end")
+
+    def _pages(
+        self,
+        where: str,
+        asked: Callable[[int, str | None], tuple[list[Any], str | None]],
+    ) -> list[Any]:
+        found: list[Any] = []
+        page: str | None = None
+        for _ in range(_MAX_PAGES):
+            try:
+                some, page = asked(_PAGE, page)
+                found += some
+            except KubernetesProblem as err:
+                if err.status == HTTPStatus.GONE and page:
+                    raise _Expired from err
+                raise self._api.unavailable(where, err) from err
+            except (KeyError, TypeError, AttributeError) as err:
+                raise RegistryUnavailableError(f"Kubernetes: {where}: unusable answer") from err
+            if not page:
+                return found
+        raise RegistryUnavailableError(f"Kubernetes: {where}: the listing has no end")
+
+
+def _next_page(what: str, page: str | None, remaining: object) -> str | None:
+    """Return the token of the next page of a listing, ``None`` behind the last one.
+
+    Raises:
+        RegistryUnavailableError: More items remain, but the page has no token.
+
+    """
+    if remaining and not page:
+        raise RegistryUnavailableError(
+            f"Kubernetes: the listing of {what} is cut off: {str(remaining)[:20]} items remain, and"
+            " no page shows them; who is alive is unknown"
+        )
+    return page
+
+
+def _versions_of(api: Any, timeout: Any) -> frozenset[str] | None:
+    """Return the served versions of the operator's group, ``None`` if it is not installed.
+
+    Raises:
+        ValueError: The answer names no group at all: no API server answers so.
+
+    """
+    groups = api.get_api_versions(**timeout).groups
+    if not groups:
+        raise ValueError("no API group at all")
+    found = [each for each in groups if each.name == _GROUP]
+    return frozenset(each.version for each in found[0].versions) if found else None
+
+
+def _plurals_of(api: Any, timeout: Any) -> frozenset[str]:
+    """Return the plurals of the kinds in the operator's group and version."""
+    listed = api.get_api_resources(_GROUP, _VERSION, **timeout)
+    return frozenset(each.name for each in listed.resources)
+
+
+def selected_namespaces(selector: str | None, *, timeout: timedelta) -> list[str]:
+    """Return the names of the namespaces that a label selector chooses, of all without one.
+
+    Raises:
+        RegistryUnavailableError: After bounded retries; one line.
+        SettingsError: The extra ``kubernetes`` is not installed.
+
+    """
+    api = KubernetesApi(timeout=timeout)
+    found: list[str] = []
+    page: str | None = None
+    try:
+        while True:
+
+            def call(client: Any, limit: Any, page: str | None = page) -> Any:
+                return api.client.CoreV1Api(client).list_namespace(
+                    label_selector=selector, limit=_PAGE, _continue=page, **limit
+                )
+
+            listed = api.ask_again(call)
+            found += [each.metadata.name for each in listed.items]
+            page = listed.metadata._continue  # noqa: SLF001 - "continue" is a keyword of Python
+            if not page:
+                return found
+    except KubernetesProblem as err:
+        raise api.unavailable("the list of namespaces", err) from err
+    finally:
+        api.close()

@@ -1,0 +1,50 @@
+"""The command that shows what resources and configuration files say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orphangc.app.cli.application import app
+from orphangc.app.cli.output import show
+from orphangc.app.console import options as o
+
+
+@app.command(epilog="Example: orphangc discover --namespace flink --as-config > orphangc.yaml")
+def discover(
+    *,
+    config: Annotated[
+        Path | None, typer.Option(help="Configuration file; its discovery is read.")
+    ] = None,
+    namespace: Annotated[
+        list[str] | None, typer.Option(help="Kubernetes namespace to read. Repeatable.")
+    ] = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(help="Flink's config.yaml or flink-conf.yaml to read. Repeatable."),
+    ] = None,
+    flink_rest: o.FlinkRestOption = None,
+    alias: o.AliasOption = None,
+    as_config: Annotated[
+        bool, typer.Option("--as-config", help="Print only the equivalent configuration, as YAML.")
+    ] = False,
+    output: o.OutputOption = None,
+) -> None:
+    """Show storages, clusters, HA, jobs and savepoints that Kubernetes resources and configuration
+    files name, each with its field.
+    """
+    from orphangc.app.commands.discover.show_discovery import (
+        discovery_of_call,
+        discovery_tables,
+        document_of,
+        yaml_of,
+    )
+
+    given = {"namespaces": namespace, "files": file, "flink_rest": flink_rest, "alias": alias}
+    found = discovery_of_call(config, given)
+    if as_config:
+        typer.echo(yaml_of(found), nl=False)
+    else:
+        show(output, document_of(found), lambda: discovery_tables(found))

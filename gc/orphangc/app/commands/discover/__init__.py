@@ -1,0 +1,1 @@
+"""`discover`, and the check of `doctor` for it."""

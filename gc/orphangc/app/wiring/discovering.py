@@ -1,0 +1,321 @@
+"""Discover the world that a configuration names, and complete its storage roots with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from platformdirs import user_state_path
+
+from orphangc.adapters.flink.flink_rest import FlinkRest
+from orphangc.adapters.open import open_state_files
+from orphangc.app.config.configuration import (
+    Configuration,
+    DiscoverySettings,
+    ScheduledRoot,
+)
+from orphangc.app.config.load import load_configuration, with_storage_roots
+from orphangc.app.config.validate import validated
+from orphangc.app.wiring.clock import now
+from orphangc.app.wiring.compose import REST_TIMEOUT
+from orphangc.collect.state.discovery_memory import (
+    DiscoveryRead,
+    read_discovery_memory,
+    write_discovery_memory,
+)
+from orphangc.core.cluster.job_facts import ClusterFacts
+from orphangc.core.discovery.asked_clusters import cluster_resource
+from orphangc.core.discovery.compared_settings import SettingDifference, differences
+from orphangc.core.discovery.discovered_facts import (
+    Discovery,
+    Origin,
+    ResourceFacts,
+    UnclearFact,
+)
+from orphangc.core.discovery.discovered_world import DiscoveredWorld, world_of_discovery
+from orphangc.core.discovery.flink_options import Reading, host_of
+from orphangc.core.discovery.read_resources import (
+    FileText,
+    NamespaceDocuments,
+    discovery_of,
+)
+from orphangc.core.discovery.remembered_facts import (
+    DiscoveryMemory,
+    LostStatement,
+    Succession,
+    lost_statements,
+    memory_of,
+    successions,
+    united,
+)
+from orphangc.core.model.locations import canonical, parse_alias
+from orphangc.core.model.settings import UnclearPart, without_credentials
+from orphangc.errors import OrphanGcError, SettingsError
+from orphangc.ports import StateFiles
+
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+_LISTED = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovered:
+    """What was discovered, and the configuration that it completes.
+
+    Attributes:
+        configuration: Configuration with discovered storage roots.
+        discovery: Facts of this cycle and earlier ones.
+        world: World that they describe.
+        lost: What earlier cycles read and nothing states now.
+        over: Jobs that are over by their successors.
+        different: What only the configuration or only discovery names.
+
+    """
+
+    configuration: Configuration
+    discovery: Discovery = field(default_factory=Discovery)
+    world: DiscoveredWorld = field(default_factory=DiscoveredWorld)
+    lost: tuple[LostStatement, ...] = ()
+    over: tuple[Succession, ...] = ()
+    different: tuple[SettingDifference, ...] = ()
+
+
+def effective_configuration(path: Path, *, is_remembered: bool = False) -> Configuration:
+    """Return the configuration of a file, completed by what is discovered.
+
+    Args:
+        path: The configuration file.
+        is_remembered: Whether the memory for later cycles is written.
+
+    Raises:
+        SettingsError: The configuration is not usable, or names no storage root, and none is
+            discovered.
+
+    """
+    return loaded_with_discovery(path, is_remembered=is_remembered).configuration
+
+
+def loaded_with_discovery(path: Path, *, is_remembered: bool = False) -> Discovered:
+    """Return the configuration of a file, completed, and what is discovered.
+
+    Args:
+        path: The configuration file.
+        is_remembered: Whether the memory for later cycles is written.
+
+    Raises:
+        SettingsError: The configuration is not usable, or names no storage root, and none is
+            discovered.
+
+    """
+    configuration = load_configuration(path)
+    if not configuration.discovery.is_on:
+        return Discovered(configuration=configuration)
+    found = discovered(configuration, is_remembered=is_remembered)
+    if not found.configuration.storage_roots:
+        raise SettingsError(
+            f"{path}: discovery names no storage root; orphangc discover shows what it reads"
+        )
+    return found
+
+
+def discovered(configuration: Configuration, *, is_remembered: bool = False) -> Discovered:
+    """Return what a configuration's discovery finds.
+
+    Raises:
+        SettingsError: The extra ``kubernetes`` is not installed, or a discovered storage root
+            cannot be configured.
+
+    """
+    settings = configuration.discovery
+    documents = _documents(settings)
+    files = [_file(each) for each in settings.files]
+    reading = _reading(configuration)
+    shown = discovery_of(documents, files, reading)
+    asked = tuple(_asked(url, reading) for url in settings.flink_rest)
+    shown = shown.model_copy(update={"resources": (*shown.resources, *asked)})
+    memory = _memory_files(configuration)
+    read, problem = _remembered(memory)
+    if problem is not None:
+        shown = shown.model_copy(update={"unclear": (*shown.unclear, problem)})
+    known = united(shown, read.memory, settings.forgotten)
+    world = world_of_discovery(
+        known,
+        configured=[each.root for each in configuration.storage_roots],
+        without_state=settings.without_state,
+        namespaces=[each.namespace for each in documents],
+    )
+    world = world.model_copy(update={"clusters": _with_credentials(world.clusters, settings)})
+    over = _confirmed(successions(known), world.clusters)
+    if is_remembered and problem is None:
+        write_discovery_memory(memory, memory_of(known), read)
+    return Discovered(
+        configuration=_completed(configuration, world, over),
+        discovery=known,
+        world=world,
+        lost=lost_statements(shown, read.memory),
+        over=over,
+        different=differences(configuration.storage_roots, world),
+    )
+
+
+def _documents(settings: DiscoverySettings) -> list[NamespaceDocuments]:
+    names = list(settings.namespaces)
+    if not (names or settings.all_namespaces or settings.namespace_selector):
+        return []
+    from orphangc.adapters.kubernetes.discovered_documents import read_namespace  # noqa: PLC0415
+    from orphangc.adapters.kubernetes.namespace_listing import (  # noqa: PLC0415
+        selected_namespaces,
+    )
+
+    problems: list[NamespaceDocuments] = []
+    if settings.all_namespaces or settings.namespace_selector:
+        try:
+            names += selected_namespaces(settings.namespace_selector, timeout=REST_TIMEOUT)
+        except OrphanGcError as err:
+            if isinstance(err, SettingsError):
+                raise
+            problems.append(NamespaceDocuments(namespace="", problems=(str(err),)))
+    return [
+        *(read_namespace(each, timeout=REST_TIMEOUT) for each in dict.fromkeys(names)),
+        *problems,
+    ]
+
+
+def _file(path: Path) -> FileText:
+    try:
+        with path.open(encoding="utf-8") as file:
+            return FileText(path=str(path.absolute()), text=file.read(_LISTED + 1))
+    except (OSError, UnicodeDecodeError) as err:
+        return FileText(path=str(path.absolute()), text=None, problem=f"cannot be read: {err}")
+
+
+def _asked(url: str, reading: Reading) -> ResourceFacts:
+    """Return the facts of a cluster that no resource stands for."""
+    try:
+        shown: ClusterFacts | str = FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe()
+    except OrphanGcError as err:
+        shown = str(err)
+    return cluster_resource(without_credentials(url), shown, reading)
+
+
+def _with_credentials(clusters: Iterable[str], settings: DiscoverySettings) -> tuple[str, ...]:
+    """Return the addresses as they are asked: with the credentials of the configuration."""
+    known = {without_credentials(each): each for each in settings.flink_rest}
+    return tuple(known.get(each, each) for each in clusters)
+
+
+def _reading(configuration: Configuration) -> Reading:
+    """Return how paths are read: aliases of all storage roots hold for discovered paths, too."""
+    settings = configuration.discovery
+    texts = (*settings.alias, *(a for each in configuration.storage_roots for a in each.alias))
+    here = next((os.environ[name] for name in _ENDPOINTS if os.environ.get(name)), "")
+    hosts = {host_of(each) for each in (here, *settings.s3_endpoints) if each}
+    return Reading(
+        aliases=tuple(parse_alias(each) for each in dict.fromkeys(texts)),
+        endpoints=frozenset(hosts),
+        rest=settings.rest,
+    )
+
+
+def _memory_files(configuration: Configuration) -> StateFiles:
+    states = (configuration.discovery.state, *(r.state for r in configuration.storage_roots))
+    place = next((each for each in states if each), str(user_state_path("orphangc") / "discovered"))
+    return open_state_files(place)
+
+
+def _remembered(files: StateFiles) -> tuple[DiscoveryRead, UnclearFact | None]:
+    try:
+        return read_discovery_memory(files), None
+    except OrphanGcError as err:
+        origin = Origin(kind="State", namespace="", name=str(files.location), field="discovery")
+        unclear = UnclearFact(why=str(err), is_everywhere=True, origin=origin)
+        return DiscoveryRead(DiscoveryMemory()), unclear
+
+
+def _confirmed(candidates: Sequence[Succession], clusters: Iterable[str]) -> tuple[Succession, ...]:
+    """Return the jobs whose successors REST shows running, while no cluster shows the job itself.
+
+    A cluster without an answer may run it: then none of them is confirmed.
+    """
+    if not candidates:
+        return ()
+    try:
+        shown = [FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe() for url in clusters]
+    except OrphanGcError:
+        return ()
+    living = {job for each in shown for job in _living(each)}
+    running = {j for each in shown for j, facts in each.jobs.items() if facts.status == "RUNNING"}
+    return tuple(
+        each for each in candidates if each.successor in running and each.job_id not in living
+    )
+
+
+def _living(cluster: ClusterFacts) -> Iterable[str]:
+    return (job for job, facts in cluster.jobs.items() if not facts.is_globally_terminal)
+
+
+def _completed(
+    configuration: Configuration, world: DiscoveredWorld, over: Sequence[Succession]
+) -> Configuration:
+    """Return the configuration with discovered storage roots, each with the whole world."""
+    settings = configuration.discovery
+    ended = tuple(each.job_id for each in over)
+    new = [
+        validated(
+            ScheduledRoot,
+            {"root": uri, "state": settings.state, "closed_world": settings.closed_world},
+        )
+        for uri in world.storage_roots
+    ]
+    roots = [
+        _with_world(each, world, settings, ended) for each in (*configuration.storage_roots, *new)
+    ]
+    completed = with_storage_roots(configuration, roots)
+    searched = tuple(_with_places(each, world) for each in completed.storage_roots)
+    return completed.model_copy(update={"storage_roots": searched})
+
+
+def _with_world(
+    root: ScheduledRoot, world: DiscoveredWorld, settings: DiscoverySettings, ended: Sequence[str]
+) -> ScheduledRoot:
+    place = canonical(root.root)
+    empty = [
+        each
+        for each in (*settings.empty_roots, *world.without_checkpoints)
+        if not canonical(each).contains(place)
+    ]
+    added = {
+        "empty_roots": empty,
+        "flink_rest": world.clusters,
+        "kubernetes_ha": [each for each in world.kubernetes_ha if each],
+        "zookeeper_ha": world.zookeeper_ha,
+        "alias": settings.alias,
+        "pin": world.pins,
+        "ended_job": ended,
+    }
+    update = {
+        name: tuple(dict.fromkeys((*getattr(root, name), *values)))
+        for name, values in added.items()
+    }
+    return root.model_copy(update=update)
+
+
+def _with_places(root: ScheduledRoot, world: DiscoveredWorld) -> ScheduledRoot:
+    """Return a storage root that searches every discovered place."""
+    own = {canonical(uri) for uri in (root.root, *root.extra_roots)}
+    found = [
+        each for each in (*world.extra_roots, *world.known_roots) if canonical(each) not in own
+    ]
+    siblings = tuple(dict.fromkeys((*root.siblings, *found)))
+    return root.model_copy(
+        update={
+            "siblings": siblings,
+            "named_by_flink": (*world.extra_roots, *world.known_roots),
+            "unclear": tuple(each for each in world.unclear if _touches(each, root)),
+        }
+    )
+
+
+def _touches(part: UnclearPart, root: ScheduledRoot) -> bool:
+    return part.concerns((root.root,))

@@ -1,0 +1,77 @@
+"""The memory of discoveries in the state location: one file each writer, merged by each reader."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from orphangc.core.discovery.remembered_facts import DiscoveryMemory, merged_memories
+from orphangc.errors import OrphanGcError
+from orphangc.ports import StateFiles
+
+FOLDER = "discovery"
+"""Name of the folder in the state location; no folder of a storage root is named so."""
+
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoveryRead:
+    """What earlier cycles discovered, and the files that say so."""
+
+    memory: DiscoveryMemory
+    names: tuple[str, ...] = ()
+
+
+def read_discovery_memory(files: StateFiles) -> DiscoveryRead:
+    """Return what all writers remember.
+
+    Raises:
+        OrphanGcError: A file is not, byte for byte, what was written: it never means that nothing
+            is remembered. Or the state location cannot be read.
+
+    """
+    for _ in range(_ATTEMPTS):
+        names = tuple(files.names(FOLDER))
+        found = [files.read(f"{FOLDER}/{name}") for name in names]
+        if all(data is not None for data in found):
+            break  # else another writer has replaced one between both requests
+    else:
+        raise OrphanGcError(f"{files.location}/{FOLDER} changes all the time")
+    pairs = zip(names, found, strict=True)
+    return DiscoveryRead(
+        merged_memories(_parsed(files, name, data or b"") for name, data in pairs), names
+    )
+
+
+def _parsed(files: StateFiles, name: str, data: bytes) -> DiscoveryMemory:
+    where = f"{files.location}/{FOLDER}/{name}"
+    if name != _name_of(data):
+        raise OrphanGcError(f"{where} is damaged: restore it, or remove it to forget discoveries")
+    try:
+        return DiscoveryMemory.model_validate_json(data)
+    except ValidationError as err:
+        raise OrphanGcError(f"{where} is of another version of orphangc") from err
+
+
+def write_discovery_memory(files: StateFiles, memory: DiscoveryMemory, read: DiscoveryRead) -> None:
+    """Write a memory, and remove the files that it was made from; an unchanged one is kept.
+
+    Raises:
+        OrphanGcError: The state location cannot be written.
+
+    """
+    data = (memory.model_dump_json(exclude_defaults=True) + "\n").encode()
+    name = _name_of(data)
+    if read.names == (name,):
+        return
+    files.write(f"{FOLDER}/{name}", data)
+    for old in read.names:
+        if old != name:
+            files.remove(f"{FOLDER}/{old}")
+
+
+def _name_of(data: bytes) -> str:
+    return f"{hashlib.sha256(data).hexdigest()}.json"

@@ -1,0 +1,201 @@
+"""What one resource or configuration file says, each fact with the field that it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+from orphangc.core.model.frozen_part import FrozenPart
+
+
+class DirectoryUse(StrEnum):
+    """What Flink keeps in a directory."""
+
+    CHECKPOINTS = "checkpoints"
+    SAVEPOINTS = "savepoints"
+    HA = "ha"
+    CHANGELOG = "changelog"
+    FORST = "forst"
+
+
+SEARCHED_USES = frozenset({DirectoryUse.CHECKPOINTS, DirectoryUse.SAVEPOINTS})
+"""Uses of a directory that holds ``_metadata`` of checkpoints."""
+
+
+class Origin(FrozenPart):
+    """The place of a fact.
+
+    Attributes:
+        kind: Kind of the resource; ``File`` for a configuration file, ``Cluster`` for REST.
+        namespace: Its namespace, "" outside Kubernetes.
+        name: Its name, or the path of the file.
+        field: Field or option that states the fact, "" for the whole resource.
+
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    field: str = ""
+
+    def of(self, field: str) -> Origin:
+        """Return the place of another field of the same resource."""
+        return self.model_copy(update={"field": field})
+
+    @property
+    def resource(self) -> str:
+        """Return the resource as ``kind/namespace/name``, as statements about it spell it."""
+        return "/".join(part for part in (self.kind, self.namespace, self.name) if part)
+
+    def __str__(self) -> str:
+        """Return the resource and the field, for people."""
+        return f"{self.resource} {self.field}".rstrip()
+
+
+class DirectoryFact(FrozenPart):
+    """A directory that Flink's configuration names."""
+
+    uri: str
+    use: DirectoryUse
+    origin: Origin
+
+
+class ClusterFact(FrozenPart):
+    """A REST service of a Flink cluster; ``is_asked`` is false where nothing answers there."""
+
+    uri: str
+    origin: Origin
+    is_asked: bool = True
+
+
+class HaFact(FrozenPart):
+    """HA services of a cluster.
+
+    Attributes:
+        type: ``kubernetes`` or ``zookeeper``.
+        where: Namespace, or ``host:port,host:port/path``.
+        cluster_id: Cluster id in it.
+        origin: Place of the fact.
+
+    """
+
+    type: str
+    where: str
+    cluster_id: str
+    origin: Origin
+
+
+class PinFact(FrozenPart):
+    """A checkpoint or savepoint that a resource names, so it may be restored again."""
+
+    uri: str
+    origin: Origin
+
+
+class JobFact(FrozenPart):
+    """A job id that a resource names.
+
+    Attributes:
+        job_id: 32 hexadecimal digits.
+        name: Name of the job, "" if unknown.
+        state: Flink's word in the resource, "" if unknown.
+        is_present: Whether the resource names it now; otherwise it did in an earlier cycle.
+        is_fixed: Whether the id was chosen by a person, so that it may come back.
+        uid: Kubernetes' identity of the resource, "" if unknown.
+        origin: Place of the fact.
+
+    """
+
+    job_id: str
+    name: str = ""
+    state: str = ""
+    is_present: bool = True
+    is_fixed: bool = False
+    uid: str = ""
+    origin: Origin
+
+
+class UnclearFact(FrozenPart):
+    """A part that cannot be understood, and what it could touch.
+
+    Attributes:
+        why: Sentence that says what is not understood, and what would lift it.
+        reach: Places that it could touch.
+        is_everywhere: Whether it could touch any place.
+        origin: Place of the part.
+
+    """
+
+    why: str
+    reach: tuple[str, ...] = ()
+    is_everywhere: bool = False
+    origin: Origin
+
+
+Fact = DirectoryFact | ClusterFact | HaFact | PinFact | JobFact | UnclearFact
+
+
+class ResourceFacts(FrozenPart):
+    """Everything that one resource or file says.
+
+    Attributes:
+        origin: The resource.
+        uid: Kubernetes' identity of it, "" if unknown.
+        directories: Directories of its configuration.
+        clusters: REST services.
+        ha: HA services.
+        pins: Checkpoints and savepoints that it names.
+        jobs: Job ids that it names.
+        unclear: Parts that cannot be understood.
+        is_present: Whether it was seen in this cycle; otherwise an earlier one saw it.
+
+    """
+
+    origin: Origin
+    uid: str = ""
+    directories: tuple[DirectoryFact, ...] = ()
+    clusters: tuple[ClusterFact, ...] = ()
+    ha: tuple[HaFact, ...] = ()
+    pins: tuple[PinFact, ...] = ()
+    jobs: tuple[JobFact, ...] = ()
+    unclear: tuple[UnclearFact, ...] = ()
+    is_present: bool = True
+
+    def uses(self, use: DirectoryUse) -> tuple[DirectoryFact, ...]:
+        """Return its directories of one use."""
+        return tuple(each for each in self.directories if each.use is use)
+
+
+def gathered_facts(origin: Origin, facts: Iterator[Fact], *, uid: str = "") -> ResourceFacts:
+    """Return the facts of one resource, each once, in their order."""
+    kinds: dict[type, list[Fact]] = {}
+    for fact in dict.fromkeys(facts):
+        kinds.setdefault(type(fact), []).append(fact)
+    return ResourceFacts(
+        origin=origin,
+        uid=uid,
+        directories=tuple(kinds.get(DirectoryFact, ())),  # type: ignore[arg-type]
+        clusters=tuple(kinds.get(ClusterFact, ())),  # type: ignore[arg-type]
+        ha=tuple(kinds.get(HaFact, ())),  # type: ignore[arg-type]
+        pins=tuple(kinds.get(PinFact, ())),  # type: ignore[arg-type]
+        jobs=tuple(kinds.get(JobFact, ())),  # type: ignore[arg-type]
+        unclear=tuple(kinds.get(UnclearFact, ())),  # type: ignore[arg-type]
+    )
+
+
+class Discovery(FrozenPart):
+    """Everything that was discovered, and everything that earlier cycles discovered.
+
+    Attributes:
+        resources: What each resource and file says.
+        unclear: Sources that could not be read at all.
+
+    """
+
+    resources: tuple[ResourceFacts, ...] = ()
+    unclear: tuple[UnclearFact, ...] = ()
+
+    @property
+    def present(self) -> tuple[ResourceFacts, ...]:
+        """Return the resources of this cycle."""
+        return tuple(each for each in self.resources if each.is_present)

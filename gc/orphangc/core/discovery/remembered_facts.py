@@ -1,0 +1,194 @@
+"""What earlier cycles discovered: a resource that is gone takes nothing out of the world.
+
+Its storages stay searched, its parts that were not understood go on blocking, and its jobs are over
+only with evidence: the same resource runs another job now (R34, E5).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from orphangc.core.discovery.discovered_facts import (
+    SEARCHED_USES,
+    Discovery,
+    JobFact,
+    Origin,
+    PinFact,
+    ResourceFacts,
+)
+from orphangc.core.model.frozen_part import FrozenPart
+from orphangc.core.model.locations import canonical
+
+MOST_JOBS = 200
+"""Job ids that are kept of one resource; an older one is only blocked again."""
+
+_WITH_ONE_JOB = frozenset({"FlinkDeployment", "FlinkSessionJob"})
+_MADE = re.compile(r".*0{12}.*", re.ASCII)
+"""Ids that Flink or its operator computes from a name: they come back.
+
+Source: Flink 1.14-2.3, ``ApplicationDispatcherBootstrap.ZERO_JOB_ID``, ``ClusterEntrypointUtils``;
+operator up to 1.9, ``FlinkUtils.generateSessionJobFixedJobID``.
+"""
+
+
+class DiscoveryMemory(FrozenPart):
+    """Every resource and file that any cycle discovered, with all that it ever named."""
+
+    version: int = 1
+    resources: tuple[ResourceFacts, ...] = ()
+
+
+class LostStatement(FrozenPart):
+    """A fact that an earlier cycle read, and that nothing states now; it still counts."""
+
+    what: str
+    origin: Origin
+
+
+class Succession(FrozenPart):
+    """A job that its resource replaced by another one, which runs (R34, E5).
+
+    Attributes:
+        job_id: The job that is over.
+        successor: The job that the resource runs now.
+        origin: The resource.
+
+    """
+
+    job_id: str
+    successor: str
+    origin: Origin
+
+
+def merged_memories(memories: Iterable[DiscoveryMemory]) -> DiscoveryMemory:
+    """Return what several writers remember, none of whom knows all."""
+    found: dict[str, ResourceFacts] = {}
+    for memory in memories:
+        for each in memory.resources:
+            known = found.get(each.origin.resource)
+            found[each.origin.resource] = each if known is None else _united(each, known)
+    return DiscoveryMemory(resources=tuple(found[name] for name in sorted(found)))
+
+
+def united(now: Discovery, before: DiscoveryMemory, forgotten: Collection[str] = ()) -> Discovery:
+    """Return what is discovered now and what earlier cycles discovered.
+
+    Args:
+        now: Discovery of this cycle.
+        before: Memory of earlier ones.
+        forgotten: Resources of which a person stated that what they named earlier is gone.
+
+    """
+    known = {
+        each.origin.resource: each
+        for each in before.resources
+        if each.origin.resource not in forgotten
+    }
+    present = [_united(each, known.pop(each.origin.resource, None)) for each in now.resources]
+    gone = [each.model_copy(update={"is_present": False}) for each in known.values()]
+    return Discovery(resources=(*present, *gone), unclear=now.unclear)
+
+
+def _united(now: ResourceFacts, before: ResourceFacts | None) -> ResourceFacts:
+    """Return one resource with what it named earlier; what it corrected blocks no more."""
+    if before is None:
+        return now
+    named = {job.job_id for job in now.jobs}
+    earlier = [
+        job.model_copy(update={"is_present": False})
+        for job in before.jobs
+        if job.job_id not in named
+    ]
+    return now.model_copy(
+        update={
+            "directories": _both(now.directories, before.directories, lambda e: (e.uri, e.use)),
+            "ha": _both(now.ha, before.ha, lambda e: (e.type, e.where, e.cluster_id)),
+            "pins": _both(now.pins, before.pins, lambda e: e.uri),
+            "jobs": (*now.jobs, *earlier[:MOST_JOBS]),
+        }
+    )
+
+
+def _both(now: Sequence[Any], before: Sequence[Any], key: Any) -> tuple[Any, ...]:
+    known = {key(each) for each in now}
+    return (*now, *(each for each in before if key(each) not in known))
+
+
+def memory_of(discovery: Discovery) -> DiscoveryMemory:
+    """Return what later cycles must know; a pin in a searched directory needs no memory."""
+    searched = {
+        each.uri
+        for one in discovery.resources
+        for each in one.directories
+        if each.use in SEARCHED_USES
+    }
+    kept = [_remembered(each, searched) for each in discovery.resources]
+    return merged_memories([DiscoveryMemory(resources=(each,)) for each in kept if each])
+
+
+def _remembered(resource: ResourceFacts, searched: Collection[str]) -> ResourceFacts | None:
+    pins = tuple(each for each in resource.pins if not _is_searched(each, searched))
+    found = resource.model_copy(update={"pins": pins, "clusters": ()})
+    has_content = found.directories or found.ha or found.pins or found.jobs or found.unclear
+    return found if has_content else None
+
+
+def _is_searched(pin: PinFact, searched: Collection[str]) -> bool:
+    return str(canonical(pin.uri).parent) in searched
+
+
+def lost_statements(now: Discovery, before: DiscoveryMemory) -> tuple[LostStatement, ...]:
+    """Return what earlier cycles read and nothing states now."""
+    known = {each.origin.resource: each for each in now.resources}
+    return tuple(
+        LostStatement(what=what, origin=origin)
+        for each in before.resources
+        for what, origin in _statements(each)
+        if what not in {w for w, _ in _statements(known.get(each.origin.resource))}
+    )
+
+
+def _statements(resource: ResourceFacts | None) -> Iterator[tuple[str, Origin]]:
+    if resource is None:
+        return
+    for directory in resource.directories:
+        yield f"{directory.use} {directory.uri}", directory.origin
+    for ha in resource.ha:
+        yield f"{ha.type} {ha.where} {ha.cluster_id}", ha.origin
+    for pin in resource.pins:
+        yield f"pin {pin.uri}", pin.origin
+    for job in resource.jobs:
+        yield f"job {job.job_id}", job.origin
+
+
+def successions(discovery: Discovery) -> tuple[Succession, ...]:
+    """Return the jobs that the same resource replaced by one that runs, as the resource says.
+
+    Whether it runs, Flink's REST API must confirm. An id that was chosen or computed may come back,
+    and one that another resource names may run there.
+    """
+    names: dict[str, set[str]] = {}
+    for one in discovery.resources:
+        for job in one.jobs:
+            names.setdefault(job.job_id, set()).add(one.origin.resource)
+    return tuple(
+        each
+        for one in discovery.present
+        if one.origin.kind in _WITH_ONE_JOB and one.uid
+        for each in _of_resource(one, names)
+    )
+
+
+def _of_resource(resource: ResourceFacts, names: Mapping[str, set[str]]) -> Iterator[Succession]:
+    running = [job for job in resource.jobs if job.is_present and job.state == "RUNNING"]
+    if len(running) != 1 or any(job.is_present for job in resource.jobs if job not in running):
+        return
+    for job in resource.jobs:
+        if not job.is_present and _may_succeed(job, resource) and len(names[job.job_id]) == 1:
+            yield Succession(job_id=job.job_id, successor=running[0].job_id, origin=resource.origin)
+
+
+def _may_succeed(job: JobFact, resource: ResourceFacts) -> bool:
+    return job.uid == resource.uid and not job.is_fixed and not _MADE.fullmatch(job.job_id)

@@ -1,0 +1,66 @@
+"""Losses by deployments that discovery does not understand, or no longer sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.scheduled import Configured, settings_of
+from cli.stories import Story, bed, story
+from safety.incidents.essential import must_be_there
+from safety.incidents.test_world import claimer, ended, run_three_times
+
+__all__ = ["bed", "story"]
+
+
+def conf(story: Story, name: str, directory: Path | str) -> str:
+    """Write a configuration file of Flink's; return its path."""
+    path = story.bed.folder / name / "flink-conf.yaml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"state.checkpoints.dir: file://{directory}\n")
+    return str(path)
+
+
+def with_discovery(story: Story, *files: str, **settings: Any) -> Configured:
+    """Return the configuration of the story's storage root, and of discovered files."""
+    discovery = {"files": files, "state": str(story.bed.state), "closed_world": True}
+    return Configured.of(story, settings_of(story, **settings), discovery=discovery)
+
+
+@pytest.mark.answered_by("condition:discovery_unclear")
+def test_a_deployment_with_a_templated_path_blocks_what_it_could_touch(story) -> None:
+    """Its job claimed a checkpoint; where its own lie, only its start script knows."""
+    hidden = story.bed.folder / "red" / "checkpoints"
+    other = claimer(story, hidden)
+    file = conf(story, "team", story.bed.folder / "${TEAM}" / "checkpoints")
+    configured = with_discovery(story, file, **ended(story.job, other))
+    run_three_times(configured)
+    must_be_there(story.orphans[0])
+
+
+@pytest.mark.answered_by("siblings")
+def test_a_directory_that_a_configuration_file_names_is_searched(story) -> None:
+    """Nobody typed it: the job there claimed a checkpoint, and the rest is collected."""
+    second = story.bed.folder / "second"
+    other = claimer(story, second)
+    file = conf(story, "second-conf", second)
+    run_three_times(with_discovery(story, file, **ended(story.job, other)))
+    must_be_there(story.orphans[0])
+    assert not story.orphans[1].exists()
+
+
+@pytest.mark.answered_by("discovery_memory + roots_of_the_state + memory")
+def test_a_deployment_that_is_gone_leaves_its_storage_in_the_world(story) -> None:
+    """Its job's state is still there, and still refers to files here."""
+    second = story.bed.folder / "second"
+    other = claimer(story, second)
+    conf(story, "first", story.bed.root)
+    gone = conf(story, "second-conf", second)
+    configured = with_discovery(story, gone, **ended(story.job, other))
+    configured.run()
+    Path(gone).write_text(f"state.checkpoints.dir: file://{story.bed.root}\n")
+    run_three_times(configured)
+    must_be_there(story.orphans[0])
+    assert not story.orphans[1].exists()

@@ -1,0 +1,568 @@
+"""Resources of every kind, upgrade mode and state, and the worlds that they describe, by hand."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orphangc.core.discovery.discovered_facts import Discovery
+from orphangc.core.discovery.discovered_world import DiscoveredWorld, world_of_discovery
+from orphangc.core.discovery.flink_options import Reading
+from orphangc.core.discovery.read_resources import (
+    NamespaceDocuments,
+    discovery_of,
+)
+from orphangc.core.discovery.remembered_facts import (
+    DiscoveryMemory,
+    lost_statements,
+    memory_of,
+    merged_memories,
+    successions,
+    united,
+)
+from support.flink_resources import (
+    JOB,
+    OTHER,
+    RELEASES,
+    SchemaError,
+    a_blue_green,
+    a_deployment,
+    a_plain_deployment,
+    a_session_job,
+    a_snapshot_resource,
+    a_status,
+    admitted,
+    changed,
+    configuration,
+    fields_of,
+    reconciled,
+)
+
+ALL = "everything"
+ROOT, SAVEPOINTS = "s3://prod/checkpoints", "s3://prod/savepoints"
+REST = "http://orders-rest.flink:8081"
+NATIVE = "flink-native-kubernetes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """Documents, and the world that a person reads from them."""
+
+    documents: tuple[dict[str, Any], ...]
+    maps: dict[str, dict[str, str]] = field(default_factory=dict)
+    roots: tuple[str, ...] = (ROOT,)
+    extra: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = (REST,)
+    ha: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = (JOB,)
+    blocks: tuple[tuple[str, ...] | str, ...] = ()
+
+
+def namespace(documents, maps=None, problems=()) -> NamespaceDocuments:
+    kinds: dict[str, list] = {}
+    for each in documents:
+        kinds.setdefault(each["kind"], []).append(each)
+    return NamespaceDocuments(
+        namespace="flink", resources=kinds, config_maps=maps or {}, problems=problems
+    )
+
+
+def found(documents, maps=None, *, reading=None, files=()):
+    return discovery_of([namespace(documents, maps)], files, reading or Reading())
+
+
+def blocks_of(world: DiscoveredWorld) -> tuple:
+    return tuple(ALL if each.is_everywhere else each.reach for each in world.unclear)
+
+
+def suspended(mode: str, **more: Any) -> dict[str, Any]:
+    status = a_status(
+        state="FINISHED", jobManagerDeploymentStatus="MISSING", lifecycleState="SUSPENDED", **more
+    )
+    return a_deployment(status=status, job={"state": "suspended", "upgradeMode": mode})
+
+
+CONF = f"state.checkpoints.dir: {ROOT}\nstate.savepoints.dir: {SAVEPOINTS}  # kept\n"
+MOUNTED = {"volumes": [{"name": "conf", "configMap": {"name": "conf"}}]}
+
+CASES: dict[str, Case] = {
+    "a running application, 1.x spelling": Case(documents=(a_deployment(),)),
+    "2.x spelling": Case(documents=(a_deployment(config={"execution.checkpointing.dir": ROOT}),)),
+    "nested configuration": Case(
+        documents=(
+            a_deployment(
+                config={"execution": {"checkpointing": {"dir": ROOT, "savepoint-dir": SAVEPOINTS}}}
+            ),
+        ),
+        extra=(SAVEPOINTS,),
+    ),
+    "the oldest spelling": Case(
+        documents=(a_deployment(config={"state.backend.fs.checkpointdir": ROOT}),)
+    ),
+    "both spellings name two directories": Case(
+        documents=(
+            a_deployment(config=configuration(execution__checkpointing__dir="s3://prod/new")),
+        ),
+        roots=(ROOT, "s3://prod/new"),
+    ),
+    "two schemes of one bucket": Case(
+        documents=(a_deployment(config=configuration("s3p://prod/checkpoints/")),)
+    ),
+    "savepoints, HA, changelog, ForSt": Case(
+        documents=(
+            a_deployment(
+                config=configuration(
+                    state__savepoints__dir=SAVEPOINTS,
+                    **{
+                        "high-availability.type": "kubernetes",
+                        "high-availability.storageDir": "s3://prod/ha",
+                        "dstl.dfs.base-path": "s3://prod/dstl",
+                        "state.backend.forst.primary-dir": "s3://prod/forst",
+                    },
+                )
+            ),
+        ),
+        extra=(SAVEPOINTS, "s3://prod/dstl", "s3://prod/forst"),
+        ha=("flink",),
+    ),
+    "ForSt beside the checkpoints": Case(
+        documents=(
+            a_deployment(
+                config=configuration(**{"state.backend.forst.primary-dir": "checkpoint-dir"})
+            ),
+        ),
+    ),
+    "ZooKeeper": Case(
+        documents=(
+            a_deployment(
+                config=configuration(
+                    **{
+                        "high-availability": "zookeeper",
+                        "high-availability.zookeeper.quorum": "zk:2181",
+                        "high-availability.cluster-id": "/orders",
+                    }
+                )
+            ),
+        ),
+        ha=("zk:2181/flink",),
+    ),
+    "HA services of an unknown class": Case(
+        documents=(a_deployment(config=configuration(**{"high-availability": "com.ours.Ha"})),),
+        blocks=(ALL,),
+    ),
+    "TLS and another port": Case(
+        documents=(
+            a_deployment(
+                config=configuration(**{"security.ssl.rest.enabled": "true", "rest.port": "9443"})
+            ),
+        ),
+        clusters=("https://orders-rest.flink:9443",),
+    ),
+    "suspended, last-state": Case(documents=(suspended("last-state"),), clusters=()),
+    "suspended with a savepoint": Case(
+        documents=(
+            suspended("savepoint", job={"upgradeSavepointPath": f"{SAVEPOINTS}/savepoint-7"}),
+        ),
+        clusters=(),
+        pins=(f"{SAVEPOINTS}/savepoint-7",),
+    ),
+    "suspended, stateless": Case(documents=(suspended("stateless"),), clusters=()),
+    "not deployed yet": Case(documents=(a_deployment(status={}),), jobs=()),
+    "its JobManager fails": Case(
+        documents=(
+            a_deployment(status=a_status(state="RECONCILING", jobManagerDeploymentStatus="ERROR")),
+        )
+    ),
+    "an initial savepoint and a history": Case(
+        documents=(
+            a_deployment(
+                job={
+                    "state": "running",
+                    "initialSavepointPath": "s3://old/sp/savepoint-1/_metadata",
+                },
+                status=a_status(
+                    job={
+                        "savepointInfo": {
+                            "lastSavepoint": {"location": f"{SAVEPOINTS}/savepoint-3"},
+                            "savepointHistory": [{"location": f"{SAVEPOINTS}/savepoint-2"}],
+                        }
+                    }
+                ),
+            ),
+        ),
+        pins=(
+            "s3://old/sp/savepoint-1",
+            f"{SAVEPOINTS}/savepoint-3",
+            f"{SAVEPOINTS}/savepoint-2",
+        ),
+    ),
+    "an upgrade to another directory": Case(
+        documents=(
+            a_deployment(
+                config=configuration("s3://prod/new"),
+                status=a_status(
+                    reconciliationStatus={
+                        "state": "UPGRADING",
+                        "lastReconciledSpec": reconciled(configuration("s3://prod/was")),
+                        "lastStableSpec": reconciled(configuration()),
+                    }
+                ),
+            ),
+        ),
+        roots=("s3://prod/new", "s3://prod/was", ROOT),
+    ),
+    "the operator's defaults": Case(
+        documents=(a_deployment(config={"taskmanager.numberOfTaskSlots": "2"}),),
+        maps={"flink-config-orders": {"flink-conf.yaml": CONF}},
+        extra=(SAVEPOINTS,),
+    ),
+    "the operator's defaults, 2.x file": Case(
+        documents=(a_deployment(config={"parallelism.default": 2}),),
+        maps={"flink-config-orders": {"config.yaml": f"state:\n  checkpoints:\n    dir: {ROOT}\n"}},
+    ),
+    "no directory at all": Case(
+        documents=(a_deployment(config={"parallelism.default": "2"}),), roots=(), blocks=(ALL,)
+    ),
+    "checkpoints in the JobManager's memory": Case(
+        documents=(a_deployment(config={"state.checkpoint-storage": "jobmanager"}),), roots=()
+    ),
+    "a templated path": Case(
+        documents=(a_deployment(config=configuration("s3://prod/teams/${TEAM}/checkpoints")),),
+        roots=(),
+        blocks=(("s3://prod/teams",),),
+    ),
+    "a templated bucket": Case(
+        documents=(a_deployment(config=configuration("s3://${BUCKET}/checkpoints")),),
+        roots=(),
+        blocks=(ALL,),
+    ),
+    "a templated path of a job that was restored": Case(
+        documents=(
+            a_deployment(
+                config=configuration("s3://prod/teams/{{team}}"),
+                job={"initialSavepointPath": f"{ROOT}/{OTHER}/chk-4"},
+            ),
+        ),
+        roots=(),
+        pins=(f"{ROOT}/{OTHER}/chk-4",),
+        blocks=(("s3://prod/teams", ROOT),),
+    ),
+    "entropy injection": Case(
+        documents=(a_deployment(config=configuration("s3://prod/_entropy_/checkpoints")),),
+        roots=(),
+        blocks=(("s3://prod/",),),
+    ),
+    "a path of its pods": Case(
+        documents=(a_deployment(config=configuration("file:///flink-data/checkpoints")),),
+        roots=(),
+        blocks=(("/flink-data/checkpoints",),),
+    ),
+    "a misspelled option": Case(
+        documents=(a_deployment(config=configuration(**{"state.savepoint.dir": SAVEPOINTS})),),
+        blocks=((SAVEPOINTS, ROOT),),
+    ),
+    "another store of the same name": Case(
+        documents=(a_deployment(config=configuration(**{"s3.endpoint": "http://minio:9000"})),),
+        roots=(),
+        blocks=((ROOT,),),
+    ),
+    "no job directories": Case(
+        documents=(
+            a_deployment(config=configuration(**{"state.checkpoints.create-subdir": "false"})),
+        ),
+        blocks=((ROOT,),),
+    ),
+    "a session and its job": Case(
+        documents=(a_deployment("session", status=a_status(job={"jobId": ""})), a_session_job()),
+        clusters=("http://session-rest.flink:8081",),
+        jobs=(OTHER,),
+    ),
+    "a session job with a directory of its own": Case(
+        documents=(
+            a_deployment("session"),
+            a_session_job(config={"execution.checkpointing.dir": "s3://prod/reports"}),
+        ),
+        roots=(ROOT, "s3://prod/reports"),
+        clusters=("http://session-rest.flink:8081",),
+        jobs=(JOB, OTHER),
+    ),
+    "a session job whose cluster is not seen": Case(
+        documents=(a_session_job(),), roots=(), clusters=(), jobs=(OTHER,), blocks=(ALL,)
+    ),
+    "snapshots of every state": Case(
+        documents=(
+            a_deployment(),
+            *(
+                a_snapshot_resource(state.lower(), f"{SAVEPOINTS}/{state}", state)
+                for state in ("COMPLETED", "FAILED", "IN_PROGRESS", "ABANDONED")
+            ),
+            a_snapshot_resource("pending", "", "TRIGGER_PENDING"),
+        ),
+        pins=tuple(
+            f"{SAVEPOINTS}/{state}" for state in ("COMPLETED", "FAILED", "IN_PROGRESS", "ABANDONED")
+        ),
+    ),
+    "blue and green": Case(
+        documents=(
+            a_blue_green(),
+            a_deployment("pair-blue", config=configuration("s3://prod/blue")),
+        ),
+        roots=(ROOT, "s3://prod/blue"),
+        clusters=("http://pair-blue-rest.flink:8081",),
+        jobs=(JOB, JOB),
+    ),
+    "a plain Deployment with a ConfigMap": Case(
+        documents=(a_plain_deployment(**MOUNTED),),
+        maps={"conf": {"flink-conf.yaml": CONF + "jobmanager.rpc.address: flink-jobmanager\n"}},
+        extra=(SAVEPOINTS,),
+        clusters=("http://flink-jobmanager.flink:8081",),
+        jobs=(),
+    ),
+    "a plain Deployment with FLINK_PROPERTIES": Case(
+        documents=(
+            a_plain_deployment(
+                container={
+                    "env": [
+                        {
+                            "name": "FLINK_PROPERTIES",
+                            "value": f"rest.port: 9000\nstate.checkpoints.dir: {ROOT}",
+                        }
+                    ]
+                }
+            ),
+        ),
+        clusters=("http://flink-jobmanager-rest.flink:9000",),
+        jobs=(),
+    ),
+    "a native Deployment with options": Case(
+        documents=(
+            a_plain_deployment(
+                "native",
+                labels={"app": "native", "component": "jobmanager", "type": NATIVE},
+                container={
+                    "args": [
+                        "standalone-job",
+                        "-D",
+                        f"state.checkpoints.dir={ROOT}",
+                        "-Dkubernetes.cluster-id=native",
+                        "-s",
+                        f"{SAVEPOINTS}/savepoint-5",
+                    ]
+                },
+            ),
+        ),
+        clusters=("http://native-rest.flink:8081",),
+        pins=(f"{SAVEPOINTS}/savepoint-5",),
+        jobs=(),
+    ),
+    "a plain Deployment whose ConfigMap is not readable": Case(
+        documents=(a_plain_deployment(**MOUNTED),), roots=(), clusters=(), jobs=(), blocks=(ALL,)
+    ),
+    "a plain Deployment with a Secret": Case(
+        documents=(
+            a_plain_deployment(
+                volumes=[
+                    {
+                        "name": "conf",
+                        "secret": {
+                            "secretName": "c",
+                            "items": [{"key": "config.yaml", "path": "x"}],
+                        },
+                    }
+                ]
+            ),
+        ),
+        roots=(),
+        clusters=(),
+        jobs=(),
+        blocks=(ALL,),
+    ),
+    "a TaskManager's and another's Deployment": Case(
+        documents=(
+            a_deployment(),
+            a_plain_deployment("tm", labels={"component": "taskmanager", "type": NATIVE}),
+            a_plain_deployment("web", labels={"app": "web"}),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_resources_describe_exactly_the_expected_world(name: str) -> None:
+    """Storage roots, extra roots, clusters, HA, pins, jobs, and what blocks which prefixes."""
+    case = CASES[name]
+    discovery = found(case.documents, case.maps)
+    world = world_of_discovery(discovery)
+    assert world.storage_roots == case.roots
+    assert world.extra_roots == case.extra
+    assert world.clusters == case.clusters
+    assert (*world.kubernetes_ha, *world.zookeeper_ha) == case.ha
+    assert world.pins == case.pins
+    assert tuple(job.job_id for one in discovery.resources for job in one.jobs) == case.jobs
+    assert blocks_of(world) == case.blocks
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_schemas_of_a_release_admit_the_resources_that_it_knows(release: str) -> None:
+    """What the API server of that release stores describes a world, too."""
+    operated = [
+        each for case in CASES.values() for each in case.documents if each["kind"] != "Deployment"
+    ]
+    refused = set()
+    for each in operated:
+        try:
+            stored = admitted(each, release)
+        except SchemaError as err:
+            refused.add(str(err).split(" must")[0].split(" in ")[0])
+        else:
+            assert found([stored]).resources
+    older = RELEASES.index(release) < RELEASES.index("1.13")
+    assert ("FlinkDeployment spec.flinkConfiguration" in refused) == older
+    assert all("is not defined" in each or "flinkConfiguration" in each for each in refused)
+
+
+# --------------------------------------------------------------------------- what is missing
+
+
+def wrong_types(document, path) -> list:
+    """Return values of other types than a field has."""
+    value = document
+    for name in path:
+        value = value[name]
+    if isinstance(value, dict):
+        return ["a text", [1]]
+    return [{"a": [1]}, [{"a": 1}]] if not isinstance(value, list) else [{"a": [1]}, "a text", [1]]
+
+
+OPERATED = {name: case for name, case in CASES.items() if case.documents[0]["kind"] != "Deployment"}
+
+
+def says(world: DiscoveredWorld) -> dict[str, set]:
+    """Return everything that keeps files: the more, the fewer are deleted."""
+    searched = {*world.storage_roots, *world.extra_roots}
+    ha = {*world.kubernetes_ha, *world.zookeeper_ha}
+    pins = {each for each in world.pins if each.rpartition("/")[0] not in searched}
+    return {"searched": searched, "ha": ha, "pins": pins}
+
+
+def keeps_as_much(world: DiscoveredWorld, other: DiscoveredWorld) -> bool:
+    """Return whether a world protects all that another one protects, or blocks everything."""
+    if any(each.is_everywhere for each in world.unclear):
+        return True
+    reached = {place for each in world.unclear for place in each.reach}
+    mine, theirs = says(world), says(other)
+    mine["searched"] |= reached
+    blocked = {place for each in other.unclear for place in each.reach}
+    has_block = not any(each.is_everywhere for each in other.unclear)
+    return all(theirs[k] <= mine[k] for k in mine) and blocked <= reached and has_block
+
+
+@pytest.mark.parametrize("name", OPERATED)
+def test_a_field_of_another_type_blocks_or_changes_nothing(name: str) -> None:
+    """What is mistyped is never read as absent."""
+    case = CASES[name]
+    whole = world_of_discovery(found(case.documents, case.maps))
+    for position, document in enumerate(case.documents):
+        for path in fields_of(document):
+            for wrong in wrong_types(document, path):
+                broken = changed(document, path, wrong)
+                rest = (*case.documents[:position], broken, *case.documents[position + 1 :])
+                world = world_of_discovery(found(rest, case.maps))
+                assert keeps_as_much(world, whole), (path, wrong)
+
+
+@pytest.mark.parametrize("name", OPERATED)
+def test_a_field_that_is_removed_is_remembered_and_said(name: str) -> None:
+    """After a cycle that read it, its removal narrows nothing; before, it blocks or is no fact."""
+    case = CASES[name]
+    first = found(case.documents, case.maps)
+    memory, whole = memory_of(first), world_of_discovery(first)
+    for position, document in enumerate(case.documents):
+        for path in fields_of(document):
+            less = changed(document, path, None)
+            rest = (*case.documents[:position], less, *case.documents[position + 1 :])
+            now = found(rest, case.maps)
+            world = world_of_discovery(united(now, memory))
+            kept = says(world)["searched"] >= says(whole)["searched"]
+            assert kept or any(each.is_everywhere for each in world.unclear), path
+            alone = world_of_discovery(now)
+            narrowed = says(alone)["searched"] < says(whole)["searched"]
+            assert not narrowed or lost_statements(now, memory) or alone.unclear, path
+
+
+# --------------------------------------------------------------------------- monotonicity
+
+EVERYTHING = [
+    changed(each, ("metadata", "name"), f"{each['metadata']['name']}-{number}")
+    for number, each in enumerate(each for case in CASES.values() for each in case.documents)
+]
+
+
+@given(seen=st.sets(st.integers(0, len(EVERYTHING) - 1), max_size=6), data=st.data())
+@settings(max_examples=60)
+def test_removing_resources_never_takes_anything_out_of_the_world(seen, data) -> None:
+    """What an earlier cycle saw stays searched, pinned, asked for HA, and blocked."""
+    before = found([EVERYTHING[i] for i in sorted(seen)])
+    left = data.draw(st.sets(st.sampled_from(sorted(seen)))) if seen else set()
+    now = found([EVERYTHING[i] for i in sorted(left)])
+    whole = united(before, DiscoveryMemory())
+    less = united(now, memory_of(before))
+    assert keeps_as_much(world_of_discovery(less), world_of_discovery(whole))
+    assert {each.job_id for each in successions(less)} <= {e.job_id for e in successions(whole)}
+
+
+@given(seen=st.sets(st.integers(0, len(EVERYTHING) - 1), max_size=5), data=st.data())
+@settings(max_examples=30)
+def test_the_order_of_cycles_and_writers_changes_no_memory(seen, data) -> None:
+    """Two writers that never saw each other's facts remember all of them."""
+    chosen = data.draw(st.permutations(sorted(seen)))
+    each = [memory_of(found([EVERYTHING[i]])) for i in chosen]
+    one, other = merged_memories(each), merged_memories(reversed(each))
+    spoken = [says(world_of_discovery(united(Discovery(), m))) for m in (one, other)]
+    assert spoken[0] == spoken[1]
+    assert DiscoveryMemory.model_validate_json(one.model_dump_json()) == one
+
+
+# --------------------------------------------------------------------------- ended jobs (R34, E5)
+
+
+def runs(job: str, *, uid: str = "uid-of-orders", name: str = "orders", state: str = "RUNNING"):
+    document = a_deployment(name, status=a_status(job, state))
+    document["metadata"]["uid"] = uid
+    return document
+
+
+FIRST, SECOND = "1" * 31 + "a", "2" * 31 + "b"
+
+
+@pytest.mark.parametrize(
+    ("now", "over"),
+    [
+        ([runs(SECOND)], {FIRST}),
+        ([runs(FIRST)], set()),
+        ([runs(SECOND, state="FAILED")], set()),
+        ([runs(SECOND, state="")], set()),
+        ([runs(SECOND, uid="another")], set()),
+        ([runs(SECOND), runs(FIRST, name="moved", uid="other")], set()),
+        ([runs(SECOND, name="renamed")], set()),
+        ([], set()),
+    ],
+)
+def test_a_job_is_over_only_if_its_own_resource_runs_another(now, over) -> None:
+    """E5: the same object of Kubernetes, one that runs, and no other resource names the old id."""
+    memory = memory_of(found([runs(FIRST)]))
+    named = successions(united(found(now), memory))
+    assert {each.job_id for each in named} == over
+    assert all(each.successor == SECOND for each in named)
+
+
+@pytest.mark.parametrize(
+    "job", ["0" * 32, "0" * 16 + "12345678" * 2, "12345678" * 2 + "0" * 15 + "3"]
+)
+def test_an_id_that_may_come_back_is_never_over_by_its_successor(job) -> None:
+    """R34: a fixed id needs other evidence."""
+    memory = memory_of(found([runs(job)]))
+    assert not successions(united(found([runs(SECOND)]), memory))
