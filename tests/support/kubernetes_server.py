@@ -14,6 +14,8 @@ from threading import Event, Lock, Thread
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
+from support.flink_resources import RELEASES, admitted
+
 SAVED = Path(__file__).parent / "fixtures_kubernetes"
 _CORE = re.compile(r"/api/v1/namespaces/(?P<ns>[^/]+)/(?P<plural>[^/]+)(?:/(?P<name>[^/]+))?")
 _GROUP = re.compile(
@@ -92,6 +94,10 @@ class KubernetesServer:
         stored["metadata"]["resourceVersion"] = self._next()
         stored["metadata"].setdefault("uid", f"uid-{self._version}")
         self.objects.setdefault(plural, {})[stored["metadata"]["name"]] = stored
+
+    def operate(self, document: dict[str, Any], release: str = RELEASES[-1]) -> None:
+        """Store a resource as the API server with the operator's definitions does, or refuse it."""
+        self.add(admitted(document, release))
 
     def kubeconfig(self, folder: Path) -> Path:
         """Write a kubeconfig that leads here."""

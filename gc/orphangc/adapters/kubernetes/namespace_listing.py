@@ -73,22 +73,7 @@ class NamespaceListing:
             RegistryUnavailableError: After bounded retries; one line.
 
         """
-
-        def asked(limit: int, page: str | None) -> tuple[list[Any], str | None]:
-            def call(client: Any, timeout: Any) -> Any:
-                listed = self._api.client.AppsV1Api(client).list_namespaced_deployment(
-                    self._namespace, limit=limit, _continue=page, **timeout
-                )
-                return client.sanitize_for_serialization(listed)
-
-            listed = self._api.ask_again(call)
-            metadata = listed["metadata"]
-            page = _next_page(
-                "deployments", metadata.get("continue"), metadata.get("remainingItemCount")
-            )
-            return listed["items"], page
-
-        return list(self._listed("deployments.apps", asked))
+        return list(self._resources("deployments", "apps", "v1"))
 
     def _config_maps(self, **selector: str) -> list[Any]:
         def asked(limit: int, page: str | None) -> tuple[list[Any], str | None]:
@@ -157,12 +142,14 @@ class NamespaceListing:
         except KubernetesProblem as err:
             raise self._api.unavailable(where, err) from err
 
-    def _resources(self, plural: str) -> Iterator[Any]:
+    def _resources(
+        self, plural: str, group: str = _GROUP, version: str = _VERSION
+    ) -> Iterator[Any]:
         def asked(limit: int, page: str | None) -> tuple[list[Any], str | None]:
             def call(client: Any, timeout: Any) -> Any:
                 return self._api.client.CustomObjectsApi(client).list_namespaced_custom_object(
-                    _GROUP,
-                    _VERSION,
+                    group,
+                    version,
                     self._namespace,
                     plural,
                     limit=limit,
@@ -175,7 +162,7 @@ class NamespaceListing:
             page = _next_page(plural, metadata.get("continue"), metadata.get("remainingItemCount"))
             return listed["items"], page
 
-        return self._listed(f"{plural}.{_GROUP}", asked)
+        return self._listed(f"{plural}.{group}", asked)
 
     def _listed(
         self,

@@ -122,6 +122,8 @@ class UnclearFact(FrozenPart):
         why: Sentence that says what is not understood, and what would lift it.
         reach: Places that it could touch.
         is_everywhere: Whether it could touch any place.
+        is_until_remembered: Whether the directories that an earlier cycle read are enough: nothing
+            runs that could write elsewhere.
         origin: Place of the part.
 
     """
@@ -129,6 +131,7 @@ class UnclearFact(FrozenPart):
     why: str
     reach: tuple[str, ...] = ()
     is_everywhere: bool = False
+    is_until_remembered: bool = False
     origin: Origin
 
 

@@ -333,7 +333,15 @@ def _without_directory(found: ResourceFacts, resource: Resource) -> UnclearFact 
         return None
     if first_of(_options(resource), STORAGE_OPTIONS) == "jobmanager":
         return None
-    return missing_directory(resource.origin)
+    missing = missing_directory(resource.origin)
+    return missing.model_copy(update={"is_until_remembered": not _may_run(resource)})
+
+
+def _may_run(resource: Resource) -> bool:
+    """Return whether a JobManager of a deployment may be there."""
+    status = resource.document.get("status")
+    shown = status.get("jobManagerDeploymentStatus") if isinstance(status, Mapping) else None
+    return shown != "MISSING"
 
 
 def _has_unclear_directory(found: ResourceFacts) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 from orphangc.core.discovery.discovered_facts import (
     SEARCHED_USES,
+    DirectoryUse,
     Discovery,
     JobFact,
     Origin,
@@ -101,9 +102,12 @@ def _united(now: ResourceFacts, before: ResourceFacts | None) -> ResourceFacts:
         for job in before.jobs
         if job.job_id not in named
     ]
+    directories = _both(now.directories, before.directories, lambda e: (e.uri, e.use))
+    is_known = any(each.use is DirectoryUse.CHECKPOINTS for each in directories)
     return now.model_copy(
         update={
-            "directories": _both(now.directories, before.directories, lambda e: (e.uri, e.use)),
+            "unclear": tuple(e for e in now.unclear if not (is_known and e.is_until_remembered)),
+            "directories": directories,
             "ha": _both(now.ha, before.ha, lambda e: (e.type, e.where, e.cluster_id)),
             "pins": _both(now.pins, before.pins, lambda e: e.uri),
             "jobs": (*now.jobs, *earlier[:MOST_JOBS]),

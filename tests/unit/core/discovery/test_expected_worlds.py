@@ -526,6 +526,20 @@ def test_the_order_of_cycles_and_writers_changes_no_memory(seen, data) -> None:
     assert DiscoveryMemory.model_validate_json(one.model_dump_json()) == one
 
 
+def test_a_suspended_deployment_is_known_by_what_its_cluster_said() -> None:
+    """Its effective configuration goes with the cluster; where nothing runs, memory is enough."""
+    config = {"parallelism.default": "2"}
+    maps = {"flink-config-orders": {"flink-conf.yaml": CONF}}
+    memory = memory_of(found([a_deployment(config=config)], maps))
+    gone = suspended("last-state")
+    gone["spec"]["flinkConfiguration"] = config
+    world = world_of_discovery(united(found([gone]), memory))
+    assert (world.storage_roots, blocks_of(world)) == ((ROOT,), ())
+    assert blocks_of(world_of_discovery(found([gone]))) == (ALL,)
+    running = a_deployment(config=config)
+    assert blocks_of(world_of_discovery(united(found([running]), memory))) == (ALL,)
+
+
 # --------------------------------------------------------------------------- ended jobs (R34, E5)
 
 
