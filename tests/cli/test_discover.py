@@ -1,4 +1,4 @@
-"""``discover``, and runs of storage roots that nobody configured by hand."""
+"""``discover``, and runs of storage roots that no person configured."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_a_namespace_of_each_release_is_read(kubernetes, release) -> None:
     assert [each["from"]["name"] for each in document["not_understood"]] == ["plain"]
 
 
-def test_a_job_that_nobody_configured_is_collected(kubernetes, running, tmp_path) -> None:
+def test_a_job_that_only_a_resource_names_is_collected(kubernetes, running, tmp_path) -> None:
     """Report, tombstones, deletion: storage root, cluster and namespace come from the resource."""
     with RestServer(flink(running.job, completed=8)) as server:
         kubernetes.operate(resource(running, port_of(server)))
@@ -163,7 +163,7 @@ def test_a_job_that_nobody_configured_is_collected(kubernetes, running, tmp_path
 
 
 def at_once(folder: Path, story: Story) -> dict[str, Any]:
-    """Return what a storage root is told by hand: margins of a test, and nothing of its world."""
+    """Return the settings of a storage root by hand: margins of a test, and nothing of its world."""
     return {
         "root": str(story.bed.root),
         "state": str(folder / "state"),
