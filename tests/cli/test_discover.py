@@ -163,7 +163,7 @@ def test_a_job_that_only_a_resource_names_is_collected(kubernetes, running, tmp_
 
 
 def at_once(folder: Path, story: Story) -> dict[str, Any]:
-    """Return the settings of a storage root by hand: margins of a test, and nothing of its world."""
+    """Return the settings by hand: margins of a test, and nothing of the world."""
     return {
         "root": str(story.bed.root),
         "state": str(folder / "state"),
