@@ -1,18 +1,38 @@
-"""A command loads what it needs and nothing else, so that help and completion come at once."""
+"""A command loads what it needs and nothing else, and asks a storage no more than it must.
+
+Modules and requests are counted, never seconds: they cost the same on every machine.
+"""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import click
 import pytest
 import typer
 
+from bench.synth.running import Synth, synth_server
 from orphangc.app.cli import app
+from orphangc.app.console.options import DEFAULTS
 from orphangc.core.model.settings import StorageRootSettings, parse_duration
 
 HEAVY = {"pyarrow", "numpy", "pandas", "pyspark", "fsspec", "s3fs", "botocore", "aiobotocore"}
+NEVER = {"pandas", "pyspark", "py4j", "fastapi", "uvicorn", "kubernetes", "kazoo", "s3fs",
+         "aiobotocore", "aiohttp", "httpx", "jinja2", "apscheduler", "prometheus_client",
+         "pydantic_settings", "yaml", "rich", "fsspec"}  # fmt: skip
+"""What a plan needs only for Flink's REST API, Spark, a report, a terminal or the daemon."""
+START = """
+import sys
+from orphangc.app.cli import main
+try:
+    main()
+finally:
+    sys.stderr.write("\\n" + " ".join(sys.modules))
+"""
 SHOW_HELP = """
 import contextlib, io, sys
 from orphangc.app.cli import app
@@ -21,6 +41,62 @@ for command in {commands}:
         app([*command, "--help"])
 print(*sys.modules)
 """
+
+
+def loaded_by(*arguments: str, **environment: str) -> set[str]:
+    """Return the modules that a command has loaded when it ends."""
+    done = subprocess.run(
+        [sys.executable, "-c", START, *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def packages(modules: set[str]) -> set[str]:
+    return {each.partition(".")[0] for each in modules}
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_version_and_help_load_neither_settings_nor_tables(option: str) -> None:
+    """Half of the modules are Python's own."""
+    modules = loaded_by(option)
+    assert packages(modules) & (HEAVY | NEVER | {"pydantic", "structlog", "asyncio"}) == set()
+    assert len(modules) <= 320
+
+
+@pytest.fixture(scope="module")
+def idle() -> Iterator[Synth]:
+    """Yield a storage of 1,000 objects: one job with two checkpoints."""
+    with synth_server(keys=1000, live=500) as synth:
+        yield synth
+
+
+def plan_of(root: str, folder: Path) -> Sequence[str]:
+    options = ("--ended-job", "all", "--closed-world", "--output", "json")
+    return ("plan", root, "--state", f"{folder}/state", "--out", f"{folder}/plan", *options)
+
+
+def test_a_plan_of_an_idle_job_sends_eight_requests(idle: Synth, tmp_path: Path) -> None:
+    """Six lists (of folders, names twice, all, names again, uploads) and two checkpoints."""
+    idle.control(reset=1)
+    modules = loaded_by(*plan_of(idle.uri, tmp_path), **idle.environment)
+    stats = {name: n for name, n in idle.stats().items() if name.startswith("requests_")}
+    assert stats == {"requests_list": 5, "requests_bucket": 1, "requests_get": 2}
+    assert packages(modules) & NEVER == set()
+    assert len(modules) <= 900
+
+
+def test_a_plan_of_local_files_loads_no_client_of_a_store(tmp_path: Path) -> None:
+    """Nor an HTTP client."""
+    root = tmp_path / "root" / ("a" * 32)
+    (root / "taskowned").mkdir(parents=True)
+    modules = loaded_by(*plan_of(str(root.parent), tmp_path))
+    assert packages(modules) & (NEVER | {"botocore", "urllib3"}) == set()
+    assert len(modules) <= 720
 
 
 def commands(
@@ -57,3 +133,10 @@ def test_an_option_has_the_default_of_its_setting(command: tuple[str, ...]) -> N
         default = setting.get_default()
         is_text = isinstance(each.default, str)
         assert (parse_duration(each.default) if is_text else each.default) == default
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_what_the_options_repeat_is_what_the_settings_say(name: str) -> None:
+    """The options cannot ask the settings: these would load Pydantic for a help text."""
+    said, default = DEFAULTS[name], StorageRootSettings.model_fields[name].get_default()
+    assert (parse_duration(said) if isinstance(said, str) else said) == default

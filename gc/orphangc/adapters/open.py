@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from orphangc.adapters.files.fsspec_storage import FsspecStorage
-from orphangc.adapters.files.local_storage import LocalStorage
-from orphangc.adapters.files.state_files import FsspecStateFiles, LocalStateFiles
-from orphangc.adapters.s3.s3_state_files import S3StateFiles
-from orphangc.adapters.s3.s3_storage import S3Storage
-from orphangc.adapters.s3.s3_unlisted import S3Extras
 from orphangc.core.model.locations import Location, canonical
 from orphangc.errors import SettingsError
-from orphangc.ports import Extras, StateFiles, Storage
+
+if TYPE_CHECKING:
+    from orphangc.ports import Extras, StateFiles, Storage
+
+# ruff: noqa: PLC0415 - a storage is opened without loading the clients of all others
 
 
 def open_storage(where: str | Location, *, state: Location | None = None) -> Storage:
@@ -30,11 +29,17 @@ def open_storage(where: str | Location, *, state: Location | None = None) -> Sto
     location = _location(where)
     match location.scheme:
         case "file":
+            from orphangc.adapters.files.local_storage import LocalStorage
+
             is_near = state is not None and state.scheme == "file"
             return LocalStorage(location, clock_in=Path(state.path) if is_near and state else None)
         case "s3":
+            from orphangc.adapters.s3.s3_storage import S3Storage
+
             return S3Storage(location)
         case _:
+            from orphangc.adapters.files.fsspec_storage import FsspecStorage
+
             return FsspecStorage(location)
 
 
@@ -46,7 +51,11 @@ def open_extras(where: str | Location) -> Extras | None:
 
     """
     location = _location(where)
-    return S3Extras(location) if location.scheme == "s3" else None
+    if location.scheme != "s3":
+        return None
+    from orphangc.adapters.s3.s3_unlisted import S3Extras
+
+    return S3Extras(location)
 
 
 def open_state_files(where: str | Location) -> StateFiles:
@@ -59,10 +68,16 @@ def open_state_files(where: str | Location) -> StateFiles:
     location = _location(where)
     match location.scheme:
         case "file":
+            from orphangc.adapters.files.state_files import LocalStateFiles
+
             return LocalStateFiles(location)
         case "s3":
+            from orphangc.adapters.s3.s3_state_files import S3StateFiles
+
             return S3StateFiles(location)
         case _:
+            from orphangc.adapters.files.state_files import FsspecStateFiles
+
             return FsspecStateFiles(location)
 
 

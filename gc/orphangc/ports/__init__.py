@@ -39,7 +39,13 @@ from orphangc.ports.storage import (
     StoreTime,
     Undeleter,
 )
-from orphangc.ports.storage_extras import HIDDEN_SCHEMA, Extras, HiddenKind, Inventoried
+from orphangc.ports.storage_extras import (
+    HIDDEN_SCHEMA,
+    Extras,
+    HiddenKind,
+    Inventoried,
+    SmallRoot,
+)
 
 __all__ = [
     "HIDDEN_SCHEMA",
@@ -62,6 +68,7 @@ __all__ = [
     "OutcomeSink",
     "Progress",
     "Reader",
+    "SmallRoot",
     "Spool",
     "SpoolPart",
     "StateFiles",

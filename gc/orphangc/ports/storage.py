@@ -220,7 +220,6 @@ class Storage(Lister, Reader, Deleter, StoreClock, Protocol):
         location: Location of the storage root.
         is_tested: Whether this kind of file system is in the tested list (R27). If not, plans are
             made but nothing is deleted.
-        is_versioned: Whether deletions can be undone (a versioned bucket).
         list_requests: Number of list requests (or folder reads) sent so far.
 
     """
@@ -228,4 +227,13 @@ class Storage(Lister, Reader, Deleter, StoreClock, Protocol):
     location: Location
     list_requests: int
     is_tested: bool
-    is_versioned: bool
+
+    @property
+    def is_versioned(self) -> bool:
+        """Return whether deletions can be undone: whether the bucket is versioned.
+
+        Raises:
+            StorageUnreachableError: The bucket does not answer.
+
+        """
+        ...

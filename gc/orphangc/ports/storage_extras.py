@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
 from orphangc.core.documents.s3_inventory import Inventory
+from orphangc.ports.storage import Folder
 
 
 @runtime_checkable
@@ -25,6 +26,23 @@ class Inventoried(Protocol):
     @property
     def inventory(self) -> Inventory:
         """Return the inventory report used as the listing."""
+        ...
+
+
+@runtime_checkable
+class SmallRoot(Protocol):
+    """A storage that can show all its folders by one request, if it is small."""
+
+    def all_folders(self) -> Callable[[str], Folder] | None:
+        """Return what ``Lister.folder`` does, for all folders at one moment: now.
+
+        Returns:
+            ``None`` if the storage root is too large for that.
+
+        Raises:
+            StorageUnreachableError: As ``Lister.folder``.
+
+        """
         ...
 
 

@@ -13,6 +13,7 @@ from ipaddress import ip_address
 import fsspec
 import pytest
 import stamina
+from botocore.signers import RequestSigner
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -118,16 +119,19 @@ def test_credentials_that_expire_are_refreshed(stub, monkeypatch, tmp_path):
 
 
 def test_credentials_are_not_asked_for_at_every_page(stub, monkeypatch):
-    """Asking means a change of threads."""
+    """Asking means a look into files, or a request to a role's server, where they are refreshed."""
     asked = []
-    original = s3_client.S3Client.run
-    monkeypatch.setattr(
-        s3_client.S3Client, "run", lambda self, work: asked.append(1) or original(self, work)
-    )
+    original = RequestSigner.get_auth_instance
+
+    def asking(self, **signature):
+        asked.append(signature)
+        return original(self, **signature)
+
+    monkeypatch.setattr(RequestSigner, "get_auth_instance", asking)
     storage = opened(stub)
     before = len(asked)
     assert keys_of(storage) == KEYS
-    assert len(asked) - before == 3  # the first page, the HTTP session, the credentials
+    assert len(asked) - before == 2  # botocore for the first page, and once for all later pages
 
 
 def test_an_anonymous_client_signs_nothing(stub, monkeypatch):
@@ -162,7 +166,7 @@ def test_certificates_are_checked_against_the_configured_bundle(monkeypatch, tmp
         assert [is_own(request) for request in stub.requests[1:]] == [True] * 11
         monkeypatch.delenv("AWS_CA_BUNDLE")
         with pytest.raises(StorageUnreachableError, match=r"(?i)certificate|ssl|connect"):
-            opened(stub)
+            opened(stub).folder()
 
 
 def certificate(folder) -> tuple[ssl.SSLContext, str]:

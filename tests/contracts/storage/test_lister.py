@@ -6,7 +6,7 @@ import pytest
 
 from contracts.places import FILLED, listed, rows
 from orphangc.errors import StorageUnreachableError
-from orphangc.ports import LISTING_SCHEMA
+from orphangc.ports import LISTING_SCHEMA, SmallRoot
 
 SPECIAL = [
     "a b",
@@ -102,6 +102,37 @@ def test_one_level_has_folder_names_and_the_objects_beside_them(place):
     level = place.open().folder("j")
     assert level.folders == ("chk-1", "chk-10", "shared")
     assert [found.key for found in level.objects] == ["j/file"]
+
+
+def test_all_levels_at_once_are_those_of_single_lists(place):
+    """Of a small store that can: folders, objects, and what is never entered."""
+    place.put_all([*SPECIAL, *([] if place.has_folders else S3_ONLY), "deep/er/x", "deep/y"])
+    storage = place.open()
+    if not isinstance(storage, SmallRoot):
+        pytest.skip("no list shows all folders of this store")
+    at_once = storage.all_folders()
+    level = ["", "nowhere"]
+    while level:
+        shown = [at_once(folder) for folder in level]
+        assert shown == [storage.folder(folder) for folder in level]
+        level = [
+            f"{folder}/{name}".lstrip("/")
+            for folder, each in zip(level, shown, strict=True)
+            for name in each.folders
+        ]
+    place.put("later/x")
+    assert "later" in storage.all_folders()("").folders
+
+
+def test_a_large_store_is_shown_level_by_level(filled_place):
+    """More keys than a page holds; this is found out once."""
+    storage = filled_place.open()
+    if not isinstance(storage, SmallRoot):
+        pytest.skip("no list shows all folders of this store")
+    assert storage.all_folders() is None
+    before = storage.list_requests
+    assert storage.all_folders() is None
+    assert storage.list_requests == before
 
 
 def test_one_level_is_read_to_its_last_page(filled_place):

@@ -58,7 +58,7 @@ def test_without_credentials_nothing_hangs(moto_url, monkeypatch):
     monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://10.255.255.1")
     begun = time.monotonic()
     with pytest.raises(StorageUnreachableError, match="no credentials") as caught:
-        open_storage(place.uri)
+        open_storage(place.uri).folder()
     assert time.monotonic() - begun < 15
     assert caught.value.exit_code is ExitCode.UNREACHABLE
 
@@ -72,7 +72,7 @@ def test_wrong_credentials_are_an_error_that_shows_none(radosgw_url, monkeypatch
     keys[wrong == "secret"] = "SOMETHINGWRONG"
     use(monkeypatch, radosgw_url, *keys)
     with pytest.raises(StorageUnreachableError) as caught:
-        open_storage(place.uri)
+        open_storage(place.uri).folder()
     assert caught.value.exit_code is ExitCode.UNREACHABLE
     assert not any(key in str(caught.value) for key in keys)
 

@@ -12,7 +12,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from orphangc.adapters.files.fsspec_storage import open_file_system
 from orphangc.adapters.files.translate import checked_parts, to_microseconds, unreachable
 from orphangc.core.model.locations import Location
 from orphangc.core.times.instants import from_microseconds
@@ -148,6 +147,10 @@ class FsspecStateFiles:
 
     def __init__(self, location: Location, *, file_system: tuple[Any, str] | None = None) -> None:
         self.location = location
+        from orphangc.adapters.files.fsspec_storage import (  # noqa: PLC0415 - loads fsspec
+            open_file_system,
+        )
+
         self._fs, root = file_system or open_file_system(location)
         self._root = root.rstrip("/")
         self._can_create = location.scheme == "memory"

@@ -59,6 +59,10 @@ class S3BulkHead:
         found.update(zip(left, self._reader.heads(left), strict=True))
         return [found[key] for key in keys]
 
+    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
+        """Return the fresh facts of each key; see ``Reader``."""
+        return self._reader.checked(keys, self.heads(keys))
+
     def _listed(self, wanted: list[ObjectKey]) -> dict[ObjectKey, StoredObject | None]:
         """Return facts by listing, until its pages hold too few wanted keys."""
         assert self._pages is not None  # noqa: S101 - asked by the caller

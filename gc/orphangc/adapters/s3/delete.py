@@ -50,8 +50,7 @@ _NEVER_SENT = (
     boto.ParamValidationError,
     boto.ConnectTimeoutError,
 )
-"""Any other error may follow a request that reached the store: aiobotocore reports a connection
-that broke before the answer as one that could not be opened."""
+"""Any other error may follow a request that reached the store."""
 
 _log = structlog.get_logger()
 
@@ -66,15 +65,6 @@ class S3Deleter:
         self._bulk_head = bulk_head
         self._requests = DeleteRequests(client)
         self._has_conditions = True
-
-    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
-        """Return the fresh facts of each key; see ``Reader``."""
-        found: list[StoredObject | None] = []
-        for key, fact in zip(keys, self._bulk_head.heads(keys), strict=True):
-            if isinstance(fact, Exception):
-                raise self._client.explained(f"stat {key!r} in", fact) from fact
-            found.append(fact)
-        return found
 
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
         """Return one result for each object, in order; see ``Deleter``."""

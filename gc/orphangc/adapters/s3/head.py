@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Sequence
+from contextlib import closing
+from datetime import timedelta
 from typing import Any
 
 import stamina
@@ -19,7 +20,7 @@ from orphangc.ports import StoreTime
 _ABSENT = {"404", "NoSuchKey", "NotFound"}
 _FORBIDDEN = {"403", "AccessDenied", "Forbidden"}
 _BEHIND_THE_END = "InvalidRange"
-_CONCURRENT_HEADS = 32
+_FRESH = timedelta(seconds=1)
 _UNNAMEABLE = re.compile("[\x00-\x1f\x7f\ufffe\uffff].*", re.DOTALL)
 """Characters that XML cannot hold, and the rest: some stores repeat them unescaped."""
 
@@ -50,10 +51,10 @@ class S3Reader:
         """Return a whole object, or ``max_bytes`` of it from ``start`` on."""
         try:
             with self._client.translated(f"read {key!r} in"):
-                data: bytes = self._client.run(self._read(key, max_bytes, start))
+                data = self._read(key, max_bytes, start)
         except StorageUnreachableError as err:
             code = error_code(err.__cause__ or err)
-            if code in _FORBIDDEN and self._client.run(self._is_absent(key)):
+            if code in _FORBIDDEN and self._shown(key) is None:
                 return None
             if code not in _ABSENT:
                 raise
@@ -63,7 +64,17 @@ class S3Reader:
 
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
         """Return the fresh facts of each key; see ``Reader``."""
-        found = self.heads(keys)
+        return self.checked(keys, self.heads(keys))
+
+    def checked(
+        self, keys: Sequence[ObjectKey], found: Sequence[StoredObject | Exception | None]
+    ) -> list[StoredObject | None]:
+        """Return the facts.
+
+        Raises:
+            StorageUnreachableError: One of them is an error.
+
+        """
         for key, fact in zip(keys, found, strict=True):
             if isinstance(fact, Exception):
                 raise self._client.explained(f"stat {key!r} in", fact) from fact
@@ -74,7 +85,7 @@ class S3Reader:
 
         A HEAD answer has no body, so an absent bucket looks like absent keys: a check excludes it.
         """
-        found: list[StoredObject | Exception | None] = self._client.run(self._heads(keys))
+        found = self._client.each(self._head, keys)
         if None in found:
             self.check_bucket(keys[found.index(None)])
         return found
@@ -94,15 +105,21 @@ class S3Reader:
             return self._client.call("list_objects_v2", Prefix=prefix, MaxKeys=1)
 
     def now(self) -> StoreTime:
-        """Return the time in the ``Date`` header, which has whole seconds."""
-        before = host_now()
-        headers = self.check_bucket()["ResponseMetadata"]["HTTPHeaders"]
-        local = before + (host_now() - before) / 2
-        stamp = headers.get("date")
-        now = from_http(stamp) if stamp else None
-        return StoreTime(now=now, local=local, source="Date header")
+        """Return the time in the ``Date`` header of an answer of the last second.
 
-    async def _read(self, key: ObjectKey, max_bytes: int, start: int | None) -> bytes:
+        The header has whole seconds, so a younger answer would not be more exact.
+        """
+        answer = self._client.dated
+        if answer is None or not timedelta() <= host_now() - answer.asked_at <= _FRESH:
+            self.check_bucket()
+            answer = self._client.dated
+        if answer is None:
+            return StoreTime(now=None, local=host_now(), source="Date header")
+        local = answer.asked_at + (answer.answered_at - answer.asked_at) / 2
+        stamp = answer.date
+        return StoreTime(now=from_http(stamp) if stamp else None, local=local, source="Date header")
+
+    def _read(self, key: ObjectKey, max_bytes: int, start: int | None) -> bytes:
         """Return the bytes.
 
         Raises:
@@ -110,61 +127,47 @@ class S3Reader:
 
         """
         within = {} if start is None else {"Range": f"bytes={start}-{start + max_bytes - 1}"}
-        async for attempt in stamina.retry_context(
+        for attempt in stamina.retry_context(
             on=_is_broken_body, attempts=3, wait_initial=0.2, wait_max=2
         ):
             with attempt:
-                answer = await self._client.request(
-                    "get_object", Key=self._client.root + key, **within
-                )
-                async with answer["Body"] as body:
+                answer = self._client.call("get_object", Key=self._client.root + key, **within)
+                with closing(answer["Body"]) as body:
                     if answer["ContentLength"] > max_bytes:
                         raise StorageUnreachableError(f"{key!r} has over {max_bytes} bytes")
                     if within and not _begins_at(answer.get("ContentRange"), start):
                         raise StorageUnreachableError(f"{key!r} cannot be read in parts")
-                    data: bytes = await body.read()
+                    data: bytes = body.read()
                 if len(data) != answer["ContentLength"]:
                     raise ConnectionError(f"{len(data)} of {answer['ContentLength']} bytes came")
         return data
 
-    async def _heads(self, keys: Sequence[ObjectKey]) -> list[StoredObject | Exception | None]:
-        turns = asyncio.Semaphore(_CONCURRENT_HEADS)
-
-        async def head(key: ObjectKey) -> StoredObject | Exception | None:
-            async with turns:
-                return await self._head(key)
-
-        return list(await asyncio.gather(*map(head, keys)))
-
-    async def _head(self, key: ObjectKey) -> StoredObject | Exception | None:
+    def _head(self, key: ObjectKey) -> StoredObject | Exception | None:
         """Return the facts, ``None`` if absent, or the error.
 
         HEAD needs the permission to read the object. A listing gives the same facts without it, so
         a policy need not allow reading state only to delete it.
         """
-        if self._is_head_refused and not isinstance(shown := await self._shown(key), Exception):
+        if self._is_head_refused and not isinstance(shown := self._shown(key), Exception):
             return shown
         try:
-            answer = await self._client.request("head_object", Key=self._client.root + key)
+            answer = self._client.call("head_object", Key=self._client.root + key)
         except CALL_ERRORS as err:
             if error_code(err) in _ABSENT:
                 return None
-            shown = await self._shown(key) if error_code(err) in _FORBIDDEN else err
+            shown = self._shown(key) if error_code(err) in _FORBIDDEN else err
             self._is_head_refused = not isinstance(shown, Exception)
             return err if isinstance(shown, Exception) else shown
         return _stored(key, answer)
 
-    async def _is_absent(self, key: ObjectKey) -> bool:
-        return await self._shown(key) is None
-
-    async def _shown(self, key: ObjectKey) -> StoredObject | Exception | None:
+    def _shown(self, key: ObjectKey) -> StoredObject | Exception | None:
         """Return the facts of an object by a listing, ``None`` if no key starts with it.
 
         Stores refuse requests for absent keys unless the account may list the whole bucket.
         """
         whole = self._client.root + key
         try:
-            answer = await self._client.request("list_objects_v2", Prefix=whole, MaxKeys=1)
+            answer = self._client.call("list_objects_v2", Prefix=whole, MaxKeys=1)
         except CALL_ERRORS as err:
             return err
         if answer.get("KeyCount") == 0 and not answer.get("IsTruncated"):

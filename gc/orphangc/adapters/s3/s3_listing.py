@@ -68,6 +68,17 @@ class S3Pages:
             query["Delimiter"] = delimiter
         return self._stream(query, partial(self._read, prefix=prefix, root=root))
 
+    def first(self, root: str) -> Page:
+        """Return the first page of all keys that start with ``root``, relative to it.
+
+        Raises:
+            StorageUnreachableError: The page failed.
+
+        """
+        query = {"Prefix": root, "EncodingType": "url"}
+        read = partial(self._read, prefix=root, root=root)
+        return self._requests.fetch(query, read=read, page_size=AdaptivePageSize())
+
     def range(self, root: str, within: KeyRange) -> Iterator[Page]:
         """Yield the pages of a key range below ``root``, in ascending order of their bytes.
 

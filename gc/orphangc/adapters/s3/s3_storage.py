@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 import pyarrow as pa
 
 from orphangc.adapters.s3.bulk_head import S3BulkHead
 from orphangc.adapters.s3.delete import S3Deleter
 from orphangc.adapters.s3.head import S3Reader
+from orphangc.adapters.s3.pages.page_levels import levels_of
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
 from orphangc.adapters.s3.s3_listing import S3Pages
+from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
@@ -44,8 +47,7 @@ class S3Storage:
         self._pages = S3Pages(self._client, on_request=self._count)
         self._reader = S3Reader(self._client)
         self._bulk_head = S3BulkHead(self._reader, self._range if self.is_ordered else None)
-        self._deleter = S3Deleter(S3Client(location, attempts=1), self._reader, self._bulk_head)
-        self.is_versioned = self._has_versions()
+        self._is_large = False
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
         """Yield every object, directory markers too; see ``Lister``."""
@@ -78,13 +80,21 @@ class S3Storage:
         objects: list[StoredObject] = []
         for page in self._pages.pages(start, delimiter="/", root=self._client.root):
             folders += [found[len(start) : -1] for found in page.prefixes]
-            objects += [
-                StoredObject(**{**row, "key": ObjectKey(row["key"])})
-                for row in page.objects.to_pylist()
-                if row["key"] != start[len(self._client.root) :]
-            ]
+            own = start[len(self._client.root) :]
+            objects += [each for each in stored_objects(page.objects) if each.key != own]
         named = tuple(name for name in folders if name)
         return Folder(named, tuple(objects), ("",) if len(named) < len(folders) else ())
+
+    def all_folders(self) -> Callable[[str], Folder] | None:
+        """Return what ``folder`` does, from one page; see ``SmallRoot``."""
+        if self._is_large:
+            return None
+        page = self._pages.first(self._client.root)
+        self._is_large = page.is_truncated
+        if self._is_large:
+            return None
+        levels = levels_of(stored_objects(page.objects))
+        return lambda prefix: levels.get(prefix, Folder((), ()))
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
         """Return the bytes of an object; see ``Reader``."""
@@ -96,7 +106,7 @@ class S3Storage:
 
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
         """Return the fresh facts of each key; see ``Reader``."""
-        return self._deleter.stat(keys)
+        return self._bulk_head.stat(keys)
 
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
         """Delete the objects that are still the same; see ``Deleter``."""
@@ -124,7 +134,14 @@ class S3Storage:
     def _prefix(self, folder: str) -> str:
         return f"{self._client.root}{folder}/" if folder else self._client.root
 
-    def _has_versions(self) -> bool:
+    @cached_property
+    def _deleter(self) -> S3Deleter:
+        """Return the deleter, whose client sends each request once."""
+        client = S3Client(self.location, attempts=1)
+        return S3Deleter(client, self._reader, self._bulk_head)
+
+    @cached_property
+    def is_versioned(self) -> bool:
         """Return whether deletions leave a delete marker; with suspended versioning they do not."""
         try:
             answer = self._client.call("get_bucket_versioning")

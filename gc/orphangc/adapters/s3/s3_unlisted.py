@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
+import threading
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -24,7 +25,6 @@ from orphangc.ports import HIDDEN_SCHEMA, HiddenKind
 MAX_PARTS_REQUESTS = 1000
 """Maximum number of requests for parts of uploads: a leak of millions must not delay a plan."""
 
-_CONCURRENT = 32
 _FORBIDDEN = {"403", "AccessDenied", "AllAccessDisabled", "Forbidden"}
 _NO_SUCH_REQUEST = {"405", "501", "MethodNotAllowed", "NotImplemented"}
 _GONE = {"404", "NoSuchUpload"}
@@ -37,6 +37,7 @@ class S3Extras:
 
     def __init__(self, location: Location) -> None:
         self._client = S3Client(location)
+        self._counting = threading.Lock()
         self._parts_requests = 0
 
     def uploads(self) -> Iterator[pa.RecordBatch]:
@@ -49,7 +50,7 @@ class S3Extras:
         # without EncodingType: radosgw would encode keys without stating it
         for page in self._pages("list_multipart_uploads", ("KeyMarker", "UploadIdMarker")):
             found = page.get("Uploads", ())
-            sizes = self._client.run(self._sizes(found, page))
+            sizes = self._client.each(partial(self._size_of, page), found)
             rows = [
                 {
                     "kind": HiddenKind.UPLOAD,
@@ -140,22 +141,15 @@ class S3Extras:
                 raise NotReportedError(error_text(err), is_forbidden=code in _FORBIDDEN) from err
             raise self._client.explained("list", err) from err
 
-    async def _sizes(self, uploads: Sequence[Answer], page: Answer) -> list[int | _Gone | None]:
-        """Return the bytes of each upload, ``None`` if the store did not report them."""
-        turns = asyncio.Semaphore(_CONCURRENT)
+    def _size_of(self, page: Answer, upload: Answer) -> int | _Gone | None:
+        """Return the bytes of an upload, ``None`` if the store did not report them."""
+        return self._size(_decoded(upload["Key"], page), upload["UploadId"])
 
-        async def size(upload: Answer) -> int | _Gone | None:
-            async with turns:
-                return await self._size(_decoded(upload["Key"], page), upload["UploadId"])
-
-        return list(await asyncio.gather(*map(size, uploads)))
-
-    async def _size(self, key: str, upload_id: str) -> int | _Gone | None:
+    def _size(self, key: str, upload_id: str) -> int | _Gone | None:
         following, size = 0, 0
-        while self._parts_requests < MAX_PARTS_REQUESTS:
-            self._parts_requests += 1
+        while self._may_ask():
             try:
-                page = await self._client.request(
+                page = self._client.call(
                     "list_parts", Key=key, UploadId=upload_id, PartNumberMarker=following
                 )
             except CALL_ERRORS as err:
@@ -167,6 +161,13 @@ class S3Extras:
                 return None
             following = last
         return None
+
+    def _may_ask(self) -> bool:
+        """Return whether one more request for parts is within the limit, and count it."""
+        with self._counting:
+            is_within = self._parts_requests < MAX_PARTS_REQUESTS
+            self._parts_requests += is_within
+        return is_within
 
 
 class _Gone:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
@@ -30,7 +30,7 @@ from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import RefusedError, SettingsError, UnreadableInventoryError
-from orphangc.ports import LISTING_SCHEMA, DeletionResult, Folder, Storage, StoreTime
+from orphangc.ports import LISTING_SCHEMA, DeletionResult, Folder, SmallRoot, Storage, StoreTime
 
 _MANIFEST, _CHECKSUM = "manifest.json", "manifest.checksum"
 _MAX_MANIFEST_BYTES = 64 << 20
@@ -218,7 +218,7 @@ class InventoryStorage:
     def _fetch(self, file: DataFile, path: Path) -> Path:
         """Fetch a data file to ``path``, check it against the manifest, and return the path."""
         try:
-            size, md5 = self._reports.run(_download(self._reports, file.key, path))
+            size, md5 = _download(self._reports, file.key, path)
         except CALL_ERRORS as err:
             if error_code(err) in _ABSENT:
                 raise self._refused(f"data file {file.key!r} is absent") from err
@@ -230,6 +230,10 @@ class InventoryStorage:
     def folder(self, prefix: str = "") -> Folder:
         """Return the present level; see ``Lister``."""
         return self._storage.folder(prefix)
+
+    def all_folders(self) -> Callable[[str], Folder] | None:
+        """Return what ``folder`` does, from one page; see ``SmallRoot``."""
+        return self._storage.all_folders() if isinstance(self._storage, SmallRoot) else None
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
         """Return the bytes of an object; see ``Reader``."""
@@ -252,16 +256,16 @@ class InventoryStorage:
         return self._storage.now()
 
 
-async def _download(client: S3Client, key: str, path: Path) -> tuple[int, str]:
+def _download(client: S3Client, key: str, path: Path) -> tuple[int, str]:
     """Write an object to ``path`` chunk by chunk; return its size and MD5."""
-    async for attempt in stamina.retry_context(
+    for attempt in stamina.retry_context(
         on=_is_broken_body, attempts=3, wait_initial=0.2, wait_max=2
     ):
         with attempt:
-            answer = await client.request("get_object", Key=key)
+            answer = client.call("get_object", Key=key)
             digest, size = hashlib.md5(usedforsecurity=False), 0
             with path.open("wb") as target:
-                async for chunk in answer["Body"].iter_chunks(_CHUNK):
+                for chunk in answer["Body"].iter_chunks(_CHUNK):
                     target.write(chunk)
                     digest.update(chunk)
                     size += len(chunk)

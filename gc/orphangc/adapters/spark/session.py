@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from orphangc import errors
 from orphangc.adapters.files.translate import one_line
 from orphangc.errors import OrphanGcError, SettingsError
+from orphangc.hidden_modules import show
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +41,7 @@ def opened_session(*, is_verbose: bool = False) -> Iterator[SparkSession]:
         SettingsError: PySpark or Java is missing, or Spark does not start.
 
     """
+    show("pandas")  # PySpark imports it
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional extra
     except ImportError as err:

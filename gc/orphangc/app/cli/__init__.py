@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NoReturn
 
 from orphangc.app.cli import (
@@ -15,6 +16,7 @@ from orphangc.app.cli import (
 )
 from orphangc.app.cli.application import app
 from orphangc.app.console.exit import run_to_exit
+from orphangc.hidden_modules import hide
 
 __all__ = ["COMMANDS", "app", "main"]
 
@@ -32,4 +34,6 @@ COMMANDS = (
 
 def main() -> NoReturn:
     """Run the command line and exit with its code; no error of ours shows a traceback."""
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it would look for some
+    hide("pandas")  # only Spark needs it, whose session shows it again
     run_to_exit(app)

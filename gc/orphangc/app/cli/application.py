@@ -9,10 +9,32 @@ import typer
 from typer.core import TyperGroup
 
 from orphangc import __version__
-from orphangc.app.telemetry.logs import configure_logs
+from orphangc.hidden_modules import hidden
+
+
+class _TopGroup(TyperGroup):
+    """All commands; its help is plain text, because Rich costs as much as everything else of it."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write usage, options and commands, each command with its whole first sentence."""
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        options = [shown for each in self.get_params(ctx) if (shown := each.get_help_record(ctx))]
+        commands = [(name, _first_paragraph(each)) for name, each in self.commands.items()]
+        for title, rows in (("Options", options), ("Commands", commands)):
+            with formatter.section(title):
+                formatter.write_dl([row for row in rows if row[1]])
+        self.format_epilog(ctx, formatter)
+
+
+def _first_paragraph(command: Any) -> str:
+    """Return what a command does, "" for a hidden one."""
+    return "" if command.hidden else " ".join((command.help or "").partition("\n\n")[0].split())
+
 
 app = typer.Typer(
     name="orphangc",
+    cls=_TopGroup,
     help="Finds and removes orphaned Apache Flink checkpoint files; every doubt keeps the file.",
     no_args_is_help=True,
     add_completion=False,
@@ -71,4 +93,7 @@ def common(
 ) -> None:
     """Set up the logs of every command."""
     del version
+    with hidden("rich"):  # from structlog
+        from orphangc.app.telemetry.logs import configure_logs  # noqa: PLC0415 - not for help
+
     configure_logs(is_verbose=verbose)

@@ -64,7 +64,6 @@ def plan(  # noqa: PLR0913 - one parameter an option
     """List, mark and decide: one dry pass that deletes nothing and writes nothing under ROOT."""
     values = dict(locals())
     from orphangc.app.config.validate import settings_from
-    from orphangc.app.render.plan_tables import plan_tables
     from orphangc.app.runner.make_plan import make_plan
 
     for name in ("out", "report", "summary", "output", "engine", "spark_threshold", "work"):
@@ -77,6 +76,8 @@ def plan(  # noqa: PLR0913 - one parameter an option
     if is_json(output):
         print_json(made.model_dump(mode="json"))
     else:
+        from orphangc.app.render.plan_tables import plan_tables
+
         print_tables(plan_tables(made, planned.breakdown))
     if made.are_all_refused:
         raise typer.Exit(ExitCode.REFUSED)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from orphangc.app.cli.application import app
 from orphangc.app.cli.output import end, show
@@ -51,11 +50,13 @@ def policy(  # noqa: PLR0913 - one parameter an option
     """Print the least permissions that runs need, as the provider's own policy document."""
     values = dict(locals())
     from orphangc.app.commands.operate.policy import make_policy, policy_tables
+    from orphangc.core.documents.run_record import RunMode
 
     for name in ("provider", "config", "mode", "undelete", "partition", "output"):
         del values[name]
+    highest = None if mode is None else RunMode(mode)
     made = make_policy(
-        provider, values, config=config, mode=mode, may_undelete=undelete, partition=partition
+        provider, values, config=config, mode=highest, may_undelete=undelete, partition=partition
     )
     show(output, made.document, lambda: policy_tables(made))
     sys.stderr.writelines(f"note: {note}\n" for note in made.notes)
@@ -69,6 +70,8 @@ def demo(
     ] = None,
 ) -> None:
     """Plan, quarantine and sweep a small storage of real checkpoints: no network, no Java."""
+    from rich.console import Console
+
     from orphangc.app.commands.operate.demo import demonstrate
 
     demonstrate(Console(width=100), keep)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console, Group, RenderableType
-from rich.table import Table
 
 from orphangc.app.console import options as o
 from orphangc.app.console.exit import complain
 from orphangc.errors import ExitCode
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 def print_json(data: Any) -> None:
@@ -26,6 +27,8 @@ def print_tables(tables: list[RenderableType]) -> None:
 
     No cell is cut off: the end of a path is what identifies it.
     """
+    from rich.console import Console  # noqa: PLC0415 - JSON needs none
+
     console = Console(soft_wrap=False, width=None if sys.stdout.isatty() else 120)
     for table in tables:
         _fold(table)
@@ -33,6 +36,9 @@ def print_tables(tables: list[RenderableType]) -> None:
 
 
 def _fold(shown: RenderableType) -> None:
+    from rich.console import Group  # noqa: PLC0415 - JSON needs none
+    from rich.table import Table  # noqa: PLC0415
+
     if isinstance(shown, Group):
         for each in shown.renderables:
             _fold(each)

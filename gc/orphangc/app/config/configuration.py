@@ -34,7 +34,6 @@ class _ConfigSection(BaseModel):
         frozen=True,
         validate_default=True,
         hide_input_in_errors=True,
-        use_attribute_docstrings=True,
     )
 
 
@@ -163,7 +162,6 @@ class Configuration(BaseSettings):
         env_prefix="ORPHANGC_",
         env_nested_delimiter="__",
         hide_input_in_errors=True,
-        use_attribute_docstrings=True,
     )
 
     mode: RunMode = RunMode.REPORT

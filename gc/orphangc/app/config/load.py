@@ -21,6 +21,7 @@ from orphangc.app.config.configuration import (
     MetricsSettings,
     ScheduledRoot,
 )
+from orphangc.app.config.field_docs import documented_schema
 from orphangc.app.config.paths import check_outside, located, overlap
 from orphangc.app.config.validate import first_problem, validated
 from orphangc.app.config.yaml_text import read_yaml
@@ -226,7 +227,7 @@ def chosen_roots(
 
 def configuration_schema() -> dict[str, Any]:
     """Return the JSON schema of the configuration file, as editors and CI use it."""
-    schema = Configuration.model_json_schema()
+    schema = documented_schema(Configuration)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "orphangc configuration",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from platformdirs import user_state_path
-
 from orphangc.core.model.locations import Alias, Location, canonical, parse_alias
 from orphangc.errors import SettingsError
 
@@ -80,4 +78,6 @@ def check_outside(root: str, places: Sequence[Path]) -> None:
 
 def default_plans() -> Path:
     """Return the default folder of plans, below this user's state folder."""
+    from platformdirs import user_state_path  # noqa: PLC0415 - seldom needed
+
     return user_state_path("orphangc") / "plans"

@@ -9,9 +9,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-from rich.console import Console
-from rich.markup import escape
-
 from orphangc.app.console.text import visible
 from orphangc.core.model.redaction import redacted
 from orphangc.errors import ExitCode, OrphanGcError
@@ -21,6 +18,9 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 def complain(message: str) -> None:
     """Print an error in one line on stderr, without the credentials of any URL."""
+    from rich.console import Console  # noqa: PLC0415 - most commands end without an error
+    from rich.markup import escape  # noqa: PLC0415
+
     line = visible(" ".join(redacted(message).split()))
     Console(stderr=True, soft_wrap=True, highlight=False).print(f"orphangc: {escape(line)}")
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,27 +11,29 @@ import typer
 
 from orphangc.app.config.paths import located
 from orphangc.app.wiring.engine_choice import EngineChoice
-from orphangc.core.documents.run_record import RunMode
-from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import SettingsError
 
 _SAFETY, _EVIDENCE, _LIMITS = "Safety margins", "Evidence", "Limits"
 _LISTING = "Listing"
-_WEEK = timedelta(days=7)
+
+DEFAULTS: Mapping[str, Any] = {
+    "grace_period": "72h",
+    "quarantine_period": "24h",
+    "checkpoint_id_margin": 1,
+    "clock_skew": "15m",
+    "quiet_period": "7d",
+    "registry_wait": "5m",
+    "inventory_max_age": "72h",
+    "max_delete_share": 0.5,
+    "delete_rate": 3200,
+}
+"""Defaults of settings as options take and show them; a test compares them with the settings, whose
+module loads Pydantic."""
 
 
 def default_of(setting: str) -> Any:
     """Return the default of a setting as its option takes and shows it: a duration as text."""
-    value = StorageRootSettings.model_fields[setting].get_default()
-    return _as_text(value) if isinstance(value, timedelta) else value
-
-
-def _as_text(value: timedelta) -> str:
-    """Return a duration in days from a week on, below that in hours or minutes: ``72h``."""
-    minutes = value // timedelta(minutes=1)
-    if value >= _WEEK and not value % timedelta(days=1):
-        return f"{value.days}d"
-    return f"{minutes}m" if minutes % 60 else f"{minutes // 60}h"
+    return DEFAULTS[setting]
 
 
 class Output(StrEnum):
@@ -325,6 +326,14 @@ PlanFolder = Annotated[Path, typer.Argument(help="Folder of a saved plan.", meta
 ConfigFile = Annotated[Path, typer.Option(help="The configuration file.")]
 
 
+class HighestMode(StrEnum):
+    """Highest mode of runs; see ``RunMode``."""
+
+    REPORT = "report"
+    QUARANTINE = "quarantine"
+    DELETE = "delete"
+
+
 class Provider(StrEnum):
     """Provider of a storage."""
 
@@ -351,7 +360,7 @@ PolicyConfig = Annotated[
     Path | None, typer.Option(help="Configuration file, for all of its storage roots at once.")
 ]
 PolicyMode = Annotated[
-    RunMode | None,
+    HighestMode | None,
     typer.Option(help="Highest mode of the runs; by default the file's, or delete without a file."),
 ]
 MayUndelete = Annotated[bool, typer.Option("--undelete", help="Also allow undelete.")]

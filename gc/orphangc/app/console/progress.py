@@ -7,22 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from orphangc.ports import Progress as ProgressPort
+
+if TYPE_CHECKING:
+    from rich.progress import Task
 
 log = structlog.get_logger()
 
@@ -72,6 +64,24 @@ def shown_progress() -> Iterator[ProgressPort]:
     if not sys.stderr.isatty():
         yield LoggedProgress()
         return
+    with _bars() as show:
+        yield show
+
+
+@contextmanager
+def _bars() -> Iterator[ProgressPort]:
+    """Yield a progress reporter that draws bars on the terminal."""
+    from rich.console import Console  # noqa: PLC0415 - only a terminal shows bars
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from rich import filesize
-
 NO_JOB = "(no job)"
 """Name shown for files outside all known job directories."""
 
@@ -20,12 +18,21 @@ _INVISIBLE = re.compile(
     "\U000e0000-\U000e0fff"
     "]"
 )
+_THOUSAND = 1000
+_BYTE_UNITS = ("kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB")
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60))
 
 
 def human_bytes(size: int) -> str:
     """Return bytes in decimal units, as storage is sold: ``1.5 GB``."""
-    return filesize.decimal(size)
+    if size < _THOUSAND:
+        return "1 byte" if size == 1 else f"{size:,} bytes"
+    amount, unit = float(size), ""
+    for unit in _BYTE_UNITS:  # noqa: B007 - the last unit stands for whatever is larger
+        amount /= _THOUSAND
+        if amount < _THOUSAND:
+            break
+    return f"{amount:,.1f} {unit}"
 
 
 def visible(text: str) -> str:

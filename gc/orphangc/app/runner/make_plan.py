@@ -9,17 +9,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from orphangc.adapters.rows.plan_directory import PlanDirectory, check_writable
 from orphangc.adapters.rows.verdict_files import VerdictFiles
-from orphangc.adapters.spark.exchange.work_folder import WorkFolder
-from orphangc.adapters.spark.executor_verdicts import SentVerdicts
 from orphangc.app.config.paths import check_outside
 from orphangc.app.console.progress import shown_progress
-from orphangc.app.render.plan_html import render_html
-from orphangc.app.render.plan_markdown import render_markdown
 from orphangc.app.telemetry.audit_log import log_plan
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import opened, state_of
@@ -35,6 +32,10 @@ from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world.known_states import KnownState
 from orphangc.ports import Progress, VerdictSink
+
+if TYPE_CHECKING:
+    from orphangc.adapters.spark.exchange.work_folder import WorkFolder
+    from orphangc.adapters.spark.executor_verdicts import SentVerdicts
 
 
 @dataclass(slots=True)
@@ -55,15 +56,25 @@ class _PlanSink:
 
     def fetched(self, folder: Path) -> dict[str, str]:
         """Move the worker's files to the plan's folder; return their sha256 by name."""
-        if isinstance(self.files, SentVerdicts):
-            return self.files.fetch(folder)
-        return {} if self.files is None else self.files.digests
+        match self.files:
+            case None:
+                return {}
+            case VerdictFiles():
+                return self.files.digests
+            case _:
+                return self.files.fetch(folder)
 
 
 def _open_plan_sink(folder: Path | None, at: datetime, sent: WorkFolder | None) -> _PlanSink:
     if folder is None:
         return _PlanSink(Breakdown(at), None)
-    return _PlanSink(Breakdown(at), VerdictFiles(folder) if sent is None else SentVerdicts(sent))
+    if sent is None:
+        return _PlanSink(Breakdown(at), VerdictFiles(folder))
+    from orphangc.adapters.spark.executor_verdicts import (  # noqa: PLC0415 - only with Spark
+        SentVerdicts,
+    )
+
+    return _PlanSink(Breakdown(at), SentVerdicts(sent))
 
 
 @contextmanager
@@ -72,6 +83,10 @@ def _work_folder(work: Location | None) -> Iterator[WorkFolder | None]:
     if work is None:
         yield None
         return
+    from orphangc.adapters.spark.exchange.work_folder import (  # noqa: PLC0415 - only with Spark
+        WorkFolder,
+    )
+
     folder = WorkFolder(work.child(f"orphangc-verdicts-{uuid.uuid4().hex}"))
     try:
         yield folder
@@ -213,8 +228,14 @@ def make_plan(
             files |= {} if folder is None else sink.fetched(folder)
         plan = cycle.plan.signed() if directory is None else directory.write(cycle.plan, files)
     if report is not None:
+        from orphangc.app.render.plan_html import render_html  # noqa: PLC0415 - needs Jinja2
+
         _write(report, render_html(plan, breakdown))
     if summary is not None:
+        from orphangc.app.render.plan_markdown import (  # noqa: PLC0415 - rarely asked for
+            render_markdown,
+        )
+
         _write(summary, render_markdown(plan, breakdown))
     log_plan(plan, logs_blocked=logs_blocked)
     return MadePlan(plan, breakdown, cycle)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,11 +12,13 @@ import structlog
 from orphangc.app.render.advice import condition_advice, guard_advice
 from orphangc.app.telemetry.logs import always_shown
 from orphangc.core.documents.plan import Plan
-from orphangc.core.documents.run_record import RunRecord
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.types import Action, Outcome
 from orphangc.errors import RefusedError
 from orphangc.ports import OutcomeSink
+
+if TYPE_CHECKING:
+    from orphangc.core.documents.run_record import RunRecord
 
 log = structlog.get_logger()
 

@@ -7,14 +7,16 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from structlog.typing import EventDict, Processor
 
-from orphangc.app.config.configuration import LogSettings
 from orphangc.app.console.text import visible
 from orphangc.core.model.redaction import redacted
+
+if TYPE_CHECKING:
+    from orphangc.app.config.configuration import LogSettings
 
 _MAY_HIDE = re.compile("(?i:@|=|%3d|a[ks]ia|token|secret|pass|pwd|bearer|key)")
 """Signs of a secret in a text; most lines have none and need no redaction."""
@@ -34,14 +36,15 @@ def configure_logs(
     """Send structlog's events to stderr; data goes to stdout and is never mixed with them.
 
     Args:
-        settings: Format and level of the logs.
+        settings: Format and level of the logs; ``None``: JSON unless stderr is a terminal, from
+            ``info`` on.
         is_verbose: Whether single steps are shown at any level.
         takes_others: Whether logs of libraries are shown in the same form.
 
     """
-    chosen = settings or LogSettings()
-    is_json = chosen.format == "json" or (chosen.format == "auto" and not sys.stderr.isatty())
-    level = logging.DEBUG if is_verbose else _LEVELS[chosen.level]
+    form, level_name = ("auto", "info") if settings is None else (settings.format, settings.level)
+    is_json = form == "json" or (form == "auto" and not sys.stderr.isatty())
+    level = logging.DEBUG if is_verbose else _LEVELS[level_name]
     common: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         _name_run,

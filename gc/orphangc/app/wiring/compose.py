@@ -18,17 +18,12 @@ from orphangc import __version__
 from orphangc.adapters.files.mount_table import device_of
 from orphangc.adapters.files.unopened_storage import UnopenedStorage
 from orphangc.adapters.flink.exporter_folder import ExporterFolder, is_job_folder
-from orphangc.adapters.flink.flink_rest import FlinkRest
-from orphangc.adapters.flink.kubernetes_ha import KubernetesHa
-from orphangc.adapters.flink.zookeeper_ha import ZooKeeperHa
 from orphangc.adapters.open import open_extras, open_state_files, open_storage
 from orphangc.adapters.rows.resumable_listing import ListingIdentity, ResumableListing
 from orphangc.adapters.rows.spool import ArrowSpool
-from orphangc.adapters.s3_inventory.inventory import open_inventory
 from orphangc.app.config.paths import overlap, resolved
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
-from orphangc.app.wiring.engines import opened_spark_engine
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment, read_checkpoint_at
@@ -51,7 +46,7 @@ from orphangc.errors import (
     SettingsError,
     UnreadableSnapshotError,
 )
-from orphangc.ports import HaMetadata, Progress, Storage
+from orphangc.ports import ClusterClient, HaMetadata, Progress, Storage
 from orphangc.ports.engine import Engine
 
 REST_TIMEOUT = timedelta(seconds=30)
@@ -183,6 +178,10 @@ def opened(
     if is_planning and settings.inventory is not None:
         if engine.is_spark:
             raise SettingsError("an inventory is read by engine local: leave out one of both")
+        from orphangc.adapters.s3_inventory.inventory import (  # noqa: PLC0415 - rarely used
+            open_inventory,
+        )
+
         storage = open_inventory(
             settings.inventory,
             storage,
@@ -190,7 +189,7 @@ def opened(
             clock_skew=settings.clock_skew,
         )
         listing = None  # a listing never resumes an inventory, nor an inventory a listing
-    siblings, remembered = _searched_beside(settings, memory)
+    siblings, remembered = _searched_beside(settings, storage, memory)
     with _opened_engine(engine, storage, listing) as chosen:
         environment = Environment(
             storage=storage,
@@ -198,7 +197,7 @@ def opened(
             siblings=siblings,
             remembered=remembered,
             device_of=device_of,
-            clusters=[FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest],
+            clusters=flink_clusters(settings),
             snapshots=lambda: load_snapshots(settings.registry),
             exporters=lambda: open_exports(settings.registry),
             open_storage=open_storage,
@@ -211,6 +210,15 @@ def opened(
         yield WiredRoot(settings, environment)
 
 
+def flink_clusters(settings: StorageRootSettings) -> list[ClusterClient]:
+    """Return the clients of the Flink clusters; without one, no HTTP client is loaded."""
+    if not settings.flink_rest:
+        return []
+    from orphangc.adapters.flink.flink_rest import FlinkRest  # noqa: PLC0415
+
+    return [FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest]
+
+
 def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
     """Return the sources of jobs that have not ended, each once.
 
@@ -220,21 +228,28 @@ def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
     """
     namespaces = dict.fromkeys(settings.kubernetes_ha)
     ensembles = dict.fromkeys(settings.zookeeper_ha)
-    return [
-        *(KubernetesHa(each, timeout=REST_TIMEOUT) for each in namespaces),
-        *(ZooKeeperHa(each, timeout=REST_TIMEOUT) for each in ensembles),
-    ]
+    found: list[HaMetadata] = []
+    if namespaces:
+        from orphangc.adapters.flink.kubernetes_ha import KubernetesHa  # noqa: PLC0415
+
+        found += [KubernetesHa(each, timeout=REST_TIMEOUT) for each in namespaces]
+    if ensembles:
+        from orphangc.adapters.flink.zookeeper_ha import ZooKeeperHa  # noqa: PLC0415
+
+        found += [ZooKeeperHa(each, timeout=REST_TIMEOUT) for each in ensembles]
+    return found
 
 
 def open_worker_environment(settings: StorageRootSettings) -> Environment:
     """Return the environment of a process that only deletes; it lists nothing and has no engine."""
-    siblings, remembered = _searched_beside(settings)
+    storage = open_storage(settings.root, state=state_place(settings))
+    siblings, remembered = _searched_beside(settings, storage)
     return Environment(
-        storage=open_storage(settings.root, state=state_place(settings)),
+        storage=storage,
         extra=[open_storage(uri) for uri in settings.extra_roots],
         siblings=siblings,
         remembered=remembered,
-        clusters=[FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest],
+        clusters=flink_clusters(settings),
         snapshots=lambda: load_snapshots(settings.registry),
         exporters=lambda: open_exports(settings.registry),
         open_storage=open_storage,
@@ -246,19 +261,20 @@ def open_worker_environment(settings: StorageRootSettings) -> Environment:
 
 
 def _searched_beside(
-    settings: StorageRootSettings, memory: WorldMemory | None = None
+    settings: StorageRootSettings, storage: Storage, memory: WorldMemory | None = None
 ) -> tuple[list[Storage], list[Storage]]:
     """Return the siblings, and the directories outside all places that earlier cycles saw.
 
     Args:
         settings: Settings of the storage root.
+        storage: The storage root.
         memory: What earlier cycles saw; read if it is ``None``.
 
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
 
     """
-    siblings = _siblings_of(settings)
+    siblings = _siblings_of(settings, storage)
     known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
     known += [storage.location for storage in siblings]
     remembered: list[Storage] = []
@@ -268,7 +284,7 @@ def _searched_beside(
     return siblings, remembered
 
 
-def _siblings_of(settings: StorageRootSettings) -> list[Storage]:
+def _siblings_of(settings: StorageRootSettings, storage: Storage) -> list[Storage]:
     """Return the other storage roots to search, each place once.
 
     These are those that the settings imply, those that the same state location serves, and places
@@ -280,7 +296,7 @@ def _siblings_of(settings: StorageRootSettings) -> list[Storage]:
     """
     known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
     chosen: list[Storage] = []
-    for place in (*settings.other_roots, *_around_job_directory(known[0])):
+    for place in (*settings.other_roots, *_around_job_directory(storage)):
         _add_sibling(place, known, chosen)
     for bound in bound_roots(state_of(settings).files):
         if bound.root is None:
@@ -309,15 +325,16 @@ def _add_stated_empty(place: Location, known: list[Location], chosen: list[Stora
     chosen.append(storage)
 
 
-def _around_job_directory(root: Location) -> list[Location]:
+def _around_job_directory(storage: Storage) -> list[Location]:
     """Return the parent of a storage root whose contents show that it is itself a job directory.
 
     With ``create-subdir=false`` its name is no job id, and jobs beside it may have claimed its
     checkpoints. The root folder of a machine holds no jobs.
     """
+    root = storage.location
     if root.path == "/" or (root.scheme == "file" and root.parent.path == "/"):
         return []
-    folders = open_storage(root).folder("").folders
+    folders = storage.folder("").folders
     is_job_directory = any(
         name == Scope.SHARED or checkpoint_id_of(name) is not None for name in folders
     )
@@ -345,6 +362,8 @@ def _opened_engine(
     choice: EngineChoice, storage: Storage, listing: Path | None
 ) -> Iterator[Engine]:
     if choice.is_spark:
+        from orphangc.app.wiring.engines import opened_spark_engine  # noqa: PLC0415 - with Spark
+
         with opened_spark_engine(storage.location, choice.work) as engine:
             yield engine
         return
@@ -379,7 +398,7 @@ def roots_now(settings: StorageRootSettings, named: Iterable[Location] = ()) -> 
     """
     reader = CheckpointReader.of(settings)
     own = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
-    siblings, remembered = _searched_beside(settings)
+    siblings, remembered = _searched_beside(settings, own[0])
     answers = BaseSearch(own, [*siblings, *remembered]).ask(reader.collect, NOTHING_READ)
     read = [each for answer in answers for each in (*answer.checkpoints, *answer.unreadable)]
     found = {each.folder for each in read if isinstance(each, Checkpoint)}

@@ -32,8 +32,9 @@ STREAMS = 32
 """Hide a latency of 50 ms behind the work of one core; more only take memory."""
 
 _RANGES_PER_STREAM = 2
-_KNOWN_PER_RANGE = 32
-"""Known objects for each range: a range costs a request, so it should contain many."""
+_KNOWN_PER_RANGE = 500
+"""Known objects for each range: a range costs a request, and a page has room for a thousand. Where
+there are many more objects than are known, ranges are split while they are listed."""
 
 _ROWS_PER_PART = 1 << 16
 """Of a range that is longer, pieces are finished on the way: so much is lost in a crash."""

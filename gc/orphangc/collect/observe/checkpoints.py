@@ -24,7 +24,7 @@ from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
 from orphangc.flink.metadata.references import References, read_references
 from orphangc.flink.uuid_scan import scan_uuids
 from orphangc.flink.values.metadata_values import HandleKind
-from orphangc.ports import Lister, Reader
+from orphangc.ports import Lister, Reader, SmallRoot
 
 MAX_METADATA_BYTES = 2**30
 """A larger ``_metadata`` is refused: it counts as unreadable, and that refuses all work (R6)."""
@@ -77,7 +77,7 @@ def scan_checkpoints(storage: _ListerAndReader) -> CheckpointScan:
 
     Level by level, all of a level at once; ``shared/``, ``taskowned/`` and ``dstl/`` directly
     below a job id are not entered, for they contain no checkpoint. Any other folder of such
-    a name is a folder like all.
+    a name is a folder like all. A small storage shows all its levels at once.
 
     Raises:
         StorageUnreachableError: Any folder could not be listed.
@@ -89,10 +89,12 @@ def scan_checkpoints(storage: _ListerAndReader) -> CheckpointScan:
     areas: dict[str, set[Scope]] = {}
     level = [""]
     name = storage.location.name
+    at_once = storage.all_folders() if isinstance(storage, SmallRoot) else None
+    folder_of = storage.folder if at_once is None else at_once
     with ThreadPoolExecutor(_THREADS) as pool:
         while level:
             following: list[str] = []
-            for folder, listed in zip(level, pool.map(storage.folder, level), strict=True):
+            for folder, listed in zip(level, pool.map(folder_of, level), strict=True):
                 metadata.update(
                     (folder, each)
                     for each in listed.objects

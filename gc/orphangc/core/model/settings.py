@@ -276,7 +276,6 @@ class StorageRootSettings(BaseModel):
         frozen=True,
         validate_default=True,
         hide_input_in_errors=True,  # an endpoint may contain a password
-        use_attribute_docstrings=True,
     )
 
     root: Place

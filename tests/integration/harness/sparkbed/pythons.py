@@ -45,7 +45,7 @@ def bare_python(folder: Path) -> Path:
     lent = folder / "lib" / version / "site-packages" / "lent.pth"
     lent.write_text(sysconfig.get_path("purelib") + "\n")
     python = folder / "bin" / "python"
-    lacks = "import sys, numpy, s3fs\ntry:\n import orphangc\nexcept ImportError:\n sys.exit(7)"
+    lacks = "import sys, numpy, botocore\ntry:\n import orphangc\nexcept ImportError:\n sys.exit(7)"
     assert subprocess.run([python, "-c", lacks], check=False).returncode == 7
     return python
 

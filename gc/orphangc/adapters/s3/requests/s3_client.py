@@ -1,29 +1,33 @@
-"""One bucket behind s3fs's session: bounded requests and translated errors.
+"""One bucket behind botocore's client: bounded requests and translated errors.
 
-s3fs resolves endpoint, region, profile and credentials (``AWS_*``, ``FSSPEC_S3_*``, shared
-configuration files, web identity, instance roles). Its own calls are not used: they retry five
-times around botocore's five, cache listings and drop per-key errors.
+botocore resolves endpoint, region, profile and credentials (``AWS_*``, shared configuration files,
+web identity, instance roles); ``FSSPEC_S3_*`` and fsspec's configuration files stand before them.
 """
 
 from __future__ import annotations
 
-import asyncio
+import os
 import socket
-from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import Future
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
 
-import aiohttp
-import s3fs
+import botocore
 from botocore import exceptions as boto
+from botocore.config import Config
 from botocore.endpoint import EndpointCreator
 from botocore.httpsession import URLLib3Session
 from botocore.parsers import ResponseParserError
-from fsspec.asyn import sync
+from botocore.session import Session
 
-from orphangc.adapters.files.translate import unreachable
+from orphangc.adapters.files.translate import host_now, unreachable
 from orphangc.core.model.locations import Location
 from orphangc.core.times.instants import (
     from_http,
@@ -38,8 +42,6 @@ CALL_ERRORS: tuple[type[Exception], ...] = (
     boto.ClientError,
     boto.HTTPClientError,
     ResponseParserError,
-    aiohttp.ClientError,
-    asyncio.TimeoutError,
     OSError,
 )
 """Errors that a request may raise: a refusal, a broken answer, a broken connection."""
@@ -49,8 +51,22 @@ _CONFIG = {
     "read_timeout": 60,
     "max_pool_connections": 64,  # the default of 10 would cap the concurrent HEAD requests
 }
+_AT_ONCE = 32
+_FSSPEC_FOLDER = Path("~/.config/fsspec")
+_FSSPEC_CLIENT = {
+    "key": "aws_access_key_id",
+    "username": "aws_access_key_id",
+    "secret": "aws_secret_access_key",
+    "password": "aws_secret_access_key",
+    "token": "aws_session_token",
+    "endpoint_url": "endpoint_url",
+    "use_ssl": "use_ssl",
+}
+"""What fsspec's settings of S3 are called in ``create_client``."""
 
 Answer = dict[str, Any]
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 
 def error_code(err: BaseException) -> str:
@@ -75,7 +91,7 @@ def error_text(err: BaseException) -> str:
             return f"no credentials: {type(err).__name__}"
         case boto.EndpointConnectionError() | boto.ConnectionClosedError():
             return "cannot connect to the endpoint"
-        case asyncio.TimeoutError() | boto.ReadTimeoutError() | boto.ConnectTimeoutError():
+        case TimeoutError() | boto.ReadTimeoutError() | boto.ConnectTimeoutError():
             return "timed out"
         case _:
             return f"{type(err).__name__}: {err}"
@@ -91,88 +107,132 @@ def _instant(value: str | float) -> datetime | None:
     return from_microseconds(known_microseconds(value * 1_000_000))
 
 
+def _fsspec_settings() -> Mapping[str, Any]:
+    """Return what fsspec's configuration says about S3."""
+    folder = Path(os.environ.get("FSSPEC_CONFIG_DIR", "") or _FSSPEC_FOLDER).expanduser()
+    is_named = any(name.startswith("FSSPEC_") for name in os.environ) or folder.exists()
+    if not is_named and "fsspec.config" not in sys.modules:
+        return {}
+    from fsspec.config import conf  # noqa: PLC0415 - rarely used
+
+    found: Mapping[str, Any] = conf.get("s3", {})
+    return found
+
+
+@lru_cache(4)
+def _session(profile: str | None, environment: tuple[tuple[str, str], ...]) -> Session:
+    """Return botocore's session for an environment: credentials are resolved once.
+
+    Its second client costs a tenth of the first, which reads botocore's description of S3.
+    """
+    del environment  # read by botocore itself
+    session = Session(profile=profile)
+    parsers = session.get_component("response_parser_factory")
+    parsers.set_parser_defaults(timestamp_parser=_instant)
+    return session
+
+
+_CREATING = threading.Lock()
+"""botocore creates one client of a session at a time."""
+
+
+def _create_client(attempts: int) -> tuple[Any, bool | str | None]:
+    """Return botocore's client of S3 as the environment describes it, and what it trusts."""
+    named = _fsspec_settings()
+    environment = tuple(
+        sorted(each for each in os.environ.items() if each[0].startswith(("AWS_", "HOME")))
+    )
+    config = {
+        **_CONFIG,
+        "retries": {"mode": "standard", "total_max_attempts": attempts},
+        **named.get("config_kwargs", {}),
+    }
+    given = {_FSSPEC_CLIENT[name]: named[name] for name in _FSSPEC_CLIENT if name in named}
+    if named.get("anon"):
+        config["signature_version"] = botocore.UNSIGNED
+        given = {name: value for name, value in given.items() if not name.startswith("aws_")}
+    given |= named.get("client_kwargs", {})
+    with _CREATING:
+        session = _session(named.get("profile"), environment)
+        client = session.create_client("s3", config=Config(**config), **given)
+    verify = given.get("verify")
+    return client, session.get_config_variable("ca_bundle") if verify is None else verify
+
+
+@dataclass(frozen=True, slots=True)
+class DatedAnswer:
+    """When an answer was asked for and came, by this machine, and its ``Date`` header."""
+
+    asked_at: datetime
+    answered_at: datetime
+    date: str | None
+
+
 class S3Client:
-    """Sends requests about one storage root in a bucket on fsspec's I/O thread.
+    """Sends requests about one storage root in a bucket; may be used by many threads at once.
 
     Attributes:
         root: Start of every key of the root: "" or ending in a slash.
+        dated: Times of the last answer; ``None`` before the first.
 
     """
+
+    dated: DatedAnswer | None = None
 
     def __init__(self, location: Location, *, attempts: int = 4) -> None:
         """Take the location and the maximum attempts of a request; four take some 7 s in all."""
         self.bucket = location.authority
         self.root = location.path[1:] + "/" if location.path != "/" else ""
         with self.translated("open"):
-            self._fs = s3fs.S3FileSystem(
-                use_listings_cache=False,
-                skip_instance_cache=True,
-                config_kwargs={
-                    **_CONFIG,
-                    "retries": {"mode": "standard", "total_max_attempts": attempts},
-                },
-            )
+            self._client, self._verify = _create_client(attempts)
 
     def call(self, operation: str, **request: Any) -> Answer:
         """Return the answer to one request; raise botocore's own errors."""
-        answer: Answer = self.run(self.request(operation, **request))
+        asked_at = host_now()
+        answer: Answer = getattr(self._client, operation)(Bucket=self.bucket, **request)
+        self.note_date(asked_at, answer["ResponseMetadata"]["HTTPHeaders"].get("date"))
         return answer
 
-    async def request(self, operation: str, **request: Any) -> Answer:
-        """Return the answer to one request, as ``call`` does, on the I/O thread."""
-        client = await self._fs.set_session()
-        parsers = self._fs.session.get_component("response_parser_factory")
-        parsers.set_parser_defaults(timestamp_parser=_instant)
-        answer: Answer = await getattr(client, operation)(Bucket=self.bucket, **request)
-        return answer
+    def note_date(self, asked_at: datetime, date: str | None) -> None:
+        """Record what an answer that just came says of the store's time."""
+        self.dated = DatedAnswer(asked_at, host_now(), date)
 
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Return what ``work`` returns on the I/O thread."""
-
-        async def await_it() -> Any:
-            return await work
-
-        return sync(self._fs.loop, await_it)
-
-    def submit(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
-        """Start ``work`` on the I/O thread."""
-        return asyncio.run_coroutine_threadsafe(work, self._fs.loop)
+    def each(self, work: Callable[[_T], _R], wanted: Iterable[_T]) -> list[_R]:
+        """Return what ``work`` returns for each of these, in order; many run at the same time."""
+        todo = list(wanted)
+        if len(todo) <= 1:
+            return [work(each) for each in todo]
+        with ThreadPoolExecutor(min(_AT_ONCE, len(todo)), thread_name_prefix="s3") as pool:
+            return list(pool.map(work, todo))
 
     def on(self, event: str, handler: Callable[..., None]) -> None:
         """Register a handler for an event of botocore's, such as ``before-parse.s3.HeadObject``."""
-
-        async def register() -> None:
-            client = await self._fs.set_session()
-            client.meta.events.register(event, handler)
-
-        self.run(register())
+        self._client.meta.events.register(event, handler)
 
     def http_session(self, url: str) -> URLLib3Session:
         """Return botocore's blocking HTTP session with the proxies and certificates for ``url``.
 
         As many threads may use it at once as the client allows concurrent requests.
         """
-        client = self.run(self._fs.set_session())
-        config, session = client.meta.config, self._fs.session
-        verify = self._fs.client_kwargs.get("verify")
-        endpoint = EndpointCreator(client.meta.events).create_endpoint(
-            client.meta.service_model,
-            client.meta.region_name,
+        meta = self._client.meta
+        endpoint = EndpointCreator(meta.events).create_endpoint(
+            meta.service_model,
+            meta.region_name,
             url,
-            verify=session.get_config_variable("ca_bundle") if verify is None else verify,
-            timeout=(config.connect_timeout, config.read_timeout),
-            max_pool_connections=config.max_pool_connections,
+            verify=self._verify,
+            timeout=(meta.config.connect_timeout, meta.config.read_timeout),
+            max_pool_connections=meta.config.max_pool_connections,
             socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
-            proxies=config.proxies,
-            proxies_config=config.proxies_config,
-            client_cert=config.client_cert,
+            proxies=meta.config.proxies,
+            proxies_config=meta.config.proxies_config,
+            client_cert=meta.config.client_cert,
         )
-        return endpoint.http_session
+        session: URLLib3Session = endpoint.http_session
+        return session
 
     def output_shape(self, operation: str) -> Any:
         """Return botocore's shape of an answer."""
-        client = self.run(self._fs.set_session())
-        return client.meta.service_model.operation_model(operation).output_shape
+        return self._client.meta.service_model.operation_model(operation).output_shape
 
     def explained(self, action: str, err: BaseException) -> StorageUnreachableError:
         """Return the error to raise ``from err``."""
