@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415 - a storage is opened without loading the clients of all others
 
 
-def open_storage(where: str | Location, *, state: Location | None = None) -> Storage:
+def open_storage(
+    where: str | Location, *, state: Location | None = None, shows_all: bool = False
+) -> Storage:
     """Return the storage whose root is ``where``; credentials come from the environment only.
 
     Args:
         where: URI of the storage root.
         state: State location, in which a mounted file system shows its clock.
+        shows_all: Whether a page of all keys may stand for the lists of single folders; see
+            ``SmallRoot``. Where ``shared/`` is not to be listed, it may not.
 
     Raises:
         SettingsError: The scheme is unknown, or its package is not installed.
@@ -36,7 +40,7 @@ def open_storage(where: str | Location, *, state: Location | None = None) -> Sto
         case "s3":
             from orphangc.adapters.s3.s3_storage import S3Storage
 
-            return S3Storage(location)
+            return S3Storage(location, shows_all=shows_all)
         case _:
             from orphangc.adapters.files.fsspec_storage import FsspecStorage
 

@@ -35,7 +35,7 @@ class S3Storage:
     batch_size = 1000
     at_once = 16
 
-    def __init__(self, location: Location) -> None:
+    def __init__(self, location: Location, *, shows_all: bool = False) -> None:
         if not location.authority:
             raise SettingsError(f"{location} names no bucket")
         self.location = location
@@ -47,7 +47,7 @@ class S3Storage:
         self._pages = S3Pages(self._client, on_request=self._count)
         self._reader = S3Reader(self._client)
         self._bulk_head = S3BulkHead(self._reader, self._range if self.is_ordered else None)
-        self._is_large = False
+        self._is_large = not shows_all
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
         """Yield every object, directory markers too; see ``Lister``."""

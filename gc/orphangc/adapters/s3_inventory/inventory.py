@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
@@ -30,7 +30,7 @@ from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import RefusedError, SettingsError, UnreadableInventoryError
-from orphangc.ports import LISTING_SCHEMA, DeletionResult, Folder, SmallRoot, Storage, StoreTime
+from orphangc.ports import LISTING_SCHEMA, DeletionResult, Folder, Storage, StoreTime
 
 _MANIFEST, _CHECKSUM = "manifest.json", "manifest.checksum"
 _MAX_MANIFEST_BYTES = 64 << 20
@@ -230,10 +230,6 @@ class InventoryStorage:
     def folder(self, prefix: str = "") -> Folder:
         """Return the present level; see ``Lister``."""
         return self._storage.folder(prefix)
-
-    def all_folders(self) -> Callable[[str], Folder] | None:
-        """Return what ``folder`` does, from one page; see ``SmallRoot``."""
-        return self._storage.all_folders() if isinstance(self._storage, SmallRoot) else None
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
         """Return the bytes of an object; see ``Reader``."""

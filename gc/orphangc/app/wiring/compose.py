@@ -174,7 +174,8 @@ def opened(
 
     """
     root = canonical(settings.root)
-    storage = open_storage(root, state=state_place(settings))
+    shows_all = is_planning and settings.inventory is None
+    storage = open_storage(root, state=state_place(settings), shows_all=shows_all)
     if is_planning and settings.inventory is not None:
         if engine.is_spark:
             raise SettingsError("an inventory is read by engine local: leave out one of both")
@@ -193,7 +194,7 @@ def opened(
     with _opened_engine(engine, storage, listing) as chosen:
         environment = Environment(
             storage=storage,
-            extra=[open_storage(uri) for uri in settings.extra_roots],
+            extra=[open_storage(uri, shows_all=shows_all) for uri in settings.extra_roots],
             siblings=siblings,
             remembered=remembered,
             device_of=device_of,
