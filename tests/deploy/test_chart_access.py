@@ -1,11 +1,16 @@
 """What the pods may do in Kubernetes, and whom they may speak to: what they need, and no more."""
 
 import pytest
+import yaml
 
-from deploy.charts import CASES, NAMESPACE, ROOTS, of_kind, rendered, the
+from deploy.charts import CASES, NAMESPACE, ROOTS, manifests, of_kind, rendered, template, the
 from orphangc.core.cluster.kubernetes_json import KINDS
 
 RBAC = {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
+
+ASKING = {"kubernetes", "existing", "discovery"}
+"""Cases in which runs ask the API server."""
+DEPLOYMENTS = {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list"]}
 
 DISCOVERY = [
     {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]},
@@ -18,7 +23,7 @@ def rules(role) -> list:
     return [{**each, "resources": sorted(each["resources"])} for each in role["rules"]]
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case not in {"kubernetes", "existing"}])
+@pytest.mark.parametrize("case", [case for case in CASES if case not in ASKING])
 def test_who_needs_nothing_of_kubernetes_gets_nothing(helm4, case):
     """No Role, no binding."""
     assert not RBAC & {each["kind"] for each in rendered(helm4, case)}
@@ -45,9 +50,35 @@ def test_discovery_that_names_no_namespace_lists_in_all(helm4):
     assert not of_kind(limited, "ClusterRole")
 
 
+def test_discovered_namespaces_are_listed_and_no_other(helm4):
+    """Deployments, too: JobManagers without an operator; no Secret, no verb but ``list``."""
+    roles = of_kind(rendered(helm4, "discovery"), "Role")
+    assert [each["metadata"]["namespace"] for each in roles] == ["flink-a", "flink-b"]
+    assert all(rules(each) == [*DISCOVERY, DEPLOYMENTS] for each in roles)
+    assert not of_kind(rendered(helm4, "discovery"), "ClusterRole")
+
+
+@pytest.mark.parametrize("choice", ["allNamespaces=true", "namespaceSelector=flink=yes"])
+def test_namespaces_that_nobody_names_take_a_cluster_role(helm4, choice):
+    """It also lists the namespaces themselves."""
+    objects = rendered(helm4, "discovery", "--set", f"discovery.{choice}")
+    namespaces = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["list"]}
+    assert rules(the(objects, "ClusterRole")) == [*DISCOVERY, DEPLOYMENTS, namespaces]
+
+
+def test_one_value_is_enough_for_a_first_installation(helm4):
+    """It reports; anything further needs a state that outlives the pod."""
+    done = template(helm4, {}, "--set", "discovery.namespaces={flink}")
+    assert done.returncode == 0, done.stderr
+    config = yaml.safe_load(the(manifests(done.stdout), "ConfigMap")["data"]["config.yaml"])
+    assert config["discovery"] == {"namespaces": ["flink"]}
+    further = ("--set", "discovery.namespaces={flink}", "--set", "config.mode=quarantine")
+    assert "would die with the pod" in template(helm4, {}, *further).stderr
+
+
 def test_every_binding_is_of_the_pods_own_account(helm4):
     """In the namespace where the pods are, whatever the namespace of the Role."""
-    for case in ("kubernetes", "existing"):
+    for case in ("kubernetes", "existing", "discovery"):
         objects = rendered(helm4, case)
         roles = {
             (each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"])
@@ -56,7 +87,8 @@ def test_every_binding_is_of_the_pods_own_account(helm4):
         bindings = of_kind(objects, "RoleBinding") + of_kind(objects, "ClusterRoleBinding")
         assert bindings
         for binding in bindings:
-            account = {"kubernetes": "gc", "existing": "of-ours"}[case]
+            accounts = {"kubernetes": "gc", "existing": "of-ours"}
+            account = accounts.get(case, "nightly-orphangc")
             [subject] = binding["subjects"]
             expected = {"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}
             assert subject == expected

@@ -93,7 +93,7 @@ def test_the_test_of_the_profile_sees_each_breach(path, value, expected):
 def test_only_those_that_speak_to_kubernetes_get_a_token(helm4):
     """Cloud identities bring a token of their own."""
     with_token = {case for case in CASES if _has_token(rendered(helm4, case))}
-    assert with_token == {"kubernetes", "existing"}
+    assert with_token == {"kubernetes", "existing", "discovery"}
 
 
 def _has_token(objects: list) -> bool:

@@ -13,8 +13,13 @@
 {{- fail "existingConfigMap and config.storage_roots are both set: config would be ignored. Set one of them." -}}
 {{- end -}}
 {{- else -}}
-{{- if not $config.storage_roots -}}
-{{- fail "config.storage_roots is empty: name at least one storage root, with `root` and `state`. See the chart's README." -}}
+{{- $discovers := or (include "orphangc.discoversAll" .) (include "orphangc.discoveredNamespaces" . | fromYaml).namespaces -}}
+{{- if not (or $config.storage_roots $discovers $config.discovery) -}}
+{{- fail "config.storage_roots is empty: name at least one storage root, with `root` and `state`, or discovery.namespaces. See the chart's README." -}}
+{{- end -}}
+{{- $hasState := or (dig "discovery" "state" "" $config) .Values.persistence.enabled -}}
+{{- if and $discovers (not $hasState) (ne ($config.mode | default "report") "report") -}}
+{{- fail "discovery has no `state`: tombstones and what was discovered would die with the pod. Set discovery.state to a URI outside every storage root, or persistence.enabled." -}}
 {{- end -}}
 {{- range $position, $each := $config.storage_roots -}}
 {{- if and (not $each.state) (not $.Values.persistence.enabled) -}}
