@@ -19,8 +19,8 @@ NAMES = sorted(
 )
 
 _AGE_NS = 30 * 86_400 * 10**9
-_WITHOUT_FLAT_FILES = ("changelog", "merge", "forst-async")
-"""Scenarios whose layout nobody can judge from roots (R2): nothing of them may go."""
+_IN_PLACE = ("changelog", "merge", "forst-async")
+"""Scenarios whose layout nobody can judge while the job runs (R2): nothing of them may go then."""
 
 
 @dataclass(frozen=True)
@@ -91,14 +91,17 @@ class Storage:
         return {*self.truth["orphaned"], *self.truth["flink_deleted_later"]}
 
     def collectable(self) -> set[str]:
-        """Return the orphans that a collector must find: flat ones, old enough, R2 aside.
+        """Return the orphans that a collector must find: every one of every job that is over.
 
-        Of the running job these are the ones stored before its oldest retained ``_metadata``.
+        Of the running job these are the flat ones stored before its oldest retained ``_metadata``,
+        and of one that uses its files in place, none.
         """
-        if self.name.partition("/")[2].startswith(_WITHOUT_FLAT_FILES):
+        if self.live_job and self.name.partition("/")[2].startswith(_IN_PLACE):
             return set()
         return {
-            path for path in self.truth["orphaned"] if self._is_flat(path) and self._is_old(path)
+            path
+            for path in self.truth["orphaned"]
+            if self.live_job not in path.split("/") or (self._is_flat(path) and self._is_old(path))
         }
 
     def _is_flat(self, path: str) -> bool:

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import Phase, assume, event, find, given, settings
 from hypothesis import strategies as st
 
+from orphangc.core.areas.recognise import recognise
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.decide import decide
 from orphangc.core.model.bounds import NEVER, Bound, SafetyMargins, cutoff, job_bounds
-from orphangc.core.model.naming import parse_artifact_name, place_of_folder, recognise
+from orphangc.core.model.naming import parse_artifact_name, place_of_folder
 from orphangc.core.model.types import Action, DirectoryLayout, Reason, Scope, Verdict
 from support.builders import T0, a_tombstone, an_artifact
 from support.strategies import (

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import Phase, event, find, given, settings
 from hypothesis import strategies as st
 
+from orphangc.core.areas.recognise import recognise
 from orphangc.core.columns.listing_columns import NO_ID, NO_TIME, Columns, Recogniser
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.tombstones import Tombstones
@@ -20,7 +21,7 @@ from orphangc.core.columns.uuid_words import bytes_of
 from orphangc.core.decision.decide import decide
 from orphangc.core.decision.kernel import BoundsTable, kernel, microseconds, verdict_batch
 from orphangc.core.model.bounds import JobBounds
-from orphangc.core.model.naming import artifact_name, place_of_folder, recognise, uuid_of
+from orphangc.core.model.naming import artifact_name, place_of_folder, uuid_of
 from orphangc.core.model.types import Action, ObjectKey, Reason, StoredObject, Tombstone, Verdict
 from orphangc.ports import LISTING_SCHEMA, VERDICT_SCHEMA
 from support.builders import JOB, OTHER_JOB, OTHER_UUID, T0, UUID, a_tombstone, some_bounds
@@ -109,6 +110,9 @@ heads = st.sampled_from(
         f"{JOB}/shared/op_1/",
         f"{OTHER_JOB}/taskowned/",
         f"{OTHER_JOB}/chk-7/",
+        f"{OTHER_JOB}/chk-7/._metadata.inprogress.",
+        f"{JOB}/shared/op_1/db/",
+        f"{JOB}/dstl/",
         "",
     ]
 )
@@ -134,6 +138,7 @@ twists = st.fixed_dictionaries(
     {},
     optional={
         "is_refused": st.booleans(),
+        "is_report_only": st.booleans(),
         "cutoff": old | times,
         "quarantine_start": usually_laid | times,
         "newest_completed_at": usually_laid | times,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from orphangc.core.areas.recognise import recognise
+from orphangc.core.areas.table import area_at
 from orphangc.core.model.locations import Alias, Location, canonical
 from orphangc.core.model.naming import (
     artifact_name,
     parse_artifact_name,
     place_of_folder,
-    recognise,
     uuid_of,
 )
 from orphangc.core.model.types import DirectoryLayout, Scope
@@ -49,14 +50,22 @@ def test_what_parses_re_spells_to_itself(name: str) -> None:
 
 
 @given(folders, names, st.text(max_size=8))
-def test_no_key_crashes_and_only_flat_names_in_shared_become_candidates(
+def test_no_key_crashes_and_only_files_of_an_area_become_candidates(
     folder: str, name: str, root_name: str
 ) -> None:
     """R1: UUID and layout go together, and never without the folder for it."""
     place = place_of_folder(folder, root_name)
     found = recognise(name, place)
     is_flat = found.layout in {DirectoryLayout.FLAT, DirectoryLayout.FLAT_WITH_ID}
-    assert (found.uuid is not None) is is_flat
+    area = area_at(place)
+    if found.uuid is not None:
+        assert area is not None
+        assert found.layout in {
+            area.layout,
+            DirectoryLayout.FLAT_WITH_ID,
+            DirectoryLayout.METADATA_IN_PROGRESS,
+        }
+        assert name.endswith(artifact_name(None, found.uuid))
     assert (found.checkpoint_id is not None) is (found.layout is DirectoryLayout.FLAT_WITH_ID)
     if is_flat:
         assert found.uuid is not None

@@ -35,10 +35,12 @@ from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep import plan_intersection as permission
 from orphangc.collect.sweep import sweep
 from orphangc.collect.world.recalling import NOTHING_RECALLED
+from orphangc.core.areas.table import AREAS
+from orphangc.core.cluster.job_status import JobStatus
 from orphangc.core.cluster.placement import Home
 from orphangc.core.columns import listing_columns as columns
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.decision import judge, kernel
+from orphangc.core.decision import bounds_of_job, guards, judge, kernel
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory
@@ -46,7 +48,7 @@ from orphangc.core.model import bounds, settings
 from orphangc.core.model import locations as uris
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.naming import Artifact, uuid_of
-from orphangc.core.model.types import DirectoryLayout
+from orphangc.core.model.types import AreaName, DirectoryLayout, JobState
 from orphangc.core.times.instants import LATEST
 from orphangc.flink.metadata.references import read_references
 from orphangc.ports import DeletionStatus, StoreTime
@@ -342,6 +344,36 @@ def _roots_of_the_state(patch: _Patch) -> None:
     patch.setattr(compose, "bound_roots", lambda _: ())
 
 
+def _rule_of_chk_n(patch: _Patch) -> None:
+    """Take every checkpoint folder without a ``_metadata`` for a dead one (R31)."""
+    area = AREAS[AreaName.EXCLUSIVE]
+    patch.setitem(AREAS, AreaName.EXCLUSIVE, replace(area, objection=_content))
+
+
+def _largest_chk_n_is_the_newest(patch: _Patch) -> None:
+    """Take the largest folder that is listed for the run's newest checkpoint (R31)."""
+    patch.setattr(bounds_of_job, "_completed_id", lambda job: max(job.ids_at_start, default=None))
+
+
+def _quiet_is_an_end(patch: _Patch) -> None:
+    """Take a job for ended whose directory is still, and which no cluster shows (R34)."""
+    state = JobStatus.state.fget
+    assert state is not None
+
+    def taken(self: JobStatus) -> JobState:
+        return JobState.ENDED if state(self) is JobState.UNKNOWN else state(self)
+
+    patch.setattr(JobStatus, "state", property(taken))
+    for module in (guards, bounds_of_job):
+        patch.setattr(module, "is_end_proven", lambda _: True)
+    patch.setitem(GUARDS, Guard.NO_ROOTS, _content)
+
+
+def _handles_in_state_bytes(patch: _Patch) -> None:
+    """Forget that state bytes may name files (R37)."""
+    patch.setattr(roots, "_WRITE_AHEAD_SINK", b"no such state")
+
+
 REMOVALS: Mapping[str, _Removal] = {
     each.__name__.removeprefix("_"): each
     for each in (
@@ -378,5 +410,9 @@ REMOVALS: Mapping[str, _Removal] = {
         _memory,
         _discovery_memory,
         _roots_of_the_state,
+        _rule_of_chk_n,
+        _largest_chk_n_is_the_newest,
+        _quiet_is_an_end,
+        _handles_in_state_bytes,
     )
 }

@@ -37,8 +37,9 @@ def reused(story: Story) -> None:
 
 @pytest.mark.parametrize("sign", ["a sub-folder of shared", "a merged file in a root"])
 @pytest.mark.answered_by("guard:unproven_layout")
-def test_r2_a_layout_that_uses_old_files_in_place_keeps_them(story, sign) -> None:
+def test_r2_a_layout_that_uses_old_files_in_place_keeps_them(undeclared, sign) -> None:
     """ForSt and file merging name a file again that no retained checkpoint names."""
+    story = undeclared
     shared = story.job.folder / "shared"
     if sign == "a sub-folder of shared":
         write(shared / "op_x__1_4__attempt_0" / "db" / str(uuid.uuid4()), b"db", 30 * DAY)
@@ -48,7 +49,13 @@ def test_r2_a_layout_that_uses_old_files_in_place_keeps_them(story, sign) -> Non
         subtasks = hand.listed(hand.subtask(4, keyed=keyed))
         data = hand.metadata(4, hand.listed(hand.operator(4, subtasks)), checkpoint_id=9)
         write(story.job.folder / "chk-9" / "_metadata", data, 18 * DAY)
-    collected(story)
+    completed = max(int(each.name[4:]) for each in story.job.folder.glob("chk-*"))
+    for number in (completed, 10):  # what counts as progress since a tombstone (R17)
+        if number == 10:
+            story.job.checkpoint(10, *story.live, age=0 * DAY)
+        with RestServer(flink(story.job, completed=number)) as server:
+            options = ("--closed-world", "--flink-rest", server.url, "--max-delete-share", "1")
+            story.bed.sweep(story.bed.plan(*options), "--delete")
     reused(story)
 
 

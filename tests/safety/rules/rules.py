@@ -38,7 +38,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "R2": (
         "a job is refused whose layout shows no proof of what is live",
         (
-            "unit/core/decision/test_guards.py::test_any_sub_folder_of_shared_refuses_ended_jobs_too",
+            "unit/core/decision/test_guards.py::test_any_sub_folder_of_shared_refuses_a_job_that_may_run",
             "unit/core/cluster/test_job_facts.py::test_any_other_backend_shuts_the_gate",
             "unit/core/cluster/test_job_facts.py::test_a_job_without_a_graph_restarts_whatever_its_layout",
         ),

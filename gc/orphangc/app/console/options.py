@@ -115,7 +115,9 @@ AllowShortGracePeriod = Annotated[
 ScopeOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="Also report on taskowned, exclusive or changelog; never collected. Repeatable."
+        help="Area to collect: shared, exclusive (chk-N), savepoint, taskowned, changelog, merged"
+        " or forst (default: every area that has a proven rule for the job). Repeatable, or with"
+        " commas between."
     ),
 ]
 Registry = Annotated[

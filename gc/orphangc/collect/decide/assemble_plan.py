@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orphangc import __version__
-from orphangc.collect.decide.plan_sections import evidence_of, job_part, root_part
+from orphangc.collect.decide.plan_sections import area_parts, evidence_of, job_part, root_part
 from orphangc.collect.decide.verdicts import Counts, JobView, Reported
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages
 from orphangc.collect.mark.mark import Mark
@@ -57,11 +57,11 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
     return Plan(
         tool_version=__version__,
         root=str(canonical(settings.root)),
-        scopes=settings.scopes,
+        scopes=settings.scope,
         created_at=found.evidence.now,
         engine=environment.engine.name,
         bounds=_bounds_part(found.evidence),
-        jobs=tuple(_job_part(view, found) for view in found.views.values()),
+        jobs=tuple(_job_part(view, found, settings) for view in found.views.values()),
         roots=tuple(root_part(checkpoint) for checkpoint in found.marked.checkpoints),
         tallies=tallies_of(counts.objects, counts.bytes),
         objects_listed=surveyed.objects,
@@ -91,7 +91,7 @@ def _bounds_part(evidence: CycleEvidence) -> BoundsPart:
     )
 
 
-def _job_part(view: JobView, found: Found) -> JobPart:
+def _job_part(view: JobView, found: Found, settings: StorageRootSettings) -> JobPart:
     part = job_part(
         view.evidence,
         view.judgement,
@@ -102,7 +102,8 @@ def _job_part(view: JobView, found: Found) -> JobPart:
         evidence=evidence_of(view.evidence, found.evidence, view.evidence.clusters),
         looks=found.foreign_usages.check(view.evidence.key),
     )
-    return part.model_copy(update={"held_back": _held_back_part(view, found)})
+    areas = area_parts(view.facts, view.evidence.survey.areas, settings.scope)
+    return part.model_copy(update={"held_back": _held_back_part(view, found), "areas": areas})
 
 
 def _held_back_part(view: JobView, found: Found) -> HeldBackPart | None:

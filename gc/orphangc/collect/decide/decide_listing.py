@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from orphangc.collect.decide.judged_cycle import JudgedCycle
-from orphangc.collect.decide.verdicts import Counts, DecidePass, JobView
+from orphangc.collect.decide.verdicts import Counts, DecidedJob, DecidePass, JobView
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.mark.missing_check import inventory_of
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.decision.blast_radius import share_problem
-from orphangc.core.decision.bounds_of_job import bounds_of_job, bounds_outside_jobs
+from orphangc.core.decision.bounds_of_job import area_facts_of, bounds_of_job, bounds_outside_jobs
 from orphangc.core.decision.evidence import CycleEvidence
 from orphangc.core.decision.judge import Blocked
 from orphangc.core.decision.leftover_checkpoints import (
@@ -64,9 +64,12 @@ def decide_listing(
     views = _views(known, listed_at)
     deciding = DecidePass(
         owners=marked.owners,
-        jobs={key: (view.evidence.job_id, view.bounds) for key, view in views.items()},
+        jobs={
+            key: DecidedJob(view.evidence.job_id, view.bounds, view.facts)
+            for key, view in views.items()
+        },
         outside_jobs=bounds_outside_jobs(known.judged.values(), known.evidence),
-        scopes=settings.scopes,
+        areas=frozenset(settings.scope),
         open_sink=open_sink,
         left_behind={
             key: left
@@ -86,7 +89,10 @@ def _views(known: JudgedCycle, listed_at: datetime | None) -> dict[str, JobView]
     """Return the collected jobs with their bounds."""
     return {
         key: JobView(
-            job, known.judged[key], bounds_of_job(job, known.judged[key], known.evidence, listed_at)
+            job,
+            known.judged[key],
+            bounds_of_job(job, known.judged[key], known.evidence, listed_at),
+            area_facts_of(job, known.evidence),
         )
         for key, job in known.jobs.items()
         if job.is_collected
@@ -114,13 +120,7 @@ def _left_behind(
 def _with_limits(view: JobView, counts: Counts, settings: StorageRootSettings) -> JobView:
     """Return the view with the conditions that only the verdicts can show (R17, R20)."""
     unmet = []
-    removals = counts.removals[view.evidence.key]
-    message = share_problem(
-        view.evidence.job_id,
-        removals=removals,
-        artifacts=view.evidence.survey.flat_artifacts,
-        share=settings.delete_share_of(view.evidence.job_id),
-    )
+    message = _share_problem(view, counts, settings)
     if message is not None:
         unmet.append(Blocked(Condition.MAX_DELETE_SHARE, message))
     if settings.max_deletes is not None and counts.deletions > settings.max_deletes:
@@ -131,3 +131,23 @@ def _with_limits(view: JobView, counts: Counts, settings: StorageRootSettings) -
         unmet.append(Blocked(Condition.REVIVED, message))
     judgement = replace(view.judgement, blocked=(*view.judgement.blocked, *unmet))
     return replace(view, judgement=judgement)
+
+
+def _share_problem(view: JobView, counts: Counts, settings: StorageRootSettings) -> str | None:
+    """Return why too much would go of ``shared/`` alone, or of all areas together (R20)."""
+    key = view.evidence.key
+    parts = {
+        "files in shared/": ((key, True),),
+        "files in all areas": ((key, True), (key, False)),
+    }
+    messages = (
+        share_problem(
+            view.evidence.job_id,
+            removals=sum(counts.removals[each] for each in part),
+            artifacts=sum(counts.candidates[each] for each in part),
+            share=settings.delete_share_of(view.evidence.job_id),
+            what=what,
+        )
+        for what, part in parts.items()
+    )
+    return next((message for message in messages if message is not None), None)

@@ -9,12 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from orphangc.core.areas.recognise import recognise
+from orphangc.core.areas.table import area_at
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.locations import Location
-from orphangc.core.model.naming import place_of_folder, recognise, uuid_of
+from orphangc.core.model.naming import place_of_folder, uuid_of
 from orphangc.core.model.types import Tombstone
 
 
@@ -58,6 +60,7 @@ def explain(
     folder, _, name = key.rpartition("/")
     place = place_of_folder(folder, base.name)
     artifact = recognise(name, place)
+    area = None if artifact.uuid is None else area_at(place)
     job = plan.job_of(row["job_id"], base.child(folder))
     return {
         "key": key,
@@ -69,6 +72,8 @@ def explain(
             "layout": artifact.layout,
             "checkpoint_id": artifact.checkpoint_id,
             "uuid": None if artifact.uuid is None else artifact.uuid.hex(),
+            "area": None if area is None else area.name,
+            "named_by": None if area is None else area.named_by,
         },
         "referenced_by": [
             {"root": str(checkpoint.folder), "checkpoint_id": checkpoint.checkpoint_id, "how": how}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
+from orphangc.core.areas.area import AreaFacts
+from orphangc.core.areas.table import AREAS
 from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence, mode_of
 from orphangc.core.decision.judge import Blocked, Judgement
 from orphangc.core.documents.plan import (
     MOST_MISSING,
+    AreaPart,
     BlockedPart,
     BoundPart,
     EvidencePart,
@@ -18,7 +21,8 @@ from orphangc.core.documents.plan import (
 )
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.model.bounds import Bound
-from orphangc.core.model.types import EvidenceSource
+from orphangc.core.model.naming import FilePlace
+from orphangc.core.model.types import AreaName, EvidenceSource, JobId, Scope
 
 
 def root_part(checkpoint: Checkpoint) -> RootPart:
@@ -112,6 +116,34 @@ def job_part(
         state_self_sustained=looks[0].value if looks else None,
         looks=looks,
     )
+
+
+def area_parts(
+    facts: AreaFacts, shown: Collection[AreaName], collected: Collection[AreaName]
+) -> tuple[AreaPart, ...]:
+    """Return each area that the listing shows of a job, and why its files are all kept, if so.
+
+    Args:
+        facts: Facts of the job.
+        shown: Areas with a file.
+        collected: Areas that are to be collected.
+
+    """
+    return tuple(
+        AreaPart(
+            area=name,
+            rule=area.rule_of(facts.state),
+            kept_because=area.objection(facts, _OLDEST)
+            if name in collected
+            else f"the setting scope does not name {name}",
+        )
+        for name, area in AREAS.items()
+        if name in shown
+    )
+
+
+_OLDEST = FilePlace(None, JobId(""), Scope.EXCLUSIVE, checkpoint_id=-1)
+"""A checkpoint older than all: what is kept of it is kept of the whole area."""
 
 
 def _refused_part(judgement: Judgement) -> RefusedPart | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from orphangc.core.columns.listing_columns import NO_TIME, Columns
+from orphangc.core.areas.area import AreaFacts
+from orphangc.core.areas.table import AREAS
+from orphangc.core.columns.listing_columns import NO_TIME, Columns, RowKind
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.decision.judge import Judgement
@@ -26,7 +28,7 @@ from orphangc.core.decision.kernel import (
 from orphangc.core.decision.leftover_checkpoints import LeftBehind
 from orphangc.core.model.bounds import JobBounds
 from orphangc.core.model.owners import Owners
-from orphangc.core.model.types import Action, DirectoryLayout, Reason, Scope
+from orphangc.core.model.types import Action, AreaName, DirectoryLayout, Reason, Scope
 from orphangc.ports import VerdictSink
 
 _FEW = 20
@@ -41,6 +43,29 @@ class JobView:
     evidence: JobEvidence
     judgement: Judgement
     bounds: JobBounds
+    facts: AreaFacts
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedJob:
+    """What the objects of one job are compared with; picklable.
+
+    Attributes:
+        job_id: Identifier of the job, "" for objects in no job directory.
+        bounds: Bounds of objects in an area with a proven rule.
+        facts: Facts that the rules of areas ask for; ``None`` for objects in no job directory.
+        kept: The same bounds for objects of any other area: they are only reported.
+
+    """
+
+    job_id: str
+    bounds: JobBounds
+    facts: AreaFacts | None
+    kept: JobBounds = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make both bounds once a job, not once a batch."""
+        object.__setattr__(self, "kept", replace(self.bounds, is_report_only=True))
 
 
 @dataclass(slots=True)
@@ -70,17 +95,20 @@ class Counts:
     Attributes:
         objects: Number of objects, by area, action and reason.
         bytes: Their bytes, by area, action and reason.
-        removals: Number of objects to delete, now or later, by job key.
+        removals: Number of objects to delete, now or later, by job key and whether they are
+            directly in ``shared/``.
+        candidates: Number of objects that could go at all, by the same.
         deletions: Number of objects due for deletion.
         revived: A few keys that have a tombstone and are referred to again.
-        reported: Contents of report-only areas, by area and job id.
+        reported: Contents of report-only areas, by scope and job id.
         held_back: Objects that a leftover checkpoint alone keeps, by job key.
 
     """
 
     objects: Counter[tuple[Scope, Action, Reason]] = field(default_factory=Counter)
     bytes: Counter[tuple[Scope, Action, Reason]] = field(default_factory=Counter)
-    removals: Counter[str] = field(default_factory=Counter)
+    removals: Counter[tuple[str, bool]] = field(default_factory=Counter)
+    candidates: Counter[tuple[str, bool]] = field(default_factory=Counter)
     deletions: int = 0
     revived: list[str] = field(default_factory=list)
     reported: dict[tuple[Scope, str], Reported] = field(default_factory=dict)
@@ -101,18 +129,18 @@ class DecidePass:
 
     Attributes:
         owners: Owner of each job directory.
-        jobs: Job id and bounds of each collected job, by key.
+        jobs: Each collected job, by key.
         outside_jobs: Bounds of objects in no job directory.
-        scopes: Areas to report on.
+        areas: Areas that are to be collected.
         open_sink: Returns a worker's sink.
         left_behind: Leftover checkpoint, if there is one, by job key.
 
     """
 
     owners: Owners
-    jobs: Mapping[str, tuple[str, JobBounds]]
+    jobs: Mapping[str, DecidedJob]
     outside_jobs: JobBounds
-    scopes: tuple[Scope, ...]
+    areas: frozenset[AreaName]
     open_sink: Callable[[], VerdictSink]
     left_behind: Mapping[str, LeftBehind] = field(default_factory=dict)
     phase: str = "deciding"
@@ -124,30 +152,35 @@ class DecidePass:
     def add(self, found: Decided, rows: MarkedRows) -> None:
         """See ``Pass``."""
         columns = rows.columns
-        keys = [self._owner(index, columns) for index in range(len(columns.kinds))]
-        distinct = list(dict.fromkeys(keys))
-        jobs = [self.jobs.get(key, ("", self.outside_jobs)) for key in distinct]
-        of_kind = np.array([distinct.index(key) for key in keys], np.int32)
-        owner = of_kind[columns.kind]
+        rows_of_kinds = [self._row(kind) for kind in columns.kinds]
+        numbers = {each: number for number, each in enumerate(dict.fromkeys(rows_of_kinds))}
+        jobs = [self.jobs.get(key, self._ownerless) for key, _ in numbers]
+        owner = np.array([numbers[each] for each in rows_of_kinds], np.int32)[columns.kind]
         verdicts = kernel(
             columns,
             is_live=rows.is_live,
             since_us=rows.tombstones.since_us,
             has_tombstone=rows.tombstones.has,
             owner=owner,
-            bounds=BoundsTable.of([bounds for _, bounds in jobs]),
+            bounds=BoundsTable.of(
+                [
+                    job.bounds if is_open else job.kept
+                    for job, (_, is_open) in zip(jobs, numbers, strict=True)
+                ]
+            ),
         )
-        job_ids = [job_id for job_id, _ in jobs]
+        job_ids = [job.job_id for job in jobs]
         batch = verdict_batch(columns, *verdicts, owner=owner, job_ids=job_ids)
         found.sinks[0].write(batch)
         _count(found.counts, columns, verdicts)
-        _count_removals(found.counts, columns, verdicts, owner=owner, keys=distinct)
-        for number, key in enumerate(distinct):
-            if (left := self.left_behind.get(key)) is not None:
+        _count_removals(
+            found.counts, columns, verdicts, owner=owner, keys=[key for key, _ in numbers]
+        )
+        for (key, is_open), number in numbers.items():
+            if is_open and (left := self.left_behind.get(key)) is not None:
                 held = found.counts.held_back.setdefault(key, HeldBack(left.checkpoint_id))
                 _add_held(held, left, columns, verdicts, is_own=owner == number)
-        if len(self.scopes) > 1:
-            self._report(found.counts, rows, owner, job_ids)
+        _report(found.counts, rows, verdicts, owner=owner, job_ids=job_ids)
 
     def end(self, found: Decided) -> None:
         """See ``Pass``."""
@@ -162,33 +195,53 @@ class DecidePass:
             total.sinks += each.sinks
         return total
 
-    def _owner(self, kind: int, columns: Columns) -> str:
-        """Return the key of the collected job that owns a kind's objects, "" if none does."""
-        key = self.owners.job_key(columns.kinds[kind].place)
-        return key if key is not None and key in self.jobs else ""
+    @property
+    def _ownerless(self) -> DecidedJob:
+        """Return what objects in no job directory are compared with."""
+        return DecidedJob("", self.outside_jobs, None)
 
-    def _report(
-        self, counts: Counts, rows: MarkedRows, owner: npt.NDArray[np.int32], job_ids: list[str]
-    ) -> None:
-        """Count objects of report-only areas: unreferenced ones may be leaks of Flink's."""
-        columns = rows.columns
-        scopes = np.array([_SCOPES.index(kind.place.scope) for kind in columns.kinds])
-        is_metadata = np.array(
-            [kind.artifact.layout is DirectoryLayout.METADATA for kind in columns.kinds], np.bool_
+    def _row(self, kind: RowKind) -> tuple[str, bool]:
+        """Return the key of the collected job that owns a kind's objects, "" if none does.
+
+        And whether these objects may be judged one by one (R56): the area is to be collected, and
+        its rule has no objection.
+        """
+        key = self.owners.job_key(kind.place)
+        job = None if key is None else self.jobs.get(key)
+        if key is None or job is None or job.facts is None:
+            return "", kind.is_flat
+        is_open = (
+            kind.area is not None
+            and kind.area in self.areas
+            and AREAS[kind.area].objection(job.facts, kind.place) is None
         )
-        scope = scopes[columns.kind]
-        is_named = (rows.is_live & columns.has_uuid) | is_metadata[columns.kind]
-        sizes = _numpy(columns)
-        for name in self.scopes:
-            chosen = np.flatnonzero(scope == _SCOPES.index(name))
-            if name is Scope.SHARED or not len(chosen):
-                continue
-            for number in np.unique(owner[chosen]).tolist():
-                part = chosen[owner[chosen] == number]
-                shown = counts.reported.setdefault((name, job_ids[number]), Reported())
-                _add_reported(
-                    shown, _reported(sizes[part], is_named[part], columns.modified_us[part])
-                )
+        return key, is_open
+
+
+def _report(
+    counts: Counts,
+    rows: MarkedRows,
+    verdicts: Verdicts,
+    *,
+    owner: npt.NDArray[np.int32],
+    job_ids: Sequence[str],
+) -> None:
+    """Count the objects that are only reported: unreferenced ones may be leaks of Flink's."""
+    columns = rows.columns
+    is_kept = _is(verdicts.reasons, Reason.REPORT_ONLY)
+    if not is_kept.any():
+        return
+    of_kind = np.array([_SCOPES.index(kind.place.scope) for kind in columns.kinds])
+    is_metadata = np.array(
+        [kind.artifact.layout is DirectoryLayout.METADATA for kind in columns.kinds], np.bool_
+    )
+    is_named = (rows.is_live & columns.has_uuid) | is_metadata[columns.kind]
+    sizes, cells = _numpy(columns), of_kind[columns.kind] + len(_SCOPES) * owner
+    for cell in np.unique(cells[is_kept]).tolist():
+        number, name = divmod(cell, len(_SCOPES))
+        part = np.flatnonzero(is_kept & (cells == cell))
+        shown = counts.reported.setdefault((_SCOPES[name], job_ids[number]), Reported())
+        _add_reported(shown, _reported(sizes[part], is_named[part], columns.modified_us[part]))
 
 
 def _numpy(columns: Columns) -> npt.NDArray[np.int64]:
@@ -224,9 +277,13 @@ def _count_removals(
     actions, reasons = verdicts
     goes = _is(actions, Action.TOMBSTONE) | _is(actions, Action.DELETE)
     goes |= _is(reasons, Reason.IN_QUARANTINE)
-    for number, removals in enumerate(np.bincount(owner[goes], minlength=len(keys)).tolist()):
-        if removals:
-            counts.removals[keys[number]] += removals
+    is_judged = columns.is_artifact & ~_is(reasons, Reason.REPORT_ONLY)
+    for is_flat, mask in ((True, columns.is_flat), (False, ~columns.is_flat)):
+        for total, some in ((counts.removals, goes), (counts.candidates, is_judged)):
+            numbers = np.bincount(owner[some & mask], minlength=len(keys)).tolist()
+            for key, number in zip(keys, numbers, strict=True):
+                if number:
+                    total[key, is_flat] += number
     counts.deletions += int(np.count_nonzero(_is(actions, Action.DELETE)))
     revived = np.flatnonzero(_is(actions, Action.REVIVE))[: _FEW - len(counts.revived)]
     if len(revived):
@@ -279,6 +336,7 @@ def _add(total: Counts, more: Counts) -> None:
     total.objects.update(more.objects)
     total.bytes.update(more.bytes)
     total.removals.update(more.removals)
+    total.candidates.update(more.candidates)
     total.deletions += more.deletions
     total.revived += more.revived[: _FEW - len(total.revived)]
     for name, held in more.held_back.items():

@@ -462,6 +462,8 @@ def cycle_evidence(
         accepted_versions=frozenset(settings.accept_flink_version),
         is_registry_mode=bool(observation.exported)
         or any(each.source is Mode.REGISTRY for each in observation.snapshots),
+        has_write_ahead_sink=bool(observation.unreadable)
+        or any(each.has_write_ahead_sink for each in observation.checkpoints),
         observed_until=after.local if time.now is None else after.now,
         unclear=settings.unclear,
     )

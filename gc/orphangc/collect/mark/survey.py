@@ -43,7 +43,7 @@ class Surveyed:
         others: Other expected keys that are listed.
         seen: Wanted UUIDs that a listed base name ends in.
         seen_names: Other wanted base names that are listed.
-        held: UUIDs of live artifacts in its ``shared/``, by job key, if they were requested.
+        held: UUIDs of live files of all areas, by job key, if they were requested.
         markers: Empty objects that represent folders.
 
     """
@@ -87,7 +87,7 @@ class SurveyPass:
         expected_others: Whole keys of all other names.
         wanted: UUIDs that a listed base name must end in, in any folder.
         wanted_names: Other base names that must be listed somewhere.
-        is_holding: Whether to record the live artifacts of each job's ``shared/``.
+        is_holding: Whether to record the live files of each job's areas.
 
     """
 
@@ -144,6 +144,8 @@ class SurveyPass:
         columns = rows.columns
         keys = [self.owners.job_key(kind.place) for kind in columns.kinds]
         for key, kind in zip(keys, columns.kinds, strict=True):
+            if key is not None and kind.area is not None:
+                found.job(key).areas.add(kind.area)
             if key is not None and kind.place.scope is Scope.SHARED:
                 shown = found.job(key)
                 directory = kind.place.job_directory or ""
@@ -177,12 +179,15 @@ class SurveyPass:
                 self._see_live_artifacts(found, rows, part, key)
 
     def _see_live_artifacts(self, found: Surveyed, rows: MarkedRows, part: _Rows, key: str) -> None:
-        """Record the live artifacts of one kind in a job's ``shared/``."""
+        """Record the live files of an area, all of one kind."""
         columns, shown = rows.columns, found.job(key)
-        shown.live_in_shared += len(part)
+        shown.live_artifacts += len(part)
         if self.is_holding:
             held = found.held.setdefault(key, UuidSet())
             held.extend(columns.hi[part], columns.lo[part])
+        if not columns.kinds[columns.kind[part[0]]].is_flat:
+            return
+        shown.live_in_shared += len(part)
         only_raw = part[~rows.in_parsed[part]][: _FEW - len(shown.only_in_raw_bytes)]
         shown.only_in_raw_bytes += columns.batch.column("key").take(pa.array(only_raw)).to_pylist()
 
@@ -225,7 +230,7 @@ def _sums(
             "size": columns.batch.column("size"),
             "us": times,
             "live": pa.array(is_named).cast(pa.int64()),
-            "flat": pa.array(columns.is_artifact).cast(pa.int64()),
+            "flat": pa.array(columns.is_flat).cast(pa.int64()),
         }
     )
     wanted = [
@@ -257,6 +262,8 @@ def _add(total: Survey, more: Survey) -> None:
     total.size += more.size
     total.live_objects += more.live_objects
     total.live_in_shared += more.live_in_shared
+    total.live_artifacts += more.live_artifacts
+    total.areas |= more.areas
     total.flat_artifacts += more.flat_artifacts
     oldest = [at for at in (total.oldest_modified_at, more.oldest_modified_at) if at is not None]
     newest = [at for at in (total.newest_modified_at, more.newest_modified_at) if at is not None]

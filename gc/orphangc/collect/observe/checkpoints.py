@@ -41,6 +41,12 @@ _UNPROVEN = {
     HandleKind.CHANGELOG_BYTES: "changelog state",
     HandleKind.CHANGELOG_FILES: "changelog state",
 }
+_WRITE_AHEAD_SINK = b"pending-checkpoints"
+"""Name of the operator state in which a write-ahead sink keeps handles of its log (R37).
+
+Source: Flink 1.13-2.3, ``GenericWriteAheadSink.initializeState``: ``_metadata`` spells the names of
+operator states in modified UTF-8, which is ASCII here.
+"""
 _NOT_ENTERED = frozenset({Scope.SHARED, Scope.TASKOWNED, Scope.CHANGELOG})
 
 
@@ -276,6 +282,7 @@ class CheckpointReader:
             unproven_layout=_unproven_layout(references),
             deleted_on=references.deleted_on,
             is_of_a_stop=references.is_of_a_stop,
+            has_write_ahead_sink=_WRITE_AHEAD_SINK in data,
         )
 
 

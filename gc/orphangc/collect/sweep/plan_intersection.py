@@ -17,7 +17,7 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.locations import canonical
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import Action, Reason, Scope
+from orphangc.core.model.types import Action, Reason
 from orphangc.errors import PlanMismatchError
 from orphangc.ports import VERDICT_SCHEMA, Reader, TemporarySpace
 
@@ -77,9 +77,8 @@ class TombstonedObjects:
     def take(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Take a batch of ``VERDICT_SCHEMA`` into account, and return it."""
         if self.known is not None and len(self.known):
-            shared = batch.filter(pc.equal(batch["scope"], Scope.SHARED))
-            rows = self.known.rows_of(shared["key"])
-            is_revived = mask_of(pc.equal(shared["action"], Action.REVIVE))
+            rows = self.known.rows_of(batch["key"])
+            is_revived = mask_of(pc.equal(batch["action"], Action.REVIVE))
             self.is_listed[rows[rows >= 0]] = True
             self.is_revived[rows[is_revived & (rows >= 0)]] = True
         return batch

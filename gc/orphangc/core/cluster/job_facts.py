@@ -37,6 +37,11 @@ _NOT_YET_KNOWN = "Unknown"
 Source: Flink 1.15-2.3, ``ArchivedExecutionGraph.createSparseArchivedExecutionGraph``.
 """
 _WITHOUT_GRAPH = frozenset({"INITIALIZING", "CREATED", "RESTARTING", "RECONCILING"})
+_IN_PLACE = frozenset({"ForStStateBackend"})
+"""State backends whose files prove nothing while they run, and are known once they are gone (R35).
+
+Source: Flink 2.0-2.3, ``ForStStateBackend``.
+"""
 _STORAGES = frozenset(
     {
         "FileSystemCheckpointStorage",
@@ -289,6 +294,19 @@ def layout_problem(job: JobFacts) -> str | None:
     if job.checkpoint_storage not in _STORAGES:
         return f"checkpoint storage {job.checkpoint_storage} of job {job.job_id} is not known"
     return _changelog_problem(job)
+
+
+def unknown_layout_problem(job: JobFacts) -> str | None:
+    """Return why an ended job may have used a layout that Flink's own do not include (R35).
+
+    Changelog, file merging and ForSt are Flink's own: once the job's processes are gone, what no
+    checkpoint names is dead there too (T7).
+    """
+    if job.state_backend not in _BACKENDS | _IN_PLACE:
+        return f"state backend {job.state_backend} of job {job.job_id} is not known to be safe"
+    if job.checkpoint_storage not in _STORAGES:
+        return f"checkpoint storage {job.checkpoint_storage} of job {job.job_id} is not known"
+    return None
 
 
 def _changelog_problem(job: JobFacts) -> str | None:

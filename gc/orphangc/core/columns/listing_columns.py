@@ -16,15 +16,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from orphangc.core.areas.recognise import recognise
+from orphangc.core.areas.table import area_at
 from orphangc.core.columns.uuid_words import UUID_LENGTH, uuid_tails
 from orphangc.core.model.naming import (
     Artifact,
     FilePlace,
     artifact_name,
     place_of_folder,
-    recognise,
 )
-from orphangc.core.model.types import DirectoryLayout
+from orphangc.core.model.types import AreaName, DirectoryLayout
 from orphangc.core.times.instant_columns import known_times
 
 NO_TIME: Final[int] = -(2**63)
@@ -45,7 +46,8 @@ class RowKind:
             if it ends in no UUID, ``<job>/chk-7/``.
         place: Meaning of the folder.
         artifact: Meaning of the name, without its UUID, which differs from row to row.
-        is_artifact: Whether it is a flat artifact of ``shared/``: a candidate.
+        is_artifact: Whether it is a file of an area: a candidate if the area's rule allows it.
+        area: Area of an artifact, else ``None``.
 
     """
 
@@ -53,6 +55,12 @@ class RowKind:
     place: FilePlace
     artifact: Artifact
     is_artifact: bool
+    area: AreaName | None = None
+
+    @property
+    def is_flat(self) -> bool:
+        """Return whether it is a file directly in ``shared/``."""
+        return self.area is AreaName.SHARED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +74,8 @@ class Columns:
         hi: uint64[n], first half of the UUID that the base name ends in, 0 if it ends in none.
         lo: uint64[n], the second half.
         has_uuid: bool[n], whether the base name ends in a UUID, in whatever area (``uuid_of``).
-        is_artifact: bool[n], whether it is a flat artifact of ``shared/``: a candidate.
+        is_artifact: bool[n], whether it is a file of an area: a candidate if the area's rule
+            allows it.
         checkpoint_id: int64[n], of ``<checkpointID>_<UUID>`` artifacts, else ``NO_ID``.
         modified_us: int64[n], store time in microseconds since 1970, ``NO_TIME`` if unknown.
 
@@ -85,6 +94,11 @@ class Columns:
     def __len__(self) -> int:
         """Return n."""
         return len(self.kind)
+
+    @property
+    def is_flat(self) -> npt.NDArray[np.bool_]:
+        """Return bool[n]: whether each is a file directly in ``shared/``."""
+        return np.array([each.is_flat for each in self.kinds], np.bool_)[self.kind]
 
 
 class Recogniser:
@@ -156,6 +170,7 @@ class Recogniser:
             place=place,
             artifact=Artifact(artifact.layout, checkpoint_id=artifact.checkpoint_id),
             is_artifact=artifact.uuid is not None,
+            area=_area_of(artifact, place),
         )
 
     def _kinds_of_others(self, keys: list[bytes], kinds: list[RowKind]) -> list[int]:
@@ -172,6 +187,11 @@ class Recogniser:
                 kinds.append(RowKind(head=head, place=place, artifact=artifact, is_artifact=False))
             found.append(number)
         return found
+
+
+def _area_of(artifact: Artifact, place: FilePlace) -> AreaName | None:
+    area = None if artifact.uuid is None else area_at(place)
+    return None if area is None else area.name
 
 
 def _microseconds(times: pa.TimestampArray) -> npt.NDArray[np.int64]:

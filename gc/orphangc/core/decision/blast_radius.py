@@ -5,21 +5,24 @@ from __future__ import annotations
 import math
 
 
-def share_problem(job_id: str, *, removals: int, artifacts: int, share: float) -> str | None:
+def share_problem(
+    job_id: str, *, removals: int, artifacts: int, share: float, what: str = "files in shared/"
+) -> str | None:
     """Return why too large a part of a job's files would go, ``None`` if it would not.
 
     Args:
         job_id: The job.
         removals: Number of objects that are to go, now or later.
-        artifacts: Number of objects that could go at all: the flat artifacts of ``shared/``.
+        artifacts: Number of objects that could go at all: the files of areas with a proven rule.
             Other objects, which never go, must not make the part look small.
         share: The largest part that may go, from 0 to 1.
+        what: Name of these objects.
 
     """
     if removals <= share * artifacts:
         return None
     needed = math.ceil(100 * removals / artifacts) / 100 if artifacts else 1
     return (
-        f"{removals} of {artifacts} files in shared/ would go, more than {share:.0%}: look at them"
+        f"{removals} of {artifacts} {what} would go, more than {share:.0%}: look at them"
         f" in the plan, then --max-delete-share {job_id}={needed:g} allows it for this job alone"
     )

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, mode_of
+from orphangc.core.areas.area import AreaFacts
+from orphangc.core.cluster.job_facts import is_not_subsumed, latest_known_id
+from orphangc.core.decision.conditions import NEWEST_TESTED_FORMAT
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, is_end_proven, mode_of
 from orphangc.core.decision.judge import GLOBAL_GUARDS, Judgement
 from orphangc.core.exporter.registry_snapshot import oldest_retained
 from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds, job_bounds
@@ -52,6 +55,37 @@ def bounds_outside_jobs(judged: Iterable[Judgement], cycle: CycleEvidence) -> Jo
         quarantine_start=cycle.now,
         newest_completed_at=NEVER,
     )
+
+
+def area_facts_of(job: JobEvidence, cycle: CycleEvidence) -> AreaFacts:
+    """Return what the rules of areas ask of one job."""
+    return AreaFacts(
+        state=job.state,
+        is_end_proven=is_end_proven(job),
+        completed_id=_completed_id(job),
+        has_write_ahead_sink=cycle.has_write_ahead_sink,
+    )
+
+
+def _completed_id(job: JobEvidence) -> int | None:
+    """Return the newest checkpoint that surely ended all older pending ones, ``None`` if unknown.
+
+    R31: Flink's word before the listing, of the one run that goes on, and a stable newest
+    checkpoint (R12), so that what later checkpoints may name was read.
+    """
+    living = [[each for each in side if not each.is_globally_terminal] for side in job.sides]
+    if any(len(side) != 1 for side in living):
+        return None
+    (before,), (after,) = living
+    newest, stable = latest_known_id(before), job.stable_id
+    if newest is None or stable is None or stable < newest:
+        return None
+    is_behind = before.restored is not None and newest < before.restored.id
+    is_read = stable in job.ids_before and stable in job.ids_after
+    formats = {checkpoint.format_version for checkpoint in job.own_checkpoints}
+    if is_behind or not is_read or max(formats, default=0) > NEWEST_TESTED_FORMAT:
+        return None
+    return newest if is_not_subsumed(stable, before, after) else None
 
 
 def _oldest_retained(job: JobEvidence) -> int | None:

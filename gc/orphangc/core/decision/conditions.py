@@ -204,8 +204,11 @@ def _registry_order_unproven(job: JobEvidence, _: CycleEvidence) -> str | None:
 
 def _nothing_protected(job: JobEvidence, _: CycleEvidence) -> str | None:
     """R20: a live job that needs nothing of shared/ is more likely a misunderstanding."""
-    if job.state is JobState.ENDED or job.survey.live_in_shared or not job.survey.objects:
+    survey = job.survey
+    if job.state is JobState.ENDED or survey.live_in_shared or not survey.objects:
         return None
+    if survey.live_artifacts and not survey.flat_artifacts:
+        return None  # heap state and full snapshots have no file in shared/
     return "no file in shared/ is referred to, though the job may run"
 
 

@@ -18,7 +18,7 @@ from orphangc.core.memory.lost_facts import LostFact
 from orphangc.core.model.bounds import SafetyMargins
 from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import UnclearPart
-from orphangc.core.model.types import JobId, JobState, Mode
+from orphangc.core.model.types import AreaName, JobId, JobState, Mode
 from orphangc.core.world import OutsidePath
 
 
@@ -43,6 +43,8 @@ class Checkpoint:
         deleted_on: Ends of its job upon which Flink deletes it, and ``SUBSUMED``; ``None`` where
             the format does not say.
         is_of_a_stop: Whether its properties say that the job was stopped with this savepoint.
+        has_write_ahead_sink: Whether it names the operator state of a write-ahead sink, whose
+            bytes hold handles that no oracle reads (R37).
 
     """
 
@@ -60,6 +62,7 @@ class Checkpoint:
     unproven_layout: str | None = None
     deleted_on: tuple[str, ...] | None = None
     is_of_a_stop: bool = False
+    has_write_ahead_sink: bool = False
 
     @property
     def is_self_contained(self) -> bool:
@@ -105,7 +108,9 @@ class Survey:
         size: Their bytes.
         live_objects: Number of objects that the live set names.
         live_in_shared: Number of those objects in flat ``shared/``.
-        flat_artifacts: Number of artifacts in flat ``shared/``, the objects that may go.
+        live_artifacts: Number of those objects that are files of any area.
+        flat_artifacts: Number of artifacts in flat ``shared/``.
+        areas: Areas with a file.
         oldest_modified_at: Minimum of the store times.
         newest_modified_at: Maximum of the store times.
         sub_folders: A few names of folders inside ``shared/`` (R2).
@@ -119,9 +124,11 @@ class Survey:
     size: int = 0
     live_objects: int = 0
     live_in_shared: int = 0
+    live_artifacts: int = 0
     flat_artifacts: int = 0
     oldest_modified_at: datetime | None = None
     newest_modified_at: datetime | None = None
+    areas: set[AreaName] = field(default_factory=set)
     sub_folders: set[str] = field(default_factory=set)
     shared_directories: set[Location] = field(default_factory=set)
     only_in_raw_bytes: list[str] = field(default_factory=list)
@@ -198,6 +205,11 @@ class JobEvidence:
     def facts(self) -> tuple[JobFacts, ...]:
         """Return everything that REST said of the job."""
         return (*self.before, *self.after)
+
+    @property
+    def sides(self) -> tuple[tuple[JobFacts, ...], tuple[JobFacts, ...]]:
+        """Return what REST said of the job before the listing, and after it."""
+        return self.before, self.after
 
     @property
     def holds(self) -> tuple[Hold, ...]:
@@ -356,6 +368,8 @@ class CycleEvidence:
         state_problem: Reason for which this may not be the state location of earlier plans, or
             ``None``.
         unclear: Parts of the discovered world that are not understood.
+        has_write_ahead_sink: Whether any checkpoint, also one that could not be read, may hold
+            handles in state bytes (R37).
 
     """
 
@@ -377,6 +391,26 @@ class CycleEvidence:
     memory_problem: str | None = None
     state_problem: str | None = None
     unclear: tuple[UnclearPart, ...] = ()
+    has_write_ahead_sink: bool = False
+
+
+def is_end_proven(job: JobEvidence) -> bool:
+    """Return whether positive evidence shows that a job's processes are gone (R34: E2, E6).
+
+    The state ``ENDED`` is never given for silence alone. An id that application clusters and
+    people reuse needs the operator's statement: Flink's answer may be of an earlier run.
+    """
+    if job.state is not JobState.ENDED:
+        return False
+    return job.is_declared_ended or _ZEROS not in job.job_id
+
+
+_ZEROS = "0" * 16
+"""Half of a job id that was made from a name, or by hand.
+
+Source: Flink 1.14-2.3, ``ApplicationDispatcherBootstrap`` (32 zeros; the hash of the cluster id and
+16 zeros); a random ``JobID`` has them once in 2**64.
+"""
 
 
 def has_ended(job: JobEvidence, cycle: CycleEvidence) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from itertools import chain
 
+from orphangc.core.areas.table import is_known_sub_folder
 from orphangc.core.cluster.ha_facts import holders_of, retained_throughout
 from orphangc.core.cluster.job_facts import (
     JobFacts,
@@ -20,6 +21,7 @@ from orphangc.core.cluster.job_facts import (
     latest_known_id,
     layout_problem,
     restarting_problem,
+    unknown_layout_problem,
 )
 from orphangc.core.cluster.known_checkpoints import is_anothers, out_of_order
 from orphangc.core.decision.entropy_injection import entropy_in_listing
@@ -28,6 +30,7 @@ from orphangc.core.decision.evidence import (
     Checkpoint,
     CycleEvidence,
     JobEvidence,
+    is_end_proven,
     mode_of,
     some,
 )
@@ -101,7 +104,12 @@ def _parser_disagreement(job: JobEvidence, _: CycleEvidence) -> str | None:
 
 
 def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
-    """R2: file merging, changelog and ForSt re-use old files that no checkpoint names."""
+    """R2: file merging, changelog and ForSt re-use old files that no checkpoint names.
+
+    They no longer do once the job's processes are surely gone (T7, R35).
+    """
+    if is_end_proven(job):
+        return _unknown_layout(job)
     if job.survey.sub_folders:
         return f"shared/ has sub-directories ({some(sorted(job.survey.sub_folders))})"
     for checkpoint in job.own_checkpoints:
@@ -113,6 +121,15 @@ def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
         if kind is not None:
             return f"registry snapshot {snapshot.sequence} holds entries of kind {kind}"
     problems = (layout_problem(facts) for facts in (*job.before, *job.after))
+    return next((problem for problem in problems if problem is not None), None)
+
+
+def _unknown_layout(job: JobEvidence) -> str | None:
+    """R35: only Flink's own layouts are known well enough to say what names a file."""
+    strange = sorted(each for each in job.survey.sub_folders if not is_known_sub_folder(each))
+    if strange:
+        return f"shared/ has sub-directories ({some(strange)})"
+    problems = (unknown_layout_problem(facts) for facts in (*job.before, *job.after))
     return next((problem for problem in problems if problem is not None), None)
 
 
@@ -225,7 +242,9 @@ def _not_in_all(job: JobEvidence) -> str:
 
 
 def _retained_root_missing(job: JobEvidence, _: CycleEvidence) -> str | None:
-    """R4, R8: every checkpoint that a completed store always retains must have been read.
+    """R4, R8, R39: every checkpoint that a completed store always retains must have been read.
+
+    A recovery needs no ``_metadata``: HA metadata contains the handles, of files in any directory.
 
     A checkpoint that Flink itself reports for this job counts in any place: a checkpoint that it
     claimed, a savepoint that it was restored from, or one that Flink before 1.15 retains.
@@ -378,6 +397,7 @@ GUARDS: Mapping[Guard, Check] = {
     Guard.UNREADABLE_ROOT: _unreadable_root,
     Guard.CLOCK_SKEW: _clock_skew,
     Guard.PARSER_DISAGREEMENT: _parser_disagreement,
+    Guard.RETAINED_ROOT_MISSING: _retained_root_missing,
     Guard.ACKNOWLEDGED_ROOT: _acknowledged_root,
     Guard.FUTURE_TIME: _future_time,
     Guard.UNKNOWN_OWNER: _unknown_owner,
@@ -386,7 +406,6 @@ GUARDS: Mapping[Guard, Check] = {
     Guard.UNPROVEN_LAYOUT: _unproven_layout,
     Guard.RESTARTING: _restarting,
     Guard.NO_ROOTS: _no_roots,
-    Guard.RETAINED_ROOT_MISSING: _retained_root_missing,
     Guard.MISPLACED_ROOT: _misplaced_root,
     Guard.DAMAGED_LATEST_ROOT: _damaged_latest_root,
     Guard.COPIED_TREE: _copied_tree,

@@ -42,7 +42,14 @@ class Judgement:
     blocked: tuple[Blocked, ...] = ()
 
 
-GLOBAL_GUARDS = frozenset({Guard.UNREADABLE_ROOT, Guard.CLOCK_SKEW, Guard.PARSER_DISAGREEMENT})
+GLOBAL_GUARDS = frozenset(
+    {
+        Guard.UNREADABLE_ROOT,
+        Guard.CLOCK_SKEW,
+        Guard.PARSER_DISAGREEMENT,
+        Guard.RETAINED_ROOT_MISSING,
+    }
+)
 """Guards whose objection for one job refuses all jobs: the cause is not the job's own."""
 
 

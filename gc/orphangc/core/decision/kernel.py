@@ -84,6 +84,7 @@ class BoundsTable:
 
     Attributes:
         is_refused: bool[m].
+        is_report_only: bool[m].
         cutoff_us: int64[m], what is stored at or after it stays.
         newest_older_id: int64[m], the largest checkpoint id that does not forbid.
         quarantine_us: int64[m], a tombstone laid at or after it is still in quarantine: the
@@ -92,6 +93,7 @@ class BoundsTable:
     """
 
     is_refused: _Mask
+    is_report_only: _Mask
     cutoff_us: _Instants
     newest_older_id: npt.NDArray[np.int64]
     quarantine_us: _Instants
@@ -101,6 +103,7 @@ class BoundsTable:
         """Return the table of these; ``owner`` in ``kernel`` is an index into the sequence."""
         return cls(
             is_refused=np.array([each.is_refused for each in bounds], np.bool_),
+            is_report_only=np.array([each.is_report_only for each in bounds], np.bool_),
             cutoff_us=np.array([microseconds(each.cutoff) for each in bounds], np.int64),
             newest_older_id=np.array([_newest_older_id(each) for each in bounds], np.int64),
             quarantine_us=np.array([_quarantine_us(each) for each in bounds], np.int64),
@@ -160,7 +163,7 @@ def kernel(
     questions = (
         (bounds.is_refused[owner], Reason.JOB_REFUSED),
         (_is_unrecognised(columns), Reason.UNRECOGNISED),
-        (~columns.is_artifact, Reason.REPORT_ONLY),
+        (~columns.is_artifact | bounds.is_report_only[owner], Reason.REPORT_ONLY),
         (is_live, Reason.REFERENCED),
         (
             has_id & (checkpoint_id > bounds.newest_older_id[owner]),

@@ -15,7 +15,15 @@ from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import Action, EvidenceSource, JobState, Mode, Reason, Scope
+from orphangc.core.model.types import (
+    Action,
+    AreaName,
+    EvidenceSource,
+    JobState,
+    Mode,
+    Reason,
+    Scope,
+)
 from orphangc.core.times.instants import Instant
 from orphangc.core.world import World
 
@@ -79,6 +87,21 @@ class HeldBackPart(FrozenPart):
     bytes: int
 
 
+class AreaPart(FrozenPart):
+    """One area of a job: whether its orphans can be proven, and by which rule.
+
+    Attributes:
+        area: Name of the area.
+        rule: Number of the rule, "" where there is none for the job's state.
+        kept_because: Reason for which all its files are kept; ``null``: each file is judged.
+
+    """
+
+    area: AreaName
+    rule: str
+    kept_because: str | None
+
+
 class JobPart(FrozenPart):
     """One job: the contents of the directories named by its id."""
 
@@ -103,6 +126,8 @@ class JobPart(FrozenPart):
     """How many keys are missing in all."""
     held_back: HeldBackPart | None = None
     """What the oldest checkpoint alone keeps from being collected; ``null``: nothing."""
+    areas: tuple[AreaPart, ...] = ()
+    """Each area that the listing shows of it."""
     looks: tuple[UsageCheckPart, ...] = ()
     """At everything that is not the job's own, and at each such place: what this one plan saw."""
 
@@ -209,7 +234,8 @@ class Plan(FrozenPart):
     plan_id: str = ""
     tool_version: str
     root: str
-    scopes: tuple[Scope, ...]
+    scopes: tuple[AreaName, ...]
+    """Areas that were to be collected, where a rule is proven."""
     created_at: Instant
     engine: Literal["local", "spark"]
     bounds: BoundsPart

@@ -83,6 +83,8 @@ class JobBounds:
         quarantine_start: A tombstone laid at or after it is still in quarantine.
         newest_completed_at: Store time of the newest completed checkpoint that proves progress
             since a tombstone; ``None`` for a job that has ended, ``NEVER`` if unknown.
+        is_report_only: Whether the area has no proven rule for the job's state, or is not
+            collected: keep everything.
 
     """
 
@@ -93,6 +95,7 @@ class JobBounds:
     checkpoint_id_margin: int
     quarantine_start: datetime
     newest_completed_at: datetime | None
+    is_report_only: bool = False
     cutoff: datetime = field(init=False)
 
     def __post_init__(self) -> None:

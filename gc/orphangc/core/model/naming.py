@@ -3,9 +3,8 @@
 An allow-list: what fits no scheme is unrecognised and never touched.
 
 Source: Flink 1.13-2.3, ``AbstractFsCheckpointStorageAccess`` (``chk-``, ``shared``,
-``taskowned``), ``FsCheckpointStreamFactory`` (bare UUID names), ``FileMergingSnapshotManager``
-(``job_..._op_...``, ``job_..._tm_...``), ``StateChangeFsUploader`` (``dstl``),
-``ForStStateBackend`` (``op_...``); ``<checkpointID>_<UUID>`` is FLINK-24852's proposal.
+``taskowned``), ``StateChangeFsUploader`` (``dstl``); ``<checkpointID>_<UUID>`` is FLINK-24852's
+proposal. ``core.areas.recognise`` says which names are files of an area.
 """
 
 from __future__ import annotations
@@ -21,11 +20,7 @@ _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _FLAT = re.compile(rf"(?:(0|[1-9][0-9]{{0,18}})_)?({_UUID})", re.ASCII)
 _ENDS_IN_UUID = re.compile(rf".*({_UUID})", re.ASCII | re.DOTALL)
 _EXCLUSIVE_FOLDER = re.compile(r"chk-(0|[1-9][0-9]{0,18})", re.ASCII)
-_MERGED_SHARED = re.compile(r"job_[0-9a-f]{32}_op_[0-9a-f]{32}_[0-9]+_[0-9]+", re.ASCII)
-_MERGED_TASKOWNED = re.compile(r"job_[0-9a-f]{32}_tm_.+", re.DOTALL)
-_FORST = re.compile(r"op_.+", re.DOTALL)
 _SAVEPOINT = re.compile(r"savepoint-[0-9a-f]{6}-[0-9a-f]{12}", re.ASCII)
-_IN_PROGRESS = re.compile(r"\.?_metadata\.inprogress\..+", re.DOTALL)
 _AREAS = {"shared": Scope.SHARED, "taskowned": Scope.TASKOWNED, "dstl": Scope.CHANGELOG}
 _MAX_ID = 2**63 - 1
 
@@ -56,7 +51,7 @@ class Artifact:
 
     Attributes:
         layout: The scheme that it fits.
-        uuid: 16 bytes, of the two flat layouts only.
+        uuid: 16 bytes, of a file of an area only: it can be a candidate.
         checkpoint_id: Number in ``<checkpointID>_<UUID>`` only.
 
     """
@@ -149,41 +144,3 @@ def _outside(parts: list[str], owners: list[str]) -> FilePlace:
         if is_job_id(owner):
             return FilePlace("/".join(parts[:position]), JobId(owner), Scope.OTHER)
     return FilePlace(None, JobId(""), Scope.OTHER)
-
-
-_UNRECOGNISED = Artifact(DirectoryLayout.UNRECOGNISED)
-_SUB_FOLDERS = {
-    Scope.SHARED: ((_MERGED_SHARED, DirectoryLayout.MERGED), (_FORST, DirectoryLayout.FORST)),
-    Scope.TASKOWNED: ((_MERGED_TASKOWNED, DirectoryLayout.MERGED),),
-}
-_FLAT_LAYOUTS = {
-    Scope.TASKOWNED: DirectoryLayout.TASKOWNED,
-    Scope.CHANGELOG: DirectoryLayout.CHANGELOG,
-    Scope.EXCLUSIVE: DirectoryLayout.EXCLUSIVE,
-    Scope.SAVEPOINT: DirectoryLayout.EXCLUSIVE,
-}
-
-
-def recognise(name: str, place: FilePlace) -> Artifact:
-    """Return which of Flink's schemes a file name fits in its place."""
-    if name == METADATA_NAME:
-        return Artifact(DirectoryLayout.METADATA)
-    if place.inner:
-        return _recognise_deeper(place)
-    parsed = parse_artifact_name(name)
-    if parsed is None:
-        is_in_progress = _IN_PROGRESS.fullmatch(name) is not None
-        return Artifact(DirectoryLayout.METADATA_IN_PROGRESS) if is_in_progress else _UNRECOGNISED
-    if place.scope is Scope.SHARED:
-        layout = DirectoryLayout.FLAT if parsed[0] is None else DirectoryLayout.FLAT_WITH_ID
-        return Artifact(layout, uuid=parsed[1], checkpoint_id=parsed[0])
-    return Artifact(_FLAT_LAYOUTS.get(place.scope, DirectoryLayout.UNRECOGNISED))
-
-
-def _recognise_deeper(place: FilePlace) -> Artifact:
-    """Return the layout of a sub-folder of an area: known or not, never flat."""
-    first = place.inner.partition("/")[0]
-    for pattern, layout in _SUB_FOLDERS.get(place.scope, ()):
-        if pattern.fullmatch(first):
-            return Artifact(layout)
-    return _UNRECOGNISED

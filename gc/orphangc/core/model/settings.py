@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import (
@@ -24,7 +24,7 @@ from pydantic.json_schema import SkipJsonSchema
 from orphangc.core.model.bounds import SafetyMargins
 from orphangc.core.model.flink_versions import is_build_of_tested_line
 from orphangc.core.model.locations import Alias, Location, canonical, parse_alias
-from orphangc.core.model.types import Scope, is_job_id
+from orphangc.core.model.types import AreaName, is_job_id
 
 SAFE_MINIMUMS: Mapping[str, tuple[timedelta, str]] = MappingProxyType(
     {
@@ -233,6 +233,21 @@ DeleteShare = Annotated[
 ]
 """A part from 0 to 1, or one for each job id, ``default`` for the others."""
 
+
+def _areas(value: object) -> object:
+    """Return names of areas, each given alone or several with commas between, each once."""
+    parts = [value] if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple):
+        return value
+    words = [word.strip() for part in parts for word in str(part).split(",")]
+    if not words:
+        raise ValueError("no area is named: nothing would be collected")
+    return tuple(dict.fromkeys(words))
+
+
+Areas = Annotated[tuple[AreaName, ...], BeforeValidator(_areas)]
+"""Names of areas, at least one."""
+
 Place = Annotated[str, AfterValidator(_place)]
 RestUrl = Annotated[
     str,
@@ -296,8 +311,9 @@ class StorageRootSettings(BaseModel):
     """Accept a grace, quarantine or quiet period below 24 hours, a clock skew below 1 minute."""
     allow_short_grace_period: bool = False
     """Old name of ``allow_short_margins``."""
-    scope: tuple[Literal["shared", "taskowned", "exclusive", "changelog"], ...] = ("shared",)
-    """Areas to report on; only ``shared`` is ever collected, and it is always in."""
+    scope: Areas = tuple(AreaName)
+    """Areas that are collected where a rule is proven for the job at hand; what is in no such area
+    is counted and kept."""
     registry: tuple[Place, ...] = ()
     """Registry snapshots: a file, a folder of them, or the folder that exporters write into."""
     registry_wait: Duration = timedelta(minutes=5)
@@ -419,13 +435,6 @@ class StorageRootSettings(BaseModel):
         root = canonical(self.root)
         around = (root.parent,) if is_job_id(root.name) else ()
         return tuple(dict.fromkeys((*map(canonical, self.siblings), *around)))
-
-    @property
-    def scopes(self) -> tuple[Scope, ...]:
-        """Return the areas to report on, ``shared`` first."""
-        extra = dict.fromkeys(Scope(name) for name in self.scope)
-        extra.pop(Scope.SHARED, None)
-        return (Scope.SHARED, *extra)
 
     @property
     def acknowledged(self) -> dict[str, str]:

@@ -69,8 +69,20 @@ class Scope(StrEnum):
     OTHER = "other"
 
 
+class AreaName(StrEnum):
+    """One kind of files with one rule (``core.areas``); the words of ``--scope``."""
+
+    SHARED = "shared"
+    EXCLUSIVE = "exclusive"
+    SAVEPOINT = "savepoint"
+    TASKOWNED = "taskowned"
+    CHANGELOG = "changelog"
+    MERGED = "merged"
+    FORST = "forst"
+
+
 class DirectoryLayout(StrEnum):
-    """The naming scheme that a name fits; only the two flat ones can ever be candidates.
+    """The naming scheme that a name fits.
 
     Source: ownership-and-safety, "Naming schemes to recognise" (Flink 1.13-2.3).
     """

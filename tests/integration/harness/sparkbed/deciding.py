@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import HealthCheck, Phase, given, settings
@@ -23,7 +22,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from orphangc.adapters.spark.executor_verdicts import SentVerdicts
 from orphangc.adapters.spark.passes import PassPart
 from orphangc.app.wiring.engines import opened_spark_engine
-from orphangc.collect.decide.verdicts import DecidePass
+from orphangc.collect.decide.verdicts import DecidedJob, DecidePass
+from orphangc.core.areas.area import AreaFacts
+from orphangc.core.areas.recognise import recognise
+from orphangc.core.areas.table import area_at
 from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.tombstones import Tombstones
@@ -32,9 +34,9 @@ from orphangc.core.decision.decide import decide
 from orphangc.core.decision.kernel import BoundsTable, kernel, verdict_batch
 from orphangc.core.model.bounds import JobBounds
 from orphangc.core.model.locations import Location
-from orphangc.core.model.naming import artifact_name, place_of_folder, recognise, uuid_of
+from orphangc.core.model.naming import Artifact, FilePlace, artifact_name, place_of_folder, uuid_of
 from orphangc.core.model.owners import Owners
-from orphangc.core.model.types import ObjectKey, Scope, StoredObject, Tombstone
+from orphangc.core.model.types import AreaName, JobState, ObjectKey, StoredObject, Tombstone
 from properties.test_kernel import World, listed, worlds
 from support.builders import JOB, OTHER_JOB, some_bounds
 
@@ -43,6 +45,15 @@ __all__ = ["Fate", "Generated", "drawn", "on_spark", "spark_fates"]
 ROOT = Location("file", "", "/root")
 _UUID_LETTERS = 36
 _ROWS_OF_A_PART = 97
+
+
+_FACTS = (
+    AreaFacts(state=JobState.ENDED, is_end_proven=True),
+    AreaFacts(state=JobState.ENDED, is_end_proven=True, has_write_ahead_sink=True),
+    AreaFacts(state=JobState.ENDED),
+    AreaFacts(state=JobState.RUNNING, completed_id=42),
+    AreaFacts(state=JobState.UNKNOWN),
+)
 
 
 class Fate(NamedTuple):
@@ -66,6 +77,7 @@ class Generated:
         live: UUIDs in use.
         tombstones: By key.
         jobs: Bounds by job id.
+        facts: Facts that the rules of areas ask for, by job id.
         others: What all that is no such job's is compared with.
 
     """
@@ -74,7 +86,18 @@ class Generated:
     live: LiveSet
     tombstones: dict[str, Tombstone]
     jobs: dict[str, JobBounds]
+    facts: dict[str, AreaFacts]
     others: JobBounds
+
+    def bounds_at(self, place: FilePlace, artifact: Artifact) -> JobBounds:
+        """Return what one object is compared with: its area's rule may keep it whatever else."""
+        area = None if artifact.uuid is None else area_at(place)
+        if place.job_id not in self.jobs:
+            is_open = area is not None and area.name is AreaName.SHARED
+            return replace(self.others, is_report_only=not is_open)
+        facts = self.facts[place.job_id]
+        is_open = area is not None and area.objection(facts, place) is None
+        return replace(self.jobs[place.job_id], is_report_only=not is_open)
 
     def rule(self) -> Iterator[Fate]:
         """Yield what ``decide`` says of each object."""
@@ -82,11 +105,12 @@ class Generated:
             folder, _, name = stored.key.rpartition("/")
             place = place_of_folder(folder, ROOT.name)
             job_id = place.job_id if place.job_id in self.jobs else ""
+            artifact = recognise(name, place)
             verdict = decide(
                 stored,
-                recognise(name, place),
+                artifact,
                 live=self.live,
-                bounds=self.jobs.get(job_id, self.others),
+                bounds=self.bounds_at(place, artifact),
                 tombstone=self.tombstones.get(stored.key),
             )
             facts = (stored.key, stored.size, stored.modified_at, stored.etag)
@@ -96,21 +120,25 @@ class Generated:
         """Yield what the kernel says of each object, all at once."""
         columns = Recogniser(ROOT.name).columns(listed(self.objects))
         since_us, has = Tombstones.of(self.tombstones.values()).look_up(columns)
-        job_ids = ["", *self.jobs]
         of_kind = [
-            job_ids.index(kind.place.job_id) if kind.place.job_id in self.jobs else 0
+            kind.place.job_id if kind.place.job_id in self.jobs else "" for kind in columns.kinds
+        ]
+        bounds = [
+            self.bounds_at(
+                kind.place, replace(kind.artifact, uuid=b"" if kind.is_artifact else None)
+            )
             for kind in columns.kinds
         ]
-        owner = np.array(of_kind, np.int32)[columns.kind]
+        owner = columns.kind
         verdicts = kernel(
             columns,
             is_live=self.live.contains(columns.hi, columns.lo),
             since_us=since_us,
             has_tombstone=has,
             owner=owner,
-            bounds=BoundsTable.of([self.others, *self.jobs.values()]),
+            bounds=BoundsTable.of(bounds),
         )
-        yield from fates_of(verdict_batch(columns, *verdicts, owner=owner, job_ids=job_ids))
+        yield from fates_of(verdict_batch(columns, *verdicts, owner=owner, job_ids=of_kind))
 
 
 def fates_of(rows: pa.RecordBatch | pa.Table) -> Iterator[Fate]:
@@ -144,6 +172,7 @@ def _together(drawn_worlds: Sequence[World]) -> Generated:
     parsed, raw = UuidSet(), UuidSet()
     tombstones: dict[str, Tombstone] = {}
     jobs: dict[str, JobBounds] = {}
+    facts: dict[str, AreaFacts] = {}
     for number, world in enumerate(drawn_worlds):
         own = partial(_own_key, number)
         objects += [replace(each, key=own(each.key)) for each in world.objects]
@@ -154,7 +183,9 @@ def _together(drawn_worlds: Sequence[World]) -> Generated:
             tombstones[stored.key] = replace(each, object=stored)
         jobs[_own_job(number, JOB)] = world.bounds[0]
         jobs[_own_job(number, OTHER_JOB)] = world.bounds[-1]
-    return Generated(objects, LiveSet(parsed, raw), tombstones, jobs, some_bounds())
+        facts[_own_job(number, JOB)] = _FACTS[number % len(_FACTS)]
+        facts[_own_job(number, OTHER_JOB)] = _FACTS[(number + 1) % len(_FACTS)]
+    return Generated(objects, LiveSet(parsed, raw), tombstones, jobs, facts, some_bounds())
 
 
 def _own_job(number: int, job_id: str) -> str:
@@ -201,9 +232,12 @@ def on_spark(folder: Path, work: Location | None) -> None:
         engine.mark(generated.live, Tombstones.of(generated.tombstones.values()))
         deciding = DecidePass(
             owners=Owners(ROOT, {}),
-            jobs={job_id: (job_id, bounds) for job_id, bounds in generated.jobs.items()},
+            jobs={
+                job_id: DecidedJob(job_id, bounds, generated.facts[job_id])
+                for job_id, bounds in generated.jobs.items()
+            },
             outside_jobs=generated.others,
-            scopes=(Scope.SHARED,),
+            areas=frozenset(AreaName),
             open_sink=partial(SentVerdicts, pieces),
         )
         sinks = engine.run(deciding, lambda *_: None).sinks

@@ -7,10 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from orphangc.core.areas.recognise import recognise
 from orphangc.core.columns import listing_columns as module
 from orphangc.core.columns.listing_columns import NO_ID, NO_TIME, Recogniser
 from orphangc.core.columns.uuid_words import bytes_of, uuid_tails, uuid_texts, words_of
-from orphangc.core.model.naming import artifact_name, place_of_folder, recognise, uuid_of
+from orphangc.core.model.naming import artifact_name, place_of_folder, uuid_of
 from orphangc.core.model.types import DirectoryLayout, Scope
 from orphangc.core.times.instants import LATEST_US
 from orphangc.ports import LISTING_SCHEMA
@@ -68,17 +69,19 @@ def test_rows_of_one_head_are_one_kind() -> None:
         DirectoryLayout.EXCLUSIVE,
         DirectoryLayout.UNRECOGNISED,
     ]
-    assert [kind.is_artifact for kind in found.kinds] == [True, True, False, False]
+    assert [kind.is_artifact for kind in found.kinds] == [True, True, True, False]
+    assert [kind.is_flat for kind in found.kinds] == [True, True, False, False]
     assert found.kind.tolist() == [0, 1, 2] * 50 + [3, 3]
     assert found.checkpoint_id.tolist() == [NO_ID, 7, NO_ID] * 50 + [NO_ID] * 2
 
 
-def test_a_uuid_in_another_area_is_read_and_is_no_candidate() -> None:
-    """R5: report-only areas are checked for references by UUID too."""
+def test_a_uuid_in_another_area_is_read_and_is_not_flat() -> None:
+    """R5: every area is checked for references by UUID; only a file of an area is a candidate."""
     keys = [f"{JOB}/taskowned/{NAME}", f"{SHARED}/op_1/{NAME}", f"{SHARED}/x{NAME}", NAME]
     found = Recogniser("").columns(a_listing(*keys))
     assert found.has_uuid.all()
-    assert not found.is_artifact.any()
+    assert found.is_artifact.tolist() == [True, False, False, False]
+    assert not found.is_flat.any()
     assert bytes_of(found.hi, found.lo) == UUID * 4
     assert {kind.place.scope for kind in found.kinds} == {
         Scope.TASKOWNED,

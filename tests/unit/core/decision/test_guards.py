@@ -360,12 +360,34 @@ def test_one_time_for_all_objects_refuses_but_one_object_alone_does_not() -> Non
 # --------------------------------------------------------------------------- layouts
 
 
-@pytest.mark.parametrize("job", [a_job(), an_ended_job()])
-@pytest.mark.parametrize("folder", ["op_x_attempt_0", f"job_{JOB}_op_{'d' * 32}_0_4", "sub", "/"])
-def test_any_sub_folder_of_shared_refuses_ended_jobs_too(job, folder: str) -> None:
+FLINKS_OWN = ("op_x_attempt_0", f"job_{JOB}_op_{'d' * 32}_0_4")
+
+
+@pytest.mark.parametrize("folder", [*FLINKS_OWN, "sub", "/"])
+def test_any_sub_folder_of_shared_refuses_a_job_that_may_run(folder: str) -> None:
     """R2 **T:** one ``op_x_attempt_0/`` voids."""
+    job = a_job()
     job = replace(job, survey=replace(job.survey, sub_folders={folder}))
     assert refusal(job) is Guard.UNPROVEN_LAYOUT
+
+
+@pytest.mark.parametrize("folder", [*FLINKS_OWN, "sub", "/"])
+def test_only_an_unknown_sub_folder_refuses_a_job_that_is_over(folder: str) -> None:
+    """R35: nothing names a file of Flink's own layouts but what was read; ``sub/`` is not its."""
+    job = an_ended_job()
+    job = replace(job, survey=replace(job.survey, sub_folders={folder}))
+    assert refusal(job) is (None if folder in FLINKS_OWN else Guard.UNPROVEN_LAYOUT)
+
+
+def test_an_id_that_comes_back_needs_the_operators_statement() -> None:
+    """R34: Flink's answer about a fixed id may be of an earlier run."""
+    survey = a_survey(sub_folders={"op_x_attempt_0"})
+    over = (some_facts(status="CANCELED"),)
+    facts = {"before": over, "after": over, "survey": survey}
+    fixed = f"{'1' * 16}{'0' * 16}"
+    assert refusal(a_job(**facts)) is None
+    assert refusal(a_job(job_id=fixed, **facts)) is Guard.UNPROVEN_LAYOUT
+    assert refusal(a_job(job_id=fixed, is_declared_ended=True, **facts)) is None
 
 
 @pytest.mark.parametrize("kind", ["segments of merged files", "changelog state"])
@@ -387,16 +409,18 @@ def test_a_root_with_an_unproven_handle_refuses(kind: str) -> None:
 )
 @pytest.mark.parametrize("status", ["RUNNING", "CANCELED"])
 @pytest.mark.parametrize("source", [None, Mode.REGISTRY, Mode.DERIVED])
-def test_a_layout_that_flink_itself_reports_refuses_in_every_state_and_mode(
+def test_a_layout_that_flink_itself_reports_refuses_in_every_mode(
     change: dict, status: str, source: Mode | None
 ) -> None:
-    """R2: void in **both** modes, and an ended job's files are no better known."""
+    """R2: void in **both** modes; R35: of an ended job, only what is not Flink's own."""
+    is_flinks_own = change in ({"changelog_enabled": True}, {"state_backend": "ForStStateBackend"})
+    expected = None if status == "CANCELED" and is_flinks_own else Guard.UNPROVEN_LAYOUT
     facts = (some_facts(status=status, **change),)
     snapshots = () if source is None else (a_snapshot(source=source),)
     job = a_job(before=facts, after=facts, snapshots=snapshots)
-    assert refusal(job) is Guard.UNPROVEN_LAYOUT
+    assert refusal(job) is expected
     after_only = replace(job, before=(some_facts(status=status),))
-    assert refusal(after_only) is Guard.UNPROVEN_LAYOUT
+    assert refusal(after_only) is expected
 
 
 @pytest.mark.parametrize("source", [None, Mode.REGISTRY, Mode.DERIVED])
@@ -755,7 +779,7 @@ def test_a_registry_with_segments_or_directories_refuses(kind: EntryKind, source
     merged = a_snapshot(source=source, entries=(*entries, RegistryEntry("y", kind, 1, 1, 1)))
     assert refusal(a_job(snapshots=(plain,))) is None
     assert refusal(a_job(snapshots=(merged,))) is Guard.UNPROVEN_LAYOUT
-    assert refusal(an_ended_job(snapshots=(merged,))) is Guard.UNPROVEN_LAYOUT
+    assert refusal(an_ended_job(snapshots=(merged,))) is None  # R35
 
 
 def test_a_checkpoint_in_the_folder_of_another_one_refuses() -> None:

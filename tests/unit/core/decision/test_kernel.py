@@ -81,6 +81,7 @@ def verdict(stored: StoredObject | None = None, **facts: object) -> tuple[str, s
 LIVE = {"is_live": True}
 NEW = {"has_tombstone": False, "since_us": NO_TIME}
 CHANGED = {"since_us": NO_TIME}
+REPORTED = some_bounds(is_report_only=True)
 
 
 @pytest.mark.parametrize(
@@ -90,9 +91,13 @@ CHANGED = {"since_us": NO_TIME}
         (an_object(folder="chk-7"), {"bounds": some_bounds(is_refused=True)}, REFUSED),
         (an_object(), {"bounds": some_bounds(is_refused=True), **LIVE}, REFUSED),
         (an_object(), {"bounds": some_bounds(is_refused=True)}, REFUSED),
-        (an_object(folder="chk-7"), LIVE, REPORT_ONLY),
-        (an_object(folder="chk-7"), {}, REPORT_ONLY),
-        (an_object(folder="taskowned"), {}, REPORT_ONLY),
+        (an_object(folder="chk-7"), {"bounds": REPORTED, **LIVE}, REPORT_ONLY),
+        (an_object(folder="chk-7"), {"bounds": REPORTED}, REPORT_ONLY),
+        (an_object(folder="taskowned"), {"bounds": REPORTED}, REPORT_ONLY),
+        (an_object(), {"bounds": REPORTED}, REPORT_ONLY),
+        (an_object(f"x{NAME}"), {"bounds": REPORTED}, UNRECOGNISED),
+        (an_object(folder="chk-7"), {**LIVE, **NEW}, REFERENCED),
+        (an_object(folder="taskowned"), {}, DELETE),
         (an_object("_metadata"), {}, REPORT_ONLY),
         (an_object(f"x{NAME}"), LIVE, UNRECOGNISED),
         (an_object("x"), {}, UNRECOGNISED),

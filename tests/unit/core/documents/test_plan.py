@@ -28,6 +28,7 @@ from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import (
     Action,
+    AreaName,
     EvidenceSource,
     ForeignKind,
     JobState,
@@ -98,7 +99,7 @@ def a_plan(**changes: object) -> Plan:
     facts: dict[str, object] = {
         "tool_version": "1.0.0",
         "root": "s3://bucket/checkpoints",
-        "scopes": (Scope.SHARED,),
+        "scopes": (AreaName.SHARED,),
         "created_at": T0,
         "engine": "local",
         "bounds": BoundsPart(
@@ -234,6 +235,7 @@ OTHER_ENDS = {
     "unsafe_acknowledge_root": [f"s3://b/x={'0' * 64}"],
     "scope": ["taskowned"],
     "blocked": [],
+    "areas": [{"area": "merged", "rule": "R35", "kept_because": None}],
     "held_back": {"checkpoint": 5, "objects": 1, "bytes": 2},
     "max_deletes": 1,
     "state_self_sustained": True,
@@ -255,7 +257,8 @@ def _another(value: object, name: object) -> object:
     if value is None or value == []:
         return OTHER_ENDS.get(str(name), OTHER_WORDS.get(str(name), ["s3://new/x"]))
     if isinstance(name, int):
-        return "taskowned" if value == "shared" else f"{value}2"
+        areas = {each.value: "shared" for each in AreaName} | {"shared": "taskowned"}
+        return areas.get(str(value), f"{value}2")
     if name == "kind" and value == PlaceKind.STORAGE_ROOT:
         return PlaceKind.SIBLING
     if "T" in str(value) and str(value).endswith("Z"):

@@ -2,13 +2,13 @@
 
 import pytest
 
+from orphangc.core.areas.recognise import recognise
 from orphangc.core.model.naming import (
     Artifact,
     FilePlace,
     artifact_name,
     parse_artifact_name,
     place_of_folder,
-    recognise,
     uuid_of,
 )
 from orphangc.core.model.types import DirectoryLayout, Scope

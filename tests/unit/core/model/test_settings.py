@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from orphangc.core.model.bounds import SafetyMargins
 from orphangc.core.model.locations import canonical, parse_alias
 from orphangc.core.model.settings import SAFE_MINIMUMS, StorageRootSettings, parse_duration
-from orphangc.core.model.types import Scope
+from orphangc.core.model.types import AreaName
 from support.builders import JOB, OTHER_JOB, span
 
 ROOT = "s3://bucket/checkpoints"
@@ -50,7 +50,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         "quiet_period": timedelta(days=7),
         "allow_short_margins": False,
         "allow_short_grace_period": False,
-        "scope": ("shared",),
+        "scope": tuple(AreaName),
         "registry": (),
         "registry_wait": timedelta(minutes=5),
         "extra_roots": (),
@@ -390,19 +390,21 @@ def test_every_place_of_a_list_must_be_absolute(name: str) -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ([], [Scope.SHARED]),
-        (["shared"], [Scope.SHARED]),
-        (["taskowned"], [Scope.SHARED, Scope.TASKOWNED]),
-        (["changelog", "shared", "exclusive"], [Scope.SHARED, Scope.CHANGELOG, Scope.EXCLUSIVE]),
-        (["taskowned", "taskowned"], [Scope.SHARED, Scope.TASKOWNED]),
+        (["shared"], [AreaName.SHARED]),
+        ("shared", [AreaName.SHARED]),
+        (
+            ["changelog", "shared,exclusive"],
+            [AreaName.CHANGELOG, AreaName.SHARED, AreaName.EXCLUSIVE],
+        ),
+        (["merged", "merged , forst"], [AreaName.MERGED, AreaName.FORST]),
     ],
 )
-def test_shared_is_always_in_and_first(given: list[str], expected: list[Scope]) -> None:
-    """Design, section 3: the others are report-only."""
-    assert said(scope=given).scopes == tuple(expected)
+def test_exactly_the_areas_that_are_named_are_collected(given, expected: list[AreaName]) -> None:
+    """Design, section 3: repeatable, and with commas between."""
+    assert said(scope=given).scope == tuple(expected)
 
 
-@pytest.mark.parametrize("scope", ["other", "savepoint", "all", "SHARED", ""])
+@pytest.mark.parametrize("scope", ["other", "all", "SHARED", "", "shared,"])
 def test_an_area_that_is_no_option_is_refused(scope: str) -> None:
     """Design, section 3."""
     with pytest.raises(ValidationError, match="scope"):

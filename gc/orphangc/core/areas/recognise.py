@@ -1,0 +1,58 @@
+"""The scheme that a file's name fits in its folder: an allow-list, read from the table of areas.
+
+Source: Flink 1.13-2.3, ``FsCheckpointStreamFactory`` (bare UUID names),
+``FileMergingSnapshotManager`` (``job_..._op_...``, ``job_..._tm_...``), ``StateChangeFsUploader``
+(``dstl``), ``ForStStateBackend`` (``op_...``),
+``LocalRecoverableWriter.generateStagingTempFilePath`` (``._metadata.inprogress.``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from orphangc.core.areas.table import area_at, layout_shown_by
+from orphangc.core.model.naming import (
+    METADATA_NAME,
+    Artifact,
+    FilePlace,
+    parse_artifact_name,
+    uuid_of,
+)
+from orphangc.core.model.types import DirectoryLayout, Scope
+
+_UNRECOGNISED: Final = Artifact(DirectoryLayout.UNRECOGNISED)
+_IN_PROGRESS: Final = re.compile(r"\.?_metadata\.inprogress\..+", re.DOTALL)
+_STAGING_START: Final = "._metadata.inprogress."
+
+
+def recognise(name: str, place: FilePlace) -> Artifact:
+    """Return which of Flink's schemes a file name fits in its place.
+
+    An artifact with a UUID is a file of an area; only such files can ever be candidates.
+    """
+    if name == METADATA_NAME:
+        return Artifact(DirectoryLayout.METADATA)
+    if not place.inner and _IN_PROGRESS.fullmatch(name) is not None:
+        return _staging_file(name, place)
+    area, parsed = area_at(place), parse_artifact_name(name)
+    if area is None or parsed is None:
+        shown = layout_shown_by(place)
+        return _UNRECOGNISED if shown is None else Artifact(shown)
+    checkpoint_id, uuid = parsed
+    if checkpoint_id is None:
+        return Artifact(area.layout, uuid=uuid)
+    if area.layout is DirectoryLayout.FLAT:
+        return Artifact(DirectoryLayout.FLAT_WITH_ID, uuid=uuid, checkpoint_id=checkpoint_id)
+    return Artifact(area.layout)
+
+
+def _staging_file(name: str, place: FilePlace) -> Artifact:
+    """Return the staging file of a ``_metadata`` that was never finished."""
+    parsed = parse_artifact_name(name.removeprefix(_STAGING_START))
+    is_named = name.startswith(_STAGING_START) and parsed is not None and parsed[0] is None
+    is_in_checkpoint = place.scope in {Scope.EXCLUSIVE, Scope.SAVEPOINT}
+    return Artifact(
+        DirectoryLayout.METADATA_IN_PROGRESS,
+        uuid=uuid_of(name) if is_named and is_in_checkpoint else None,
+    )

@@ -1,0 +1,102 @@
+"""Losses beside flat ``shared/``: each must-fail control of collecting-the-rest, section 6.
+
+Each story ends with a checkpoint that names a file which looked dead, or with a restore of one.
+"""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import pytest
+
+from cli.helpers import AT_ONCE, DAY, Bed, flink, now, write
+from cli.stories import Story, bed, make_story, story, undeclared
+from safety.incidents.essential import must_be_there
+from support.rest_server import RestServer
+
+__all__ = ["bed", "story", "undeclared"]
+
+EVERYTHING = ("--max-delete-share", "1")
+
+
+def stored(folder: Path, *, age: int = 30) -> Path:
+    """Write a file of an area."""
+    return write(folder / str(uuid.uuid4()), b"state", age * DAY)
+
+
+def collected_while_it_runs(story: Story, completed: int) -> None:
+    """Lay tombstones, let a checkpoint complete, and delete; Flink answers."""
+    for number in (completed, completed + 10):
+        if number != completed:
+            story.job.checkpoint(number, *story.live, age=0 * DAY)
+        with RestServer(flink(story.job, completed=number)) as server:
+            options = ("--closed-world", "--flink-rest", server.url, *EVERYTHING)
+            story.bed.sweep(story.bed.plan(*options), "--delete")
+
+
+def collected_once_it_is_over(story: Story, *options: object) -> None:
+    """Lay tombstones and delete, whatever refuses."""
+    for _ in range(2):
+        story.bed.sweep(story.bed.plan(*EVERYTHING, *options), "--delete")
+
+
+@pytest.mark.answered_by("rule_of_chk_n")
+def test_r31_a_pending_checkpoint_keeps_its_files_whatever_their_age(undeclared) -> None:
+    """It was triggered before the newest one completed, and completes after it."""
+    pending = stored(undeclared.job.folder / "chk-30")
+    dead = stored(undeclared.job.folder / "chk-6")
+    collected_while_it_runs(undeclared, 8)
+    undeclared.job.checkpoint(30, *undeclared.live, pending)
+    must_be_there(pending)
+    assert not dead.exists()
+
+
+@pytest.mark.answered_by("largest_chk_n_is_the_newest")
+def test_r31_a_leftover_of_an_earlier_run_says_nothing_of_what_is_pending(undeclared) -> None:
+    """The job was started again without state: ``chk-3`` is pending beside ``chk-8``."""
+    undeclared.job.checkpoint(2, *undeclared.live, age=1 * DAY)
+    pending = stored(undeclared.job.folder / "chk-3")
+    started_ms = int((now() - 5 * DAY).timestamp() * 1000)
+    for _ in range(2):
+        with RestServer(flink(undeclared.job, completed=2, started_ms=started_ms)) as server:
+            options = ("--closed-world", "--flink-rest", server.url, *EVERYTHING)
+            undeclared.bed.sweep(undeclared.bed.plan(*options), "--delete")
+        undeclared.job.checkpoint(2, *undeclared.live, age=0 * DAY)  # progress (R17)
+    undeclared.job.checkpoint(3, *undeclared.live, pending)
+    must_be_there(pending)
+
+
+@pytest.mark.parametrize("folder", ["dstl", "taskowned", "shared/op_x__1_4__attempt_0/db"])
+@pytest.mark.answered_by("quiet_is_an_end")
+def test_r34_a_job_that_was_merely_quiet_may_still_name_its_files(undeclared, folder) -> None:
+    """One checkpoint was held for days: nothing changed, and then it named them."""
+    held = stored(undeclared.job.folder / folder)
+    collected_once_it_is_over(undeclared, "--closed-world")
+    undeclared.job.checkpoint(9, *undeclared.live, held)
+    must_be_there(held)
+
+
+@pytest.mark.answered_by("condition:closed_world")
+def test_r35_a_claimer_that_nobody_listed_keeps_files_of_every_area(bed) -> None:
+    """It runs on from a claimed checkpoint, in a storage that no option names."""
+    story = make_story(Bed(bed.folder, ("--ended-job", "all", *AT_ONCE)))
+    job = f"job_{story.job.id}_op_{'d' * 32}_0_4"
+    named = [
+        stored(story.job.folder / folder)
+        for folder in ("chk-6", "dstl", "taskowned", f"shared/{job}", "shared/op_x/db")
+    ]
+    elsewhere = Bed(bed.folder).job(2, below=bed.folder / "unlisted")
+    elsewhere.checkpoint(9, *story.live, *named)
+    collected_once_it_is_over(story)
+    must_be_there(*named)
+
+
+@pytest.mark.answered_by("handles_in_state_bytes")
+def test_r37_a_write_ahead_sink_names_its_log_in_state_bytes(story) -> None:
+    """``pending-checkpoints`` is a list of serialised handles, which no oracle reads."""
+    log = stored(story.job.folder / "taskowned")
+    state = write(story.job.folder / "shared" / "pending-checkpoints", b"handles", 30 * DAY)
+    story.job.checkpoint(9, *story.live, state, age=18 * DAY)  # stands for the state's name
+    collected_once_it_is_over(story)
+    must_be_there(log)

@@ -1,0 +1,144 @@
+"""Each area's rule, against the law of collecting-the-rest (R31-R35, R37, R45-R49, R56)."""
+
+from __future__ import annotations
+
+import pytest
+
+from orphangc.core.areas.area import AreaFacts
+from orphangc.core.areas.recognise import recognise
+from orphangc.core.areas.table import AREAS, area_at, is_known_sub_folder
+from orphangc.core.model.naming import artifact_name, place_of_folder
+from orphangc.core.model.types import AreaName, DirectoryLayout, JobState
+from support.builders import JOB, UUID
+
+NAME = artifact_name(None, UUID)
+VERTEX = "d" * 32
+FILES = {
+    AreaName.SHARED: (f"{JOB}/shared/{NAME}", f"{JOB}/shared/41_{NAME}"),
+    AreaName.EXCLUSIVE: (f"{JOB}/chk-42/{NAME}", f"{JOB}/chk-42/._metadata.inprogress.{NAME}"),
+    AreaName.SAVEPOINT: (f"savepoint-4ae4a2-0123456789ab/{NAME}",),
+    AreaName.TASKOWNED: (f"{JOB}/taskowned/{NAME}",),
+    AreaName.CHANGELOG: (f"{JOB}/dstl/{NAME}", f"logs/{JOB}/dstl/{NAME}"),
+    AreaName.MERGED: (
+        f"{JOB}/shared/job_{JOB}_op_{VERTEX}_0_4/{NAME}",
+        f"{JOB}/taskowned/job_{JOB}_tm_10.0.0.1-34567/{NAME}",
+    ),
+    AreaName.FORST: (f"{JOB}/shared/op_Keyed_{VERTEX}__1_4__attempt_0/db/{NAME}",),
+}
+NO_FILES = (
+    f"{JOB}/chk-42/41_{NAME}",
+    f"{JOB}/chk-42/_metadata",
+    f"{JOB}/chk-42/_metadata.inprogress.{NAME}",
+    f"{JOB}/chk-42/._metadata.inprogress.x{NAME}",
+    f"{JOB}/chk-42/._metadata.inprogress.7_{NAME}",
+    f"{JOB}/shared/._metadata.inprogress.{NAME}",
+    f"{JOB}/taskowned/41_{NAME}",
+    f"{JOB}/shared/job_{JOB}_op_{VERTEX}_0_4/deeper/{NAME}",
+    f"{JOB}/shared/job_{JOB}_op_{VERTEX}_0_4/41_{NAME}",
+    f"{JOB}/shared/op_x/{NAME}",
+    f"{JOB}/shared/op_x/db/deeper/{NAME}",
+    f"{JOB}/shared/op_x/dbx/{NAME}",
+    f"{JOB}/shared/op_x/db/MANIFEST-000004",
+    f"{JOB}/shared/strange/{NAME}",
+    f"{JOB}/{NAME}",
+)
+
+
+def objection(area: AreaName, place: str = "chk-42", **facts) -> str | None:
+    given = AreaFacts(**{"state": JobState.ENDED, "is_end_proven": True, **facts})
+    return AREAS[area].objection(given, place_of_folder(f"{JOB}/{place}"))
+
+
+@pytest.mark.parametrize(
+    ("area", "key"), [(area, key) for area, keys in FILES.items() for key in keys]
+)
+def test_each_file_belongs_to_one_area(area: AreaName, key: str) -> None:
+    """R35: names of Flink's, at the depth where Flink writes them."""
+    folder, _, name = key.rpartition("/")
+    place = place_of_folder(folder)
+    assert recognise(name, place).uuid == UUID
+    found = area_at(place)
+    assert found is not None
+    assert found.name is area
+
+
+@pytest.mark.parametrize("key", NO_FILES)
+def test_what_is_nearly_a_file_of_an_area_is_no_candidate(key: str) -> None:
+    """R35 lists the names; any other is counted and kept."""
+    folder, _, name = key.rpartition("/")
+    assert recognise(name, place_of_folder(folder)).uuid is None
+
+
+def test_only_layouts_of_flink_are_known_sub_folders() -> None:
+    """R35 knows what names their files."""
+    assert is_known_sub_folder(f"job_{JOB}_op_{VERTEX}_0_4")
+    assert is_known_sub_folder("op_x")
+    assert not any(map(is_known_sub_folder, ("", "/", "sub", f"job_{JOB}_tm_x")))
+
+
+@pytest.mark.parametrize("area", sorted(set(AREAS) - {AreaName.SAVEPOINT}))
+def test_every_area_of_a_job_that_surely_ended_is_judged(area: AreaName) -> None:
+    """R35: one rule."""
+    assert objection(area) is None
+
+
+IN_PLACE = (AreaName.TASKOWNED, AreaName.CHANGELOG, AreaName.MERGED, AreaName.FORST)
+
+
+@pytest.mark.parametrize("area", IN_PLACE)
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"is_end_proven": False},
+        *({"state": each, "is_end_proven": False} for each in JobState if each != JobState.ENDED),
+        {"state": JobState.RUNNING, "is_end_proven": False, "completed_id": 99},
+    ],
+)
+def test_files_that_a_process_may_still_name_need_a_proven_end(area: AreaName, facts) -> None:
+    """R34, R45-R49: quiet proves nothing there."""
+    assert objection(area, **facts) is not None
+
+
+def test_a_write_ahead_sink_keeps_what_it_names_in_state_bytes() -> None:
+    """R37: such handles are in bytes that may be compressed."""
+    assert objection(AreaName.TASKOWNED, has_write_ahead_sink=True) is not None
+    others = set(AREAS) - {AreaName.TASKOWNED, AreaName.SAVEPOINT}
+    assert {objection(each, has_write_ahead_sink=True) for each in others} == {None}
+
+
+@pytest.mark.parametrize(
+    ("folder", "completed_id", "is_kept"),
+    [
+        ("chk-41", 42, False),
+        ("chk-42", 42, True),
+        ("chk-43", 42, True),
+        ("chk-100", 42, True),
+        ("chk-41", None, True),
+        ("chk-0", 1, False),
+    ],
+)
+def test_only_a_checkpoint_below_the_completed_one_is_over(folder, completed_id, is_kept) -> None:
+    """R31 (2)."""
+    facts = {"state": JobState.RUNNING, "is_end_proven": False, "completed_id": completed_id}
+    assert (objection(AreaName.EXCLUSIVE, folder, **facts) is not None) is is_kept
+
+
+@pytest.mark.parametrize("state", [JobState.UNKNOWN, JobState.SUSPENDED])
+def test_a_job_that_no_cluster_shows_running_keeps_every_checkpoint_folder(state) -> None:
+    """R31: the largest folder that is listed proves nothing."""
+    facts = {"state": state, "is_end_proven": False, "completed_id": 42}
+    assert objection(AreaName.EXCLUSIVE, "chk-41", **facts) is not None
+
+
+def test_a_savepoints_folder_is_only_reported() -> None:
+    """R33 is not implemented: any job may be writing it."""
+    assert objection(AreaName.SAVEPOINT) is not None
+    assert AREAS[AreaName.SAVEPOINT].rule_of(JobState.ENDED) == ""
+
+
+def test_the_table_has_each_area_once_and_says_what_is_known_of_it() -> None:
+    """One module an area."""
+    assert list(AREAS) == [each.name for each in AREAS.values()]
+    assert set(AREAS) == set(AreaName)
+    assert all(each.written_by and each.named_by for each in AREAS.values())
+    assert DirectoryLayout.UNRECOGNISED not in {each.layout for each in AREAS.values()}
