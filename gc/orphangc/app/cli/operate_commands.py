@@ -38,6 +38,7 @@ def policy(  # noqa: PLR0913 - one parameter an option
     config: o.PolicyConfig = None,
     mode: o.PolicyMode = None,
     undelete: o.MayUndelete = False,
+    scope: o.ScopeOption = None,
     state: o.State = None,
     extra_roots: o.ExtraRoots = None,
     registry: o.Registry = None,

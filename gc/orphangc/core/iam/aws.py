@@ -11,7 +11,14 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from orphangc.core.iam.permissions import JOB_ID_LENGTH, Purpose, Right, StorageArea, StorageNeed
+from orphangc.core.iam.permissions import (
+    FOLDERS_OF_FILES,
+    JOB_ID_LENGTH,
+    Purpose,
+    Right,
+    StorageArea,
+    StorageNeed,
+)
 from orphangc.core.model.locations import Location
 
 PARTITIONS = ("aws", "aws-cn", "aws-us-gov")
@@ -80,8 +87,8 @@ def aws_policy(
 ) -> dict[str, Any]:
     """Return an identity policy that allows the needs and nothing else.
 
-    An orphan is directly in a job's ``shared/``, but IAM's ``*`` and ``?`` match slashes too:
-    so deeper objects are denied, and with them every ``_metadata``.
+    IAM's ``*`` and ``?`` match slashes too: so objects deeper than an orphan can be are denied,
+    and with them every ``_metadata``.
 
     Args:
         needs: All of them in S3.
@@ -195,6 +202,11 @@ def _keys(need: StorageNeed, *, is_ceph: bool) -> list[str]:
             return [f"{_JOB}/shared/*"]
         case StorageArea.OWN_SHARED:
             return ["shared/*"]
+        case StorageArea.FILES:
+            # the log of the changelog may be in a folder of its own, beside the job directories
+            return [*(f"{_JOB}/{folder}*" for folder in FOLDERS_OF_FILES), f"*/{_JOB}/dstl/*"]
+        case StorageArea.OWN_FILES:
+            return [f"{folder}*" for folder in FOLDERS_OF_FILES]
         case StorageArea.NONCES:
             return [f"{_JOB}/nonce"]
         case StorageArea.PROBES:
@@ -209,18 +221,25 @@ def _resource(need: StorageNeed, keys: str, arn: str) -> str:
     return f"{arn}{need.place.authority}/{_prefix(need.place)}{keys}"
 
 
+_DENIED: Mapping[StorageArea, tuple[str, ...]] = {
+    StorageArea.SHARED: ("*/*/", "*/*/*/*", "*_metadata"),
+    StorageArea.OWN_SHARED: ("*/", "*/*/*", "*_metadata"),
+    StorageArea.FILES: ("*/", "*/*/*/*/*/*", "*_metadata"),
+    StorageArea.OWN_FILES: ("*/", "*/*/*/*/*", "*_metadata"),
+}
+
+
 def _denials(needs: Iterable[StorageNeed], arn: str) -> Iterable[Statement]:
     """Yield a denial of all that is not directly in a ``shared/`` of exactly one job.
 
     ``<job>/shared/<name>`` has two slashes: with a third one, either the name has a folder in it,
-    or what looked like a job id has. A key that ends in a slash is a folder's marker.
+    or what looked like a job id has. A key that ends in a slash is a folder's marker. Files of
+    other areas are up to two folders deeper.
     """
     resources: set[str] = set()
     for need in needs:
-        folder = {StorageArea.SHARED: "*/*/", StorageArea.OWN_SHARED: "*/"}.get(need.area)
-        if folder is not None:
-            denied = (folder, f"{folder}*/*", "*_metadata")
-            resources |= {_resource(need, keys, arn) for keys in denied}
+        denied = _DENIED.get(need.area, ())
+        resources |= {_resource(need, keys, arn) for keys in denied}
     if resources:
         actions = ["s3:DeleteObject", "s3:DeleteObjectVersion"]
         yield {**_allow("NeverAnythingElse", actions, sorted(resources)), "Effect": "Deny"}

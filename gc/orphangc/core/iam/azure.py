@@ -9,7 +9,14 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from orphangc.core.iam.permissions import JOB_ID_LENGTH, Right, StorageArea, StorageNeed
+from orphangc.core.iam.permissions import (
+    FOLDERS_OF_FILES,
+    JOB_ID_LENGTH,
+    Purpose,
+    Right,
+    StorageArea,
+    StorageNeed,
+)
 
 AZURE_LIMITS = (
     (
@@ -90,7 +97,7 @@ def _with(need: StorageNeed, right: Right) -> StorageNeed:
 
 
 def _is_orphans(need: StorageNeed) -> bool:
-    return need.area in {StorageArea.SHARED, StorageArea.OWN_SHARED} and need.right is Right.DELETE
+    return need.purpose is Purpose.ORPHANS and need.right is Right.DELETE
 
 
 def _condition(needs: Iterable[StorageNeed]) -> str:
@@ -145,6 +152,8 @@ def _objects(need: StorageNeed) -> str:
         case StorageArea.OWN_SHARED:
             deeper = [f"{below}*/*/*", f"{below}*_metadata", f"{below}*/"]
             tests = [_likes(f"{below}shared/*"), *map(_unlike, deeper)]
+        case StorageArea.FILES | StorageArea.OWN_FILES:
+            tests = _files(below, is_own=need.area is StorageArea.OWN_FILES)
         case StorageArea.NONCES:
             tests = [_likes(f"{below}{_JOB}/nonce")]
         case StorageArea.PROBES:
@@ -152,6 +161,15 @@ def _objects(need: StorageNeed) -> str:
         case _:
             tests = [_likes(f"{below}*")]
     return _both(need, tests)
+
+
+def _files(below: str, *, is_own: bool) -> list[str]:
+    """Return the tests of files of all areas, which no ``_metadata`` passes, and nothing deeper."""
+    job = "" if is_own else f"{_JOB}/"
+    patterns = [f"{below}{job}{each}*" for each in FOLDERS_OF_FILES]
+    patterns += [] if is_own else [f"{below}*/{_JOB}/dstl/*"]
+    kept = ("*/*/*/*/*" if is_own else "*/*/*/*/*/*", "*_metadata", "*/")
+    return [_either(*map(_likes, patterns)), *(_unlike(f"{below}{each}") for each in kept)]
 
 
 def _both(need: StorageNeed, tests: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from orphangc.core.iam.permissions import Right, StorageArea, StorageNeed
+from orphangc.core.iam.permissions import FOLDERS_OF_FILES, Right, StorageArea, StorageNeed
 from orphangc.core.model.locations import Location
 
 GCS_LIMITS = (
@@ -22,8 +22,8 @@ GCS_LIMITS = (
     ),
     (
         "conditions cannot count characters: any folder beside the job directories that has a"
-        " shared/ in it is covered too, and so is what lies deeper in shared/; orphangc itself does"
-        " not delete there"
+        " shared/ in it (or another folder of Flink's) is covered too, and so is what lies deeper"
+        " in it; orphangc itself does not delete there"
     ),
     "conditions need uniform bucket-level access; PROJECT and MEMBER stand for your own",
     (
@@ -127,6 +127,9 @@ def _condition(need: StorageNeed) -> str:
         case StorageArea.OWN_SHARED:
             shared = _text(f"{base}shared/")
             parts = [f"resource.name.startsWith({shared})", _NOT_METADATA]
+        case StorageArea.FILES | StorageArea.OWN_FILES:
+            is_own = need.area is StorageArea.OWN_FILES
+            parts = [below, _in_folders(base, is_own=is_own), _NOT_METADATA]
         case StorageArea.NONCES:
             parts = [below, 'resource.name.endsWith("/nonce")']
         case StorageArea.PROBES:
@@ -134,6 +137,17 @@ def _condition(need: StorageNeed) -> str:
         case _:
             parts = [below]
     return " && ".join([_IS_OBJECT, *parts])
+
+
+def _in_folders(base: str, *, is_own: bool) -> str:
+    """Return the expression for files of all areas."""
+    found = [
+        f"resource.name.startsWith({_text(base + each)})"
+        if is_own
+        else f'{_extracted(base, "job", f"/{each}")} != ""'
+        for each in FOLDERS_OF_FILES
+    ]
+    return f"({' || '.join(found)})"
 
 
 _NOT_METADATA = '!resource.name.endsWith("/_metadata")'

@@ -14,9 +14,11 @@ from orphangc.core.documents.run_record import RunMode
 from orphangc.core.documents.s3_inventory import report_time
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import is_job_id
+from orphangc.core.model.types import AreaName, is_job_id
 
 JOB_ID_LENGTH = 32
+FOLDERS_OF_FILES = ("shared/", "chk-", "taskowned/", "dstl/")
+"""How the paths of files of all areas begin in a job directory; ``_metadata`` is none of them."""
 _MANIFEST = "manifest.json"
 
 
@@ -41,6 +43,8 @@ class StorageArea(StrEnum):
     METADATA = "_metadata files"
     SHARED = "shared files of any job"
     OWN_SHARED = "shared files of the one job"
+    FILES = "files of all areas of any job"
+    OWN_FILES = "files of all areas of the one job"
     NONCES = "nonces of any job"
     PROBES = "throwaway files beside nonces"
 
@@ -166,7 +170,11 @@ def _orphans(
     settings: StorageRootSettings, root: Location, *, mode: RunMode, may_undelete: bool
 ) -> Iterator[StorageNeed]:
     is_one_job = is_job_id(root.name) or settings.owner is not None
-    area = StorageArea.OWN_SHARED if is_one_job else StorageArea.SHARED
+    is_flat = set(settings.scope) == {AreaName.SHARED}
+    if is_one_job:
+        area = StorageArea.OWN_SHARED if is_flat else StorageArea.OWN_FILES
+    else:
+        area = StorageArea.SHARED if is_flat else StorageArea.FILES
     if mode is RunMode.DELETE:
         yield StorageNeed(right=Right.DELETE, area=area, place=root, purpose=Purpose.ORPHANS)
     if may_undelete:

@@ -10,6 +10,7 @@ from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.aws import aws_policy
 from orphangc.core.iam.permissions import needs_of
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import AreaName
 from unit.core.iam.iam import allows
 
 JOB = "0123456789abcdef" * 2
@@ -19,7 +20,7 @@ UUID = "00000000-0000-4000-8000-000000000001"
 
 
 def policy(root: str = ROOT, *, mode: str = "delete", undelete: bool = False, **more):
-    settings = StorageRootSettings.model_validate({"root": root, **more})
+    settings = StorageRootSettings.model_validate({"root": root, "scope": ["shared"], **more})
     needs = needs_of(settings, mode=RunMode(mode), may_undelete=undelete)
     return aws_policy(needs)
 
@@ -194,3 +195,33 @@ def test_another_partition_is_in_every_name() -> None:
     document = aws_policy(needs_of(settings, mode=RunMode.DELETE), partition="aws-cn")
     names = [name for each in document["Statement"] for name in each["Resource"]]
     assert {name.partition(":s3:")[0] for name in names} == {"arn:aws-cn"}
+
+
+ALL_AREAS = policy(scope=tuple(AreaName))
+FILES = (
+    f"shared/{UUID}",
+    f"chk-7/{UUID}",
+    f"taskowned/{UUID}",
+    f"dstl/{UUID}",
+    f"shared/job_{JOB}_op_{JOB}_0_4/{UUID}",
+    f"shared/op_x/db/{UUID}",
+)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_files_of_every_area_may_be_deleted_where_all_are_collected(file: str) -> None:
+    """And no others; with ``--scope shared`` as before."""
+    assert may(ALL_AREAS, "DeleteObject", f"{BELOW}{JOB}/{file}")
+    assert may(DELETE, "DeleteObject", f"{BELOW}{JOB}/{file}") is (file == FILES[0])
+    assert not may(ALL_AREAS, "DeleteObject", f"{BELOW}{JOB[1:]}/{file}")
+    one = policy(f"s3://bucket/cp/{JOB}", scope=tuple(AreaName))
+    assert may(one, "DeleteObject", f"cp/{JOB}/{file}")
+
+
+@given(KEYS)
+def test_no_metadata_may_be_deleted_whatever_is_collected(key: str) -> None:
+    """Neither may a folder's marker, nor anything outside the root."""
+    is_kept = key.endswith(("_metadata", "/")) or not key.startswith(BELOW)
+    assert not (is_kept and may(ALL_AREAS, "DeleteObject", key))
+    for metadata in (f"{BELOW}{JOB}/chk-7/_metadata", f"{BELOW}{JOB}/shared/_metadata"):
+        assert not may(ALL_AREAS, "DeleteObject", metadata)

@@ -11,6 +11,7 @@ from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.azure import azure_policy
 from orphangc.core.iam.permissions import StorageNeed, needs_of
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import AreaName
 from unit.core.iam.azure_judge import Asked, allows, holds
 
 JOB = "0123456789abcdef" * 2
@@ -40,7 +41,7 @@ HOSTILE = [
 
 
 def needs(root: str, mode: str = "delete", **more) -> tuple[StorageNeed, ...]:
-    settings = StorageRootSettings.model_validate({"root": root, **more})
+    settings = StorageRootSettings.model_validate({"root": root, "scope": ["shared"], **more})
     return needs_of(settings, mode=RunMode(mode))
 
 
@@ -205,3 +206,15 @@ def test_there_is_no_undelete_but_in_s3() -> None:
         azure_policy(
             needs_of(StorageRootSettings(root=AZURE), mode=RunMode.DELETE, may_undelete=True)
         )
+
+
+@pytest.mark.parametrize("file", ["shared/op_x/db", "chk-7", "taskowned", "dstl"])
+def test_files_of_every_area_may_be_deleted_where_all_are_collected(file: str) -> None:
+    """And no ``_metadata``."""
+    document = azure_policy(needs(f"{AZURE}/cp", scope=tuple(AreaName)))
+    assert may("delete", f"cp/{JOB}/{file}/{UUID}", document)
+    assert not may("delete", f"cp/{JOB}/{file}/_metadata", document)
+    assert not may("delete", f"cp/{JOB[1:]}/{file}/{UUID}", document)
+    own = azure_policy(needs(f"{AZURE}/cp/{JOB}", scope=tuple(AreaName)))
+    assert may("delete", f"cp/{JOB}/{file}/{UUID}", own)
+    assert not may("delete", f"cp/{JOB}/{file}/_metadata", own)

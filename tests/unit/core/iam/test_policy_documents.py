@@ -20,7 +20,7 @@ DIR = "Orders"
 
 
 def needs(root: str, work: str | None = None, *, undelete: bool = False, **more: Any):
-    settings = StorageRootSettings.model_validate({"root": root, **more})
+    settings = StorageRootSettings.model_validate({"root": root, "scope": ["shared"], **more})
     return needs_of(settings, mode=RunMode.DELETE, may_undelete=undelete, work=work)
 
 

@@ -11,6 +11,7 @@ from orphangc.core.iam.gcp import gcs_policy
 from orphangc.core.iam.permissions import Purpose, Right, StorageArea, StorageNeed, needs_of
 from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import AreaName
 from unit.core.iam.google_judge import allows, extract, holds
 
 JOB = "0123456789abcdef" * 2
@@ -23,7 +24,7 @@ HOSTILE = [
 
 
 def needs(root: str, mode: str = "delete", **more) -> tuple[StorageNeed, ...]:
-    settings = StorageRootSettings.model_validate({"root": root, **more})
+    settings = StorageRootSettings.model_validate({"root": root, "scope": ["shared"], **more})
     return needs_of(settings, mode=RunMode(mode))
 
 
@@ -226,3 +227,13 @@ def test_there_is_no_undelete_but_in_s3() -> None:
     settings = StorageRootSettings(root="gs://b/cp")
     with pytest.raises(ValueError, match="for S3"):
         gcs_policy(needs_of(settings, mode=RunMode.DELETE, may_undelete=True))
+
+
+@pytest.mark.parametrize("file", ["shared/op_x/db", "chk-7", "taskowned", "dstl"])
+def test_files_of_every_area_may_be_deleted_where_all_are_collected(file: str) -> None:
+    """And no ``_metadata``."""
+    for root in ("gs://bucket/cp", f"gs://bucket/cp/{JOB}"):
+        document = gcs_policy(needs(root, scope=tuple(AreaName)))
+        assert allows(document, "delete", f"cp/{JOB}/{file}/{UUID}")
+        assert not allows(document, "delete", f"cp/{JOB}/{file}/_metadata")
+        assert not allows(document, "delete", f"cp/{JOB}/other/{UUID}")
