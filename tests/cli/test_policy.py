@@ -21,9 +21,15 @@ def allowed(document, action: str) -> set[str]:
 
 def test_the_document_is_all_that_stands_on_stdout() -> None:
     """So that it can be given to the provider's own tool; what it cannot say is on stderr."""
-    ran = run("policy", "--provider", "aws", "--root", "s3://bkt/cp", "--state", "s3://bkt/state")
+    command = ("policy", "--provider", "aws", "--root", "s3://bkt/cp", "--state", "s3://bkt/state")
+    ran = run(*command)
     assert ran.code == 0
-    assert allowed(ran.json, "DeleteObject") == {f"bkt/cp/{'?' * 32}/shared/*", "bkt/state/*"}
+    of_a_job = ("shared/*", "chk-*", "taskowned/*", "dstl/*")
+    files = {f"bkt/cp/{'?' * 32}/{each}" for each in of_a_job}
+    log = f"bkt/cp/*/{'?' * 32}/dstl/*"
+    assert allowed(ran.json, "DeleteObject") == {*files, log, "bkt/state/*"}
+    flat = run(*command, "--scope", "shared").json
+    assert allowed(flat, "DeleteObject") == {f"bkt/cp/{'?' * 32}/shared/*", "bkt/state/*"}
     notes = [line for line in ran.err.splitlines() if line.startswith("note: ")]
     assert len(notes) == len(ran.err.splitlines()) > 2
 
@@ -32,7 +38,7 @@ def test_a_file_is_taken_as_it_runs(tmp_path) -> None:
     """Each storage root by its own mode, with the places that it names; others are pointed out."""
     config = tmp_path / "orphangc.yaml"
     roots = [
-        {"root": "s3a://bkt/one", "state": "s3://bkt/state", "mode": "delete"},
+        {"root": "s3a://bkt/one", "state": "s3://bkt/state", "mode": "delete", "scope": ["shared"]},
         {"root": "s3://bkt/two", "state": str(tmp_path / "state"), "work": "s3://bkt/work"},
         {"root": "gs://other/three"},
     ]
@@ -50,7 +56,7 @@ def test_a_file_is_taken_as_it_runs(tmp_path) -> None:
 
 def test_the_folder_around_a_job_directory_may_be_searched_too() -> None:
     """A run searches it: the jobs beside may have claimed its checkpoints."""
-    ran = run("policy", "--provider", "aws", "--root", f"s3://bkt/cp/{JOB}")
+    ran = run("policy", "--provider", "aws", "--root", f"s3://bkt/cp/{JOB}", "--scope", "shared")
     assert ran.code == 0, ran.err
     assert "bkt/cp/*/_metadata" in allowed(ran.json, "GetObject")
     assert allowed(ran.json, "DeleteObject") == {f"bkt/cp/{JOB}/shared/*"}
