@@ -91,11 +91,17 @@ def test_it_explains_what_is_unrecognised(story) -> None:
 
 
 def test_it_explains_what_is_only_reported(story) -> None:
-    """Another area."""
+    """An area without a rule for the job's state, and why; with one, the verdict is its own."""
     path = write(story.job.folder / "taskowned" / UUID_1, b"t", 30 * DAY)
-    document = explained(story.bed, path, "--ended-job", "all")
+    document = explained(story.bed, path)
     assert verdict(document) == ("keep", "report_only")
-    assert document["scheme"]["scope"] == "taskowned"
+    assert (document["scheme"]["scope"], document["scheme"]["area"]) == ("taskowned", "taskowned")
+    kept = {each["area"]: each["kept_because"] for each in document["job"]["areas"]}
+    assert kept["shared"] is None
+    assert "materialisation" in kept["taskowned"]
+    document = explained(story.bed, path, "--ended-job", "all")
+    assert verdict(document) == ("tombstone", "orphan")
+    assert {each["rule"] for each in document["job"]["areas"]} == {"R35", "R35, R37"}
 
 
 def test_it_explains_a_refused_job_by_its_guard(story) -> None:

@@ -14,6 +14,7 @@ import pytest
 from cli.helpers import DAY, UUID_1, UUID_2, Bed, contents, run, run_process, write
 from cli.stories import bed, make_story, story, undeclared
 from orphangc import __version__
+from orphangc.core.model.types import AreaName
 from support import speed
 
 __all__ = ["bed", "story", "undeclared"]
@@ -32,7 +33,7 @@ JOB = {
     *("live_objects", "cutoff", "missing", "evidence", "refused", "blocked"),
 }
 ADDED_TO_JOB = {
-    *("held_back", "missing_count"),
+    *("areas", "held_back", "missing_count"),
     *("directories", "state", "listed_objects", "bounds", "state_self_sustained", "looks"),
 }
 
@@ -83,7 +84,7 @@ def test_the_plan_says_what_was_found(story) -> None:
     plan = story.bed.plan("--grace-period", "100h", "--clock-skew", "2m")
     document = plan.document
     assert (document["schema_version"], document["tool_version"]) == (1, __version__)
-    assert (document["engine"], document["scopes"]) == ("local", ["shared"])
+    assert (document["engine"], document["scopes"]) == ("local", [each.value for each in AreaName])
     assert document["root"] == str(story.bed.root)
     assert document["bounds"]["grace_period_seconds"] == 360_000
     assert document["bounds"]["clock_skew_seconds"] == 120
@@ -287,20 +288,30 @@ def test_what_fits_no_scheme_is_counted_and_kept(story) -> None:
     assert {plan.verdict(path) for path in paths} == {("keep", "unrecognised")}
 
 
-def test_other_areas_are_reported_and_kept(story) -> None:
-    """``taskowned/``, ``chk-N`` without ``_metadata``, savepoints."""
+def test_areas_that_are_not_named_are_reported_and_kept(story) -> None:
+    """``--scope`` says what is collected; of a savepoint's folder no rule says anything."""
     job = story.job.folder
     paths = [
         write(job / "taskowned" / UUID_1, b"t", 30 * DAY),
         write(job / "chk-3" / UUID_2, b"e", 30 * DAY),
         write(story.bed.root / "savepoint-123456-0123456789ab" / UUID_1, b"s", 30 * DAY),
     ]
-    plan = story.bed.plan("--scope", "taskowned", "--scope", "exclusive")
+    plan = story.bed.plan("--scope", "shared")
     assert {plan.verdict(path) for path in paths} == {("keep", "report_only")}
+    assert plan.removals() == {str(p.relative_to(story.bed.root)) for p in story.orphans}
     reported = {each["scope"]: each for each in plan.document["reported"]}
     assert reported["taskowned"]["unreferenced_objects"] == 1
     assert reported["exclusive"]["unreferenced_objects"] == 1
-    assert plan.document["scopes"] == ["shared", "taskowned", "exclusive"]
+    assert plan.document["scopes"] == ["shared"]
+    plan = story.bed.plan("--scope", "taskowned,exclusive")
+    assert plan.removals() == {str(p.relative_to(story.bed.root)) for p in paths[:2]}
+    assert plan.document["scopes"] == ["taskowned", "exclusive"]
+    kept = {each["area"]: each["kept_because"] for each in plan.job(story.job)["areas"]}
+    assert kept == {
+        "shared": "the setting scope does not name shared",
+        "exclusive": None,
+        "taskowned": None,
+    }
 
 
 def test_a_pinned_file_and_a_pinned_folder_are_kept(story) -> None:
@@ -351,8 +362,8 @@ def test_the_root_may_lie_above_the_job_directories(story) -> None:
 
 
 def test_a_layout_that_roots_cannot_prove_voids_the_job(story) -> None:
-    """One sub-folder of ``shared/`` is enough, an empty one too (R2)."""
-    (story.job.folder / "shared" / "op_x__1_2__attempt_0").mkdir()
+    """One strange sub-folder of ``shared/`` is enough, an empty one too (R2)."""
+    (story.job.folder / "shared" / "strange").mkdir()
     plan = story.bed.plan()
     assert (plan.refusal(story.job), plan.ran.code) == ("unproven_layout", 4)
     assert {row["reason"] for row in plan.rows.values()} == {"job_refused"}
@@ -361,7 +372,7 @@ def test_a_layout_that_roots_cannot_prove_voids_the_job(story) -> None:
 def test_one_refused_job_of_two_is_no_refused_plan(story) -> None:
     """Exit 0; the refused one stands in the plan and on stderr."""
     other = make_story(story.bed, 2)
-    (other.job.folder / "shared" / "op_x").mkdir()
+    (other.job.folder / "shared" / "strange").mkdir()
     plan = story.bed.plan()
     assert plan.ran.code == 0
     assert (plan.refusal(story.job), plan.refusal(other.job)) == (None, "unproven_layout")

@@ -500,7 +500,7 @@ def test_a_refused_job_loses_nothing_while_others_do(story) -> None:
     other = make_story(story.bed, 2)
     story.bed.cycle()
     plan = story.bed.plan()
-    (other.job.folder / "shared" / "op_x").mkdir()
+    (other.job.folder / "shared" / "strange").mkdir()
     swept = story.bed.sweep(plan, "--delete")
     assert swept.code == 0
     assert not any(path.exists() for path in story.orphans)

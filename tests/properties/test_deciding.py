@@ -10,12 +10,18 @@ from hypothesis import Phase, assume, event, find, given, settings
 from hypothesis import strategies as st
 
 from orphangc.core.areas.recognise import recognise
+from orphangc.core.areas.table import area_at
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.decide import decide
 from orphangc.core.model.bounds import NEVER, Bound, SafetyMargins, cutoff, job_bounds
-from orphangc.core.model.naming import parse_artifact_name, place_of_folder
-from orphangc.core.model.types import Action, DirectoryLayout, Reason, Scope, Verdict
+from orphangc.core.model.naming import (
+    METADATA_NAME,
+    artifact_name,
+    parse_artifact_name,
+    place_of_folder,
+)
+from orphangc.core.model.types import Action, DirectoryLayout, Reason, Verdict
 from support.builders import T0, a_tombstone, an_artifact
 from support.strategies import (
     any_case,
@@ -134,19 +140,21 @@ def test_an_id_not_below_the_oldest_retained_is_never_removed_while_the_job_may_
 
 
 @given(folders, names, any_case, st.text(max_size=8))
-def test_only_flat_artifacts_directly_in_shared_are_ever_removed(
+def test_only_files_of_an_area_are_ever_removed(
     folder: str, name: str, case: dict, root_name: str
 ) -> None:
-    """R1: sub-directories, other areas, strange names: never."""
+    """R1, R35: strange names and folders: never, and never a ``_metadata``."""
     place = place_of_folder(folder, root_name)
     found = recognise(name, place)
     if verdict(case, artifact=found).action in KEEPING:
         return
-    assert found.layout in {DirectoryLayout.FLAT, DirectoryLayout.FLAT_WITH_ID}
-    assert place.scope is Scope.SHARED
-    assert folder.rpartition("/")[2] == "shared"
-    assert parse_artifact_name(name) == (found.checkpoint_id, found.uuid)
-    assert place.job_directory == folder.rpartition("/")[0]
+    assert area_at(place) is not None
+    assert found.uuid is not None
+    assert name != METADATA_NAME
+    if found.layout is DirectoryLayout.METADATA_IN_PROGRESS:
+        assert name == f"._metadata.inprogress.{artifact_name(None, found.uuid)}"
+    else:
+        assert parse_artifact_name(name) == (found.checkpoint_id, found.uuid)
 
 
 # --------------------------------------------------------------------------- monotony

@@ -151,7 +151,6 @@ def test_trino_15937_files_outside_the_layout_are_kept(story) -> None:
         story.bed.root / name,
         story.bed.root / "backup" / name,
         story.job.folder / name,
-        story.job.folder / "chk-7" / name,
         story.job.folder / "chk-7" / "shared" / name,
         story.job.folder / "other" / "shared" / name,
         story.job.folder / "SHARED" / name,

@@ -29,9 +29,9 @@ _BEGIN, _END = "<!-- generated: rules -->", "<!-- end -->"
 
 RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "R1": (
-        "only `<uuid>` and `<n>_<uuid>` directly in `shared/`",
+        "only names that Flink gives, at the depth where it gives them",
         (
-            "properties/test_deciding.py::test_only_flat_artifacts_directly_in_shared_are_ever_removed",
+            "properties/test_deciding.py::test_only_files_of_an_area_are_ever_removed",
             "flink_fixtures/test_fixtures.py::test_only_orphans_are_planned_for_removal",
         ),
     ),
@@ -207,12 +207,15 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "R25": (
-        "`chk-N` without `_metadata` is reported only",
-        ("unit/core/decision/test_decide.py::test_other_layouts_are_reported_and_never_touched",),
+        "`chk-N` without `_metadata` goes by R31 and R35 alone",
+        ("unit/core/areas/test_areas.py::test_only_a_checkpoint_below_the_completed_one_is_over",),
     ),
     "R26": (
-        "directories of dead jobs are reported only",
-        ("unit/core/decision/test_decide.py::test_other_layouts_are_reported_and_never_touched",),
+        "directories of dead jobs: what no checkpoint names, by R35; `_metadata` never",
+        (
+            "unit/core/areas/test_areas.py::test_what_is_nearly_a_file_of_an_area_is_no_candidate",
+            "flink_fixtures/test_fixtures.py::test_every_orphan_of_every_area_is_found_once_all_jobs_are_declared_ended",
+        ),
     ),
     "R27": (
         "an untested release or storage is reported only",
@@ -237,6 +240,36 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "R30": (
         "state self-sustained is advice, never a deletion",
         ("unit/core/dependencies/test_self_sustained_rule.py",),
+    ),
+    "R31": (
+        "`chk-N` of a running job: only below a checkpoint that its run completed",
+        ("unit/core/areas/test_areas.py::test_only_a_checkpoint_below_the_completed_one_is_over",),
+    ),
+    "R34": (
+        "files that a process may name later need positive evidence of the job's end",
+        (
+            "unit/core/areas/test_areas.py::test_files_that_a_process_may_still_name_need_a_proven_end",
+            "unit/core/decision/test_guards.py::test_an_id_that_comes_back_needs_the_operators_statement",
+        ),
+    ),
+    "R35": (
+        "of a job that surely ended, what no checkpoint names, in every area",
+        (
+            "flink_fixtures/test_fixtures.py::test_every_orphan_of_every_area_is_found_once_all_jobs_are_declared_ended",
+            "unit/core/areas/test_areas.py::test_each_file_belongs_to_one_area",
+        ),
+    ),
+    "R37": (
+        "`taskowned/` stays while a checkpoint has the state of a write-ahead sink",
+        (
+            "unit/core/areas/test_areas.py::test_a_write_ahead_sink_keeps_what_it_names_in_state_bytes",
+        ),
+    ),
+    "R39": (
+        "HA metadata that retains a checkpoint which cannot be read refuses every job",
+        (
+            "unit/core/decision/test_judge.py::test_a_job_that_no_look_showed_may_need_the_files_of_any",
+        ),
     ),
 }
 
