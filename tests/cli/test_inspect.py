@@ -406,3 +406,23 @@ def test_small_sizes_are_said_once(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     run("inspect", golden("2.3.0/classic").folder, "--html", page)
     assert not re.search(r"bytes? \([0-9]+ B\)", page.read_text())
+
+
+def test_declarations_name_the_operators_of_an_old_checkpoint(tmp_path: Path) -> None:
+    """Before Flink 2.0 it has nothing but the hashes of their uids."""
+    folder = golden("real/1.15.4/rocksdb+tofile/chk-6").folder
+    (before,) = documents(folder, "--metadata-only")
+    chosen = before["operators"][0]["id"]
+    uid = "orders-v1"
+    declared = write(
+        tmp_path / "d.yaml",
+        f"version: 1\noperators:\n- {{uid: {uid}, id: {chosen}, name: orders}}\n".encode(),
+        DAY,
+    )
+    (after,) = documents(folder, "--metadata-only", "--declarations", declared)
+    found = {each["id"]: (each["uid"], each["name"]) for each in after["operators"]}
+    assert found.pop(chosen) == (uid, "orders")
+    assert set(found.values()) <= {(None, None)}
+    assert after["contents"]["operators"][0]["uid"] == uid
+    again = run("inspect", folder, "--declarations", declared, "--rescale-to", f"{uid}=1")
+    assert again.code == 0, again.err

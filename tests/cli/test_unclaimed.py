@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,14 @@ import yaml
 
 from cli.helpers import Ran, run
 from flink_fixtures.unpacked import unpack
+from orphangc.flink.entries.full_snapshot import read_full_snapshot
 from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.operator_ids import operator_id
+from orphangc.flink.state.extents import Inline, place_of
 from unit.flink.metadata import by_hand as hand
 from unit.flink.metadata.golden_files import golden
 
+SAVEPOINT_CODE = 7
 UNVERIFIED = ("unclaimed", "--no-verify")
 """The storage is in another folder than Flink wrote it to, and most tests state no alias."""
 
@@ -514,3 +518,81 @@ def test_files_in_another_store_are_not_known_to_be_there(whole: tuple[Path, str
     assert ran.code == 4
     assert ran.json["verified"]["unseen"]
     assert "--alias" in ran.json["verified"]["unseen"][0]["problem"]
+
+
+# --- keyed state, offline
+
+
+def keyed_entries(folder: Path, alias: str) -> dict[str, int]:
+    """Return how many entries each keyed state has in a canonical savepoint, over all subtasks."""
+    source, _, target = alias.partition("=")
+    found: Counter[str] = Counter()
+    for operator in read_metadata((folder / "_metadata").read_bytes()).operators:
+        for subtask in operator.subtasks or ():
+            handle = subtask.managed_keyed
+            if handle is None:
+                continue
+            place = place_of(handle.delegate, str(folder))
+            path = "" if isinstance(place, Inline) else place.path.replace(source, target)
+            data = Path(path).read_bytes() if path else place.data
+            snapshot = read_full_snapshot(data, handle.groups, groups=operator.max_parallelism)
+            found.update({name: each.count for name, each in snapshot.entries().items()})
+    return dict(found)
+
+
+@pytest.mark.parametrize("release", ["1.15.4", "2.3.0"])
+def test_a_canonical_savepoint_loses_one_keyed_state_and_no_entry_of_another(
+    tmp_path: Path, release: str
+) -> None:
+    """Its new files are beside the new ``_metadata``."""
+    storage = unpack(f"{release}/savepoints", tmp_path / "storage")
+    alias = f"{storage.truth['run_path']}={storage.tree}"
+    folders = (storage.tree / "savepoints").iterdir()
+    savepoint = next(each for each in folders if is_canonical(each))
+    before = keyed_entries(savepoint, alias)
+    gone = max(before, key=lambda name: before[name] if "timer" not in name else 0)
+    declared, pruned = tmp_path / "declarations.yaml", tmp_path / "pruned"
+    assert run("declare", savepoint, "--out", declared, "--alias", alias).code == 0
+    without_state(declared, gone)
+    asked = "unclaimed", savepoint, "--declarations", declared, "--alias", alias
+    ran = run(*asked, "--prune-to", pruned, "--ignore-unclaimed-state")
+    assert ran.code == 0, ran.err
+    assert [each["is_prunable"] for each in ran.json["unclaimed"]] == [True]
+    assert ran.json["pruned"]["not_prunable"] == []
+    assert keyed_entries(pruned, alias) == before | {gone: 0}
+    assert before[gone] > 0
+    again = run("inspect", pruned, "--verify", "--alias", alias)
+    assert again.code == 0, again.err
+
+
+def is_canonical(folder: Path) -> bool:
+    """Return whether a savepoint has Flink's unified format."""
+    handles = [
+        subtask.managed_keyed
+        for operator in read_metadata((folder / "_metadata").read_bytes()).operators
+        for subtask in operator.subtasks or ()
+        if subtask.managed_keyed is not None
+    ]
+    return all(each.code == SAVEPOINT_CODE for each in handles)
+
+
+def test_where_keyed_state_cannot_be_pruned_the_next_step_is_said(
+    checkpoint: Path, declarations: Path, tmp_path: Path
+) -> None:
+    """Incremental files hold all states together."""
+    asked = *UNVERIFIED, checkpoint, "--declarations", without_state(declarations, "recent-map")
+    ran = run(*asked, "--prune-to", tmp_path / "pruned")
+    assert any("take a canonical savepoint" in line for line in ran.complaints)
+
+
+def test_unread_union_state_is_said_to_multiply(checkpoint: Path, declarations: Path) -> None:
+    """Every subtask restores all partitions, and writes them again."""
+    ran = run(*UNVERIFIED, checkpoint, "--declarations", without_state(declarations, "seen-union"))
+    (entry,) = ran.json["unclaimed"]
+    assert entry["partitions"] > 0
+    expected = f"there are {entry['partitions'] * entry['parallelism']:,} at parallelism"
+    assert sum(expected in line for line in ran.complaints) == 1
+    other = run(
+        *UNVERIFIED, checkpoint, "--declarations", without_state(declarations, "rules-broadcast")
+    )
+    assert sum("at parallelism" in line for line in other.complaints) == 1, "only of union state"

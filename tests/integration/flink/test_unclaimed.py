@@ -154,11 +154,14 @@ def test_what_the_new_version_drops_is_named_and_flink_restores_without_it(
 
 
 def test_a_job_that_still_registers_a_pruned_state_finds_it_empty(left: Left) -> None:
-    """It is gone, and not only unread."""
+    """It is gone, and not only unread; of the keyed states of a canonical savepoint, too."""
     job, _ = left.run(1, left.pruned("savepoint"))
     found = left.read_back(job)
-    expected = AS_WRITTEN | {"dropped": 0, "boxes": 0}
+    expected = AS_WRITTEN | {"dropped": 0, "boxes": 0, "remembered": 0}
     assert {name: found[name] for name in expected} == expected
+    left.cluster.cancel(job)
+    job, _ = left.run(1, left.savepoint)
+    assert left.read_back(job)["remembered"] == KEYS, "it was there"
     left.cluster.cancel(job)
 
 

@@ -41,6 +41,12 @@ def inspect(  # noqa: PLR0913 - one parameter an option
             "--verify", help="Look up every file: is it there, and as long as the checkpoint says?"
         ),
     ] = False,
+    declarations: Annotated[
+        Path | None,
+        typer.Option(
+            help="Declarations file: name the operators of a checkpoint before Flink 2.0 by it."
+        ),
+    ] = None,
     metadata_only: o.MetadataOnly = False,
     alias: o.AliasOption = None,
 ) -> None:
@@ -62,6 +68,7 @@ def inspect(  # noqa: PLR0913 - one parameter an option
         against=against,
         rescale_to=rescale_to or (),
         verifies=verify,
+        declarations=declarations,
     )
     problems = show_checkpoints(
         inspect_checkpoints(checkpoints, questions),

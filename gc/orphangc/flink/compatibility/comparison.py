@@ -39,7 +39,10 @@ class Unclaimed:
         state: Name of a single state; None for a whole operator and for coordinator state.
         form: Redistribution of an operator state, type of a keyed state; else None.
         bytes: Size in bytes; None if unknown, because files of keyed state do not separate states.
-        is_prunable: Whether a ``_metadata`` without the state can be written.
+        is_prunable: Whether a checkpoint without the state can be written. Entries of keyed state
+            can be left out of canonical savepoints and of full RocksDB snapshots.
+        partitions: Number of partitions of an operator state; else None.
+        parallelism: Parallelism of the operator with that state; else None.
 
     """
 
@@ -49,6 +52,20 @@ class Unclaimed:
     form: str | None = None
     bytes: int | None
     is_prunable: bool = True
+    partitions: int | None = None
+    parallelism: int | None = None
+
+    @property
+    def multiplies(self) -> bool:
+        """Return whether each restore multiplies the state while nothing reads it.
+
+        Every subtask restores all partitions of a union state, and writes them into its next
+        snapshot, whether the job registers the state or not.
+
+        Source: Flink 1.8-2.3, ``RoundRobinOperatorStateRepartitioner``,
+        ``DefaultOperatorStateBackendSnapshotStrategy``.
+        """
+        return self.form == "union" and bool(self.partitions) and (self.parallelism or 1) > 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

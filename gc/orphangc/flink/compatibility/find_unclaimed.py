@@ -30,7 +30,10 @@ from orphangc.flink.state.contents import (
     KeyedStateKind,
     OperatorContents,
 )
-from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
+from orphangc.flink.values.metadata_values import HandleKind, Metadata, Operator, Subtask
+
+_KEY_GROUPS = frozenset({HandleKind.KEY_GROUPS, HandleKind.KEY_GROUPS_SAVEPOINT})
+"""Kinds of handles whose entries can be rewritten; not if a heap backend wrote its own format."""
 
 
 def stateful_operators(metadata: Metadata) -> frozenset[str]:
@@ -149,6 +152,8 @@ def _unclaimed_of(
                 state=state.name,
                 form=RedistributionMode.of(state.mode),
                 bytes=state.bytes,
+                partitions=state.partitions,
+                parallelism=operator.parallelism,
             )
     names = {each.id for each in declared.keyed_states}
     for keyed in operator.keyed_states or ():
@@ -159,7 +164,8 @@ def _unclaimed_of(
                 state=keyed.name,
                 form=keyed.kind,
                 bytes=keyed.bytes,
-                is_prunable=False,
+                is_prunable=bool(operator.keyed_kinds)
+                and _KEY_GROUPS.issuperset(operator.keyed_kinds),
             )
     if operator.coordinator_bytes is not None and not declared.coordinator:
         yield Unclaimed(

@@ -1,13 +1,14 @@
 """Prunes unclaimed state from the metadata of a checkpoint.
 
-Keyed state cannot be pruned in part: its files hold all states of an operator, and only a state
-backend can rewrite them.
+Keyed state in part is in files that hold all states of a subtask: the caller writes them anew, and
+gives their handles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from orphangc.errors import OrphanGcError
@@ -19,36 +20,54 @@ from orphangc.flink.state.referenced_files import absolute_path, directories_of,
 from orphangc.flink.values.handles import (
     EmptySegmentHandle,
     FileHandle,
+    KeyedHandle,
+    KeyGroupsHandle,
     MergedOperatorHandle,
     OperatorStateHandle,
     RelativeHandle,
 )
 from orphangc.flink.values.metadata_values import Metadata, Operator
 
+KeyedHandles = Mapping[tuple[str, int], KeyedHandle]
+"""New handles of keyed state, by operator id and index of the subtask."""
 
-def pruned_bytes(metadata: Metadata, comparison: DeclarationComparison, *, directory: str) -> bytes:
+
+def pruned_bytes(
+    metadata: Metadata,
+    comparison: DeclarationComparison,
+    *,
+    directory: str,
+    keyed: KeyedHandles = MappingProxyType({}),
+) -> bytes:
     """Return the ``_metadata`` of the pruned checkpoint, parsed again and checked.
 
     Args:
         metadata: Original metadata.
         comparison: Comparison that lists the unclaimed state.
         directory: Directory of its relative files, as Flink will address it.
+        keyed: New handles of keyed state; their relative files are beside the new metadata.
 
     Raises:
         OrphanGcError: The metadata cannot be pruned, or the result refers to a file to which the
             original does not refer.
 
     """
-    wanted = pruned(metadata, comparison, directory=directory)
+    wanted = pruned(metadata, comparison, directory=directory, keyed=keyed)
     try:
         data = write_metadata(wanted)
     except ValueError as err:
         raise OrphanGcError(f"{directory} cannot be pruned: {err}") from err
-    _check(data, wanted, metadata, directory)
+    _check(data, wanted, metadata, directory, new=_new_files(keyed))
     return data
 
 
-def pruned(metadata: Metadata, comparison: DeclarationComparison, *, directory: str) -> Metadata:
+def pruned(
+    metadata: Metadata,
+    comparison: DeclarationComparison,
+    *,
+    directory: str,
+    keyed: KeyedHandles = MappingProxyType({}),
+) -> Metadata:
     """Return the metadata without unclaimed operators, operator states and coordinator states.
 
     Relative handles become absolute, so that the result can be in another directory than the
@@ -85,7 +104,20 @@ def pruned(metadata: Metadata, comparison: DeclarationComparison, *, directory: 
         for operator in metadata.operators
         if operator.id not in gone
     )
-    return replace(metadata, operators=_absolute(kept, directory))
+    moved = _absolute(kept, directory)
+    return replace(metadata, operators=tuple(_with_keyed(each, keyed) for each in moved))
+
+
+def _with_keyed(operator: Operator, keyed: KeyedHandles) -> Operator:
+    if operator.subtasks is None or not any(id_ == operator.id for id_, _ in keyed):
+        return operator
+    return replace(
+        operator,
+        subtasks=tuple(
+            replace(each, managed_keyed=keyed.get((operator.id, each.index), each.managed_keyed))
+            for each in operator.subtasks
+        ),
+    )
 
 
 def _without(
@@ -141,8 +173,12 @@ def _absolute(value: Any, directory: str) -> Any:
     return value
 
 
-def _check(data: bytes, wanted: Metadata, original: Metadata, directory: str) -> None:
+def _check(
+    data: bytes, wanted: Metadata, original: Metadata, directory: str, *, new: Collection[str]
+) -> None:
     """Check that the bytes encode the wanted metadata, and name no file beyond the original's.
+
+    Relative ones are the new files of keyed state.
 
     Raises:
         OrphanGcError: The check fails: this is a bug of ours, which must not reach Flink.
@@ -152,7 +188,7 @@ def _check(data: bytes, wanted: Metadata, original: Metadata, directory: str) ->
     files = {each.path for each in files_of(original, directory=directory)}
     is_sound = (
         replace(read_metadata(data), variant=wanted.variant) == wanted
-        and not references.relative_names
+        and set(references.relative_names) == set(new)
         and files.issuperset(references.paths)
         and set(directories_of(original)).issuperset(references.directories)
     )
@@ -161,3 +197,8 @@ def _check(data: bytes, wanted: Metadata, original: Metadata, directory: str) ->
             f"{directory} cannot be pruned: what was written is not what was meant (a bug);"
             " nothing was kept of it"
         )
+
+
+def _new_files(keyed: KeyedHandles) -> set[str]:
+    delegates = (each.delegate for each in keyed.values() if isinstance(each, KeyGroupsHandle))
+    return {each.name for each in delegates if isinstance(each, RelativeHandle)}

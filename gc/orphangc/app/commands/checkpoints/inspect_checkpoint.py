@@ -11,7 +11,12 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from orphangc.app.commands.checkpoints.open_checkpoint import OpenedCheckpoint, read_checkpoint
+from orphangc.app.commands.checkpoints.declarations_file import read_declarations
+from orphangc.app.commands.checkpoints.open_checkpoint import (
+    OpenedCheckpoint,
+    named_by,
+    read_checkpoint,
+)
 from orphangc.app.commands.checkpoints.rescale import (
     Rescaling,
     rescaled_document,
@@ -33,6 +38,7 @@ from orphangc.collect.checkpoints.compare import CheckpointComparison, Side, com
 from orphangc.core.model.locations import Alias
 from orphangc.core.model.redaction import redacted
 from orphangc.errors import ExitCode, OrphanGcError, UnreadableMetadataError
+from orphangc.flink.compatibility.declarations import Declarations
 from orphangc.flink.inspection.contents_json import describe_contents
 from orphangc.flink.inspection.metadata_json import describe
 
@@ -47,6 +53,7 @@ class Questions:
         against: Another checkpoint to compare each one with.
         rescale_to: Parallelisms for which the state of each subtask is shown, as ``[OPERATOR=]N``.
         verifies: Whether to look up every file of the checkpoint.
+        declarations: Declarations file that names the operators of checkpoints without uids.
 
     """
 
@@ -55,6 +62,7 @@ class Questions:
     against: str | None = None
     rescale_to: Sequence[str] = ()
     verifies: bool = False
+    declarations: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +100,14 @@ def inspect_checkpoints(uris: Sequence[str], questions: Questions) -> Iterator[I
     against = None
     if questions.against is not None:
         against = _other(questions.against, aliases, reads_state=questions.reads_state)
-    asked = _Asked(questions=questions, aliases=aliases, rescaling=rescaling, against=against)
+    declared = questions.declarations
+    asked = _Asked(
+        questions=questions,
+        aliases=aliases,
+        rescaling=rescaling,
+        against=against,
+        declared=None if declared is None else read_declarations(declared),
+    )
     return (_inspected(uri, asked) for uri in uris)
 
 
@@ -104,6 +119,7 @@ class _Asked:
     aliases: tuple[Alias, ...]
     rescaling: Rescaling
     against: OpenedCheckpoint | None
+    declared: Declarations | None = None
 
 
 def _other(uri: str, aliases: tuple[Alias, ...], *, reads_state: bool) -> OpenedCheckpoint:
@@ -122,6 +138,8 @@ def _inspected(uri: str, asked: _Asked) -> Inspected:
         return _failed(uri, err, offset=err.offset, reason=err.reason)
     except OrphanGcError as err:
         return _failed(uri, err)
+    if asked.declared is not None:
+        checkpoint = named_by(checkpoint, asked.declared)
     directory = str(checkpoint.folder)
     document = describe(checkpoint.metadata, directory=directory)
     at = checkpoint.stored_at

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
+from typing import TypeVar
 
 from orphangc.adapters.open import open_storage
 from orphangc.app.config.paths import located
@@ -16,10 +17,13 @@ from orphangc.core.model.locations import Alias, Location, canonical
 from orphangc.core.model.naming import METADATA_NAME, checkpoint_id_of, place_of_folder
 from orphangc.core.model.types import JobId, ObjectKey, StoredObject
 from orphangc.errors import OrphanGcError, SettingsError
+from orphangc.flink.compatibility.declarations import Declarations
 from orphangc.flink.metadata.reader import read_metadata
-from orphangc.flink.state.contents import CheckpointContents
-from orphangc.flink.values.metadata_values import Metadata
+from orphangc.flink.state.contents import CheckpointContents, OperatorContents
+from orphangc.flink.values.metadata_values import Metadata, Operator
 from orphangc.ports import Storage
+
+_Operator = TypeVar("_Operator", Operator, OperatorContents)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +75,27 @@ def read_checkpoint(
     )
     return OpenedCheckpoint(
         folder=folder, metadata=metadata, contents=contents, stored_at=stored_at
+    )
+
+
+def named_by(checkpoint: OpenedCheckpoint, declarations: Declarations) -> OpenedCheckpoint:
+    """Return a checkpoint with the declared uids and names of operators that it does not name.
+
+    Before Flink 2.0 a checkpoint holds only the hash of a uid.
+    """
+    declared = {each.operator_id: each for each in declarations.operators}
+
+    def named(operator: _Operator) -> _Operator:
+        known = declared.get(operator.id)
+        if known is None:
+            return operator
+        return replace(operator, uid=operator.uid or known.uid, name=operator.name or known.name)
+
+    metadata, contents = checkpoint.metadata, checkpoint.contents
+    return replace(
+        checkpoint,
+        metadata=replace(metadata, operators=tuple(map(named, metadata.operators))),
+        contents=replace(contents, operators=tuple(map(named, contents.operators))),
     )
 
 

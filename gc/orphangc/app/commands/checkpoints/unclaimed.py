@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from orphangc.adapters.open import open_state_files
 from orphangc.app.commands.checkpoints.declarations_file import read_declarations
 from orphangc.app.commands.checkpoints.declare import read_named
-from orphangc.app.commands.checkpoints.open_checkpoint import OpenedCheckpoint
+from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
+from orphangc.app.commands.checkpoints.prune_keyed import prune_keyed
 from orphangc.app.commands.checkpoints.verify import VerifiedFiles, verify_files
 from orphangc.app.config.paths import absolute, aliases_from, located, overlap
 from orphangc.core.model.locations import Location
@@ -29,6 +30,7 @@ class Claims:
         comparison: Comparison with the declarations.
         pruned_to: New folder, if a pruned checkpoint was written.
         verified: Whether its files are there; ``None`` if that was not to be verified.
+        kept: Why keyed state of an operator was not pruned, by its id.
 
     """
 
@@ -36,6 +38,7 @@ class Claims:
     comparison: DeclarationComparison
     pruned_to: Location | None
     verified: VerifiedFiles | None = None
+    kept: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> ExitCode:
@@ -79,10 +82,21 @@ def find_unclaimed(
     verified = verify_files(checkpoint, aliases_from(alias)) if verifies else None
     is_damaged = verified is not None and bool(verified.damaged)
     place = None if prune_to is None or is_damaged else located(prune_to)
+    kept: Mapping[str, str] = {}
     if place is not None:
-        _prune(checkpoint, comparison, place, as_flink_spells(uri, checkpoint.folder, alias))
+        kept = _prune(
+            checkpoint,
+            comparison,
+            place,
+            spelled=as_flink_spells(uri, checkpoint.folder, alias),
+            files=CheckpointFiles(checkpoint.folder, aliases_from(alias)),
+        )
     return Claims(
-        checkpoint=checkpoint.folder, comparison=comparison, pruned_to=place, verified=verified
+        checkpoint=checkpoint.folder,
+        comparison=comparison,
+        pruned_to=place,
+        verified=verified,
+        kept=kept,
     )
 
 
@@ -106,23 +120,36 @@ def as_flink_spells(uri: str, folder: Location, alias: Sequence[str] = ()) -> st
 
 
 def _prune(
-    checkpoint: OpenedCheckpoint, comparison: DeclarationComparison, place: Location, directory: str
-) -> None:
-    """Write the pruned checkpoint: one file, complete or not at all, in a new folder."""
+    checkpoint: OpenedCheckpoint,
+    comparison: DeclarationComparison,
+    place: Location,
+    *,
+    spelled: str,
+    files: CheckpointFiles,
+) -> Mapping[str, str]:
+    """Write the pruned checkpoint into a new folder, ``_metadata`` last: without it it is none.
+
+    Returns:
+        Why keyed state of an operator stays, by its id.
+
+    """
     if overlap(checkpoint.folder, place):
         raise SettingsError(
             f"{place} and the checkpoint {checkpoint.folder} contain one another: choose another"
         )
     if problem := _objection(comparison):
         raise SettingsError(f"{problem}; nothing is written")
-    files = open_state_files(place)
+    target = open_state_files(place)
     if place.scheme == "file" and Path(place.path).is_file():
         raise SettingsError(f"{place} is a file: give a new folder")
-    if files.names(""):
+    if target.names(""):
         raise SettingsError(f"{place} is not empty: give a new folder")
-    data = pruned_bytes(checkpoint.metadata, comparison, directory=directory)
-    if not files.create(METADATA_NAME, data):
+    pruned_bytes(checkpoint.metadata, comparison, directory=spelled)  # what it refuses, it refuses
+    keyed = prune_keyed(checkpoint, comparison, files, target.create)
+    data = pruned_bytes(checkpoint.metadata, comparison, directory=spelled, keyed=keyed.handles)
+    if not target.create(METADATA_NAME, data):
         raise SettingsError(f"{place} was filled by another process meanwhile: give a new folder")
+    return keyed.kept
 
 
 def _objection(found: DeclarationComparison) -> str | None:

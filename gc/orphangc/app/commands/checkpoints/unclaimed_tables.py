@@ -17,6 +17,7 @@ from orphangc.flink.compatibility.comparison import (
     AbsentOperator,
     ChangedState,
     DeclarationComparison,
+    FindingKind,
     MissingState,
     ReplacedOperator,
     Unclaimed,
@@ -45,13 +46,18 @@ def comparison_document(claims: Claims) -> dict[str, Any]:
 
 def _pruned(claims: Claims) -> dict[str, Any]:
     found = claims.comparison.unclaimed
-    gone = [each for each in found if each.is_prunable]
+    stay = [each for each in found if not each.is_prunable or _is_kept(each, claims)]
+    gone = [each for each in found if each not in stay]
     return {
         "directory": str(claims.pruned_to),
         "left_out": len(gone),
         "left_out_bytes": _known_bytes(gone),
-        "not_prunable": [asdict(each) for each in found if not each.is_prunable],
+        "not_prunable": [asdict(each) for each in stay],
     }
+
+
+def _is_kept(each: Unclaimed, claims: Claims) -> bool:
+    return each.kind is FindingKind.KEYED_STATE and each.operator.id in claims.kept
 
 
 def _known_bytes(found: Iterable[Unclaimed]) -> int:
@@ -116,6 +122,8 @@ def comparison_warnings(claims: Claims) -> list[str]:
         *map(_absent, found.absent),
         *map(_missing, found.missing),
         *map(_uncompared, found.uncompared),
+        *(_multiplying(each) for each in found.unclaimed if each.multiplies),
+        *(_kept(each, claims) for each in found.unclaimed if _is_kept(each, claims)),
     ]
     if found.unclaimed:
         lines.append(f"{_sum(found)}: {_head(claims)}")
@@ -124,6 +132,23 @@ def comparison_warnings(claims: Claims) -> list[str]:
     if claims.pruned_to is not None:
         lines.append(_leaning(claims))
     return lines
+
+
+def _multiplying(each: Unclaimed) -> str:
+    now, factor = each.partitions or 0, each.parallelism or 1
+    return (
+        f"union state {visible(each.state or '')} of operator {visible(each.operator.label)} has"
+        f" {counted(now, 'partition')}, and nothing reads it: every subtask restores all of them"
+        f" and writes them again. After the next restore there are {now * factor:,} at parallelism"
+        f" {factor}, and so on at each one. Prune it, or claim it and clear it"
+    )
+
+
+def _kept(each: Unclaimed, claims: Claims) -> str:
+    return (
+        f"keyed state {visible(each.state or '')} of operator {visible(each.operator.label)} stays"
+        f" in the pruned checkpoint: {visible(claims.kept[each.operator.id])}"
+    )
 
 
 def _leaning(claims: Claims) -> str:

@@ -35,7 +35,8 @@ import org.apache.flink.util.Collector;
  * version 2, with a second source whose uid is "attic".
  *
  * <p>Accumulators, all counted from the start of the attempt: "kept", "dropped", "boxes" (restored elements that are what was written),
- * "wrong" (those that are not), "labels" (keys whose restored label was read and found right), "fresh" (keys that had none).
+ * "wrong" (those that are not), "labels" (keys whose restored label was read and found right), "fresh" (keys that had none), "remembered" (keys
+ * whose "forgotten" was restored).
  */
 public final class DrawersJob {
 
@@ -134,6 +135,7 @@ public final class DrawersJob {
         private transient LongCounter right;
         private transient LongCounter wrong;
         private transient LongCounter fresh;
+        private transient LongCounter remembered;
 
         Chest(boolean isOld) {
             this.isOld = isOld;
@@ -145,6 +147,7 @@ public final class DrawersJob {
             right = count("labels");
             wrong = count("wrong");
             fresh = count("fresh");
+            remembered = count("remembered");
             labels = context.getKeyedStateStore().getState(new ValueStateDescriptor<>("labels", Types.STRING));
             kept = context.getOperatorStateStore().getListState(new ListStateDescriptor<>("kept", Types.STRING));
             check("kept", kept, count("kept"), wrong);
@@ -174,6 +177,7 @@ public final class DrawersJob {
             long key = context.getCurrentKey();
             String label = labels.value();
             if (visited.add(key)) {
+                remembered.add(isOld && forgotten.value() != null ? 1L : 0L);
                 (label == null ? fresh : label.equals("label " + key) ? right : wrong).add(1L);
             }
             labels.update("label " + key);

@@ -1,0 +1,148 @@
+"""``--prune-to``: keyed state without the states that nothing declares, written anew."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
+
+from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
+from orphangc.errors import OrphanGcError, UnreadableMetadataError
+from orphangc.flink.compatibility.comparison import DeclarationComparison, FindingKind
+from orphangc.flink.entries.full_snapshot import read_full_snapshot
+from orphangc.flink.state.extents import Inline, place_of
+from orphangc.flink.values.handles import (
+    BytesHandle,
+    KeyedHandle,
+    KeyGroupOffsets,
+    KeyGroupsHandle,
+    RelativeHandle,
+)
+from orphangc.flink.values.metadata_values import Operator, Subtask
+
+NEXT_STEP = "restore it once, take a canonical savepoint, and prune that"
+
+_MAX_BYTES = 4 << 30
+"""Maximum size of one subtask's keyed state; it is rewritten in memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedPruning:
+    """Keyed state that was written anew.
+
+    Attributes:
+        handles: New handles, by operator id and index of the subtask.
+        files: Names of the new files, beside the new ``_metadata``.
+        kept: Why the keyed state of an operator stays as it is, by its id.
+
+    """
+
+    handles: dict[tuple[str, int], KeyedHandle] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    kept: dict[str, str] = field(default_factory=dict)
+
+
+def prune_keyed(
+    checkpoint: OpenedCheckpoint,
+    comparison: DeclarationComparison,
+    files: CheckpointFiles,
+    write: Callable[[str, bytes], object],
+) -> KeyedPruning:
+    """Write the keyed state of operators without their unclaimed keyed states.
+
+    All subtasks of an operator are written anew, or none: a state that only some of them lack
+    would come back at the next change of the parallelism.
+
+    Args:
+        checkpoint: Original checkpoint.
+        comparison: Comparison that lists the unclaimed state.
+        files: Reads its state files.
+        write: Writes a new file, given its name.
+
+    Raises:
+        OrphanGcError: A state file cannot be read.
+
+    """
+    gone: dict[str, set[str]] = {}
+    for each in comparison.unclaimed:
+        if each.kind is FindingKind.KEYED_STATE and each.state is not None:
+            gone.setdefault(each.operator.id, set()).add(each.state)
+    found = KeyedPruning()
+    for operator in checkpoint.metadata.operators:
+        if operator.id in gone:
+            target = _Target(found=found, write=write)
+            _prune_operator(operator, gone[operator.id], _Source(checkpoint, files), target)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    """Where new files go, and what is noted of them."""
+
+    found: KeyedPruning
+    write: Callable[[str, bytes], object]
+
+    def stored(self, handle: KeyGroupsHandle, data: bytes, index: KeyGroupOffsets) -> KeyedHandle:
+        """Return the new handle of new bytes, which go into a file if the old ones did."""
+        if isinstance(handle.delegate, BytesHandle):
+            return replace(handle, groups=index, delegate=replace(handle.delegate, data=data))
+        name = str(uuid.uuid4())
+        self.write(name, data)
+        self.found.files.append(name)
+        return replace(handle, groups=index, delegate=RelativeHandle(name=name, size=len(data)))
+
+
+def _prune_operator(
+    operator: Operator, gone: Collection[str], source: _Source, target: _Target
+) -> None:
+    found = target.found
+    keyed = [(each, each.managed_keyed) for each in operator.subtasks or () if each.managed_keyed]
+    if not all(isinstance(handle, KeyGroupsHandle) for _, handle in keyed):
+        found.kept[operator.id] = f"its files hold all keyed states together: {NEXT_STEP}"
+        return
+    try:  # twice, for a state must be gone in all subtasks or in none, and one may be large
+        for _ in _written(operator, keyed, gone, source):
+            pass
+        for subtask, handle, data, index in _written(operator, keyed, gone, source):
+            new = target.stored(handle, data, index)
+            found.handles[operator.id, subtask.index] = new
+    except UnreadableMetadataError as err:
+        found.kept[operator.id] = f"{err.reason}: {NEXT_STEP}"
+
+
+def _written(
+    operator: Operator,
+    keyed: list[tuple[Subtask, KeyedHandle]],
+    gone: Collection[str],
+    source: _Source,
+) -> Iterator[tuple[Subtask, KeyGroupsHandle, bytes, KeyGroupOffsets]]:
+    for subtask, handle in keyed:
+        if isinstance(handle, KeyGroupsHandle) and any(each > 0 for each in handle.groups.offsets):
+            snapshot = read_full_snapshot(
+                source.bytes(handle), handle.groups, groups=operator.max_parallelism
+            )
+            yield subtask, handle, *snapshot.without(gone)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    checkpoint: OpenedCheckpoint
+    files: CheckpointFiles
+
+    def bytes(self, handle: KeyGroupsHandle) -> bytes:
+        """Return the whole stream of a handle.
+
+        Raises:
+            OrphanGcError: It is missing, cut short, or too large.
+
+        """
+        place = place_of(handle.delegate, str(self.checkpoint.folder))
+        if isinstance(place, Inline):
+            return place.data
+        size = _MAX_BYTES + 1 if place.size is None else place.size
+        if place.size is not None and place.size > _MAX_BYTES:
+            raise OrphanGcError(f"{place.path} has over {_MAX_BYTES} bytes: too large to be pruned")
+        data = self.files.part(place.path, start=place.start or 0, size=size)
+        if data is None or (place.size is not None and len(data) < size):
+            raise OrphanGcError(f"{place.path} is missing or cut short; nothing is written")
+        return data

@@ -1,0 +1,1 @@
+"""Entries of keyed state in canonical savepoints and full RocksDB snapshots."""
