@@ -1,6 +1,6 @@
 """Prunes unclaimed state from the metadata of a checkpoint.
 
-Keyed state in part is in files that hold all states of a subtask: the caller writes them anew, and
+Keyed state in part is in files that hold all states of a subtask: the caller rewrites them, and
 gives their handles.
 """
 

@@ -1,4 +1,4 @@
-"""``--prune-to``: keyed state without the states that nothing declares, written anew."""
+"""``--prune-to``: keyed state without the states that nothing declares, rewritten."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_BYTES = 4 << 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedPruning:
-    """Keyed state that was written anew.
+    """Keyed state that was rewritten.
 
     Attributes:
         handles: New handles, by operator id and index of the subtask.
@@ -50,7 +50,7 @@ def prune_keyed(
 ) -> KeyedPruning:
     """Write the keyed state of operators without their unclaimed keyed states.
 
-    All subtasks of an operator are written anew, or none: a state that only some of them lack
+    All subtasks of an operator are rewritten, or none: a state that only some of them lack
     would come back at the next change of the parallelism.
 
     Args:
@@ -70,13 +70,13 @@ def prune_keyed(
     found = KeyedPruning()
     for operator in checkpoint.metadata.operators:
         if operator.id in gone:
-            target = _Target(found=found, write=write)
-            _prune_operator(operator, gone[operator.id], _Source(checkpoint, files), target)
+            target = _KeyedTarget(found=found, write=write)
+            _prune_operator(operator, gone[operator.id], _KeyedSource(checkpoint, files), target)
     return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Target:
+class _KeyedTarget:
     """Where new files go, and what is noted of them."""
 
     found: KeyedPruning
@@ -93,7 +93,7 @@ class _Target:
 
 
 def _prune_operator(
-    operator: Operator, gone: Collection[str], source: _Source, target: _Target
+    operator: Operator, gone: Collection[str], source: _KeyedSource, target: _KeyedTarget
 ) -> None:
     found = target.found
     keyed = [(each, each.managed_keyed) for each in operator.subtasks or () if each.managed_keyed]
@@ -114,7 +114,7 @@ def _written(
     operator: Operator,
     keyed: list[tuple[Subtask, KeyedHandle]],
     gone: Collection[str],
-    source: _Source,
+    source: _KeyedSource,
 ) -> Iterator[tuple[Subtask, KeyGroupsHandle, bytes, KeyGroupOffsets]]:
     for subtask, handle in keyed:
         if isinstance(handle, KeyGroupsHandle) and any(each > 0 for each in handle.groups.offsets):
@@ -125,7 +125,7 @@ def _written(
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _KeyedSource:
     checkpoint: OpenedCheckpoint
     files: CheckpointFiles
 
