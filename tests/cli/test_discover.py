@@ -251,6 +251,7 @@ def test_a_directory_that_no_resource_explains_stays_blocked(kubernetes, running
     jobs = {each["job_id"]: each for each in plans(tmp_path)[-1]["jobs"]}
     assert [b["condition"] for b in jobs[stranger.job.id]["blocked"]] == ["job_state_unknown"]
     assert jobs[running.job.id]["blocked"] == []
+    assert jobs[running.job.id]["resources"] == ["flink/orders"]
     findings = {each["check"]: each for each in found.json}
     assert findings["discovery"]["health"] == "good"
     assert "job_state_unknown" in findings[f"job {stranger.job.id}"]["message"]

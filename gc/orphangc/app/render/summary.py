@@ -90,8 +90,9 @@ def fate_of(job: Judged) -> Fate:
 
 
 def name_of(job: Judged) -> str:
-    """Return the job's id, or its directory if its owner is unknown."""
-    return job.job_id or (job.directories[0] if job.directories else NO_JOB)
+    """Return the job's id, or its directory if its owner is unknown, and its resources' names."""
+    name = job.job_id or (job.directories[0] if job.directories else NO_JOB)
+    return f"{name} ({', '.join(job.resources)})" if job.resources else name
 
 
 def summarise(plan: Plan, breakdown: Breakdown | None = None) -> Summary:

@@ -250,6 +250,7 @@ def _job(
         blocked=job.blocked,
         state_self_sustained=answer_of(checks),
         looks=checks,
+        resources=job.resources,
     )
 
 

@@ -103,7 +103,14 @@ def _job_part(view: JobView, found: Found, settings: StorageRootSettings) -> Job
         looks=found.foreign_usages.check(view.evidence.key),
     )
     areas = area_parts(view.facts, view.evidence.survey.areas, settings.scope)
-    return part.model_copy(update={"held_back": _held_back_part(view, found), "areas": areas})
+    named = {n.name for each in found.seen.ha_after for n in each.names if n.job_id == part.job_id}
+    return part.model_copy(
+        update={
+            "held_back": _held_back_part(view, found),
+            "areas": areas,
+            "resources": tuple(sorted(named)),
+        }
+    )
 
 
 def _held_back_part(view: JobView, found: Found) -> HeldBackPart | None:

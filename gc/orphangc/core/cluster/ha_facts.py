@@ -63,6 +63,14 @@ class FolderNamed:
     by: str
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class JobNamed:
+    """A job of some resource, for people: ``NAMESPACE/NAME``."""
+
+    job_id: JobId
+    name: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HaFacts:
     """What one namespace, or one ZooKeeper, said in one observation.
@@ -73,6 +81,7 @@ class HaFacts:
         holds: Facts that show that jobs are not over.
         places: Checkpoints and savepoints that it names.
         folders: Folders that configurations give to checkpoints and savepoints.
+        names: Names of the resources that run a job.
         things: Number of ConfigMaps and resources, or znodes; 0 deserves a check.
 
     """
@@ -82,6 +91,7 @@ class HaFacts:
     holds: tuple[Hold, ...] = ()
     places: tuple[PlaceNamed, ...] = ()
     folders: tuple[FolderNamed, ...] = ()
+    names: tuple[JobNamed, ...] = ()
     things: int = 0
 
 

@@ -21,6 +21,7 @@ from orphangc.core.cluster.ha_facts import (
     FolderNamed,
     HaFacts,
     Hold,
+    JobNamed,
     PlaceNamed,
     checkpoint_id_of,
 )
@@ -96,6 +97,7 @@ def kubernetes_facts(
     holds = [hold for name, keys in maps for hold in config_map_holds(namespace, name, keys)]
     places: set[PlaceNamed] = set()
     folders: set[FolderNamed] = set()
+    names: set[JobNamed] = set()
     documents = [(KINDS[plural], each) for plural, some in resources.items() for each in some]
     for kind, document in documents:
         by = _name_of(namespace, kind, document)
@@ -103,12 +105,14 @@ def kubernetes_facts(
         places.update(_places(kind, leaves, by))
         folders.update(_folders(leaves, by))
         holds += _resource_holds(leaves, by)
+        names.update(_names(leaves, f"{namespace}/{document['metadata']['name']}"))
     return HaFacts(
         uri=f"kubernetes:{namespace}",
         source=EvidenceSource.KUBERNETES,
         holds=tuple(sorted(holds, key=lambda hold: (hold.job_id, hold.uri))),
         places=tuple(sorted(places)),
         folders=tuple(sorted(folders)),
+        names=tuple(sorted(names)),
         things=len(maps) + len(documents),
     )
 
@@ -218,6 +222,13 @@ def _text(value: Any, where: str) -> list[str]:
     if not isinstance(value, str):
         raise RegistryUnavailableError(f"unusable answer: {where} is no text")
     return [value] if value.strip() else []
+
+
+def _names(leaves: Iterable[tuple[str, Any]], name: str) -> Iterator[JobNamed]:
+    """Yield the job that a resource runs, or ran last."""
+    for path, job in leaves:
+        if path == "status.jobStatus.jobId" and isinstance(job, str) and is_job_id(job):
+            yield JobNamed(JobId(job), name)
 
 
 def _resource_holds(leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[Hold]:

@@ -130,6 +130,8 @@ class JobPart(FrozenPart):
     """Each area that the listing shows of it."""
     looks: tuple[UsageCheckPart, ...] = ()
     """At everything that is not the job's own, and at each such place: what this one plan saw."""
+    resources: tuple[str, ...] = ()
+    """Kubernetes resources that run it, or ran it last: ``NAMESPACE/NAME``."""
 
     @property
     def missing_objects(self) -> int:

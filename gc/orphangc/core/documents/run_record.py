@@ -96,6 +96,7 @@ class JobRecord(_RecordPart):
             directories, confirmed by a second check; ``None`` where it cannot be known (yet).
         looks: Checks of everything that is not the job's own, and of each such place, with what the
             runs before saw.
+        resources: Kubernetes resources that run it, or ran it last.
 
     """
 
@@ -112,6 +113,7 @@ class JobRecord(_RecordPart):
     blocked: tuple[BlockedPart, ...] = ()
     state_self_sustained: bool | None = None
     looks: tuple[RememberedUsageCheck, ...] = ()
+    resources: tuple[str, ...] = ()
 
 
 class DuePart(_RecordPart):
