@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, run
+from cli.scheduled import started, until
 from cli.stories import Story, make_story
 from support.flink_resources import (
     RELEASES,
@@ -297,3 +298,19 @@ def test_a_call_that_says_nothing_usable_is_refused(options, said) -> None:
     done = run("discover", *options)
     assert (done.code, len(done.complaints)) == (2, 1)
     assert said in done.complaints[0]
+
+
+@pytest.mark.ci
+def test_a_daemon_collects_what_it_discovers(running, tmp_path, monkeypatch) -> None:
+    """No storage root is configured; its page and metrics have it after the first discovery."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump({"execution.checkpointing.dir": f"file://{running.bed.root}"}))
+    discovery = {"namespaces": [], "files": [str(file)]}
+    config = configured(tmp_path, discovery=discovery, http={"port": 0}, run_at_start=True)
+    root = str(running.bed.root)
+    with started("serve", "--config", config, err=tmp_path / "err") as daemon:
+        done = {"phase": "plan", "result": "done", "root": root}
+        until(lambda: daemon.metric("orphangc_runs_total", **done))
+        assert root in daemon.get("/")[1]
+        assert daemon.end() == 0

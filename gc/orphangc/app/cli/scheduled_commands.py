@@ -61,6 +61,16 @@ def records(
         print_json(known_records(config, only or ()))
 
 
+@app.command(hidden=True)
+def roots(*, config: o.ConfigFile) -> None:
+    """Print the settings of all storage roots as JSON, discovered ones included, for the daemon."""
+    from orphangc.app.config.load import IMPLIED
+    from orphangc.app.wiring.discovering import effective_configuration
+
+    found = effective_configuration(config).storage_roots
+    print_json([each.model_dump(mode="json", exclude=set(IMPLIED)) for each in found])
+
+
 @config_commands.command("schema", epilog="Example: orphangc config schema > orphangc.schema.json")
 def config_schema(
     *,

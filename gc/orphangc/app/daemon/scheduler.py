@@ -34,6 +34,8 @@ _TICKS_EVERY_SECONDS = 10
 _ALIVE_FOR_SECONDS = 60.0
 _READ_EVERY_SECONDS = 300
 """Seconds between two attempts to read records that could not be read."""
+_DISCOVER_EVERY_SECONDS = 300
+"""Seconds until a new deployment's storage root is collected, too."""
 _SIGNALLED = 128
 
 
@@ -76,6 +78,7 @@ class Daemon:
                 "default": ThreadPoolExecutor(self._configuration.concurrent_runs),
                 "records": ThreadPoolExecutor(1),
                 "ticks": ThreadPoolExecutor(1),
+                "discovery": ThreadPoolExecutor(1),
             },
             job_defaults={"coalesce": True, "max_instances": 1},
             timezone=self._configuration.timezone,
@@ -94,6 +97,8 @@ class Daemon:
         self._every(_READ_EVERY_SECONDS, "records", self._read_records)
         for settings in self._configuration.storage_roots:
             self._schedule(settings)
+        if self._configuration.discovery.is_on:
+            self._every(_DISCOVER_EVERY_SECONDS, "discovery", self._discover)
         self._scheduler.start()
 
     def _every(self, seconds: int, name: str, work: Callable[[], None]) -> None:
@@ -106,6 +111,16 @@ class Daemon:
             next_run_time=now(),
             misfire_grace_time=None,
         )
+
+    def _discover(self) -> None:
+        """Schedule the storage roots that were not known before; none is ever taken out."""
+        found = [each for each in self._children.storage_roots() if self._status.add_root(each)]
+        for each in found:
+            log.info("root.discovered", root=each.root)
+        if found:
+            self._read_records()
+        for each in found:
+            self._schedule(each)
 
     def _schedule(self, settings: ScheduledRoot) -> None:
         schedule, timezone = settings.schedule or "", self._configuration.timezone
@@ -180,7 +195,7 @@ class Daemon:
 
     def _note(self, event: JobEvent) -> None:
         """Record a run that could not start in time."""
-        if event.job_id not in {each.root for each in self._configuration.storage_roots}:
+        if not self._status.knows(event.job_id):
             return
         is_busy = event.code == EVENT_JOB_MAX_INSTANCES
         why = "the run before has not ended" if is_busy else "it could not start in time"
@@ -193,6 +208,6 @@ class Daemon:
         """Record a run that failed before its process started: our error, or no memory."""
         reason = f"{type(event.exception).__name__}: {event.exception}"
         log.error("run.failed", root=event.job_id, reason=reason)
-        if event.job_id in {each.root for each in self._configuration.storage_roots}:
+        if self._status.knows(event.job_id):
             settings = self._status.settings(event.job_id)
             self._status.add(unrecorded(settings, RunResult.FAILED, ExitCode.FAILED, reason))

@@ -19,11 +19,13 @@ from typing import Any
 import structlog
 from pydantic import TypeAdapter, ValidationError
 
+from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.core.documents.run_record import RunRecord
 
 log = structlog.get_logger()
 
 _RECORDS = TypeAdapter(list[RunRecord])
+_ROOTS = TypeAdapter(list[ScheduledRoot])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,17 @@ class Children:
         except (ValueError, KeyError, TypeError, AttributeError) as err:
             log.warning("records.unread", exit_code=code, reason=type(err).__name__)
             return {}
+
+    def storage_roots(self) -> list[ScheduledRoot]:
+        """Return the storage roots of the configuration, discovered ones included; none if the
+        child failed.
+        """
+        out, code = _waited_for(self._start("roots"))
+        try:
+            return _ROOTS.validate_json(out)
+        except (ValidationError, ValueError) as err:
+            log.warning("discovery.failed", exit_code=code, reason=type(err).__name__)
+            return []
 
     def keep(self, record: RunRecord) -> RunRecord:
         """Write a record for a run that left none; return it with its totals if it was written."""

@@ -56,6 +56,19 @@ class StatusStore:
         """Return whether the records of every storage root have been read."""
         return all(row.unread is None for row in self._rows.values())
 
+    def add_root(self, settings: ScheduledRoot) -> bool:
+        """Add a discovered storage root; return whether it is new."""
+        with self._lock:
+            if settings.root in self._rows:
+                return False
+            self.metrics.add_root(settings)
+            self._rows[settings.root] = _Row(settings)
+            return True
+
+    def knows(self, root: str) -> bool:
+        """Return whether a storage root is configured or was discovered."""
+        return root in self._rows
+
     def settings(self, root: str) -> ScheduledRoot:
         """Return the settings of a storage root."""
         return self._rows[root].settings

@@ -86,15 +86,21 @@ class Metrics(Collector):
 
         """
         self.registry = CollectorRegistry()
-        self._roots = {each.root: each for each in roots}
-        self._intervals = {
-            each.root: 0.0 if each.schedule is None else longest_gap(each.schedule).total_seconds()
-            for each in roots
-        }
-        self._known = {each.root: _Known() for each in roots}
+        self._roots: dict[str, ScheduledRoot] = {}
+        self._intervals: dict[str, float] = {}
+        self._known: dict[str, _Known] = {}
+        for each in roots:
+            self.add_root(each)
         self._version = version
         self._is_pushed = is_pushed
         self.registry.register(self)
+
+    def add_root(self, settings: ScheduledRoot) -> None:
+        """Start the series of one more storage root with zeros."""
+        gap = settings.schedule and longest_gap(settings.schedule).total_seconds()
+        self._intervals = {**self._intervals, settings.root: gap or 0.0}
+        self._roots = {**self._roots, settings.root: settings}
+        self._known = {**self._known, settings.root: _Known()}
 
     def restore(self, root: str, record: RunRecord) -> None:
         """Restore the totals and findings of an earlier run."""

@@ -420,3 +420,10 @@ def test_the_runs_page_can_be_asked_for_one_storage_root():
     page = parse(Client(troubled()).get("/ui/runs", params={"root": ROOT}).text)
     rows = page.all("table")[0].all("tbody")[0].all("tr")
     assert len(rows) == 3
+
+
+def test_a_job_stands_beside_the_name_of_its_deployment() -> None:
+    """An id says nothing to a person; the resource that runs it does."""
+    named = a_job(resources=("flink/orders",))
+    status = a_status(a_root(a_record(jobs=(named,))))
+    assert f"{ORDERS} (flink/orders)" in words(seen(status))
