@@ -17,6 +17,7 @@ import typer
 
 from bench.synth.running import Synth, synth_server
 from orphangc.app.cli import app
+from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.console.options import DEFAULTS
 from orphangc.core.model.settings import StorageRootSettings, parse_duration
 
@@ -140,5 +141,5 @@ def test_an_option_has_the_default_of_its_setting(command: tuple[str, ...]) -> N
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_what_the_options_repeat_is_what_the_settings_say(name: str) -> None:
     """The options cannot ask the settings: these would load Pydantic for a help text."""
-    said, default = DEFAULTS[name], StorageRootSettings.model_fields[name].get_default()
+    said, default = DEFAULTS[name], ScheduledRoot.model_fields[name].get_default()
     assert (parse_duration(said) if isinstance(said, str) else said) == default

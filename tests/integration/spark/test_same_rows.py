@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
 
 from integration.harness.sparkbed import places
 from integration.harness.sparkbed.deciding import Generated, drawn, spark_fates
+from integration.spark.conftest import IN_A_FOLDER
 from orphangc.core.model.types import Action, Reason
 
 WORLDS = 400
@@ -26,6 +28,21 @@ def test_spark_gives_the_same_plan_as_this_process(spark_mode, place_and_plan, t
     assert found.code == expected.code
     assert found.rows == expected.rows
     assert found.document == expected.document
+
+
+@pytest.mark.parametrize("spark_mode", ["local"], indirect=True)
+def test_auto_takes_spark_from_the_threshold_on_and_not_below(spark_mode, made, tmp_path):
+    """With a cluster in the environment and a folder for its files; the rows are the same."""
+    place, expected = made(IN_A_FOLDER)
+    auto = ("--engine", "auto", "--work", tmp_path / "work", "--spark-threshold")
+    for threshold, engine, word in ((50, "spark", "at least"), (10**6, "local", "fewer than")):
+        out = tmp_path / engine
+        found = places.plan(spark_mode, place, out, *auto, str(threshold))
+        assert (found.code, found.rows) == (expected.code, expected.rows)
+        assert found.document == expected.document
+        document = json.loads((out / "plan.json").read_text())
+        assert document["engine"] == engine
+        assert document["engine_reason"].endswith(f"{word} --spark-threshold {threshold:,}")
 
 
 def test_the_rule_the_kernel_and_spark_say_the_same_of_every_generated_row(

@@ -50,7 +50,7 @@ def plan(  # noqa: PLR0913 - one parameter an option
     alias: o.AliasOption = None,
     pin: o.Pin = None,
     engine: o.EngineOption = o.EngineName.AUTO,
-    spark_threshold: o.SparkThreshold = 10_000_000,
+    spark_threshold: o.SparkThreshold = o.default_of("spark_threshold"),
     work: o.Work = None,
     state: o.State = None,
     max_delete_share: o.MaxDeleteShare = None,
@@ -68,8 +68,7 @@ def plan(  # noqa: PLR0913 - one parameter an option
 
     for name in ("out", "report", "summary", "output", "engine", "spark_threshold", "work"):
         del values[name]
-    del spark_threshold  # the number of objects is unknown until they are listed
-    choice = o.engine_choice(engine, work)
+    choice = o.engine_choice(engine, work, spark_threshold)
     settings = settings_from(values)
     planned = make_plan(settings, out=out, report=report, summary=summary, engine=choice)
     made = planned.plan
@@ -84,7 +83,7 @@ def plan(  # noqa: PLR0913 - one parameter an option
 
 
 @app.command(epilog="Example: orphangc sweep plan-1 --delete")
-def sweep(
+def sweep(  # noqa: PLR0913 - one parameter an option
     *,
     path: o.PlanFolder,
     delete: Annotated[
@@ -105,6 +104,7 @@ def sweep(
         ),
     ] = False,
     engine: o.EngineOption = o.EngineName.AUTO,
+    spark_threshold: o.SparkThreshold = o.default_of("spark_threshold"),
     work: o.Work = None,
     output: o.OutputOption = None,
 ) -> None:
@@ -118,7 +118,7 @@ def sweep(
         flink_rest=tuple(flink_rest or ()),
         delete_rate=delete_rate,
         clears_halt=unsafe_clear_halt,
-        engine=o.engine_choice(engine, work),
+        engine=o.engine_choice(engine, work, spark_threshold),
     )
     outcome = {
         "run_id": result.run_id,

@@ -59,6 +59,8 @@ class ScheduledRoot(StorageRootSettings):
     """When its runs start: five cron fields, or a duration; by default that of the whole file."""
     engine: Literal["auto", "local", "spark"] = "auto"
     """Engine that lists and decides."""
+    spark_threshold: int = Field(default=10_000_000, ge=1)
+    """Number of objects from which ``auto`` chooses Spark, if a cluster and ``work`` are there."""
     work: Place | None = None
     """Folder that every Spark executor can reach."""
 

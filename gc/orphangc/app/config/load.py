@@ -167,8 +167,8 @@ def _with_defaults(configuration: Configuration, path: Path) -> Configuration:
     plans = configuration.plans_folder.absolute()
     for each in roots:
         check_outside(each.root, [plans])
-        if each.engine != "spark" and each.work is not None:
-            raise SettingsError(f"{path}: {each.root}: work is for engine: spark")
+        if each.engine == "local" and each.work is not None:
+            raise SettingsError(f"{path}: {each.root}: work is for engine: spark or auto")
     return configuration.model_copy(update={"storage_roots": _with_siblings(roots), "plans": plans})
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from orphangc.app.config.paths import located
-from orphangc.app.wiring.engine_choice import EngineChoice
+from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.errors import SettingsError
 
 _SAFETY, _EVIDENCE, _LIMITS = "Safety margins", "Evidence", "Limits"
@@ -26,6 +26,7 @@ DEFAULTS: Mapping[str, Any] = {
     "inventory_max_age": "72h",
     "max_delete_share": 0.5,
     "delete_rate": 3200,
+    "spark_threshold": 10_000_000,
 }
 """Defaults of settings as options take and show them; a test compares them with the settings, whose
 module loads Pydantic."""
@@ -271,7 +272,12 @@ NoncurrentVersions = Annotated[
 ]
 EngineOption = Annotated[EngineName, typer.Option(help="Engine that lists and decides.")]
 SparkThreshold = Annotated[
-    int, typer.Option(help="Number of objects from which 'auto' would choose Spark.")
+    int,
+    typer.Option(
+        help="Number of objects from which 'auto' chooses Spark, if SPARK_MASTER or SPARK_REMOTE"
+        " and --work name a cluster.",
+        min=1,
+    ),
 ]
 Work = Annotated[
     str | None,
@@ -303,18 +309,23 @@ DeleteRate = Annotated[
 ]
 
 
-def engine_choice(engine: EngineName, work: str | None) -> EngineChoice:
-    """Return the engine that lists and decides.
+def engine_choice(engine: EngineName, work: str | None, threshold: int) -> EngineChoice:
+    """Return the engine that lists and decides; ``auto`` is decided where the size is known.
 
     Raises:
         SettingsError: ``--work`` names no place, or the engine does not use it.
 
     """
-    if engine is not EngineName.SPARK:
-        if work is not None:
-            raise SettingsError("--work is for --engine spark")
-        return EngineChoice()
-    return EngineChoice(is_spark=True, work=None if work is None else located(work))
+    if engine is EngineName.LOCAL and work is not None:
+        raise SettingsError("--work is for --engine spark or auto")
+    place = None if work is None else located(work)
+    match engine:
+        case EngineName.LOCAL:
+            return LOCAL
+        case EngineName.SPARK:
+            return EngineChoice(is_spark=True, work=place)
+        case EngineName.AUTO:
+            return EngineChoice(work=place, threshold=threshold)
 
 
 def is_json(output: Output | None, *, is_terminal: Callable[[], bool]) -> bool:

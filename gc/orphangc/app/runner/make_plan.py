@@ -18,6 +18,7 @@ from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.app.config.paths import check_outside
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.telemetry.audit_log import log_plan
+from orphangc.app.wiring.auto_engine import settled
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import opened, state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
@@ -200,6 +201,7 @@ def make_plan(
     for file in (report, summary):
         if file is not None:
             check_writable(file)
+    engine = settled(engine, settings)
     at = now()
     directory = None if out is None else PlanDirectory(out)
     if directory is not None:
@@ -226,7 +228,8 @@ def make_plan(
             assert isinstance(sink, _PlanSink)  # noqa: S101 - opened above
             breakdown.add(sink.breakdown)
             files |= {} if folder is None else sink.fetched(folder)
-        plan = cycle.plan.signed() if directory is None else directory.write(cycle.plan, files)
+        unsigned = cycle.plan.model_copy(update={"engine_reason": engine.reason})
+        plan = unsigned.signed() if directory is None else directory.write(unsigned, files)
     if report is not None:
         from orphangc.app.render.plan_html import render_html  # noqa: PLC0415 - needs Jinja2
 

@@ -27,6 +27,7 @@ from orphangc.collect.state.history import checks_before, has_planned, kept_reco
 from orphangc.collect.state.lock import Holder, Lock, Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.result import code_of
+from orphangc.core.documents.plan import Plan
 from orphangc.core.documents.run_record import (
     Phase,
     RunMode,
@@ -230,7 +231,7 @@ class _ScheduledRun:
             Path(draft.plan_folder),
             made.plan,
             is_deleting=draft.effective_mode is RunMode.DELETE,
-            engine=_engine(draft.settings),
+            engine=_engine_of(made.plan, draft.settings),
             shared=self.sharing.sweeps,
             made=made.cycle if made.cycle.is_listed_now else None,
         )
@@ -255,8 +256,19 @@ class _ScheduledRun:
 
 
 def _engine(settings: ScheduledRoot) -> EngineChoice:
-    if settings.engine != "spark":
+    work = None if settings.work is None else located(settings.work)
+    match settings.engine:
+        case "local":
+            return LOCAL
+        case "spark":
+            return EngineChoice(is_spark=True, work=work)
+        case "auto":
+            return EngineChoice(work=work, threshold=settings.spark_threshold)
+
+
+def _engine_of(plan: Plan, settings: ScheduledRoot) -> EngineChoice:
+    """Return the engine that made a plan, for its sweep."""
+    if plan.engine != "spark":
         return LOCAL
-    return EngineChoice(
-        is_spark=True, work=None if settings.work is None else located(settings.work)
-    )
+    work = None if settings.work is None else located(settings.work)
+    return EngineChoice(is_spark=True, work=work)

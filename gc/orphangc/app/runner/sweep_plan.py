@@ -18,9 +18,10 @@ from orphangc.app.console.progress import shown_progress
 from orphangc.app.runner.locking import held_lock
 from orphangc.app.telemetry.audit_log import Audited, log_unmet
 from orphangc.app.telemetry.logs import run_named
+from orphangc.app.wiring.auto_engine import settled
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import WiredRoot, open_worker_environment, opened, state_of
-from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
+from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice, KnownSize
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.delete.distributed import DistributedWorkers
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
@@ -59,6 +60,7 @@ def sweep_plan(
     """
     plan = PlanDirectory(path).read()
     settings = _settings_now(plan.settings, flink_rest, delete_rate)
+    engine = settled(engine, settings, KnownSize(plan.objects_listed, "the plan"))
     check_plan(plan, settings, now())
     state = state_of(settings)
     with held_lock(state) as lock:

@@ -240,6 +240,8 @@ class Plan(FrozenPart):
     """Areas that were to be collected, where a rule is proven."""
     created_at: Instant
     engine: Literal["local", "spark"]
+    engine_reason: str = ""
+    """Why ``--engine auto`` chose it; "" if the operator did."""
     bounds: BoundsPart
     jobs: tuple[JobPart, ...]
     roots: tuple[RootPart, ...]

@@ -73,7 +73,7 @@ def _lasting(document: dict[str, Any]) -> dict[str, Any]:
         {name: value for name, value in job.items() if name not in {"cutoff", "bounds", "evidence"}}
         for job in kept["jobs"]
     ]
-    del kept["engine"], kept["list_requests"]
+    del kept["engine"], kept["engine_reason"], kept["list_requests"]
     return {**kept, "jobs": jobs}
 
 

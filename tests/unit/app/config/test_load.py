@@ -78,7 +78,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a root in a root": ({"storage_roots": [{"root": "s3://b"}, {"root": "s3a://b/x"}]}, "same"),
     "a root's schedule": ({"storage_roots": [{"root": "/x", "schedule": "1x"}]}, "roots.0"),
     "a root's key": ({"storage_roots": [{"root": "/x", "schedules": "1h"}]}, "roots.0.schedules;"),
-    "work without spark": ({"storage_roots": [{"root": "/x", "work": "/w"}]}, "engine: spark"),
+    "work without spark": (
+        {"storage_roots": [{"root": "/x", "work": "/w", "engine": "local"}]},
+        "engine: spark",
+    ),
     "plans in a root": ({"plans": "/x/plans"}, "inside the storage root"),
     "a variable that is not set": ({"http": {"host": "${NOT_SET_AT_ALL}"}}, "http.host"),
     "a variable in a list": ({"storage_roots": [{"root": "${NOT_SET}"}]}, "storage_roots.0.root"),
