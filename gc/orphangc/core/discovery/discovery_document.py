@@ -13,7 +13,7 @@ from orphangc.core.discovery.discovered_facts import (
     ResourceFacts,
 )
 from orphangc.core.discovery.discovered_world import DiscoveredWorld
-from orphangc.core.discovery.remembered_facts import LostStatement, Succession
+from orphangc.core.discovery.remembered_facts import LostStatement, Succession, lineages
 
 
 def discovery_document(
@@ -72,6 +72,10 @@ def discovery_document(
                 "from": _from(each.origin),
             }
             for each in (*discovery.unclear, *unclear)
+        ],
+        "lineage": [
+            {"job_id": each.successor, "continues": each.job_id, "from": _from(each.origin)}
+            for each in lineages(discovery)
         ],
         "lost": [{"what": each.what, "from": _from(each.origin)} for each in lost],
     }

@@ -62,6 +62,7 @@ _WANTED_STATES = frozenset({"running", "suspended"})
 _SNAPSHOT_STATES = frozenset({"COMPLETED", "FAILED", "IN_PROGRESS", "TRIGGER_PENDING", "ABANDONED"})
 _SPECS = ("lastReconciledSpec", "lastStableSpec")
 _DEFAULT_PORT = "8081"
+_ZOOKEEPER_PORT = 2181
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,8 +270,9 @@ def ha_facts(options: Options, origin: Origin, name: str) -> Iterator[Fact]:
         namespace = options.get("kubernetes.namespace") or origin.namespace
         yield HaFact(type="kubernetes", where=namespace, cluster_id=cluster, origin=where)
     elif word.lower() == "zookeeper" and first_of(options, ZOOKEEPER_OPTIONS):
-        root = first_of(options, ZOOKEEPER_ROOT_OPTIONS) or "/flink"
-        quorum = first_of(options, ZOOKEEPER_OPTIONS)
+        root = "/" + (first_of(options, ZOOKEEPER_ROOT_OPTIONS) or "flink").strip("/")
+        hosts = [each.strip() for each in first_of(options, ZOOKEEPER_OPTIONS).split(",")]
+        quorum = ",".join(each if ":" in each else f"{each}:{_ZOOKEEPER_PORT}" for each in hosts)
         cluster = first_of(options, CLUSTER_ID_OPTIONS) or name
         yield HaFact(type="zookeeper", where=f"{quorum}{root}", cluster_id=cluster, origin=where)
     else:

@@ -21,6 +21,8 @@ from orphangc.core.discovery.discovered_facts import (
 )
 from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.locations import canonical
+from orphangc.core.model.owners import job_directory_of
+from orphangc.core.model.types import is_job_id
 
 MOST_JOBS = 200
 """Job ids that are kept of one resource; an older one is only blocked again."""
@@ -183,6 +185,25 @@ def successions(discovery: Discovery) -> tuple[Succession, ...]:
         if one.origin.kind in _WITH_ONE_JOB and one.uid
         for each in _of_resource(one, names)
     )
+
+
+def lineages(discovery: Discovery) -> tuple[Succession, ...]:
+    """Return which jobs go on from a checkpoint in another job's directory, as resources say.
+
+    So a job stays known by its deployment after a rename, a move to another namespace, and a
+    restore by another deployment. It proves no end of the earlier job.
+    """
+    found = (
+        Succession(job_id=directory.name, successor=job.job_id, origin=pin.origin)
+        for one in discovery.resources
+        for pin in one.pins
+        for job in one.jobs
+        if job.is_present
+        and (directory := job_directory_of(canonical(pin.uri))) is not None
+        and directory.name != job.job_id
+        and is_job_id(directory.name)
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def _of_resource(resource: ResourceFacts, names: Mapping[str, set[str]]) -> Iterator[Succession]:

@@ -16,6 +16,7 @@ from orphangc.core.discovery.read_resources import (
 )
 from orphangc.core.discovery.remembered_facts import (
     DiscoveryMemory,
+    lineages,
     lost_statements,
     memory_of,
     merged_memories,
@@ -141,13 +142,13 @@ CASES: dict[str, Case] = {
                 config=configuration(
                     **{
                         "high-availability": "zookeeper",
-                        "high-availability.zookeeper.quorum": "zk:2181",
+                        "high-availability.zookeeper.quorum": "zk-0, zk-1:2182",
                         "high-availability.cluster-id": "/orders",
                     }
                 )
             ),
         ),
-        ha=("zk:2181/flink",),
+        ha=("zk-0:2181,zk-1:2182/flink",),
     ),
     "HA services of an unknown class": Case(
         documents=(a_deployment(config=configuration(**{"high-availability": "com.ours.Ha"})),),
@@ -571,6 +572,16 @@ def test_a_job_is_over_only_if_its_own_resource_runs_another(now, over) -> None:
     named = successions(united(found(now), memory))
     assert {each.job_id for each in named} == over
     assert all(each.successor == SECOND for each in named)
+
+
+def test_a_job_that_was_moved_or_restored_elsewhere_is_known_by_what_it_continues() -> None:
+    """Another deployment, in another namespace: its initial savepoint names the earlier job."""
+    origin = f"{ROOT}/{FIRST}/chk-7"
+    moved = runs(SECOND, name="moved")
+    moved["spec"]["job"]["initialSavepointPath"] = origin
+    (found_one,) = lineages(found([runs(FIRST), moved]))
+    assert (found_one.job_id, found_one.successor) == (FIRST, SECOND)
+    assert found_one.origin.field == "spec.job.initialSavepointPath"
 
 
 @pytest.mark.parametrize(

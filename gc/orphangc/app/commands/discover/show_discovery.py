@@ -81,6 +81,7 @@ _COLUMNS: Mapping[str, Sequence[str]] = {
     "ha": ("type", "where", "cluster_id"),
     "pins": ("uri",),
     "jobs": ("job_id", "name", "state", "followed_by"),
+    "lineage": ("job_id", "continues"),
     "not_understood": ("why", "blocks"),
     "lost": ("what",),
 }
