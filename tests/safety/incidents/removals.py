@@ -117,7 +117,7 @@ def _pins_and_snapshots(patch: _Patch) -> None:
 
 def _siblings(patch: _Patch) -> None:
     """Search no other storage root (R4)."""
-    patch.setattr(compose, "_siblings_of", lambda _: [])
+    patch.setattr(compose, "_siblings_of", lambda *_: [])
 
 
 def _reported_roots(patch: _Patch) -> None:
