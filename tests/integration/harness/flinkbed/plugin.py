@@ -12,6 +12,7 @@ PLUGIN = Path(__file__).parents[4] / "deploy" / "flink-plugin"
 WITNESS = Path(__file__).parent / "java" / "RegistryWitness.java"
 FACTORY = "orphangc.flink.RegistryExporterFactory"
 STORAGE = "orphangc.flink.CheckpointIdStorageFactory"
+UNCLAIMED = "orphangc.flink.UnclaimedStateFactory"
 
 
 def plugin_jar(version: str) -> Path:

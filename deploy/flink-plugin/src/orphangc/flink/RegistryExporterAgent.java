@@ -8,8 +8,8 @@ import java.security.ProtectionDomain;
  * The other way in, where {@code high-availability.type} must stay as it is: {@code -javaagent:<this jar>} on a JobManager.
  *
  * <p>Flink's {@code ClusterEntrypoint} calls {@code HighAvailabilityServicesUtils.createHighAvailabilityServices}. That one
- * call is made to go to {@link RegistryExporterServices}, which does the same and watches the result. Should a release call
- * it otherwise, its class stays as it is.
+ * call is made to go to {@link RegistryExporterServices}, which does the same and watches the result. In the same way a
+ * restore goes through {@link RestoredCheckpoints}. Should a release call either otherwise, its class stays as it is.
  */
 public final class RegistryExporterAgent {
 
@@ -17,6 +17,11 @@ public final class RegistryExporterAgent {
     private static final String CALLED = "org/apache/flink/runtime/highavailability/HighAvailabilityServicesUtils";
     private static final String METHOD = "createHighAvailabilityServices";
     private static final String OURS = "orphangc/flink/RegistryExporterServices";
+
+    private static final String RESTORER = "org/apache/flink/runtime/checkpoint/CheckpointCoordinator";
+    private static final String CHECKPOINTS = "org/apache/flink/runtime/checkpoint/Checkpoints";
+    private static final String LOAD = "loadAndValidateCheckpoint";
+    private static final String OUR_CHECKPOINTS = "orphangc/flink/RestoredCheckpoints";
 
     private RegistryExporterAgent() {}
 
@@ -29,24 +34,31 @@ public final class RegistryExporterAgent {
         @Override
         public byte[] transform(
                 ClassLoader loader, String name, Class<?> defined, ProtectionDomain domain, byte[] bytes) {
-            if (!CALLER.equals(name)) {
-                return null;
+            if (CALLER.equals(name)) {
+                return redirected(bytes, CALLED, METHOD, OURS, "no registry snapshots are exported");
             }
+            if (RESTORER.equals(name)) {
+                return redirected(bytes, CHECKPOINTS, LOAD, OUR_CHECKPOINTS, "no coordinator state is looked for");
+            }
+            return null;
+        }
+
+        private static byte[] redirected(byte[] bytes, String type, String method, String ours, String effect) {
             try {
-                byte[] redirected = new ConstantPool(bytes).redirect(CALLED, METHOD, OURS);
+                byte[] redirected = new ConstantPool(bytes).redirect(type, method, ours);
                 if (redirected == null) {
-                    complain("this Flink calls " + METHOD + " otherwise", null);
+                    complain(effect, "this Flink calls " + method + " otherwise", null);
                 }
                 return redirected;
             } catch (Throwable error) { // Java would drop it silently
-                complain("the call of " + METHOD + " cannot be redirected", error);
+                complain(effect, "the call of " + method + " cannot be redirected", error);
                 return null;
             }
         }
 
         /** Logging would load classes before Flink has set it up. */
-        private static void complain(String why, Throwable error) {
-            System.err.println("orphangc: no registry snapshots are exported: " + why + (error == null ? "" : ": " + error));
+        private static void complain(String effect, String why, Throwable error) {
+            System.err.println("orphangc: " + effect + ": " + why + (error == null ? "" : ": " + error));
         }
     }
 }

@@ -25,6 +25,7 @@ public final class RegistryExporterServices {
         HighAvailabilityServices services =
                 HighAvailabilityServicesUtils.createHighAvailabilityServices(
                         configuration, executor, addressResolution, rpcSystemUtils, fatalErrorHandler);
+        RestoredCheckpoints.configure(configuration);
         return Watched.services(services, configuration);
     }
 }

@@ -9,6 +9,7 @@ import org.apache.flink.api.common.accumulators.LongCounter;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.functions.MapFunction;
 import org.apache.flink.api.common.functions.RichMapFunction;
+import org.apache.flink.api.common.state.KeyedStateStore;
 import org.apache.flink.api.common.state.ListState;
 import org.apache.flink.api.common.state.ListStateDescriptor;
 import org.apache.flink.api.common.state.ValueState;
@@ -27,12 +28,13 @@ import org.apache.flink.util.Collector;
 /**
  * A job of which each version declares other state.
  *
- * <p>Arguments: --version 1|2|3 --keys K --settings S, others are passed over. It only uses API that is the same from Flink 1.15 to
+ * <p>Arguments: --version 1|2|3|6 --keys K --lazy true|false --settings S, others are passed over. It only uses API that is the same from Flink 1.15 to
  * 2.3.
  *
  * <p>Version 1: operator "chest" with keyed states "labels" and "forgotten" and operator states "kept" (split) and "dropped" (union);
  * operator "attic" with operator state "boxes" (union). Version 2: no "attic", and of "chest" only "labels" and "kept". Version 3 as
- * version 2, with a second source whose uid is "attic".
+ * version 2, with a second source whose uid is "attic". Version 6: as version 3, and "numbers" is no source any more. With --lazy true
+ * "labels" is registered with the first record.
  *
  * <p>Accumulators, all counted from the start of the attempt: "kept", "dropped", "boxes" (restored elements that are what was written),
  * "wrong" (those that are not), "labels" (keys whose restored label was read and found right), "fresh" (keys that had none), "remembered" (keys
@@ -50,15 +52,18 @@ public final class DrawersJob {
         int version = Integer.parseInt(args.get("--version"));
         StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment(settings(args.get("--settings")));
         env.setMaxParallelism(32);
-        DataStream<Long> numbers = source(env, "numbers");
+        DataStream<Long> numbers = source(env, version == 6 ? "numbers-6" : "numbers");
+        if (version == 6) {
+            numbers = numbers.map(new Same()).name("numbers").uid("numbers");
+        }
         if (version == 1) {
             numbers = numbers.map(new Attic()).name("attic").uid("attic");
-        } else if (version == 3) {
+        } else if (version == 3 || version == 6) {
             numbers = numbers.union(source(env, "attic"));
         }
         long keys = Long.parseLong(args.get("--keys"));
         numbers.keyBy(number -> Math.floorMod(number, keys), Types.LONG)
-                .process(new Chest(version == 1)).name("chest").uid("chest");
+                .process(new Chest(version == 1, Boolean.parseBoolean(args.get("--lazy")))).name("chest").uid("chest");
         env.execute("drawers");
     }
 
@@ -89,6 +94,14 @@ public final class DrawersJob {
         List<String> known = elements(name);
         for (String element : state.get()) {
             (known.contains(element) ? right : wrong).add(1L);
+        }
+    }
+
+    /** Has no state, and no coordinator. */
+    static final class Same implements MapFunction<Long, Long> {
+        @Override
+        public Long map(Long number) {
+            return number;
         }
     }
 
@@ -127,6 +140,8 @@ public final class DrawersJob {
 
     static final class Chest extends KeyedProcessFunction<Long, Long, Void> implements CheckpointedFunction {
         private final boolean isOld;
+        private final boolean isLazy;
+        private transient KeyedStateStore keyed;
         private transient ValueState<String> labels;
         private transient ValueState<String> forgotten;
         private transient ListState<String> kept;
@@ -137,8 +152,9 @@ public final class DrawersJob {
         private transient LongCounter fresh;
         private transient LongCounter remembered;
 
-        Chest(boolean isOld) {
+        Chest(boolean isOld, boolean isLazy) {
             this.isOld = isOld;
+            this.isLazy = isLazy;
         }
 
         @Override
@@ -148,7 +164,8 @@ public final class DrawersJob {
             wrong = count("wrong");
             fresh = count("fresh");
             remembered = count("remembered");
-            labels = context.getKeyedStateStore().getState(new ValueStateDescriptor<>("labels", Types.STRING));
+            keyed = context.getKeyedStateStore();
+            labels = isLazy ? null : keyed.getState(new ValueStateDescriptor<>("labels", Types.STRING));
             kept = context.getOperatorStateStore().getListState(new ListStateDescriptor<>("kept", Types.STRING));
             check("kept", kept, count("kept"), wrong);
             if (isOld) {
@@ -175,6 +192,7 @@ public final class DrawersJob {
         @Override
         public void processElement(Long number, Context context, Collector<Void> out) throws Exception {
             long key = context.getCurrentKey();
+            labels = labels == null ? keyed.getState(new ValueStateDescriptor<>("labels", Types.STRING)) : labels;
             String label = labels.value();
             if (visited.add(key)) {
                 remembered.add(isOld && forgotten.value() != null ? 1L : 0L);

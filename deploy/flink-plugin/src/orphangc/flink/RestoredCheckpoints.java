@@ -1,0 +1,116 @@
+package orphangc.flink;
+
+import java.io.IOException;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.runtime.checkpoint.CheckpointProperties;
+import org.apache.flink.runtime.checkpoint.Checkpoints;
+import org.apache.flink.runtime.checkpoint.CompletedCheckpoint;
+import org.apache.flink.runtime.checkpoint.OperatorState;
+import org.apache.flink.runtime.executiongraph.ExecutionJobVertex;
+import org.apache.flink.runtime.jobgraph.JobVertexID;
+import org.apache.flink.runtime.jobgraph.OperatorID;
+import org.apache.flink.runtime.operators.coordination.OperatorCoordinatorHolder;
+import org.apache.flink.runtime.state.CompletedCheckpointStorageLocation;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What a JobManager under the agent calls instead of Flink's {@code Checkpoints.loadAndValidateCheckpoint}: the same, and then
+ * a comparison with the job before it runs. Only the JobManager sees the state of coordinators.
+ */
+public final class RestoredCheckpoints {
+
+    private static final Logger LOG = LoggerFactory.getLogger(RestoredCheckpoints.class);
+    private static volatile Configuration cluster;
+
+    private RestoredCheckpoints() {}
+
+    static void configure(Configuration configuration) {
+        cluster = configuration;
+    }
+
+    /** Returns Flink's checkpoint. */
+    public static CompletedCheckpoint loadAndValidateCheckpoint(
+            JobID job,
+            Map<JobVertexID, ExecutionJobVertex> tasks,
+            CompletedCheckpointStorageLocation location,
+            ClassLoader loader,
+            boolean allowNonRestoredState,
+            CheckpointProperties properties)
+            throws IOException {
+        CompletedCheckpoint checkpoint =
+                Checkpoints.loadAndValidateCheckpoint(job, tasks, location, loader, allowNonRestoredState, properties);
+        try {
+            Configuration configuration = cluster;
+            if (configuration != null) {
+                examine(job, tasks.values(), checkpoint, new UnclaimedSettings(configuration));
+            }
+        } catch (UnclaimedStateException e) {
+            throw e;
+        } catch (Throwable e) {
+            LOG.warn("unclaimed state of coordinators is not looked for in job {}", job, e);
+        }
+        return checkpoint;
+    }
+
+    private static void examine(
+            JobID job,
+            Collection<ExecutionJobVertex> tasks,
+            CompletedCheckpoint checkpoint,
+            UnclaimedSettings settings) {
+        Set<OperatorID> coordinated = new java.util.HashSet<>();
+        for (ExecutionJobVertex task : tasks) {
+            for (OperatorCoordinatorHolder each : task.getOperatorCoordinators()) {
+                coordinated.add(each.operatorId());
+            }
+        }
+        Declared declared = Declared.of(settings.declarations);
+        compare(job, checkpoint, declared);
+        for (OperatorState each : checkpoint.getOperatorStates().values()) {
+            if (each.getCoordinatorState() != null && !coordinated.contains(each.getOperatorID())) {
+                unclaimed(job, each, declared, settings);
+            }
+        }
+    }
+
+    private static void unclaimed(JobID job, OperatorState operator, Declared declared, UnclaimedSettings settings) {
+        String id = operator.getOperatorID().toString();
+        String who = "operator " + id + declared.uidOf(id).map(uid -> " (uid " + uid + ")").orElse("");
+        long size = operator.getCoordinatorState().getStateSize();
+        boolean isFatal = settings.policy == UnclaimedSettings.Policy.FAIL && !declared.hasCoordinator(id);
+        LOG.warn("unclaimed state of {} in job {}: {} bytes of its coordinator, and it has none in this job; Flink drops them"
+                + " with the next checkpoint; policy {}", who, job, size, settings.policy);
+        Map<String, Set<String>> states = new TreeMap<>();
+        states.put(Claim.COORDINATOR, new TreeSet<>(Collections.singleton(size + " bytes")));
+        boolean isDropped = settings.policy == UnclaimedSettings.Policy.IGNORE;
+        UnclaimedReports.write(
+                settings, job, id, "coordinator", -1, states, isDropped ? states : Collections.emptyMap());
+        if (isFatal) {
+            throw new UnclaimedStateException(Claim.refusal(who, states, settings));
+        }
+    }
+
+    /** Logs what is declared and what was restored, before the job runs. */
+    private static void compare(JobID job, CompletedCheckpoint checkpoint, Declared declared) {
+        if (!declared.isKnown()) {
+            return;
+        }
+        Set<String> restored = new TreeSet<>();
+        checkpoint.getOperatorStates().keySet().forEach(id -> restored.add(id.toString()));
+        Set<String> missing = new TreeSet<>(declared.operators());
+        missing.removeAll(restored);
+        Set<String> undeclared = new TreeSet<>(restored);
+        undeclared.removeAll(declared.operators());
+        LOG.info("job {} is restored from checkpoint {}: {} operators are declared, {} were restored; declared and not"
+                + " restored: {}; restored and not declared: {}", job, checkpoint.getCheckpointID(),
+                declared.operators().size(), restored.size(), missing, undeclared);
+    }
+}

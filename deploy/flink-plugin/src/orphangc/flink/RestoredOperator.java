@@ -1,0 +1,205 @@
+package orphangc.flink;
+
+import java.util.Collections;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import org.apache.flink.metrics.Gauge;
+import org.apache.flink.runtime.execution.Environment;
+import org.apache.flink.runtime.metrics.groups.TaskIOMetricGroup;
+import org.apache.flink.runtime.state.OperatorStateBackend;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One subtask of one operator: which states it was restored with, which of them it has claimed, and what becomes of the
+ * rest once the grace is over.
+ *
+ * <p>All of it runs in the task's thread. Nothing of it may harm the task, but for the policy {@code fail}.
+ */
+final class RestoredOperator {
+
+    private static final Logger LOG = LoggerFactory.getLogger(RestoredOperator.class);
+    private static final Pattern IDENTIFIER = Pattern.compile("(.*)_([0-9a-f]{32})_\\((\\d+)/(\\d+)\\)");
+
+    private final Environment environment;
+    private final UnclaimedSettings settings;
+    private final String name;
+    private final String id;
+    private final int subtask;
+    private final long recordsBefore;
+    private final Set<String> accessed = Collections.newSetFromMap(new ConcurrentHashMap<>());
+    private final AtomicInteger gauged = new AtomicInteger();
+
+    private KeyedStates keyed;
+    private OperatorStateBackend operatorState;
+    private Set<String> lists = Collections.emptySet();
+    private Set<String> broadcasts = Collections.emptySet();
+    private boolean isAwaited;
+    private boolean isDecided;
+    private int snapshots;
+
+    RestoredOperator(Environment environment, String identifier, UnclaimedSettings settings) {
+        Matcher parts = IDENTIFIER.matcher(identifier);
+        boolean isKnown = parts.matches();
+        this.environment = environment;
+        this.settings = settings;
+        this.name = isKnown ? parts.group(1) : identifier;
+        this.id = isKnown ? parts.group(2) : identifier;
+        this.subtask = isKnown ? Integer.parseInt(parts.group(3)) - 1 : 0;
+        this.recordsBefore = records();
+    }
+
+    void keyed(Object backend) throws ReflectiveOperationException {
+        KeyedStates found = new KeyedStates(backend);
+        if (!found.isEmpty()) {
+            keyed = found;
+            await();
+        }
+    }
+
+    void operatorState(OperatorStateBackend backend) {
+        operatorState = backend;
+        lists = new TreeSet<>(backend.getRegisteredStateNames());
+        broadcasts = new TreeSet<>(backend.getRegisteredBroadcastStateNames());
+        if (!lists.isEmpty() || !broadcasts.isEmpty()) {
+            await();
+        }
+    }
+
+    /** Notes a state that the operator asks for, by its descriptor, of which there are two kinds since Flink 2.0. */
+    void accessed(Object descriptor) {
+        for (String getter : new String[] {"getName", "getStateId"}) {
+            try {
+                accessed.add(String.valueOf(descriptor.getClass().getMethod(getter).invoke(descriptor)));
+                return;
+            } catch (NoSuchMethodException e) {
+                continue;
+            } catch (Throwable e) {
+                break;
+            }
+        }
+        if (isAwaited && !isDecided) {
+            LOG.warn("unclaimed state of {} is not looked for: a descriptor has no name: {}", this, descriptor);
+            isDecided = true;
+        }
+    }
+
+    /** Has the end of the initialisation looked at: mails wait until all operators of the task are open. */
+    private void await() {
+        if (isAwaited) {
+            return;
+        }
+        isAwaited = true;
+        environment.getMetricGroup().addGroup("orphangc").addGroup("operator", id)
+                .gauge("unclaimedStates", (Gauge<Integer>) gauged::get);
+        if (settings.graceCheckpoints == 0) {
+            environment.getMainMailboxExecutor().execute(this::decide, "unclaimed state of %s", name);
+        }
+    }
+
+    void beforeSnapshot() {
+        if (isAwaited && !isDecided && snapshots >= settings.graceCheckpoints && hasSeenRecords()) {
+            try {
+                decide();
+            } catch (UnclaimedStateException e) {
+                environment.failExternally(e);
+            }
+        }
+        snapshots++;
+    }
+
+    private boolean hasSeenRecords() {
+        return settings.graceRecords == 0 || records() - recordsBefore >= settings.graceRecords;
+    }
+
+    /** Returns the records that came in, and of a source those that went out. */
+    private long records() {
+        TaskIOMetricGroup io = environment.getMetricGroup().getIOMetricGroup();
+        return Math.max(io.getNumRecordsInCounter().getCount(), io.getNumRecordsOutCounter().getCount());
+    }
+
+    private void decide() {
+        isDecided = true;
+        try {
+            TreeMap<String, Set<String>> unclaimed = unclaimed();
+            unclaimed.values().removeIf(Set::isEmpty);
+            if (!unclaimed.isEmpty()) {
+                decide(unclaimed);
+            }
+        } catch (UnclaimedStateException e) {
+            throw e;
+        } catch (Throwable e) {
+            LOG.warn("unclaimed state of {} is not known: this Flink has other classes than 1.15 to 2.3", this, e);
+        }
+    }
+
+    private TreeMap<String, Set<String>> unclaimed() throws ReflectiveOperationException {
+        TreeMap<String, Set<String>> found = new TreeMap<>();
+        found.put(Claim.KEYED, keyed == null ? new TreeSet<>() : keyed.unclaimed());
+        found.put(Claim.OPERATOR, without(lists, accessed));
+        found.put(Claim.BROADCAST, without(broadcasts, accessed));
+        return found;
+    }
+
+    private static Set<String> without(Set<String> some, Set<String> others) {
+        Set<String> left = new TreeSet<>(some);
+        left.removeAll(others);
+        return left;
+    }
+
+    private void decide(TreeMap<String, Set<String>> unclaimed) throws Exception {
+        Declared declared = Declared.of(settings.declarations);
+        TreeMap<String, Set<String>> undeclared = new TreeMap<>();
+        unclaimed.forEach((kind, names) -> undeclared.put(kind, declared.undeclared(id, kind, names)));
+        undeclared.values().removeIf(Set::isEmpty);
+        gauged.set(unclaimed.values().stream().mapToInt(Set::size).sum());
+        String who = this + declared.uidOf(id).map(uid -> ", uid " + uid).orElse("");
+        boolean isFatal = settings.policy == UnclaimedSettings.Policy.FAIL && !undeclared.isEmpty();
+        boolean isDropped = settings.policy == UnclaimedSettings.Policy.IGNORE;
+        TreeMap<String, Set<String>> dropped = isDropped ? dropped(undeclared) : new TreeMap<>();
+        LOG.warn("unclaimed state of {}: {} was restored and is not registered; policy {}, dropped {}",
+                who, unclaimed, settings.policy, dropped);
+        UnclaimedReports.write(settings, environment.getJobID(), id, name, subtask, unclaimed, dropped);
+        if (isFatal) {
+            throw new UnclaimedStateException(Claim.refusal(who, undeclared, settings));
+        }
+    }
+
+    private TreeMap<String, Set<String>> dropped(TreeMap<String, Set<String>> undeclared) throws Exception {
+        TreeMap<String, Set<String>> dropped = new TreeMap<>();
+        for (String kind : undeclared.keySet()) {
+            String objection = kind.equals(Claim.KEYED) ? keyed.objection() : null;
+            if (objection != null) {
+                LOG.warn("keyed state of {} is not dropped: {}", this, objection);
+                continue;
+            }
+            for (String state : undeclared.get(kind)) {
+                drop(kind, state);
+                dropped.computeIfAbsent(kind, any -> new TreeSet<>()).add(state);
+            }
+        }
+        gauged.addAndGet(-dropped.values().stream().mapToInt(Set::size).sum());
+        return dropped;
+    }
+
+    private void drop(String kind, String state) throws Exception {
+        if (kind.equals(Claim.KEYED)) {
+            keyed.drop(state);
+        } else {
+            boolean isBroadcast = kind.equals(Claim.BROADCAST);
+            KeyedStates.map(operatorState, isBroadcast ? "registeredBroadcastStates" : "registeredOperatorStates")
+                    .remove(state);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "operator " + name + " (id " + id + ", subtask " + subtask + ")";
+    }
+}

@@ -1,0 +1,276 @@
+"""Unmodified Flink with the plugin: what a restore leaves behind is reported, refused or dropped.
+
+Version 6 of the job drops a keyed state, an operator state and a coordinator, and has another
+operator under an old uid; Flink alone restores it without a word.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.helpers import run
+from integration.flink.test_unclaimed import AS_WRITTEN, DRAWERS, KEYS, ONCE
+from integration.harness.flinkbed.cluster import Cluster
+from integration.harness.flinkbed.fixtures import NEWEST, VERSIONS, require_flink
+from integration.harness.flinkbed.plugin import UNCLAIMED, plugin_jar
+from integration.harness.flinkbed.settings import ON_REQUEST, Workload
+from integration.harness.flinkbed.truth import retained
+from integration.harness.flinkbed.waiting import FlinkbedError, wait_until
+from orphangc.flink.operator_ids import operator_id
+
+pytestmark = pytest.mark.flink
+
+BACKENDS = ("rocksdb", "hashmap")
+LEFT = {
+    ("chest", "keyed state", "forgotten"),
+    ("chest", "operator state", "dropped"),
+    ("attic", "operator state", "boxes"),
+    ("numbers", "operator state", "SourceReaderState"),
+}
+UIDS = {operator_id(uid): uid for uid in ("numbers", "attic", "chest")}
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Clusters of one version, and what version 1 of the job left for each backend."""
+
+    version: str
+    work: Path
+    left: dict[str, Path]
+    plain: Cluster
+
+    def cluster(self, policy: str) -> Cluster:
+        """Return a cluster with the plugin; the JobManager has the policy from its settings."""
+        jar = plugin_jar(VERSIONS[0])
+        config = {
+            "orphangc.unclaimed-state.policy": policy,
+            "orphangc.registry.dir": f"file://{self.work}/registry-{policy}",
+        }
+        return Cluster(
+            self.version,
+            self.work / f"flink-{policy}",
+            config=config,
+            libraries=[jar],
+            jobmanager_options=[f"-javaagent:{jar}"],
+        ).running(DRAWERS, workload=Workload(keys=KEYS))
+
+    def reports(self, policy: str, job: str) -> list[dict[str, Any]]:
+        """Return what the tasks and the JobManager wrote beside the registry snapshots."""
+        folder = self.work / f"registry-{policy}" / job / "unclaimed"
+        return [json.loads(each.read_text()) for each in sorted(folder.glob("*.json"))]
+
+
+def watched(backend: str, **more: str) -> dict[str, str]:
+    """Return the settings of a job with the plugin around a backend."""
+    settings = {"state.backend.type": UNCLAIMED, "orphangc.state.backend.type": backend}
+    return ONCE | settings | {f"orphangc.{key}": value for key, value in more.items()}
+
+
+def version_6(*, lazy: bool = False) -> list[str]:
+    """Return the arguments of the job's version 6."""
+    return ["--version", "6", "--lazy", str(lazy).lower()]
+
+
+def read_back(cluster: Cluster, job: str) -> dict[str, int]:
+    """Return what a job found in its state, when it has seen all keys."""
+
+    def found() -> dict[str, int] | None:
+        seen = cluster.progress(job)
+        return seen if seen.get("labels", 0) + seen.get("fresh", 0) >= KEYS else None
+
+    return wait_until("visits of all keys", found)
+
+
+def states_in(checkpoint: Path) -> set[tuple[str, str, str]]:
+    """Return operator, kind and name of the states that version 6 does not claim."""
+    ran = run("inspect", checkpoint)
+    assert ran.code == 0, ran.err
+    found = set()
+    for operator in ran.json["contents"]["operators"]:
+        uid = UIDS.get(operator["id"], "")
+        assert operator["keyed_states"] is not None
+        found |= {(uid, "keyed state", each["name"]) for each in operator["keyed_states"]}
+        found |= {(uid, "operator state", each["name"]) for each in operator["operator_states"]}
+    return found & LEFT
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(each, marks=pytest.mark.nightly) for each in VERSIONS]
+)
+def bench(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Bench]:
+    """What version 1 left, once for all policies."""
+    require_flink(request.param)
+    work = tmp_path_factory.mktemp(f"unclaimed-{request.param}-")
+    with Cluster(request.param, work / "plain").running(
+        DRAWERS, workload=Workload(keys=KEYS)
+    ) as plain:
+        left = {each: version_1(plain, work / f"left-{each}", each) for each in BACKENDS}
+        yield Bench(request.param, work, left, plain)
+
+
+def version_1(cluster: Cluster, folder: Path, backend: str) -> Path:
+    """Return the last checkpoint of version 1."""
+    config = ONCE | {"state.backend.type": backend}
+    arguments = ["--version", "1"]
+    job = cluster.submit(folder, interval=ON_REQUEST, config=config, arguments=arguments)
+    wait_until("labels of all keys", lambda: cluster.progress(job).get("fresh") == KEYS)
+    cluster.wait_for_checkpoints(job, 1)
+    cluster.cancel(job, between_checkpoints=True)
+    return retained(folder / job)[-1]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_without_the_plugin_flink_says_nothing(bench: Bench, tmp_path: Path, backend: str) -> None:
+    """The control: it restores, runs, and keeps in every checkpoint what nothing reads."""
+    cluster = bench.plain
+    job = cluster.submit(
+        tmp_path,
+        bench.left[backend],
+        "NO_CLAIM",
+        interval=ON_REQUEST,
+        config=ONCE | {"state.backend.type": backend},
+        arguments=version_6(),
+    )
+    assert read_back(cluster, job)["labels"] == KEYS
+    cluster.wait_for_checkpoints(job, 2)
+    cluster.cancel(job, between_checkpoints=True)
+    assert states_in(retained(tmp_path / job)[-1]) == LEFT
+    assert "nclaimed state" not in cluster.jobmanager_log()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_report_names_all_of_it(bench: Bench, tmp_path: Path, backend: str) -> None:
+    """In files, and in the log; nothing else changes."""
+    with bench.cluster("report") as cluster:
+        job = cluster.submit(
+            tmp_path,
+            bench.left[backend],
+            "NO_CLAIM",
+            interval=ON_REQUEST,
+            config=watched(backend),
+            arguments=version_6(),
+        )
+        found = read_back(cluster, job)
+        assert {name: found[name] for name in AS_WRITTEN} == AS_WRITTEN
+        cluster.wait_for_checkpoints(job, 2)
+
+        def named() -> set[tuple[str, str, str]]:
+            return {
+                (UIDS[each["operator_id"]], state["kind"], state["name"])
+                for each in bench.reports("report", job)
+                for state in each["states"]
+                if state["kind"] != "coordinator state"
+            }
+
+        wait_until("reports of all that is left", lambda: named() == LEFT)
+        (coordinator,) = [each for each in bench.reports("report", job) if each["subtask"] == -1]
+        assert UIDS[coordinator["operator_id"]] == "numbers"
+        assert "coordinator" in cluster.jobmanager_log()
+        cluster.cancel(job, between_checkpoints=True)
+        assert states_in(retained(tmp_path / job)[-1]) == LEFT
+
+
+def run_until_it_fails(
+    cluster: Cluster, folder: Path, left: Path, *, backend: str, version: str
+) -> None:
+    """Start a version with the policy ``fail``."""
+    job = cluster.submit(
+        folder,
+        left,
+        "NO_CLAIM",
+        interval=ON_REQUEST,
+        config=watched(backend, **{"unclaimed-state.policy": "fail"}),
+        arguments=["--version", version],
+    )
+    cluster.wait_for_checkpoints(job, 1)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("version", ["3", "6"])
+def test_fail_refuses_the_restore_in_words(
+    bench: Bench, tmp_path: Path, backend: str, version: str
+) -> None:
+    """They are in the exception that REST shows: operator, state, and what lets it pass."""
+    with bench.cluster("fail") as cluster:
+        with pytest.raises(FlinkbedError) as refused:
+            run_until_it_fails(
+                cluster, tmp_path, bench.left[backend], backend=backend, version=version
+            )
+        said = str(refused.value)
+        assert "orphangc: unclaimed state of operator" in said
+        assert "orphangc.unclaimed-state.policy to report or ignore" in said
+        states = ["coordinator state"] if version == "6" else ["forgotten", "dropped", "boxes"]
+        assert any(state in said for state in states)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_ignore_drops_it_from_the_second_checkpoint_on(
+    bench: Bench, tmp_path: Path, backend: str
+) -> None:
+    """And only that: a state that the first record registers keeps every value."""
+    with bench.cluster("ignore") as cluster:
+        config = watched(backend, **{"unclaimed-state.policy": "ignore"})
+        job = cluster.submit(
+            tmp_path,
+            bench.left[backend],
+            "NO_CLAIM",
+            interval=ON_REQUEST,
+            config=config,
+            arguments=version_6(lazy=True),
+        )
+        found = read_back(cluster, job)
+        assert {name: found[name] for name in AS_WRITTEN} == AS_WRITTEN
+        cluster.wait_for_checkpoints(job, 2)
+        cluster.cancel(job, between_checkpoints=True)
+        first, second, *_ = retained(tmp_path / job)
+        assert states_in(first) == LEFT
+        assert states_in(second) == set()
+
+        again = cluster.submit(
+            tmp_path,
+            second,
+            "CLAIM",
+            interval=ON_REQUEST,
+            config=config,
+            arguments=version_6(),
+        )
+        found = read_back(cluster, again)
+        assert {name: found[name] for name in AS_WRITTEN} == AS_WRITTEN
+        cluster.wait_for_checkpoints(again, 2)
+        cluster.cancel(again)
+
+
+@pytest.mark.ci
+def test_one_restore_with_the_plugin_is_reported(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The shortest way through the factory, on the newest Flink and RocksDB."""
+    require_flink(NEWEST)
+    work = tmp_path_factory.mktemp("unclaimed-short-")
+    bench = Bench(NEWEST, work, {}, None)  # type: ignore[arg-type]
+    with bench.cluster("report") as cluster:
+        left = version_1(cluster, work / "left", "rocksdb")
+        job = cluster.submit(
+            tmp_path,
+            left,
+            "NO_CLAIM",
+            interval=ON_REQUEST,
+            config=watched("rocksdb"),
+            arguments=version_6(),
+        )
+        assert read_back(cluster, job)["labels"] == KEYS
+        cluster.wait_for_checkpoints(job, 2)
+        wait_until(
+            "a report of keyed state",
+            lambda: any(
+                state["name"] == "forgotten"
+                for each in bench.reports("report", job)
+                for state in each["states"]
+            ),
+        )
