@@ -8,7 +8,7 @@ alike; which starts first changes from pair to pair. CPU a record and a checkpoi
 on the neighbours. The last line bounds each median ratio: the truth lies there in 95 of 100 cases,
 however the ratios are spread; that takes six pairs at least. ``--parts`` chooses what the one
 cluster has: ``storage`` (shared files named after checkpoints), ``exporter`` (as by default),
-``eager`` (exports as often as can be), or ``none``, which shows how far two equal clusters differ
+``eager`` (exports as often as can be), ``unclaimed`` (the watched state backend), or ``none``, which shows how far two equal clusters differ
 here. ``--registry ENTRIES`` instead measures how long an export of that many entries takes, and
 how long of it Flink's registry is held.
 """
@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from integration.harness.flinkbed.cluster import Cluster
 from integration.harness.flinkbed.distribution import jars, java_tool
 from integration.harness.flinkbed.jvm import OPENED
-from integration.harness.flinkbed.plugin import FACTORY, STORAGE, plugin_jar
+from integration.harness.flinkbed.plugin import FACTORY, STORAGE, UNCLAIMED, plugin_jar
 from integration.harness.flinkbed.settings import Workload
 
 _BUSY = Workload(keys=20_000, payload=100, records_per_second=1_000_000)
@@ -77,6 +77,11 @@ class Bench:
             config |= _EAGER
         if "storage" in parts:
             self._settings["execution.checkpointing.storage"] = STORAGE
+        if "unclaimed" in parts:
+            self._settings |= {
+                "state.backend.type": UNCLAIMED,
+                "orphangc.state.backend.type": "rocksdb",
+            }
         libraries = [plugin_jar(version)] if parts else []
         self.flink = Cluster(
             version, work / "flink", config=config, workload=_BUSY, libraries=libraries
@@ -179,7 +184,7 @@ def main() -> None:
     parser.add_argument("--version", default="1.20.5")
     parser.add_argument("--pairs", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=30)
-    choices = ("storage", "exporter", "eager", "none")
+    choices = ("storage", "exporter", "eager", "unclaimed", "none")
     parser.add_argument("--parts", nargs="+", choices=choices, default=["storage", "exporter"])
     parser.add_argument("--registry", type=int, metavar="ENTRIES")
     chosen = parser.parse_args()
