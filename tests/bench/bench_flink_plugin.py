@@ -4,13 +4,13 @@
         [--parts storage exporter]
 
 The two clusters of a pair run at the same time, so that what else the machine does hits both
-alike; which starts first changes from pair to pair. CPU a record and a checkpoint depends least
-on the neighbours. The last line bounds each median ratio: the truth lies there in 95 of 100 cases,
+alike; which starts first changes from pair to pair. CPU a record and a checkpoint depends least on
+the neighbours. The last line bounds each median ratio: the truth lies there in 95 of 100 cases,
 however the ratios are spread; that takes six pairs at least. ``--parts`` chooses what the one
 cluster has: ``storage`` (shared files named after checkpoints), ``exporter`` (as by default),
-``eager`` (exports as often as can be), ``unclaimed`` (the watched state backend), or ``none``, which shows how far two equal clusters differ
-here. ``--registry ENTRIES`` instead measures how long an export of that many entries takes, and
-how long of it Flink's registry is held.
+``eager`` (exports as often as can be), ``unclaimed`` (the watched state backend), or ``none``,
+which shows how far two equal clusters differ here. ``--registry ENTRIES`` instead measures how
+long an export of that many entries takes, and how long of it Flink's registry is held.
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@ operator under an old uid; Flink alone restores it without a word.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -43,12 +44,13 @@ class Bench:
     left: dict[str, Path]
     plain: Cluster
 
-    def cluster(self, policy: str) -> Cluster:
+    def cluster(self, policy: str, more: Mapping[str, str] = MappingProxyType({})) -> Cluster:
         """Return a cluster with the plugin; the JobManager has the policy from its settings."""
         jar = plugin_jar(VERSIONS[0])
         config = {
             "orphangc.unclaimed-state.policy": policy,
             "orphangc.registry.dir": f"file://{self.work}/registry-{policy}",
+            **more,
         }
         return Cluster(
             self.version,
@@ -244,6 +246,27 @@ def test_ignore_drops_it_from_the_second_checkpoint_on(
         assert {name: found[name] for name in AS_WRITTEN} == AS_WRITTEN
         cluster.wait_for_checkpoints(again, 2)
         cluster.cancel(again)
+
+
+def test_what_is_declared_is_neither_refused_nor_dropped(bench: Bench, tmp_path: Path) -> None:
+    """The job registers it later, says its declarations file; the JobManager compares before."""
+    declared = tmp_path / "declarations.yaml"
+    assert run("declare", bench.left["rocksdb"], "--out", declared).code == 0
+    settings = {"declarations": str(declared), "unclaimed-state.policy": "fail"}
+    with bench.cluster("fail", {"orphangc.declarations": str(declared)}) as cluster:
+        job = cluster.submit(
+            tmp_path,
+            bench.left["rocksdb"],
+            "NO_CLAIM",
+            interval=ON_REQUEST,
+            config=watched("rocksdb", **settings),
+            arguments=version_6(),
+        )
+        assert read_back(cluster, job)["labels"] == KEYS
+        cluster.wait_for_checkpoints(job, 2)
+        cluster.cancel(job, between_checkpoints=True)
+        assert states_in(retained(tmp_path / job)[-1]) == LEFT
+        assert "operators are declared" in cluster.jobmanager_log()
 
 
 @pytest.mark.ci
