@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
@@ -135,6 +135,8 @@ class DiscoverySettings(_ConfigSection):
     """Address of a cluster's REST service; ``ingress`` for that of its ingress."""
     state: Place | None = None
     """State location of discovered storage roots, and memory of the discovery."""
+    defaults: dict[str, Any] = Field(default_factory=dict)
+    """Settings of every discovered storage root: margins, limits, mode, schedule."""
     closed_world: bool = False
     """The operator's statement that nothing but what is discovered uses these storages (R3a)."""
     alias: tuple[AliasText, ...] = ()

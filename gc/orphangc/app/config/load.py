@@ -66,9 +66,23 @@ def load_configuration(path: Path) -> Configuration:
         raise SettingsError(f"{path}: {first_problem(err)}") from err
     except UnusableVariableError as err:
         raise SettingsError(f"environment: {err}") from err
+    _check_defaults(configuration.discovery.defaults, path)
     if not configuration.storage_roots and not configuration.discovery.is_on:
         raise SettingsError(f"{path}: discovery: name namespaces, files or flink_rest to read")
     return _with_defaults(configuration, path)
+
+
+def _check_defaults(defaults: dict[str, Any], path: Path) -> None:
+    """Check the settings of discovered storage roots before one is discovered."""
+    where = "discovery.defaults"
+    for key in ("root", "state", "closed_world"):
+        if key in defaults:
+            raise SettingsError(f"{path}: {where}.{key}: discovery itself says that")
+    _check_keys(defaults, ScheduledRoot, path, f"{where}.")
+    try:
+        validated(ScheduledRoot, {**defaults, "root": "s3://bucket/checkpoints"})
+    except SettingsError as err:
+        raise SettingsError(f"{path}: {where}: {err}") from err
 
 
 def with_storage_roots(

@@ -264,7 +264,12 @@ def _completed(
     new = [
         validated(
             ScheduledRoot,
-            {"root": uri, "state": settings.state, "closed_world": settings.closed_world},
+            {
+                **settings.defaults,
+                "root": uri,
+                "state": settings.state,
+                "closed_world": settings.closed_world,
+            },
         )
         for uri in world.storage_roots
     ]

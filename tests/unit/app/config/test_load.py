@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,26 @@ def test_roots_are_chosen_by_any_spelling(load) -> None:
     assert len(chosen_roots(found, None)) == 2
     with pytest.raises(SettingsError, match="did you mean s3://b/y"):
         chosen_roots(found, ["s3://b/yy"])
+
+
+@pytest.mark.parametrize(
+    ("defaults", "said"),
+    [
+        ("{grace_perod: 96h}", "unknown key discovery.defaults.grace_perod; did you mean grace_"),
+        ("{grace_period: 1h}", "discovery.defaults: grace_period below 24h is refused"),
+        ("{root: s3://a/b}", "discovery.defaults.root: discovery itself"),
+        ("{closed_world: true}", "discovery.defaults.closed_world"),
+        ("{unclear: []}", "unknown key discovery.defaults.unclear"),
+    ],
+)
+def test_settings_of_discovered_roots_are_checked_before_one_is_discovered(
+    tmp_path, defaults, said
+) -> None:
+    """A misspelled margin would be found only when the first deployment comes."""
+    path = tmp_path / "orphangc.yaml"
+    path.write_text(f"discovery:\n  namespaces: [flink]\n  defaults: {defaults}\n")
+    with pytest.raises(SettingsError, match=re.escape(said)):
+        load_configuration(path)
 
 
 def test_the_shipped_schema_is_that_of_the_program() -> None:
