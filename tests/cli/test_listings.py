@@ -13,6 +13,8 @@ from bench.synth.running import Synth, synth_server
 from cli.helpers import Ran, run
 
 KEYS, LIVE = 20_000, 19_000
+ORPHANS = 900
+"""At least: a few of the rest are checkpoints and what is exclusively theirs."""
 PAGES = KEYS // 1000
 RANGES = 64
 """What a listing is cut into at most before it begins: two for each of its streams."""
@@ -64,3 +66,20 @@ def test_a_run_lists_the_bucket_once(bucket: Synth, tmp_path: Path) -> None:
         assert swept.keys() == done.keys(), swept
         assert shared <= 1.01 * PAGES + RANGES
         assert total <= shared + 60  # the job directories, for the names of their checkpoints
+
+
+def test_a_saved_plan_is_swept_without_a_listing_of_shared(bucket: Synth, tmp_path: Path) -> None:
+    """Neither to lay tombstones nor to delete; ``--relist`` is the old way."""
+    options = ("--state", tmp_path / "state", "--closed-world", "--ended-job", "all")
+    margins = ("--quarantine-period", "0", "--allow-short-margins")
+    for number, word in enumerate(("tombstone/done", "delete/done")):
+        time.sleep(1.1)  # S3 has whole seconds only
+        out = tmp_path / f"plan-{number}"
+        counted(bucket, "plan", bucket.uri, "--out", out, *options, *margins)
+        swept, total, shared = counted(bucket, "sweep", out, "--delete")
+        assert swept.json["counts"][word]["objects"] > ORPHANS
+        assert (shared, total <= 60) == (0, True)
+    time.sleep(1.1)
+    counted(bucket, "plan", bucket.uri, "--out", tmp_path / "last", *options, *margins)
+    _, _, shared = counted(bucket, "sweep", tmp_path / "last", "--relist")
+    assert shared >= (LIVE - 1) // 1000

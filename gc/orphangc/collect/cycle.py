@@ -13,8 +13,8 @@ from orphangc.collect.decide.verdicts import JobView
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages, foreign_usages_of
 from orphangc.collect.mark.mark import Mark, mark, pinned_places
 from orphangc.collect.mark.missing import wanted_of
-from orphangc.collect.mark.missing_check import inventory_of
 from orphangc.collect.mark.pins import pinned_uuids
+from orphangc.collect.mark.since_listing import SinceListing
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.mark.survey_listing import SurveyQuestions, survey_listing
 from orphangc.collect.observe.checkpoints import CheckpointReader
@@ -50,7 +50,6 @@ class Cycle:
         foreign_usages: Checks of the foreign files that each job's state uses.
         remembered: Memory of this cycle for the next one.
         tombstones: Tombstones that the verdicts rest on.
-        is_listed_now: Whether the whole listing is of this cycle, so that no part of it is older.
 
     """
 
@@ -64,7 +63,6 @@ class Cycle:
     foreign_usages: ForeignUsages
     remembered: WorldMemory
     tombstones: Tombstones
-    is_listed_now: bool
 
 
 def run_cycle(
@@ -94,6 +92,7 @@ def run_cycle(
     questions = SurveyQuestions(
         wanted=wanted_of(each.files for each in namings),
         is_resumed=seen.listed.is_resumed,
+        since=SinceListing.of(seen, environment.storage),
         read=partial(reader.read, environment.storage),
         began=shifted(seen.time.now or seen.time.local, -settings.clock_skew),
         unreached=tuple(seen.unreached),
@@ -145,7 +144,6 @@ def run_cycle(
         foreign_usages=foreign_usages,
         remembered=known.comparison.memory,
         tombstones=tombstones,
-        is_listed_now=not seen.listed.is_resumed and inventory_of(environment.storage) is None,
     )
 
 

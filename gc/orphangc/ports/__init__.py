@@ -41,9 +41,11 @@ from orphangc.ports.storage import (
 )
 from orphangc.ports.storage_extras import (
     HIDDEN_SCHEMA,
+    EarlierListing,
     Extras,
     HiddenKind,
     Inventoried,
+    ListedEarlier,
     SmallRoot,
 )
 
@@ -56,6 +58,7 @@ __all__ = [
     "Deleter",
     "DeletionResult",
     "DeletionStatus",
+    "EarlierListing",
     "ExporterChannel",
     "ExporterReader",
     "Extras",
@@ -63,6 +66,7 @@ __all__ = [
     "HaMetadata",
     "HiddenKind",
     "Inventoried",
+    "ListedEarlier",
     "Lister",
     "NonceWriter",
     "OutcomeSink",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Literal, Protocol, TypeVar
 
 from orphangc.core.columns.live_set import LiveSet
@@ -20,6 +21,9 @@ from orphangc.ports import Progress, Storage
 _T = TypeVar("_T")
 
 EngineName = Literal["local", "spark"]
+
+MAX_RESUMED_AGE = timedelta(hours=6)
+"""A listing that was interrupted longer ago than this is not resumed."""
 
 
 class ListingPass(Protocol[_T]):

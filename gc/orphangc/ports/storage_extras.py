@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
@@ -12,11 +14,42 @@ from orphangc.core.documents.s3_inventory import Inventory
 from orphangc.ports.storage import Folder
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierListing:
+    """A listing that is older than the cycle that uses it.
+
+    Attributes:
+        source: Name of the listing in messages.
+        begun_at: Start of the listing, by the store's clock.
+        directories: URIs of the job directories that were known then, with objects or without.
+
+    """
+
+    source: str
+    begun_at: datetime
+    directories: frozenset[str] = frozenset()
+
+
+@runtime_checkable
+class ListedEarlier(Protocol):
+    """A storage with a listing from before the cycle: an inventory report, or a saved plan's.
+
+    Everything it lists is at most a candidate. Facts of single objects are fresh.
+
+    Attributes:
+        earlier: The listing that is used.
+
+    """
+
+    @property
+    def earlier(self) -> EarlierListing:
+        """Return the listing that is used."""
+        ...
+
+
 @runtime_checkable
 class Inventoried(Protocol):
     """A storage listed by an inventory report, which is hours or days old.
-
-    Everything it lists is at most a candidate. Facts of single objects are fresh.
 
     Attributes:
         inventory: Inventory report used as the listing; ``objects`` are those of the last listing.

@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from orphangc.core.ranges.key_ranges import KeyRange, gaps
 from orphangc.core.times.instants import Instant
 from orphangc.errors import SettingsError
+from orphangc.ports.engine import MAX_RESUMED_AGE
 
 log = structlog.get_logger()
 
@@ -30,7 +31,6 @@ LISTING_FOLDER = ".listing"
 """Name of the folder of the listing, inside the folder of an unfinished plan."""
 
 _MANIFEST = "parts.jsonl"
-_MAX_AGE = timedelta(hours=6)
 _CHUNK = 1 << 20
 
 
@@ -153,8 +153,8 @@ class ResumableListing:
             return [], "it is of another root, version or endpoint"
         if header.started_at is None or now is None:
             return [], "its age is unknown"
-        if not timedelta(0) <= now - header.started_at <= _MAX_AGE:
-            return [], f"it is not of the last {_MAX_AGE // timedelta(hours=1)} hours"
+        if not timedelta(0) <= now - header.started_at <= MAX_RESUMED_AGE:
+            return [], f"it is not of the last {MAX_RESUMED_AGE // timedelta(hours=1)} hours"
         parts = list(self._whole(lines))
         try:
             gaps(part.within for part in parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,6 +16,7 @@ import stamina
 import structlog
 
 from orphangc.adapters.open import open_storage
+from orphangc.adapters.rows.earlier_storage import EarlierStorage
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
 from orphangc.adapters.s3_inventory.data_files import current_objects
 from orphangc.core.documents.s3_inventory import (
@@ -27,10 +28,9 @@ from orphangc.core.documents.s3_inventory import (
     report_time,
 )
 from orphangc.core.model.locations import Location, canonical
-from orphangc.core.model.types import ObjectKey, StoredObject
-from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
+from orphangc.core.model.types import ObjectKey
 from orphangc.errors import RefusedError, SettingsError, UnreadableInventoryError
-from orphangc.ports import LISTING_SCHEMA, DeletionResult, Folder, Storage, StoreTime
+from orphangc.ports import LISTING_SCHEMA, EarlierListing, Storage
 
 _MANIFEST, _CHECKSUM = "manifest.json", "manifest.checksum"
 _MAX_MANIFEST_BYTES = 64 << 20
@@ -124,24 +124,11 @@ def _parsed(manifest: Location, data: bytes) -> Manifest:
         raise RefusedError(f"inventory {manifest}: {err}; nothing was planned") from err
 
 
-class InventoryStorage:
-    """A storage whose full listing comes from an inventory; all else comes from the storage itself.
-
-    Attributes:
-        location: Location of the storage root.
-        is_ordered: ``False``: the files of a report have no order.
-
-    """
-
-    is_ordered = False
+class InventoryStorage(EarlierStorage):
+    """A storage listed by an inventory report."""
 
     def __init__(self, storage: Storage, report: _Report, reports: S3Client) -> None:
-        self.location = storage.location
-        self.is_tested = storage.is_tested
-        self.is_versioned = storage.is_versioned
-        self.batch_size = storage.batch_size
-        self.at_once = storage.at_once
-        self._storage = storage
+        super().__init__(storage)
         self._report = report
         self._reports = reports
         self._objects = 0
@@ -153,31 +140,18 @@ class InventoryStorage:
         return Inventory(uri=str(self._report.uri), created_at=created_at, objects=self._objects)
 
     @property
-    def list_requests(self) -> int:
-        """Return the number of list requests sent to the storage itself."""
-        return self._storage.list_requests
+    def earlier(self) -> EarlierListing:
+        """Return the report as an earlier listing; see ``ListedEarlier``."""
+        inventory = self.inventory
+        return EarlierListing(source=f"inventory {inventory.uri}", begun_at=inventory.created_at)
 
-    @list_requests.setter
-    def list_requests(self, count: int) -> None:
-        self._storage.list_requests = count
-
-    def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
-        """Yield the inventory's objects below the storage root, or the present objects of a folder.
+    def listed(self) -> Iterator[pa.RecordBatch]:
+        """Yield the inventory's objects below the storage root; see ``EarlierStorage``.
 
         Raises:
             RefusedError: A data file is absent or damaged; nothing was planned.
-            StorageUnreachableError: See ``Lister``.
 
         """
-        return self._storage.objects(prefix) if prefix else self.pages()
-
-    def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
-        """Yield the inventory's objects below the storage root; see ``objects``."""
-        if within != EVERYTHING:
-            raise ValueError("an inventory has no order, so no key ranges")
-        return self._all()
-
-    def _all(self) -> Iterator[pa.RecordBatch]:
         self._objects = 0
         root = self.location.path.lstrip("/")
         prefix = f"{root}/" if root else ""
@@ -226,30 +200,6 @@ class InventoryStorage:
         if (size, md5) != (file.size, file.md5):
             raise self._refused(f"data file {file.key!r} is not the one that the manifest names")
         return path
-
-    def folder(self, prefix: str = "") -> Folder:
-        """Return the present level; see ``Lister``."""
-        return self._storage.folder(prefix)
-
-    def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
-        """Return the bytes of an object; see ``Reader``."""
-        return self._storage.read(key, max_bytes=max_bytes)
-
-    def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
-        """Return some bytes of an object; see ``Reader``."""
-        return self._storage.part(key, start=start, size=size)
-
-    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
-        """Return the fresh facts of each key; see ``Reader``."""
-        return self._storage.stat(keys)
-
-    def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
-        """Delete the objects that are still the same; see ``Deleter``."""
-        return self._storage.delete(objects)
-
-    def now(self) -> StoreTime:
-        """Return the store's time; see ``StoreClock``."""
-        return self._storage.now()
 
 
 def _download(client: S3Client, key: str, path: Path) -> tuple[int, str]:

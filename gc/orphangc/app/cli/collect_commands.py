@@ -103,12 +103,20 @@ def sweep(  # noqa: PLR0913 - one parameter an option
             "--unsafe-clear-halt", help="Continue after a halt whose cause a person has found."
         ),
     ] = False,
+    relist: Annotated[
+        bool,
+        typer.Option(
+            "--relist",
+            help="List the storage root again. Without this option the listing of the plan serves,"
+            " everything else is read afresh, and the sweep costs what it deletes.",
+        ),
+    ] = False,
     engine: o.EngineOption = o.EngineName.AUTO,
     spark_threshold: o.SparkThreshold = o.default_of("spark_threshold"),
     work: o.Work = None,
     output: o.OutputOption = None,
 ) -> None:
-    """Run a fresh cycle, lay tombstones where plan and cycle agree, and delete with --delete."""
+    """Read all evidence afresh, lay tombstones where the plan holds, and delete with --delete."""
     from orphangc.app.render.plan_tables import outcome_tables
     from orphangc.app.runner.sweep_plan import sweep_plan
 
@@ -118,6 +126,7 @@ def sweep(  # noqa: PLR0913 - one parameter an option
         flink_rest=tuple(flink_rest or ()),
         delete_rate=delete_rate,
         clears_halt=unsafe_clear_halt,
+        relists=relist,
         engine=o.engine_choice(engine, work, spark_threshold),
     )
     outcome = {

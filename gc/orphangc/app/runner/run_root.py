@@ -233,7 +233,7 @@ class _ScheduledRun:
             is_deleting=draft.effective_mode is RunMode.DELETE,
             engine=_engine_of(made.plan, draft.settings),
             shared=self.sharing.sweeps,
-            made=made.cycle if made.cycle.is_listed_now else None,
+            made=made.cycle,
         )
         draft.swept = sweep.result
         result = sweep.carry_out()

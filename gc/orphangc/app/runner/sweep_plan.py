@@ -11,6 +11,7 @@ from typing import Any
 
 from orphangc.adapters.rows.outcome_files import OutcomeFiles
 from orphangc.adapters.rows.plan_directory import PlanDirectory
+from orphangc.adapters.rows.planned_listing import PlannedStorage
 from orphangc.adapters.rows.temporary_rows import temporary_space
 from orphangc.adapters.spark.spark_engine import SparkEngine
 from orphangc.app.config.validate import settings_from
@@ -33,6 +34,7 @@ from orphangc.collect.sweep.sweep import Sweep, recalled_for
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import SettingsError
+from orphangc.ports import Storage
 
 
 def sweep_plan(
@@ -43,6 +45,7 @@ def sweep_plan(
     delete_rate: int | None = None,
     clears_halt: bool = False,
     engine: EngineChoice = LOCAL,
+    relists: bool = False,
 ) -> tuple[Plan, SweepResult]:
     """Carry out a saved plan; return it with the result.
 
@@ -53,6 +56,7 @@ def sweep_plan(
         delete_rate: Maximum number of keys deleted per second, in place of the plan's.
         clears_halt: Whether a person has resolved the cause of a halt.
         engine: Engine that lists, decides and deletes.
+        relists: Whether the storage root is listed again; the plan's own listing serves otherwise.
 
     Raises:
         OrphanGcError: The plan was not swept.
@@ -69,7 +73,9 @@ def sweep_plan(
         run_id = _run_id(now(), lock.holder.token)
         with run_named(run_id=run_id, root=plan.root):
             holding = Holding(settings=settings, state=state, lock=lock, run_id=run_id)
-            sweeping = HeldSweep(holding, path, plan, is_deleting=is_deleting, engine=engine)
+            sweeping = HeldSweep(
+                holding, path, plan, is_deleting=is_deleting, engine=engine, relists=relists
+            )
             return plan, sweeping.carry_out()
 
 
@@ -103,6 +109,7 @@ class HeldSweep:
         engine: Engine that lists, decides and deletes.
         shared: Checkpoints that the sweeps of other storage roots of the same pass have read.
         made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
+        relists: Whether the storage root is listed again for a saved plan.
         result: Result so far, also after an error or a signal.
 
     """
@@ -115,6 +122,7 @@ class HeldSweep:
     engine: EngineChoice = LOCAL
     shared: SharedCheckpoints | None = None
     made: Cycle | None = None
+    relists: bool = False
     result: SweepResult = field(default_factory=SweepResult)
 
     def carry_out(self) -> SweepResult:
@@ -128,10 +136,16 @@ class HeldSweep:
         before = recalled_for(self.plan, state)
         with (
             shown_progress() as progress,
-            opened(settings, progress, engine=self.engine, memory=before.memory) as root,
+            opened(
+                settings,
+                progress,
+                engine=self.engine,
+                memory=before.memory,
+                earlier=None if self.relists or self.made is not None else self._planned,
+            ) as root,
             temporary_space() as room,
         ):
-            workers = _at_reported_places(root, state) if self.engine.is_spark else None
+            workers = None if root.pool is None else _at_reported_places(root, root.pool, state)
             outcomes = OutcomeFiles(self.path)
             sweep = Sweep(
                 environment=root.environment,
@@ -162,22 +176,24 @@ class HeldSweep:
             outcomes.publish(_outcome(self.plan, sweep))
         return sweep.result
 
+    def _planned(self, storage: Storage) -> Storage:
+        """Return the storage root, listed by the plan."""
+        return PlannedStorage(storage, self.plan, PlanDirectory(self.path))
 
-def _at_reported_places(root: WiredRoot, state: RootState) -> DistributedWorkers:
+
+def _at_reported_places(root: WiredRoot, pool: SparkEngine, state: RootState) -> DistributedWorkers:
     """Return Spark's executors as the workers of deletion.
 
     Raises:
         SettingsError: The executors would need credentials, which Spark is never given.
 
     """
-    engine = root.environment.engine
-    assert isinstance(engine, SparkEngine)  # noqa: S101 - chosen by the caller
     bare = settings_from(root.settings.model_dump(mode="json"))
     if bare.flink_rest != root.settings.flink_rest:
         raise SettingsError("--flink-rest with credentials cannot be used on Spark's executors")
     settings = bare.model_copy(update={"state": str(state.files.location)})
     return DistributedWorkers(
-        pool=engine,
+        pool=pool,
         open_environment=partial(open_worker_environment, settings),
         open_state=partial(state_of, settings),
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from platformdirs import user_state_path
 
@@ -48,6 +48,9 @@ from orphangc.errors import (
 )
 from orphangc.ports import ClusterClient, HaMetadata, Progress, Storage
 from orphangc.ports.engine import Engine
+
+if TYPE_CHECKING:
+    from orphangc.adapters.spark.spark_engine import SparkEngine
 
 REST_TIMEOUT = timedelta(seconds=30)
 _STREAMS = 32
@@ -140,10 +143,18 @@ def _folders_beside(place: Location) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class WiredRoot:
-    """Adapters of one storage root, ready for a cycle."""
+    """Adapters of one storage root, ready for a cycle.
+
+    Attributes:
+        settings: Settings of the storage root.
+        environment: Ports of the cycle.
+        pool: Spark, if it was chosen: its executors delete.
+
+    """
 
     settings: StorageRootSettings
     environment: Environment
+    pool: SparkEngine | None
 
 
 @contextmanager
@@ -155,6 +166,7 @@ def opened(
     engine: EngineChoice = LOCAL,
     is_planning: bool = False,
     memory: WorldMemory | None = None,
+    earlier: Callable[[Storage], Storage] | None = None,
 ) -> Iterator[WiredRoot]:
     """Open the adapters that a cycle of one storage root needs.
 
@@ -165,8 +177,10 @@ def opened(
             for a temporary listing.
         engine: Engine that lists and decides.
         is_planning: Whether an inventory may replace the listing, and what a listing does not show
-            is counted; a sweep always lists.
+            is counted.
         memory: What earlier cycles saw, if the caller has read it.
+        earlier: Returns the storage root with an earlier listing, which this process reads
+            whatever the engine; ``None``: it is listed.
 
     Raises:
         StorageUnreachableError: The storage root or an extra root cannot be reached.
@@ -191,7 +205,13 @@ def opened(
         )
         listing = None  # a listing never resumes an inventory, nor an inventory a listing
     siblings, remembered = _searched_beside(settings, storage, memory)
-    with _opened_engine(engine, storage, listing) as chosen:
+    if earlier is not None:
+        storage = earlier(storage)
+    with ExitStack() as stack:
+        pool = _opened_spark(stack, storage, engine) if engine.is_spark else None
+        chosen: Engine | None = pool if earlier is None else None
+        if chosen is None:
+            chosen = stack.enter_context(_local_engine(storage, listing))
         environment = Environment(
             storage=storage,
             extra=[open_storage(uri, shows_all=shows_all) for uri in settings.extra_roots],
@@ -208,7 +228,7 @@ def opened(
             extras=open_extras(root) if is_planning else None,
             ha=ha_metadata(settings),
         )
-        yield WiredRoot(settings, environment)
+        yield WiredRoot(settings, environment, pool)
 
 
 def flink_clusters(settings: StorageRootSettings) -> list[ClusterClient]:
@@ -358,16 +378,14 @@ def _add_sibling(place: Location, known: list[Location], chosen: list[Storage]) 
         chosen.append(UnopenedStorage(place, str(err)))
 
 
-@contextmanager
-def _opened_engine(
-    choice: EngineChoice, storage: Storage, listing: Path | None
-) -> Iterator[Engine]:
-    if choice.is_spark:
-        from orphangc.app.wiring.engines import opened_spark_engine  # noqa: PLC0415 - with Spark
+def _opened_spark(stack: ExitStack, storage: Storage, choice: EngineChoice) -> SparkEngine:
+    from orphangc.app.wiring.engines import opened_spark_engine  # noqa: PLC0415 - with Spark
 
-        with opened_spark_engine(storage.location, choice.work) as engine:
-            yield engine
-        return
+    return stack.enter_context(opened_spark_engine(storage.location, choice.work))
+
+
+@contextmanager
+def _local_engine(storage: Storage, listing: Path | None) -> Iterator[Engine]:
     with ArrowSpool(None if listing is None else _kept_in(listing, storage)) as spool:
         yield LocalEngine(spool, storage.location.name, streams=_STREAMS)
 

@@ -15,7 +15,6 @@ from orphangc.adapters.spark.session import is_on_this_machine, opened_session
 from orphangc.adapters.spark.spark_engine import SparkEngine
 from orphangc.core.model.locations import Location, canonical
 from orphangc.errors import SettingsError
-from orphangc.ports.engine import Engine
 
 _NEEDS_WORK = (
     "engine spark on a cluster needs --work URI: a folder that all executors see,"
@@ -24,7 +23,7 @@ _NEEDS_WORK = (
 
 
 @contextmanager
-def opened_spark_engine(root: Location, work: Location | None) -> Iterator[Engine]:
+def opened_spark_engine(root: Location, work: Location | None) -> Iterator[SparkEngine]:
     """Yield the Spark engine of a storage root; its files are removed when it is closed.
 
     Args:

@@ -71,6 +71,7 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
         live_set_sha256=found.marked.live.digest(),
         reported=tuple(_reported_part(key, each) for key, each in sorted(counts.reported.items())),
         inventory=_inventory_part(storage),
+        listed_at=found.evidence.listed_at,
         extras=extras_part(
             environment.extras, surveyed.markers, with_versions=settings.noncurrent_versions
         ),
@@ -189,7 +190,7 @@ def _warnings(found: Found) -> tuple[str, ...]:
     if found.seen.listed.is_resumed:
         warnings.append(
             "a part of the listing is that of an interrupted plan: what changed since then in"
-            " shared/ is not in this one; a sweep lists anew"
+            " shared/ is not in this one"
         )
     return tuple(warnings)
 

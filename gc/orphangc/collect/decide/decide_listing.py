@@ -9,7 +9,7 @@ from datetime import datetime
 from orphangc.collect.decide.judged_cycle import JudgedCycle
 from orphangc.collect.decide.verdicts import Counts, DecidedJob, DecidePass, JobView
 from orphangc.collect.mark.mark import Mark
-from orphangc.collect.mark.missing_check import inventory_of
+from orphangc.collect.mark.missing_check import earlier_of
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.decision.blast_radius import share_problem
 from orphangc.core.decision.bounds_of_job import area_facts_of, bounds_of_job, bounds_outside_jobs
@@ -59,8 +59,8 @@ def decide_listing(
         open_sink: Returns the sink of one worker.
 
     """
-    inventory = inventory_of(environment.storage)
-    listed_at = None if inventory is None else inventory.created_at
+    earlier = earlier_of(environment.storage)
+    listed_at = None if earlier is None else earlier.begun_at
     views = _views(known, listed_at)
     deciding = DecidePass(
         owners=marked.owners,

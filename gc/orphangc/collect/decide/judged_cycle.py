@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from orphangc.collect.mark.gather_evidence import gather_evidence
 from orphangc.collect.mark.mark import Mark, cycle_evidence
 from orphangc.collect.mark.missing import is_listed
+from orphangc.collect.mark.since_listing import listed_at
 from orphangc.collect.mark.survey_listing import ListingSurvey
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.collect.world.gathered import empty_places, unreached_places, world_of
@@ -90,6 +91,7 @@ def judged_cycle(
         lost=comparison.facts,
         memory_problem=before.memory_problem,
         state_problem=before.state_problem,
+        listed_at=listed_at(seen, environment.storage),
     )
     return JudgedCycle(
         jobs=jobs,

@@ -1,8 +1,9 @@
 """Names that a listing lacks, checked in the storage before they count as missing (R8).
 
-An inventory is hours or days old, and a resumed listing is so in part. A name that it lacks
-proves nothing by itself: the file may be younger. A checkpoint may be newer than the listing,
-or on its way out: Flink deletes what only a subsumed checkpoint needed before its ``_metadata``.
+An inventory, or the listing of a saved plan, is hours or days old, and a resumed listing is so in
+part. A name that it lacks proves nothing by itself: the file may be younger. A checkpoint may be
+newer than the listing, or on its way out: Flink deletes what only a subsumed checkpoint needed
+before its ``_metadata``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import METADATA_NAME, place_of_folder
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import RefusedError
-from orphangc.ports import Inventoried, Storage
+from orphangc.ports import EarlierListing, Inventoried, ListedEarlier, Storage
 
 ReadsCheckpoint = Callable[[str, StoredObject], Checkpoint | UnreadableCheckpoint | None]
 """Reads the ``_metadata`` that was listed in a folder; ``None`` if it no longer exists."""
@@ -34,6 +35,11 @@ inventory is no snapshot."""
 _AT_ONCE = 1000
 _TRIES = 3
 """Number of scans of a job directory whose checkpoints vanish before they are read."""
+
+
+def earlier_of(storage: Storage) -> EarlierListing | None:
+    """Return the listing from before the cycle that is used, ``None`` if there is none."""
+    return storage.earlier if isinstance(storage, ListedEarlier) else None
 
 
 def inventory_of(storage: Storage) -> Inventory | None:
@@ -52,21 +58,21 @@ def confirmed(missing: Missing, storage: Storage, *, is_resumed: bool = False) -
         is_resumed: Whether a part of the listing is older than this cycle.
 
     Raises:
-        RefusedError: A file is there that is so old that the inventory should show it: it covers
+        RefusedError: A file is there that is so old that the listing should show it: it covers
             only a part of the storage root.
 
     """
-    inventory = inventory_of(storage)
-    if inventory is None and not is_resumed:
+    earlier = earlier_of(storage)
+    if earlier is None and not is_resumed:
         return missing
     heads: dict[str, UuidSet] = {}
     for head, uuids in missing.heads.items():
         hi, lo = uuids.columns()
-        lacking = _are_absent([head + text for text in texts_of(hi, lo)], storage, inventory)
+        lacking = _are_absent([head + text for text in texts_of(hi, lo)], storage, earlier)
         heads[head] = UuidSet()
         heads[head].extend(hi[lacking], lo[lacking])
     others = sorted(missing.others)
-    are_absent = _are_absent(others, storage, inventory).tolist()
+    are_absent = _are_absent(others, storage, earlier).tolist()
     absent = (key for key, is_absent in zip(others, are_absent, strict=True) if is_absent)
     return Missing(heads, frozenset(absent))
 
@@ -186,22 +192,22 @@ def _newest_checkpoint(
 
 
 def _are_absent(
-    keys: Sequence[str], storage: Storage, inventory: Inventory | None
+    keys: Sequence[str], storage: Storage, earlier: EarlierListing | None
 ) -> npt.NDArray[np.bool_]:
     """Return bool[n]: whether each key is absent from the storage."""
     absent: list[bool] = []
     for start in range(0, len(keys), _AT_ONCE):
         for stored in storage.stat([ObjectKey(key) for key in keys[start : start + _AT_ONCE]]):
             absent.append(stored is None)
-            if inventory is not None and stored is not None:
-                _check_age(stored, inventory)
+            if earlier is not None and stored is not None:
+                _check_age(stored, earlier)
     return np.array(absent, np.bool_)
 
 
-def _check_age(stored: StoredObject, inventory: Inventory) -> None:
-    """Raise if the inventory should show a file that it lacks."""
-    if stored.modified_at is not None and stored.modified_at < inventory.created_at - _LASTING:
+def _check_age(stored: StoredObject, earlier: EarlierListing) -> None:
+    """Raise if an earlier listing should show a file that it lacks."""
+    if stored.modified_at is not None and stored.modified_at < earlier.begun_at - _LASTING:
         raise RefusedError(
-            f"inventory {inventory.uri} does not show {stored.key}, which is older: it covers only"
+            f"{earlier.source} does not show {stored.key}, which is older: it covers only"
             " a part of the storage root; nothing was planned"
         )

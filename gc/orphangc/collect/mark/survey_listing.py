@@ -15,6 +15,7 @@ from orphangc.collect.mark.missing import (
     missing_outside,
 )
 from orphangc.collect.mark.missing_check import ReadsCheckpoint, confirmed, lacked_by_newest
+from orphangc.collect.mark.since_listing import SinceListing
 from orphangc.collect.mark.survey import Surveyed, SurveyPass
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.tombstones import Tombstones
@@ -54,6 +55,7 @@ class SurveyQuestions:
         wanted: Names that may be listed although their paths lead to another place.
         is_resumed: Whether a part of the listing is older than this cycle.
         read: Reads a checkpoint of the storage root as it is now.
+        since: What is known since an older listing; ``None`` if it is wholly of this cycle.
         began: Time before which everything stored must be listed.
         unreached: Places that could not be searched.
 
@@ -61,6 +63,7 @@ class SurveyQuestions:
 
     wanted: Wanted
     is_resumed: bool
+    since: SinceListing | None
     read: ReadsCheckpoint
     began: datetime
     unreached: Sequence[Location]
@@ -97,6 +100,8 @@ def survey_listing(
     missing = confirmed(missing, environment.storage, is_resumed=questions.is_resumed)
     lacking = _lacking(environment, surveyed, missing, questions)
     latest = {key: lacking(job) for key, job in marked.jobs.items() if job.latest is not None}
+    if questions.since is not None:
+        surveyed = questions.since.added_to(surveyed, marked.jobs)
     return ListingSurvey(surveyed=surveyed, missing=missing, missing_of_latest=latest)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from threading import Lock
 from typing import Protocol
@@ -64,6 +65,8 @@ class CheckpointScan:
         ids: Ids of the ``chk-<n>`` with a ``_metadata``, by job directory.
         closed: Keys of folders that may contain checkpoints and cannot be listed.
         areas: Areas with a folder, by job directory.
+        changed_at: Newest store time of the objects in the folders that were entered, by job
+            directory.
 
     """
 
@@ -72,6 +75,7 @@ class CheckpointScan:
     ids: Mapping[str, frozenset[int]]
     closed: tuple[str, ...] = ()
     areas: Mapping[str, frozenset[Scope]] = field(default_factory=dict)
+    changed_at: Mapping[str, datetime] = field(default_factory=dict)
 
 
 def _join(folder: str, name: str) -> str:
@@ -93,6 +97,7 @@ def scan_checkpoints(storage: _ListerAndReader) -> CheckpointScan:
     directories: set[str] = set()
     closed: list[str] = []
     areas: dict[str, set[Scope]] = {}
+    changed_at: dict[str, datetime] = {}
     level = [""]
     name = storage.location.name
     at_once = storage.all_folders() if isinstance(storage, SmallRoot) else None
@@ -106,6 +111,7 @@ def scan_checkpoints(storage: _ListerAndReader) -> CheckpointScan:
                     for each in listed.objects
                     if each.key == _join(folder, METADATA_NAME)
                 )
+                _add_newest(changed_at, place_of_folder(folder, name), listed.objects)
                 closed += [_join(folder, each) for each in listed.closed]
                 for key in (_join(folder, each) for each in listed.folders):
                     place = place_of_folder(key, name)
@@ -122,7 +128,18 @@ def scan_checkpoints(storage: _ListerAndReader) -> CheckpointScan:
         _ids(metadata, name),
         hidden,
         {directory: frozenset(each) for directory, each in areas.items()},
+        changed_at,
     )
+
+
+def _add_newest(
+    changed_at: dict[str, datetime], place: FilePlace, objects: Iterable[StoredObject]
+) -> None:
+    """Note the newest store time of the objects in a folder of a job directory."""
+    directory = place.job_directory
+    times = [each.modified_at for each in objects if each.modified_at is not None]
+    if directory is not None and times:
+        changed_at[directory] = max([*times, changed_at.get(directory, times[0])])
 
 
 def _is_left_out(place: FilePlace) -> bool:

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from orphangc.collect.delete.deletion import RecordOutcomes
 from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.sweep.crashed_runs import Recovered
-from orphangc.collect.sweep.plan_intersection import ConfirmedShard
+from orphangc.collect.sweep.plan_intersection import ConfirmedShard, are_gone, mask_of
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.types import Outcome
-from orphangc.ports import OUTCOME_SCHEMA, TemporaryRows
+from orphangc.ports import OUTCOME_SCHEMA, Reader, TemporaryRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,15 +38,21 @@ class DueDeletions:
             yield batch.select(OUTCOME_SCHEMA.names[:-3])
 
 
-def agreed_deletions(part: ConfirmedShard, dead: Recovered) -> pa.RecordBatch:
+def agreed_deletions(part: ConfirmedShard, dead: Recovered, reader: Reader) -> pa.RecordBatch:
     """Return the outcomes of planned deletions before they begin: ``planned`` rows are due.
 
     An object that is gone and has a version id was deleted by a crashed run.
+
+    Raises:
+        StorageUnreachableError: The storage did not say whether such an object is stored.
+
     """
-    outcomes = np.where(part.agrees, Outcome.PLANNED.value, Outcome.CHANGED.value)
-    outcomes = np.where(part.is_absent, Outcome.GONE.value, outcomes)
     versions = dead.versions(part.number, part.rows["key"])
-    of_gone = pc.if_else(pa.array(part.is_absent), versions, None)
+    is_asked = mask_of(versions.is_valid()) & ~part.is_absent
+    is_absent = part.is_absent | are_gone(part.rows, is_asked, reader)
+    outcomes = np.where(part.agrees, Outcome.PLANNED.value, Outcome.CHANGED.value)
+    outcomes = np.where(is_absent, Outcome.GONE.value, outcomes)
+    of_gone = pc.if_else(pa.array(is_absent), versions, None)
     return with_outcomes(part.rows, outcomes.tolist(), versions=of_gone)
 
 

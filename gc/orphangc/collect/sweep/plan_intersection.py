@@ -124,6 +124,7 @@ class Fresh:
         is_listed: bool[len(known)], which of their keys are still stored.
         is_revived: bool[len(known)], which of their objects are referred to again.
         parts: Actions that it requests, by worker; ``None``: the plan itself is of this cycle.
+        is_listed_anew: Whether the cycle listed the objects by itself.
 
     """
 
@@ -131,9 +132,12 @@ class Fresh:
     is_listed: _Mask
     is_revived: _Mask
     parts: tuple[Shards, ...] | None
+    is_listed_anew: bool = True
 
     @classmethod
-    def of(cls, known: Tombstones, sinks: Sequence[object]) -> Fresh:
+    def of(
+        cls, known: Tombstones, sinks: Sequence[object], *, is_listed_anew: bool = True
+    ) -> Fresh:
         """Return what all workers' sinks have taken."""
         total = TombstonedObjects.among(known)
         parts = []
@@ -142,7 +146,8 @@ class Fresh:
             total.is_listed |= sink.tombstoned.is_listed
             total.is_revived |= sink.tombstoned.is_revived
             parts.append(sink.requested)
-        return cls(known, total.is_listed, total.is_revived, tuple(parts))
+        is_listed, is_revived = total.is_listed, total.is_revived
+        return cls(known, is_listed, is_revived, tuple(parts), is_listed_anew)
 
     @classmethod
     def of_plan(cls, known: Tombstones, seen: TombstonedObjects) -> Fresh:
@@ -228,12 +233,15 @@ def _confirmed_shard(
         pc.equal(now["action"], Action.DELETE)
     )
     tombstone = fresh.known.rows_of(rows["key"])
+    waits = has_own & is_same
     return ConfirmedShard(
         number=number,
         rows=rows,
         agrees=agrees,
-        waits=has_own & is_same,
-        is_absent=_absent(rows, ~is_requested, tombstone, fresh=fresh, reader=reader),
+        waits=waits,
+        is_absent=_absent(rows, ~is_requested, tombstone, fresh=fresh, reader=reader)
+        if fresh.is_listed_anew
+        else are_gone(rows, ~(agrees | waits), reader),
         tombstone=tombstone,
     )
 
@@ -258,16 +266,22 @@ def _absent(
     fresh: Fresh,
     reader: Reader,
 ) -> _Mask:
-    """Return bool[n]: what the cycle's listing did not show.
+    """Return bool[n]: what the cycle's own listing did not show.
 
     The cycle recorded each key with a tombstone. Any other key gets a HEAD request: an earlier
     sweep deleted it, or it is no longer an orphan.
     """
     absent = is_unasked & (tombstone >= 0)
     absent[absent] = ~fresh.is_listed[tombstone[absent]]
-    unknown = np.flatnonzero(is_unasked & (tombstone < 0))
-    for start in range(0, len(unknown), _HEADS_AT_ONCE):
-        some = unknown[start : start + _HEADS_AT_ONCE]
+    return absent | are_gone(rows, is_unasked & (tombstone < 0), reader)
+
+
+def are_gone(rows: pa.RecordBatch, is_asked: _Mask, reader: Reader) -> _Mask:
+    """Return bool[n]: of which rows a HEAD request shows that the object is not stored."""
+    gone = np.zeros(rows.num_rows, np.bool_)
+    asked = np.flatnonzero(is_asked)
+    for start in range(0, len(asked), _HEADS_AT_ONCE):
+        some = asked[start : start + _HEADS_AT_ONCE]
         found = reader.stat(rows["key"].take(pa.array(some)).to_pylist())
-        absent[some] = [each is None for each in found]
-    return absent
+        gone[some] = [each is None for each in found]
+    return gone

@@ -147,7 +147,8 @@ class Sweep:
             if made is None:
                 planned = requested_verdicts(planned_rows, self.scratch)
                 cycle = self._run_cycle(planned, renewal)
-                fresh = Fresh.of(cycle.tombstones, cycle.sinks)
+                is_listed_anew = cycle.evidence.listed_at is None
+                fresh = Fresh.of(cycle.tombstones, cycle.sinks, is_listed_anew=is_listed_anew)
             else:
                 cycle, seen = made, TombstonedObjects.among(made.tombstones)
                 planned = requested_verdicts(map(seen.take, planned_rows), self.scratch)
@@ -220,10 +221,11 @@ class Sweep:
         )
         deletions = self.scratch.rows(OUTCOME_SCHEMA)
         dead = self._dead_runs(planned)
-        for part in confirmed_shards(planned, fresh, self.environment.storage):
+        storage = self.environment.storage
+        for part in confirmed_shards(planned, fresh, storage):
             for rows in update.take(part):
                 self._record(rows)
-            deletions.append(agreed_deletions(part.with_action(Action.DELETE), dead))
+            deletions.append(agreed_deletions(part.with_action(Action.DELETE), dead, storage))
         return AgreedPlan(update=update, deletions=deletions)
 
     def _dead_runs(self, planned: Shards) -> Recovered:

@@ -370,6 +370,7 @@ class CycleEvidence:
         unclear: Parts of the discovered world that are not understood.
         has_write_ahead_sink: Whether any checkpoint, also one that could not be read, may hold
             handles in state bytes (R37).
+        listed_at: Start of a listing that is older than the cycle; ``None`` if it is the cycle's.
 
     """
 
@@ -391,6 +392,7 @@ class CycleEvidence:
     memory_problem: str | None = None
     state_problem: str | None = None
     unclear: tuple[UnclearPart, ...] = ()
+    listed_at: datetime | None = None
     has_write_ahead_sink: bool = False
 
 

@@ -254,6 +254,8 @@ class Plan(FrozenPart):
     reported: tuple[ReportedPart, ...] = ()
     inventory: InventoryPart | None = None
     """``null``: the storage root itself was listed."""
+    listed_at: Instant | None = None
+    """Start of the listing where that is older than the plan; ``null``: it is the plan's own."""
     extras: ExtrasPart | None = None
     """``null``: no cluster was asked, or the storage is no object store."""
     world: World | None = None

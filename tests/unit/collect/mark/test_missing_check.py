@@ -22,7 +22,7 @@ from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import artifact_name
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import RefusedError
-from orphangc.ports import Folder
+from orphangc.ports import EarlierListing, Folder
 from support.builders import BASE, JOB, a_job, a_root, some_facts
 
 BEGUN = datetime(2026, 11, 20, 1, tzinfo=UTC)
@@ -64,6 +64,10 @@ class FromInventory(Stored):
     @property
     def inventory(self) -> Inventory:
         return Inventory(uri="s3://reports/manifest.json", created_at=BEGUN, objects=7)
+
+    @property
+    def earlier(self) -> EarlierListing:
+        return EarlierListing(source="inventory s3://reports/manifest.json", begun_at=BEGUN)
 
 
 def lacking(*numbers: int, others: frozenset[str] = frozenset()) -> Missing:

@@ -1,0 +1,94 @@
+"""A storage whose full listing was made earlier; all else comes from the storage itself."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
+from orphangc.ports import DeletionResult, EarlierListing, Folder, Storage, StoreTime
+
+
+class EarlierStorage(ABC):
+    """A storage with an earlier listing.
+
+    Attributes:
+        location: Location of the storage root.
+        is_ordered: ``False``: the rows have no order.
+
+    """
+
+    is_ordered = False
+
+    def __init__(self, storage: Storage) -> None:
+        """Take the storage that answers for all but the listing."""
+        self.location = storage.location
+        self.is_tested = storage.is_tested
+        self.batch_size = storage.batch_size
+        self.at_once = storage.at_once
+        self._storage = storage
+
+    @property
+    def is_versioned(self) -> bool:
+        """Return whether the storage keeps what is deleted; see ``Storage``."""
+        return self._storage.is_versioned
+
+    @property
+    @abstractmethod
+    def earlier(self) -> EarlierListing:
+        """Return the listing that is used; see ``ListedEarlier``."""
+
+    @abstractmethod
+    def listed(self) -> Iterator[pa.RecordBatch]:
+        """Yield the listed objects below the storage root, as ``LISTING_SCHEMA``."""
+
+    @property
+    def list_requests(self) -> int:
+        """Return the number of list requests sent to the storage itself."""
+        return self._storage.list_requests
+
+    @list_requests.setter
+    def list_requests(self, count: int) -> None:
+        self._storage.list_requests = count
+
+    def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
+        """Yield the objects of the earlier listing, or the present objects of a folder.
+
+        Raises:
+            StorageUnreachableError: See ``Lister``.
+
+        """
+        return self._storage.objects(prefix) if prefix else self.listed()
+
+    def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
+        """Yield the objects of the earlier listing; see ``objects``."""
+        if within != EVERYTHING:
+            raise ValueError("an earlier listing has no order, so no key ranges")
+        return self.listed()
+
+    def folder(self, prefix: str = "") -> Folder:
+        """Return the present level; see ``Lister``."""
+        return self._storage.folder(prefix)
+
+    def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
+        """Return the bytes of an object; see ``Reader``."""
+        return self._storage.read(key, max_bytes=max_bytes)
+
+    def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
+        """Return some bytes of an object; see ``Reader``."""
+        return self._storage.part(key, start=start, size=size)
+
+    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
+        """Return the fresh facts of each key; see ``Reader``."""
+        return self._storage.stat(keys)
+
+    def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
+        """Delete the objects that are still the same; see ``Deleter``."""
+        return self._storage.delete(objects)
+
+    def now(self) -> StoreTime:
+        """Return the store's time; see ``StoreClock``."""
+        return self._storage.now()
