@@ -46,6 +46,7 @@ from orphangc.ports.storage_extras import (
     HiddenKind,
     Inventoried,
     ListedEarlier,
+    ShowsLaterFolders,
     SmallRoot,
 )
 
@@ -72,6 +73,7 @@ __all__ = [
     "OutcomeSink",
     "Progress",
     "Reader",
+    "ShowsLaterFolders",
     "SmallRoot",
     "Spool",
     "SpoolPart",

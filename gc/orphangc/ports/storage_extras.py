@@ -48,6 +48,20 @@ class ListedEarlier(Protocol):
 
 
 @runtime_checkable
+class ShowsLaterFolders(Protocol):
+    """A storage that lists the end of a folder without its beginning."""
+
+    def later_folders(self, prefix: str, after: str) -> list[str]:
+        """Return the names of a folder's sub-folders that sort after a name.
+
+        Raises:
+            StorageUnreachableError: As ``Lister.folder``.
+
+        """
+        ...
+
+
+@runtime_checkable
 class Inventoried(Protocol):
     """A storage listed by an inventory report, which is hours or days old.
 

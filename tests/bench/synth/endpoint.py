@@ -234,9 +234,9 @@ class Endpoint:
 
 
 def _shows_shared(bucket: Bucket, question: Question, answer: Answer) -> bool:
-    """Return whether a listing looks below a ``shared/``, also one that finds nothing there."""
+    """Return whether a listing is of a ``shared/``, or shows what is in it."""
     ends = [bucket.space.key(int(rank)) for rank in (*answer.ranks[:1], *answer.ranks[-1:])]
-    shown = (question.prefix, question.after, *ends, *answer.prefixes)
+    shown = (question.prefix, *ends, *answer.prefixes)
     return any(b"/shared/" in each[:-1] for each in shown)
 
 

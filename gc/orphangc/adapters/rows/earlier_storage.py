@@ -9,7 +9,14 @@ import pyarrow as pa
 
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
-from orphangc.ports import DeletionResult, EarlierListing, Folder, Storage, StoreTime
+from orphangc.ports import (
+    DeletionResult,
+    EarlierListing,
+    Folder,
+    ShowsLaterFolders,
+    Storage,
+    StoreTime,
+)
 
 
 class EarlierStorage(ABC):
@@ -72,6 +79,13 @@ class EarlierStorage(ABC):
     def folder(self, prefix: str = "") -> Folder:
         """Return the present level; see ``Lister``."""
         return self._storage.folder(prefix)
+
+    def later_folders(self, prefix: str, after: str) -> list[str]:
+        """Return the last sub-folders of a folder; see ``ShowsLaterFolders``."""
+        storage = self._storage
+        if isinstance(storage, ShowsLaterFolders):
+            return storage.later_folders(prefix, after)
+        return [each for each in storage.folder(prefix).folders if each > after]
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
         """Return the bytes of an object; see ``Reader``."""

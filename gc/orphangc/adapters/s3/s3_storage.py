@@ -23,6 +23,8 @@ from orphangc.ports import DeletionResult, Folder, StoreTime
 
 _PAGES_A_BATCH = 20
 _DIRECTORY_BUCKETS = ("--x-s3", "--xa-s3")  # and their access points: no order, no StartAfter
+_LAST = "\U0010ffff"
+"""Sorts after every name."""
 _NOT_REPORTED = {"AccessDenied", "MethodNotAllowed", "NotImplemented"}
 
 
@@ -95,6 +97,22 @@ class S3Storage:
             return None
         levels = levels_of(stored_objects(page.objects))
         return lambda prefix: levels.get(prefix, Folder((), ()))
+
+    def later_folders(self, prefix: str, after: str) -> list[str]:
+        """Return the last sub-folders of a folder; see ``ShowsLaterFolders``.
+
+        The folder above is listed from there on: one request, unless very many objects follow.
+        """
+        if not self.is_ordered:
+            return [each for each in self.folder(prefix).folders if each > after]
+        above, _, name = prefix.rpartition("/")
+        within = KeyRange(f"{name}/{after}", f"{name}/{_LAST}")
+        found: set[str] = set()
+        for page in self._pages.range(self._prefix(above), within):
+            for key in page.objects.column("key").to_pylist():
+                folder, slash, _ = key[len(name) + 1 :].partition("/")
+                found.update([folder] if slash else [])
+        return sorted(found)
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
         """Return the bytes of an object; see ``Reader``."""

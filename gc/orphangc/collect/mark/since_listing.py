@@ -1,12 +1,13 @@
 """What is known of job directories since a listing that is older than its cycle.
 
 The scans for checkpoints are always of this cycle: they show each job directory, and what lies in
-its ``chk-<n>`` folders, without a listing of ``shared/``.
+its ``chk-<n>`` folders. What no scan enters is ``shared/``: there only what sorts behind all names of
+files is listed, which shows the layouts that R2 refuses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -15,9 +16,13 @@ from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.decision.evidence import JobEvidence, Survey
 from orphangc.core.model.locations import Location
+from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import shifted
-from orphangc.ports import Storage
+from orphangc.ports import ShowsLaterFolders, Storage
 from orphangc.ports.engine import MAX_RESUMED_AGE
+
+_AFTER_ALL_FILES = "g"
+"""Sorts after every UUID and every checkpoint id."""
 
 
 def listed_at(seen: Observation, storage: Storage) -> datetime | None:
@@ -36,12 +41,14 @@ class SinceListing:
         now: Start of the cycle.
         known: URIs of the job directories that were known when the listing was made.
         changed_at: Newest store time of what the scans show, by job directory.
+        sub_folders: Names of folders in ``shared/``, by job directory.
 
     """
 
     now: datetime
     known: frozenset[str]
     changed_at: Mapping[Location, datetime]
+    sub_folders: Mapping[Location, Sequence[str]]
 
     @classmethod
     def of(cls, seen: Observation, storage: Storage) -> SinceListing | None:
@@ -55,6 +62,11 @@ class SinceListing:
             now=seen.time.now or seen.time.local,
             known=frozenset() if earlier is None else earlier.directories,
             changed_at={storage.location.child(key): at for key, at in sorted(times, key=_at)},
+            sub_folders={
+                storage.location.child(key): _layouts_in(f"{key}/{Scope.SHARED}", storage)
+                for key, areas in scans[1].areas.items()
+                if Scope.SHARED in areas
+            },
         )
 
     def added_to(self, surveyed: Surveyed, jobs: Mapping[str, JobEvidence]) -> Surveyed:
@@ -63,15 +75,25 @@ class SinceListing:
         A directory that the listing does not show, and its maker did not know, has appeared: what
         it holds is unknown, so it counts as changed now.
         """
-        changed = {
-            key: at
+        newer = {
+            key: self._of_job(job, surveyed.jobs.get(key))
             for key, job in jobs.items()
-            if job.is_collected and (at := self._changed_at(job, key in surveyed.jobs)) is not None
+            if job.is_collected
         }
-        newer = {key: _changed(surveyed.jobs.get(key, Survey()), at) for key, at in changed.items()}
         return replace(surveyed, jobs=surveyed.jobs | newer)
 
-    def _changed_at(self, job: JobEvidence, is_listed: bool) -> datetime | None:  # noqa: FBT001
+    def _of_job(self, job: JobEvidence, shown: Survey | None) -> Survey:
+        times = [self._changed_at(job, is_listed=shown is not None)]
+        survey = Survey() if shown is None else shown
+        folders = (name for each in job.directories for name in self.sub_folders.get(each, ()))
+        times.append(survey.newest_modified_at)
+        return replace(
+            survey,
+            newest_modified_at=max((at for at in times if at is not None), default=None),
+            sub_folders=survey.sub_folders.union(folders),
+        )
+
+    def _changed_at(self, job: JobEvidence, *, is_listed: bool) -> datetime | None:
         if not is_listed and not any(str(each) in self.known for each in job.directories):
             return self.now
         times = (self.changed_at.get(each) for each in job.directories)
@@ -82,6 +104,11 @@ def _at(item: tuple[str, datetime]) -> datetime:
     return item[1]
 
 
-def _changed(shown: Survey, at: datetime) -> Survey:
-    newest = shown.newest_modified_at
-    return replace(shown, newest_modified_at=at if newest is None else max(newest, at))
+def _layouts_in(shared: str, storage: Storage) -> Sequence[str]:
+    """Return the folders in a ``shared/`` that Flink makes for layouts without a proof (R2).
+
+    Their names begin with ``job_`` or ``op_``, and those of files with a hexadecimal digit.
+    """
+    if isinstance(storage, ShowsLaterFolders):
+        return storage.later_folders(shared, _AFTER_ALL_FILES)
+    return [each for each in storage.folder(shared).folders if each > _AFTER_ALL_FILES]

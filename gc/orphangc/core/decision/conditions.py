@@ -133,7 +133,7 @@ def _held_by_ha(job: JobEvidence, _: CycleEvidence) -> str | None:
 
 
 def _gate_not_seen(job: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """R11: REST must answer before and after the listings, and of the run that was listed."""
+    """R11: REST must answer before and after the listings."""
     if cycle.source_errors:
         return f"no usable answer: {some(cycle.source_errors, 1)}"
     if job.state is JobState.RUNNING and not (job.before and job.after):
@@ -143,21 +143,7 @@ def _gate_not_seen(job: JobEvidence, cycle: CycleEvidence) -> str | None:
             "Flink's REST API (--flink-rest) did not show the job, so nobody knows its state"
             " backend: a registry proves nothing of one that uses files in place (R2)"
         )
-    return _started_since(job, cycle)
-
-
-def _started_since(job: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """R2: a listing from before a job's run does not show which layout that run writes."""
-    if cycle.listed_at is None or not job.is_collected:
-        return None
-    living = [facts.started_at for facts in job.after if not facts.is_globally_terminal]
-    newest = max(living, default=None)
-    if newest is None or newest <= cycle.listed_at - cycle.margins.clock_skew:
-        return None
-    return (
-        f"its JobManager took the job at {newest.isoformat()}, and the objects were listed at"
-        f" {cycle.listed_at.isoformat()}: only a later listing shows which files this run writes"
-    )
+    return None
 
 
 def _not_quiet(job: JobEvidence, cycle: CycleEvidence) -> str | None:
