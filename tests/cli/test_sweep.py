@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import socket
+import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -281,12 +282,13 @@ def test_a_changed_object_is_kept(story) -> None:
     assert story.bed.plan().verdict(path) == ("tombstone", "orphan")
 
 
-def test_no_tombstone_is_laid_for_an_object_that_was_renewed(story) -> None:
-    """The plan judged another one; the next plan sees this one as new."""
+@pytest.mark.parametrize(("options", "found"), [((), "done"), (("--relist",), "changed")])
+def test_a_tombstone_is_of_the_object_that_was_planned(story, options, found) -> None:
+    """The plan judged another one than is stored now; the next plan sees that one as new."""
     plan = story.bed.plan()
     write(story.orphans[0], b"renewed", 30 * DAY)
-    assert story.bed.sweep(plan).code == 0
-    assert sorted(outcomes(plan).values()) == ["changed", "done"]
+    assert story.bed.sweep(plan, *options).code == 0
+    assert sorted(outcomes(plan).values()) == sorted([found, "done"])
     plan = story.bed.plan()
     assert plan.verdict(story.orphans[0]) == ("tombstone", "orphan")
     assert plan.verdict(story.orphans[1]) == ("delete", "quarantine_over")
@@ -329,6 +331,68 @@ def test_a_root_that_appears_before_the_first_tombstone_protects(story) -> None:
     assert story.bed.sweep(plan).code == 0
     assert sorted(outcomes(plan).values()) == ["changed", "done"]
     assert story.bed.plan().verdict(story.orphans[0]) == ("keep", "referenced")
+
+
+@pytest.mark.parametrize("options", [(), ("--relist",)])
+def test_a_job_directory_that_the_plan_did_not_know_blocks(story, options) -> None:
+    """What it needs is unknown while its first checkpoint is pending; it may have claimed one."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+    story.bed.job(2).shared(age=timedelta(0))
+    swept = story.bed.sweep(plan, "--delete", *options)
+    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
+    assert "no checkpoint of it was seen" in swept.json["refused"][story.job.id]
+
+
+@pytest.mark.parametrize("options", [(), ("--relist",)])
+def test_an_empty_job_directory_that_the_plan_knew_blocks_nothing(story, options) -> None:
+    """File systems keep the folders of a job that was cancelled."""
+    (story.bed.job(2).folder / "shared").mkdir(parents=True)
+    (story.bed.job(2).folder / "taskowned").mkdir()
+    story.bed.cycle()
+    plan = story.bed.plan()
+    assert story.bed.sweep(plan, "--delete", *options).code == 0
+    assert not any(path.exists() for path in story.orphans)
+
+
+@pytest.mark.parametrize("options", [(), ("--relist",)])
+def test_an_ended_job_that_writes_since_the_plan_is_not_quiet(story, options) -> None:
+    """The scans for checkpoints show what its pending checkpoint has written."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+    write(story.job.folder / "chk-9" / "state", b"pending", timedelta(0))
+    swept = story.bed.sweep(plan, "--delete", *options)
+    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
+    assert "not quiet" in swept.json["refused"][story.job.id]
+
+
+@pytest.mark.parametrize("options", [(), ("--relist",)])
+def test_a_checkpoint_that_lost_a_file_since_the_plan_refuses_if_it_is_new(
+    running, options
+) -> None:
+    """R8: what the plan's listing lacks is asked for by name."""
+    story, server = running
+    plan = completed(running)
+    absent = story.job.folder / "shared" / str(uuid.uuid4())
+    story.job.checkpoint(10, *story.live, absent, age=timedelta(0))
+    server.routes.update(flink(story.job, completed=10))
+    swept = story.bed.sweep(plan, "--delete", *options)
+    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
+    assert "damaged" in swept.json["refused"][story.job.id]
+
+
+@pytest.mark.parametrize("options", [(), ("--relist",)])
+def test_a_job_that_claims_a_checkpoint_since_the_plan_protects_it(running, options) -> None:
+    """Flink reports where its checkpoint is, outside every searched place (R4)."""
+    story, server = running
+    plan = completed(running)
+    other = story.bed.job(2, below=story.bed.folder / "elsewhere")
+    claimed = other.checkpoint(3, story.orphans[0]).parent
+    both = flink(other, completed=4, restored=(3, claimed))
+    jobs = [{"id": each.id, "status": "RUNNING"} for each in (story.job, other)]
+    server.routes.update(both | {"/jobs": (200, json.dumps({"jobs": jobs}).encode())})
+    story.bed.sweep(plan, "--delete", *options)
+    assert story.orphans[0].exists()
 
 
 def test_a_root_that_appears_during_the_sweep_protects(story, monkeypatch) -> None:

@@ -46,6 +46,7 @@ from orphangc.ports.storage_extras import (
     HiddenKind,
     Inventoried,
     ListedEarlier,
+    MayAvoidListing,
     ShowsLaterFolders,
     SmallRoot,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "Inventoried",
     "ListedEarlier",
     "Lister",
+    "MayAvoidListing",
     "NonceWriter",
     "OutcomeSink",
     "Progress",

@@ -48,6 +48,15 @@ class ListedEarlier(Protocol):
 
 
 @runtime_checkable
+class MayAvoidListing(Protocol):
+    """A storage that may look facts of many objects up in a listing."""
+
+    def avoid_listing(self) -> None:
+        """Ask for the facts of each object by itself from now on."""
+        ...
+
+
+@runtime_checkable
 class ShowsLaterFolders(Protocol):
     """A storage that lists the end of a folder without its beginning."""
 

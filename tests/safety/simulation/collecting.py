@@ -7,13 +7,14 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Self
 
 import pyarrow as pa
 import pytest
 
+from orphangc.adapters.rows.planned_listing import PlannedStorage
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
@@ -379,8 +380,12 @@ class Collector:
         self, saved: Saved, lock: Lock, *, is_deleting: bool, made: Cycle | None = None
     ) -> Mapping[str, str]:
         state, outcomes = self.root_state, Rows()
+        environment = self._environment()
+        if made is None:
+            planned = PlannedStorage(environment.storage, saved.plan, lambda: saved.rows)
+            environment = replace(environment, storage=planned)
         sweep = Sweep(
-            environment=self._environment(),
+            environment=environment,
             settings=self.site.settings,
             state=state,
             lock=lock,

@@ -13,6 +13,7 @@ from orphangc.ports import (
     DeletionResult,
     EarlierListing,
     Folder,
+    MayAvoidListing,
     ShowsLaterFolders,
     Storage,
     StoreTime,
@@ -31,7 +32,9 @@ class EarlierStorage(ABC):
     is_ordered = False
 
     def __init__(self, storage: Storage) -> None:
-        """Take the storage that answers for all but the listing."""
+        """Take the storage that answers for all but the listing, and lists no more than it must."""
+        if isinstance(storage, MayAvoidListing):
+            storage.avoid_listing()
         self.location = storage.location
         self.is_tested = storage.is_tested
         self.batch_size = storage.batch_size

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 
 from orphangc.adapters.rows.earlier_storage import EarlierStorage
-from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.core.documents.plan import Plan
 from orphangc.ports import LISTING_SCHEMA, EarlierListing, Storage
 
@@ -15,10 +14,13 @@ from orphangc.ports import LISTING_SCHEMA, EarlierListing, Storage
 class PlannedStorage(EarlierStorage):
     """A storage listed by the verdicts of a plan, which hold one row for each object."""
 
-    def __init__(self, storage: Storage, plan: Plan, directory: PlanDirectory) -> None:
+    def __init__(
+        self, storage: Storage, plan: Plan, rows: Callable[[], Iterable[pa.RecordBatch]]
+    ) -> None:
+        """Take the plan, and what reads its verdicts: at least the columns of a listing."""
         super().__init__(storage)
         self._plan = plan
-        self._directory = directory
+        self._rows = rows
 
     @property
     def earlier(self) -> EarlierListing:
@@ -40,6 +42,6 @@ class PlannedStorage(EarlierStorage):
             PlanMismatchError: A file of the plan cannot be read.
 
         """
-        for batch in self._directory.rows(self._plan, LISTING_SCHEMA.names):
+        for batch in self._rows():
             columns = [batch[name] for name in LISTING_SCHEMA.names]
             yield pa.RecordBatch.from_arrays(columns, schema=LISTING_SCHEMA)

@@ -44,6 +44,10 @@ class S3BulkHead:
         self._reader = reader
         self._pages = pages
 
+    def avoid_listing(self) -> None:
+        """Send a HEAD request for each object from now on, however close its keys are."""
+        self._pages = None
+
     def heads(self, keys: Sequence[ObjectKey]) -> list[HeadResult]:
         """Return for each key the facts, ``None`` if absent, or the error.
 

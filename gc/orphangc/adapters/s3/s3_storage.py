@@ -98,6 +98,10 @@ class S3Storage:
         levels = levels_of(stored_objects(page.objects))
         return lambda prefix: levels.get(prefix, Folder((), ()))
 
+    def avoid_listing(self) -> None:
+        """Look no facts up in a listing; see ``MayAvoidListing``."""
+        self._bulk_head.avoid_listing()
+
     def later_folders(self, prefix: str, after: str) -> list[str]:
         """Return the last sub-folders of a folder; see ``ShowsLaterFolders``.
 

@@ -34,7 +34,7 @@ from orphangc.collect.sweep.sweep import Sweep, recalled_for
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import SettingsError
-from orphangc.ports import Storage
+from orphangc.ports import LISTING_SCHEMA, Storage
 
 
 def sweep_plan(
@@ -141,7 +141,7 @@ class HeldSweep:
                 progress,
                 engine=self.engine,
                 memory=before.memory,
-                earlier=None if self.relists or self.made is not None else self._planned,
+                earlier=None if self._lists else self._planned,
             ) as root,
             temporary_space() as room,
         ):
@@ -176,9 +176,17 @@ class HeldSweep:
             outcomes.publish(_outcome(self.plan, sweep))
         return sweep.result
 
+    @property
+    def _lists(self) -> bool:
+        """Return whether the sweep, or the cycle that it carries out, lists the storage root."""
+        return self.relists or (self.made is not None and self.made.evidence.listed_at is None)
+
     def _planned(self, storage: Storage) -> Storage:
         """Return the storage root, listed by the plan."""
-        return PlannedStorage(storage, self.plan, PlanDirectory(self.path))
+        directory = PlanDirectory(self.path)
+        return PlannedStorage(
+            storage, self.plan, lambda: directory.rows(self.plan, LISTING_SCHEMA.names)
+        )
 
 
 def _at_reported_places(root: WiredRoot, pool: SparkEngine, state: RootState) -> DistributedWorkers:

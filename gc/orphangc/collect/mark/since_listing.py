@@ -1,7 +1,7 @@
 """What is known of job directories since a listing that is older than its cycle.
 
 The scans for checkpoints are always of this cycle: they show each job directory, and what lies in
-its ``chk-<n>`` folders. What no scan enters is ``shared/``: there only what sorts behind all names of
+its ``chk-<n>`` folders. No scan enters ``shared/``: of that, only what sorts behind all names of
 files is listed, which shows the layouts that R2 refuses.
 """
 
@@ -63,7 +63,9 @@ class SinceListing:
             known=frozenset() if earlier is None else earlier.directories,
             changed_at={storage.location.child(key): at for key, at in sorted(times, key=_at)},
             sub_folders={
-                storage.location.child(key): _layouts_in(f"{key}/{Scope.SHARED}", storage)
+                storage.location.child(key): _layouts_in(
+                    f"{key}/{Scope.SHARED}".lstrip("/"), storage
+                )
                 for key, areas in scans[1].areas.items()
                 if Scope.SHARED in areas
             },
