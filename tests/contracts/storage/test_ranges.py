@@ -194,3 +194,17 @@ def test_a_root_that_vanishes_is_an_error_in_any_range(place):
     within = KeyRange("a", "b") if storage.is_ordered else EVERYTHING
     with pytest.raises(StorageUnreachableError):
         list(storage.pages(within))
+
+
+def test_the_last_folders_of_a_folder_are_listed_without_its_files(s3_place):
+    """Each once, however many files it has; and nothing of the folder after it."""
+    files = [f"job/shared/{number:x}-x" for number in range(5)]
+    later = ["job/shared/job_1/x", "job/shared/job_1/y", "job/shared/op_2/db/z", "job/shared/z"]
+    s3_place.put_all([*files, *later, "job/shared0/z/x", "job/taskowned/z/x", "other/shared/z/x"])
+    storage = s3_place.open()
+    assert storage.later_folders("job/shared", "g") == ["job_1", "op_2"]
+    assert storage.later_folders("job/taskowned", "g") == ["z"]
+    assert storage.later_folders("nowhere", "g") == []
+    before = storage.list_requests
+    assert storage.later_folders("other/shared", "g") == ["z"]
+    assert storage.list_requests == before + 1

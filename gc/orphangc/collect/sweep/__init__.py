@@ -1,1 +1,1 @@
-"""Phase 5: act only where a saved plan and a fresh cycle agree; lay tombstones."""
+"""Phase 5: carry out a cycle, or a saved plan where a fresh cycle agrees; lay tombstones."""
