@@ -33,6 +33,16 @@ DERIVED_AT_ONCE = (
 """The same where each listing is of one instant."""
 REGISTRY = (("now", "e1"), ("s1(",), ("s1)",), ("list", "e2", "s2("), ("s2)", "judge"))
 """R14: E1, roots, listing, nonce and E2 that repeats it, roots."""
+DERIVED_SAVED = (
+    ("list",),
+    ("now", "rest"),
+    ("s0",),
+    ("s1(", "s1)"),
+    ("s2(", "s2)"),
+    ("rest+", "judge"),
+)
+"""A saved plan's sweep: the listing is the plan's, and all evidence is younger (decision 23)."""
+REGISTRY_SAVED = (("list",), ("now", "e1"), ("s1(", "s1)"), ("e2",), ("s2(", "s2)", "judge"))
 REGISTRY_ALONE = (("now", "e1"), ("list", "e2"), ("s2(", "s2)", "judge"))
 """What T2 needs of it: S1 only protects, and only voids."""
 

@@ -9,8 +9,10 @@ from orphangc.core.model.codes import Condition, Guard
 from safety.model_checking.conduct import (
     DERIVED,
     DERIVED_AT_ONCE,
+    DERIVED_SAVED,
     REGISTRY,
     REGISTRY_ALONE,
+    REGISTRY_SAVED,
     Conduct,
 )
 from safety.model_checking.flink import Mode, Scope, Version
@@ -96,7 +98,33 @@ LEFT_BEHIND = [
 ]
 """What bounds a running job's orphans is k*: no checkpoint left behind is needed (decision 19)."""
 
+SAVED = [
+    Scenario(
+        name="saved plan: two retained, two copies of a table",
+        scope=Scope(retained=2),
+        conduct=replace(AT_ONCE, program=DERIVED_SAVED),
+        history=TWO_COPIES,
+    ),
+    Scenario(
+        name="saved plan: deaths between the listing and the evidence",
+        scope=Scope(deaths=1),
+        conduct=replace(AT_ONCE, program=DERIVED_SAVED),
+    ),
+    Scenario(
+        name="saved plan: registry, two at once",
+        scope=Scope(checkpoints=2, concurrent=2),
+        conduct=replace(IN_FULL, program=REGISTRY_SAVED, is_weak=False),
+    ),
+    claimed(
+        replace(AT_ONCE, asked=(A, B), program=DERIVED_SAVED),
+        checkpoints=3,
+        name="saved plan: a claimer starts after the listing",
+    ),
+]
+"""The listing is as old as a plan (decision 23)."""
+
 SAFE = [
+    *SAVED,
     Scenario(
         name="derived: slow listings, deaths",
         scope=Scope(changes=1, deaths=1),
