@@ -140,6 +140,7 @@ def a_plan(**changes: object) -> Plan:
             ),
         ),
         "inventory": InventoryPart(uri="s3://reports/manifest.json", created_at=T0, objects=7),
+        "listed_at": T0,
         "extras": ExtrasPart(
             uploads=ExtraStatus.COUNTED,
             versions=ExtraStatus.NOT_ASKED,
