@@ -1,6 +1,6 @@
 """What is known of job directories since a listing that is older than its cycle.
 
-The scans for checkpoints are always of this cycle: they show each job directory, and what lies in
+The scans for checkpoints are always of this cycle: they show each job directory, and what is in
 its ``chk-<n>`` folders. No scan enters ``shared/``: of that, only what sorts behind all names of
 files is listed, which shows the layouts that R2 refuses.
 """
