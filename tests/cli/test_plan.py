@@ -26,14 +26,14 @@ CONTRACT = {
 }
 ADDED = {
     *("live_set_sha256", "reported", "warnings", "verdict_files", "settings"),
-    *("inventory", "extras", "world", "states"),
+    *("engine_reason", "inventory", "extras", "world", "states"),
 }
 JOB = {
     *("job_id", "mode", "oldest_retained_checkpoint_id", "retained_checkpoint_ids"),
     *("live_objects", "cutoff", "missing", "evidence", "refused", "blocked"),
 }
 ADDED_TO_JOB = {
-    *("areas", "held_back", "missing_count"),
+    *("areas", "held_back", "missing_count", "resources"),
     *("directories", "state", "listed_objects", "bounds", "state_self_sustained", "looks"),
 }
 

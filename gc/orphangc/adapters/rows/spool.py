@@ -39,6 +39,8 @@ _BYTES_PER_BATCH = 8 << 20
 _OPTIONS = ipc.IpcWriteOptions(
     compression="lz4" if pa.Codec.is_available("lz4") else None, use_threads=False
 )
+_READING = ipc.IpcReadOptions(use_threads=False)
+"""To wake other threads for a block costs more than to decompress it."""
 
 
 class ArrowSpool:
@@ -267,7 +269,7 @@ def _blocks(file: pa.OSFile, part: FinishedPart) -> Iterator[pa.RecordBatch]:
     while at < part.offset + part.length:
         file.seek(at)
         try:
-            yield from map(with_known_times, ipc.open_stream(file))
+            yield from map(with_known_times, ipc.open_stream(file, options=_READING))
         except (pa.ArrowException, OSError) as err:
             raise OrphanGcError(f"the listing in {part.file} is damaged: {err}") from err
         at = file.tell()

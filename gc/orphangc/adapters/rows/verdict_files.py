@@ -14,7 +14,8 @@ from orphangc.ports import VERDICT_SCHEMA
 
 _ROWS_PER_FILE = 5_000_000
 _REPEATED = ["job_id", "scope", "action", "reason"]
-"""Columns with few values; a dictionary of keys or ETags would be discarded page after page."""
+"""Columns with few values; a dictionary of keys or ETags would be discarded page after page. Keys
+are sorted within a batch and begin alike: as differences they take less, and half the time."""
 
 
 class _DigestingFile:
@@ -86,6 +87,7 @@ class VerdictFiles:
             VERDICT_SCHEMA,
             compression="zstd",
             use_dictionary=_REPEATED,
+            column_encoding={"key": "DELTA_BYTE_ARRAY"},
             write_statistics=["job_id", "key"],
         )
         self._rows = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import NoReturn
 
@@ -32,8 +33,14 @@ COMMANDS = (
 """Modules that register commands, in the order in which the help shows them."""
 
 
+_RARELY = (50_000, 20, 20)
+"""Python's thresholds of garbage collection: the default ones take a thirtieth of a start, and of a
+listing, to find nothing."""
+
+
 def main() -> NoReturn:
     """Run the command line and exit with its code; no error of ours shows a traceback."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it would look for some
+    gc.set_threshold(*_RARELY)
     hide("pandas")  # only Spark needs it, whose session shows it again
     run_to_exit(app)

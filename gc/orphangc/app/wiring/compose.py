@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -386,8 +387,9 @@ def _opened_spark(stack: ExitStack, storage: Storage, choice: EngineChoice) -> S
 
 @contextmanager
 def _local_engine(storage: Storage, listing: Path | None) -> Iterator[Engine]:
-    with ArrowSpool(None if listing is None else _kept_in(listing, storage)) as spool:
-        yield LocalEngine(spool, storage.location.name, streams=_STREAMS)
+    kept = None if listing is None else _kept_in(listing, storage)
+    with ArrowSpool(kept) as spool, tempfile.TemporaryFile(prefix="orphangc-") as scratch:
+        yield LocalEngine(spool, storage.location.name, streams=_STREAMS, scratch=scratch)
 
 
 def _kept_in(folder: Path, storage: Storage) -> ResumableListing:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc.collect.listing.list_storage import list_all
+from orphangc.collect.listing.marked_cache import MarkedCache
 from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import MarkedRows
@@ -31,7 +32,11 @@ class LocalEngine:
 
     name: EngineName = "local"
 
-    def __init__(self, spool: Spool, root_name: str, *, streams: int) -> None:
+    def __init__(
+        self, spool: Spool, root_name: str, *, streams: int, scratch: BinaryIO | None = None
+    ) -> None:
+        """Take the spool of the listing, and an empty file for what passes share."""
+        self._cache = None if scratch is None else MarkedCache(scratch)
         self._spool = spool
         self._root_name = root_name
         self._streams = streams
@@ -40,12 +45,15 @@ class LocalEngine:
 
     def list_all(self, storage: Storage, hints: ListingHints, progress: Progress) -> Listed:
         """See ``Engine``."""
+        self._forget()
         return list_all(storage, self._spool, hints=hints, streams=self._streams, progress=progress)
 
     def objects_named(self, name: str) -> Iterator[StoredObject]:
         """See ``Engine``."""
         for batch in self._spool.batches():
             keys = batch.column("key")
+            if not pc.any(pc.ends_with(keys, name)).as_py():
+                continue
             is_named = pc.or_(pc.equal(keys, name), pc.ends_with(keys, f"/{name}"))
             is_object = batch.column("size").is_valid()
             for row in batch.filter(pc.and_(is_named, is_object)).to_pylist():
@@ -53,7 +61,12 @@ class LocalEngine:
 
     def mark(self, live: LiveSet, tombstones: Tombstones) -> None:
         """See ``Engine``."""
+        self._forget()
         self._live, self._tombstones = live, tombstones
+
+    def _forget(self) -> None:
+        if self._cache is not None:
+            self._cache.clear()
 
     def run(self, work: ListingPass[_T], progress: Progress) -> _T:
         """See ``Engine``."""
@@ -61,13 +74,29 @@ class LocalEngine:
         found = work.begin()
         done = 0
         try:
-            for batch in self._spool.batches():
-                work.add(found, marked_rows(batch, recogniser, self._live, self._tombstones))
+            for batch, rows in self._marked(recogniser):
+                work.add(found, rows)
                 done += batch.num_rows
                 progress(work.phase, done)
         finally:
             work.end(found)
         return work.together([found])
+
+    def _marked(self, recogniser: Recogniser) -> Iterator[tuple[pa.RecordBatch, MarkedRows]]:
+        """Yield every batch of the listing; what the first pass finds out is kept for others."""
+        cache = self._cache
+        is_known = cache is not None and cache.is_complete
+        if cache is not None and not is_known:
+            cache.clear()
+        for number, batch in enumerate(self._spool.batches()):
+            rows = cache.rows(number, batch) if cache is not None and is_known else None
+            if rows is None:
+                rows = marked_rows(batch, recogniser, self._live, self._tombstones)
+            if cache is not None and not is_known:
+                cache.add(rows, batch.num_rows)
+            yield batch, rows
+        if cache is not None:
+            cache.complete()
 
 
 def marked_rows(

@@ -6,7 +6,7 @@ the UUID that it ends in, and once for each key that ends in none.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -91,6 +91,32 @@ class Columns:
     checkpoint_id: npt.NDArray[np.int64]
     modified_us: npt.NDArray[np.int64]
 
+    @classmethod
+    def of(
+        cls,
+        objects: pa.RecordBatch,
+        kinds: Sequence[RowKind],
+        kind: npt.NDArray[np.int32],
+        *,
+        hi: npt.NDArray[np.uint64],
+        lo: npt.NDArray[np.uint64],
+        has_uuid: npt.NDArray[np.bool_],
+        modified_us: npt.NDArray[np.int64],
+    ) -> Columns:
+        """Return the columns of objects whose kinds, UUIDs and times are known."""
+        ids = (NO_ID if (n := each.artifact.checkpoint_id) is None else n for each in kinds)
+        return cls(
+            batch=objects,
+            kinds=tuple(kinds),
+            kind=kind,
+            hi=hi,
+            lo=lo,
+            has_uuid=has_uuid,
+            is_artifact=np.fromiter((each.is_artifact for each in kinds), np.bool_)[kind],
+            checkpoint_id=np.fromiter(ids, np.int64)[kind],
+            modified_us=modified_us,
+        )
+
     def __len__(self) -> int:
         """Return n."""
         return len(self.kind)
@@ -128,18 +154,8 @@ class Recogniser:
             raise ValueError("a listed object has no key")
         has_uuid, hi, lo = uuid_tails(keys)
         kinds, kind = self._kinds(keys, has_uuid)
-        ids = (NO_ID if (n := each.artifact.checkpoint_id) is None else n for each in kinds)
-        return Columns(
-            batch=objects,
-            kinds=tuple(kinds),
-            kind=kind,
-            hi=hi,
-            lo=lo,
-            has_uuid=has_uuid,
-            is_artifact=np.fromiter((each.is_artifact for each in kinds), np.bool_)[kind],
-            checkpoint_id=np.fromiter(ids, np.int64)[kind],
-            modified_us=_microseconds(objects.column("modified_at")),
-        )
+        times = _microseconds(objects.column("modified_at"))
+        return Columns.of(objects, kinds, kind, hi=hi, lo=lo, has_uuid=has_uuid, modified_us=times)
 
     def _kinds(
         self, keys: pa.BinaryArray, has_uuid: npt.NDArray[np.bool_]
