@@ -26,7 +26,7 @@ CONTRACT = {
 }
 ADDED = {
     *("live_set_sha256", "reported", "warnings", "verdict_files", "settings"),
-    *("engine_reason", "inventory", "extras", "world", "states"),
+    *("engine_reason", "listed_at", "inventory", "extras", "world", "states"),
 }
 JOB = {
     *("job_id", "mode", "oldest_retained_checkpoint_id", "retained_checkpoint_ids"),
