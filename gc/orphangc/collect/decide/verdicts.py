@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -123,6 +124,21 @@ class Decided:
     sinks: list[VerdictSink] = field(default_factory=list)
 
 
+class _BoundsRow(NamedTuple):
+    """One row of the table of bounds.
+
+    Attributes:
+        key: Key of the collected job that owns the objects, "" if none does.
+        is_open: Whether these objects are judged one by one.
+        is_flat: Whether they are directly in ``shared/``.
+
+    """
+
+    key: str
+    is_open: bool
+    is_flat: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecidePass:
     """Gives every object its verdict, and every verdict to a sink.
@@ -154,7 +170,7 @@ class DecidePass:
         columns = rows.columns
         rows_of_kinds = [self._row(kind) for kind in columns.kinds]
         numbers = {each: number for number, each in enumerate(dict.fromkeys(rows_of_kinds))}
-        jobs = [self.jobs.get(key, self._ownerless) for key, _ in numbers]
+        jobs = [self.jobs.get(row.key, self._ownerless) for row in numbers]
         owner = np.array([numbers[each] for each in rows_of_kinds], np.int32)[columns.kind]
         verdicts = kernel(
             columns,
@@ -164,8 +180,8 @@ class DecidePass:
             owner=owner,
             bounds=BoundsTable.of(
                 [
-                    job.bounds if is_open else job.kept
-                    for job, (_, is_open) in zip(jobs, numbers, strict=True)
+                    job.bounds if row.is_open else job.kept
+                    for job, row in zip(jobs, numbers, strict=True)
                 ]
             ),
         )
@@ -173,14 +189,13 @@ class DecidePass:
         batch = verdict_batch(columns, *verdicts, owner=owner, job_ids=job_ids)
         found.sinks[0].write(batch)
         _count(found.counts, columns, verdicts)
-        _count_removals(
-            found.counts, columns, verdicts, owner=owner, keys=[key for key, _ in numbers]
-        )
-        for (key, is_open), number in numbers.items():
-            if is_open and (left := self.left_behind.get(key)) is not None:
-                held = found.counts.held_back.setdefault(key, HeldBack(left.checkpoint_id))
+        _count_removals(found.counts, columns, verdicts, owner=owner, rows=tuple(numbers))
+        for row, number in numbers.items():
+            if row.is_open and (left := self.left_behind.get(row.key)) is not None:
+                held = found.counts.held_back.setdefault(row.key, HeldBack(left.checkpoint_id))
                 _add_held(held, left, columns, verdicts, is_own=owner == number)
-        _report(found.counts, rows, verdicts, owner=owner, job_ids=job_ids)
+        if not all(row.is_open for row in numbers):
+            _report(found.counts, rows, verdicts, owner=owner, job_ids=job_ids)
 
     def end(self, found: Decided) -> None:
         """See ``Pass``."""
@@ -200,22 +215,21 @@ class DecidePass:
         """Return what objects in no job directory are compared with."""
         return DecidedJob("", self.outside_jobs, None)
 
-    def _row(self, kind: RowKind) -> tuple[str, bool]:
-        """Return the key of the collected job that owns a kind's objects, "" if none does.
+    def _row(self, kind: RowKind) -> _BoundsRow:
+        """Return what a kind's objects are compared with (R56).
 
-        And whether these objects may be judged one by one (R56): the area is to be collected, and
-        its rule has no objection.
+        They are judged one by one if the area is to be collected and its rule has no objection.
         """
         key = self.owners.job_key(kind.place)
         job = None if key is None else self.jobs.get(key)
         if key is None or job is None or job.facts is None:
-            return "", kind.is_flat
+            return _BoundsRow("", kind.is_flat, kind.is_flat)
         is_open = (
             kind.area is not None
             and kind.area in self.areas
             and AREAS[kind.area].objection(job.facts, kind.place) is None
         )
-        return key, is_open
+        return _BoundsRow(key, is_open, kind.is_flat)
 
 
 def _report(
@@ -271,19 +285,18 @@ def _count_removals(
     verdicts: Verdicts,
     *,
     owner: npt.NDArray[np.int32],
-    keys: Sequence[str],
+    rows: Sequence[_BoundsRow],
 ) -> None:
     """Add removals by job, due deletions, and revivals: tombstones that were wrong."""
     actions, reasons = verdicts
     goes = _is(actions, Action.TOMBSTONE) | _is(actions, Action.DELETE)
     goes |= _is(reasons, Reason.IN_QUARANTINE)
-    is_judged = columns.is_artifact & ~_is(reasons, Reason.REPORT_ONLY)
-    for is_flat, mask in ((True, columns.is_flat), (False, ~columns.is_flat)):
-        for total, some in ((counts.removals, goes), (counts.candidates, is_judged)):
-            numbers = np.bincount(owner[some & mask], minlength=len(keys)).tolist()
-            for key, number in zip(keys, numbers, strict=True):
-                if number:
-                    total[key, is_flat] += number
+    listed = np.bincount(owner, minlength=len(rows)).tolist()
+    removed = np.bincount(owner[goes], minlength=len(rows)).tolist()
+    for row, objects, removals in zip(rows, listed, removed, strict=True):
+        if row.is_open:
+            counts.candidates[row.key, row.is_flat] += objects
+            counts.removals[row.key, row.is_flat] += removals
     counts.deletions += int(np.count_nonzero(_is(actions, Action.DELETE)))
     revived = np.flatnonzero(_is(actions, Action.REVIVE))[: _FEW - len(counts.revived)]
     if len(revived):
