@@ -12,7 +12,7 @@ from jinja2 import Environment
 from orphangc.app.render.page_values import Row, job_views, rows_by_age, rows_by_job, settings_rows
 from orphangc.app.render.reason_groups import BOUND_TEXT, KINDS, kind_order
 from orphangc.app.render.stacked_bars import stacked
-from orphangc.app.render.summary import Fate, headline, stops, summarise
+from orphangc.app.render.summary import Fate, area_rows, headline, stops, summarise
 from orphangc.app.render.template_environment import page_environment
 from orphangc.app.render.unlisted_rows import EXTRAS_ADVICE, extra_rows, inventory_sentence
 from orphangc.app.render.world_tables import statement
@@ -76,6 +76,7 @@ def _context(plan: Plan, breakdown: Breakdown) -> dict[str, Any]:
         "anchors": {view.name: view.anchor for view in jobs},
         "fates": {view.name: view.fate for view in jobs},
         "tallies": sorted(plan.tallies, key=lambda tally: (tally.scope, kind_order(tally.reason))),
+        "areas": area_rows(plan),
         "whole": stacked([("All that is stored", summary.kinds)])[0],
         "does_add_up": _does_add_up(plan, cells),
         "extras": () if plan.extras is None else extra_rows(plan.extras),
@@ -127,6 +128,7 @@ def _sections(plan: Plan, *, has_stops: bool) -> list[tuple[str, str]]:
         ("listing", "What is stored", True),
         ("warnings", "Warnings", bool(plan.warnings)),
         ("stops", "What stops deletion", has_stops),
+        ("by-area", "By area", bool(plan.tallies)),
         ("by-job", "By job", True),
         ("by-age", "By age", True),
         ("jobs", "Jobs", True),

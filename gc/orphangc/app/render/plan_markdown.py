@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from orphangc.app.console.text import human_bytes, instant, share, visible
 from orphangc.app.render.page_values import JobPageView, job_views
 from orphangc.app.render.reason_groups import KINDS
-from orphangc.app.render.summary import Stop, headline, stops, summarise
+from orphangc.app.render.summary import Stop, area_rows, headline, stops, summarise
 from orphangc.app.render.unlisted_rows import extra_rows, inventory_sentence, is_worth_showing
 from orphangc.app.render.world_tables import statement
 from orphangc.collect.decide.breakdown import Breakdown
@@ -50,6 +50,7 @@ def render_markdown(plan: Plan, breakdown: Breakdown) -> str:
                 if amount.objects
             ),
         ),
+        *_area_parts(plan),
         *_job_parts(jobs),
         *([["**What stops deletion**"], _stop_lines(plan)] if stops(plan.jobs) else []),
         *_extras_parts(plan),
@@ -96,6 +97,24 @@ def _job_parts(jobs: Sequence[JobPageView]) -> Iterator[list[str]]:
     yield _table(("Job", "Deletion", "State", "Stored", "Orphaned", "Missing"), rows)
     if len(jobs) > _JOBS:
         yield [f"The {_JOBS} largest of {len(jobs):,} jobs."]
+
+
+def _area_parts(plan: Plan) -> Iterator[list[str]]:
+    rows = area_rows(plan)
+    if len(rows) < 2:  # noqa: PLR2004 - the table above says it all
+        return
+    yield _table(
+        ("Area", "Live", "Orphaned", "Too young", "Not provable", "Why"),
+        (
+            (
+                code(row.scope),
+                *(human_bytes(each.bytes) for each in (row.live, row.orphaned, row.young)),
+                human_bytes(row.unproven.bytes),
+                "; ".join(map(code, row.reasons)),
+            )
+            for row in rows
+        ),
+    )
 
 
 def _extras_parts(plan: Plan) -> Iterator[list[str]]:

@@ -27,6 +27,7 @@ from orphangc.app.render.reason_groups import KIND_OF, ReasonKind, kind_order
 from orphangc.app.render.summary import (
     Fate,
     Stop,
+    area_rows,
     counted,
     fate_of,
     headline,
@@ -64,6 +65,12 @@ def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[Renderab
 
     """
     parts: list[RenderableType] = [_heading(plan, breakdown), _tallies_table(plan)]
+    parts += [
+        _text(f"{row.scope} kept, {why}", "dim")
+        for row in area_rows(plan)
+        for why in row.reasons
+        if "refused: " not in why  # the guard's own words follow below
+    ]
     if plan.jobs:
         parts.append(_jobs_table(plan.jobs))
     if len(plan.jobs) > _JOBS:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from orphangc.app.console.text import NO_JOB, human_bytes
 from orphangc.app.render.advice import condition_advice, guard_advice
-from orphangc.app.render.reason_groups import ReasonKind, by_kind
+from orphangc.app.render.reason_groups import KIND_OF, ReasonKind, by_kind
+from orphangc.core.areas.table import AREAS
 from orphangc.core.documents.plan import JobPart, Plan
 from orphangc.core.documents.run_record import JobRecord
 from orphangc.core.model.codes import WORLD_CONDITIONS
@@ -208,3 +209,72 @@ def _tombstones(summary: Summary) -> str:
 
 def _amount(amount: Amount) -> str:
     return f"{counted(amount.objects, 'object')} ({human_bytes(amount.bytes)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaRow:
+    """One area of a storage root.
+
+    Attributes:
+        scope: Name of the area.
+        live: What something refers to.
+        orphaned: What nothing needs: new, in quarantine or due.
+        young: What is too new to be judged.
+        unproven: What stays because nothing proves it dead, or because it is no file of Flink's.
+        reasons: Reasons why files here are all kept, each with its number of jobs.
+
+    """
+
+    scope: str
+    live: Amount
+    orphaned: Amount
+    young: Amount
+    unproven: Amount
+    reasons: tuple[str, ...]
+
+
+_ORPHANED = (ReasonKind.ORPHAN, ReasonKind.QUARANTINE, ReasonKind.DUE)
+_UNPROVEN = (ReasonKind.REFUSED, ReasonKind.REPORT_ONLY, ReasonKind.UNRECOGNISED)
+
+
+def area_rows(plan: Plan) -> tuple[AreaRow, ...]:
+    """Return what each area holds: live, orphaned, not provable, and why."""
+    amounts: dict[tuple[str, ReasonKind], Amount] = {}
+    for tally in plan.tallies:
+        cell = (tally.scope.value, KIND_OF[tally.reason])
+        amounts[cell] = amounts.get(cell, Amount()) + Amount(tally.objects, tally.bytes)
+
+    def total(scope: str, *kinds: ReasonKind) -> Amount:
+        return sum((amounts.get((scope, kind), Amount()) for kind in kinds), Amount())
+
+    reasons = _reasons_by_scope(plan)
+    return tuple(
+        AreaRow(
+            scope=scope,
+            live=total(scope, ReasonKind.LIVE),
+            orphaned=total(scope, *_ORPHANED),
+            young=total(scope, ReasonKind.YOUNG),
+            unproven=total(scope, *_UNPROVEN),
+            reasons=reasons.get(scope, ()),
+        )
+        for scope in sorted({scope for scope, _ in amounts})
+    )
+
+
+def _reasons_by_scope(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """Return why files are kept unjudged, by scope: of refused jobs the refusal says it."""
+    jobs: dict[tuple[str, str], int] = {}
+    for job in plan.jobs:
+        for part in job.areas:
+            why = part.kept_because
+            if why is None and job.refused is not None:
+                why = f"refused: {job.refused.guard}"
+            if why is None:
+                continue
+            for folder in AREAS[part.area].folders:
+                key = (folder.scope.value, why)
+                jobs[key] = jobs.get(key, 0) + 1
+    found: dict[str, tuple[str, ...]] = {}
+    for (scope, why), number in jobs.items():
+        found[scope] = (*found.get(scope, ()), f"{counted(number, 'job')}: {why}")
+    return found

@@ -19,12 +19,12 @@ from orphangc.app.render.advice import (
 )
 from orphangc.app.render.plan_markdown import code, render_markdown
 from orphangc.app.render.plan_tables import outcome_tables, plan_tables
-from orphangc.app.render.summary import Fate, headline, stops, summarise
+from orphangc.app.render.summary import Fate, area_rows, headline, stops, summarise
 from orphangc.collect.decide.breakdown import Breakdown
-from orphangc.core.documents.plan import BlockedPart, Tally
+from orphangc.core.documents.plan import AreaPart, BlockedPart, RefusedPart, Tally
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.settings import parse_duration
-from orphangc.core.model.types import Action, Reason, Scope
+from orphangc.core.model.types import Action, AreaName, Reason, Scope
 from unit.app.render.plan_builder import (
     NOW,
     ORDERS,
@@ -378,3 +378,34 @@ def test_a_job_whose_owner_is_unknown_is_called_by_its_directory():
     plan, breakdown = a_plan(jobs=(a_job("", directories=("s3://b/shared-dir",)),))
     assert "s3://b/shared-dir" in plain(plan_tables(plan, breakdown))
     assert "s3://b/shared-dir" in render_markdown(plan, breakdown)
+
+
+# ------------------------------------------------------------------------------- areas
+
+
+def test_each_area_says_what_it_holds_and_why_files_stay():
+    """Live, orphaned, too young and not provable are all that was listed."""
+    why = "a running database may read files that no checkpoint names"
+    kept = AreaPart(area=AreaName.FORST, rule="", kept_because=why)
+    judged = AreaPart(area=AreaName.EXCLUSIVE, rule="R31, R32", kept_because=None)
+    jobs = (a_job(areas=(kept, judged)), a_job("ab" * 16, areas=(kept,)))
+    plan, breakdown = a_plan(jobs=jobs)
+    rows = {row.scope: row for row in area_rows(plan)}
+    listed = sum(
+        each.bytes
+        for row in rows.values()
+        for each in (row.live, row.orphaned, row.young, row.unproven)
+    )
+    assert listed == plan.bytes_listed
+    assert rows["shared"].reasons == (f"2 jobs: {why}",)
+    assert why in render_markdown(plan, breakdown)
+    assert f"shared kept, 2 jobs: {why}" in " ".join(printed(plan_tables(plan)).split())
+
+
+def test_a_refused_job_gives_its_guard_as_the_reason():
+    """Not the area's own words, which would be beside the point."""
+    refused = RefusedPart(guard="gate", message="two at once")
+    judged = AreaPart(area=AreaName.SHARED, rule="R9-R16", kept_because=None)
+    plan, _ = a_plan(jobs=(a_job(areas=(judged,), refused=refused),))
+    (row,) = (row for row in area_rows(plan) if row.scope == "shared")
+    assert row.reasons == ("1 job: refused: gate",)
