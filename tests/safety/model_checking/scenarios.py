@@ -125,6 +125,24 @@ SAVED = [
 
 SAFE = [
     *SAVED,
+
+def of_folders(by: str, name: str = "", **scope: object) -> Scenario:
+    """Return two checkpoints at once, whose own files are judged without any age (T3, R31)."""
+    return Scenario(
+        name=name,
+        scope=Scope(concurrent=2, has_private=True, **scope),
+        conduct=replace(AT_ONCE, rules=rules(Guard.GATE, concurrent=2, chk_n=by)),
+    )
+
+
+FOLDERS = [
+    of_folders("by its id", "chk-n: two at once", checkpoints=2, aborts=1, has_late=True),
+    of_folders("by its id", "chk-n: two at once, deaths", checkpoints=2, deaths=1, is_split=True),
+]
+"""T3 needs neither one checkpoint at a time nor any age."""
+
+SAFE = [
+    *FOLDERS,
     Scenario(
         name="derived: slow listings, deaths",
         scope=Scope(changes=1, deaths=1),
@@ -219,6 +237,7 @@ def hidden(name: str, conduct: Conduct) -> Scenario:
 
 
 FOUND = {
+    "R31: the id": of_folders("by nothing", checkpoints=2),
     "2.4: no gate, names with ids": Scenario(
         name="",
         scope=Scope(concurrent=2),
@@ -363,6 +382,7 @@ MUTANTS = {
 """Beyond the list of rules."""
 
 LARGE = [
+    of_folders("by its id", "chk-n: three, two at once", checkpoints=3, deaths=1, aborts=1),
     from_left_behind(Mode.NO_CLAIM),
     from_left_behind(Mode.LEGACY),
     Scenario(

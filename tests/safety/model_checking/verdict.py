@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
 from hashlib import md5
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from orphangc.core.areas.table import AREAS
 from orphangc.core.cluster.job_facts import JobFacts, RestoredFacts
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.decision.bounds_of_job import bounds_of_job
+from orphangc.core.decision.bounds_of_job import area_facts_of, bounds_of_job
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.decide import Live, decide
 from orphangc.core.decision.evidence import Checkpoint as RealRoot
@@ -37,17 +38,19 @@ from orphangc.core.exporter.registry_snapshot import (
 from orphangc.core.model.bounds import Bound, BoundName, JobBounds, SafetyMargins
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.locations import Location
-from orphangc.core.model.naming import Artifact, artifact_name, parse_artifact_name
+from orphangc.core.model.naming import Artifact, FilePlace, artifact_name, parse_artifact_name
 from orphangc.core.model.types import (
+    AreaName,
     DirectoryLayout,
     JobId,
     Mode,
     ObjectKey,
+    Scope,
     StoredObject,
     Tombstone,
 )
 from orphangc.core.model.types import Verdict as RealVerdict
-from safety.model_checking.world import File, Place, Rest, Root
+from safety.model_checking.world import PRIVATE, File, Place, Rest, Root
 from support.builders import BASE, T0, a_checkpoint, some_facts
 
 NEVER_ASKED = frozenset({Guard.COPIED_TREE})
@@ -142,6 +145,8 @@ class Rules:
         concurrent: What REST says of ``max_concurrent``.
         margins: All 0 unless said otherwise.
         registry_slack: How often the slack is taken from a JobManager's times (R16: twice).
+        chk_n: How private files, which then lie in ``chk-<n>/``, are judged, and nothing else: by
+            R31's id alone, or by nothing; whatever their age (T3).
 
     """
 
@@ -155,6 +160,7 @@ class Rules:
     concurrent: int = 1
     margins: SafetyMargins = NO_MARGINS
     registry_slack: int = 2
+    chk_n: Literal["", "by its id", "by nothing"] = ""
 
 
 def job_id(index: int) -> JobId:
@@ -455,13 +461,27 @@ def verdicts(
             listed,
             artifact_of(file, has_id=rules.has_names_with_ids),
             live=live,
-            bounds=_weakened(bounds, by_key[key], cycle, rules),
+            bounds=_in_folder(bounds, by_key[key], cycle, file=file, rules=rules)
+            if rules.chk_n
+            else _weakened(bounds, by_key[key], cycle, rules),
             tombstone=None
             if file not in since
             else Tombstone(object=listed, job_id=key, since=at(since[file]), plan_id="p"),
         )
         found.append((file, verdict, not judgement.blocked))
     return tuple(found)
+
+
+def _in_folder(
+    bounds: JobBounds, job: JobEvidence, cycle: CycleEvidence, *, file: File, rules: Rules
+) -> JobBounds:
+    """Return the bounds of a file of ``chk-<n>/`` by R31 without R9: no age protects it."""
+    facts = area_facts_of(job, cycle)
+    place = FilePlace(str(job_id(file[0])), job.job_id, Scope.EXCLUSIVE, checkpoint_id=file[1])
+    objection = AREAS[AreaName.EXCLUSIVE].objection(facts, place)
+    is_kept = objection is not None and rules.chk_n != "by nothing"
+    now = (Bound(BoundName.GRACE_PERIOD, cycle.now + timedelta(days=1)),)
+    return replace(bounds, bounds=now, is_report_only=file[2] != PRIVATE or is_kept)
 
 
 def _weakened(bounds: JobBounds, job: JobEvidence, cycle: CycleEvidence, rules: Rules) -> JobBounds:

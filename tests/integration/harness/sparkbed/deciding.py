@@ -92,12 +92,12 @@ class Generated:
     def bounds_at(self, place: FilePlace, artifact: Artifact) -> JobBounds:
         """Return what one object is compared with: its area's rule may keep it whatever else."""
         area = None if artifact.uuid is None else area_at(place)
+        bounds = self.jobs.get(place.job_id, self.others)
         if place.job_id not in self.jobs:
             is_open = area is not None and area.name is AreaName.SHARED
-            return replace(self.others, is_report_only=not is_open)
-        facts = self.facts[place.job_id]
-        is_open = area is not None and area.objection(facts, place) is None
-        return replace(self.jobs[place.job_id], is_report_only=not is_open)
+        else:
+            is_open = area is not None and area.objection(self.facts[place.job_id], place) is None
+        return replace(bounds, is_report_only=bounds.is_report_only or not is_open)
 
     def rule(self) -> Iterator[Fate]:
         """Yield what ``decide`` says of each object."""
