@@ -123,8 +123,6 @@ SAVED = [
 ]
 """The listing is as old as a plan (decision 23)."""
 
-SAFE = [
-    *SAVED,
 
 def of_folders(by: str, name: str = "", **scope: object) -> Scenario:
     """Return two checkpoints at once, whose own files are judged without any age (T3, R31)."""
@@ -142,6 +140,7 @@ FOLDERS = [
 """T3 needs neither one checkpoint at a time nor any age."""
 
 SAFE = [
+    *SAVED,
     *FOLDERS,
     Scenario(
         name="derived: slow listings, deaths",
