@@ -102,7 +102,7 @@ def test_states_are_those_that_flink_reads(name) -> None:
             assert all(state.bytes is not None for state in found.operator_states)
             has_keyed = bool(expected["key_groups"])
             is_whole = found.keyed_unknown is None
-            assert is_whole or missing[folder] or "changelog" in name, found.keyed_unknown
+            assert is_whole or missing[folder], found.keyed_unknown
             if has_keyed and is_whole:
                 assert keyed_states(found) == KEYED[found.id]
             assert keyed_states(found).items() <= KEYED.get(found.id, {}).items()

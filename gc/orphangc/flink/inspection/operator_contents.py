@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from orphangc.errors import UnreadableMetadataError
+from orphangc.flink.entries.changelog_names import name_in_change, names_in_set
 from orphangc.flink.state.contents import (
     KeyedStateContents,
     KeyedStateKind,
@@ -17,7 +18,13 @@ from orphangc.flink.state.contents import (
 )
 from orphangc.flink.state.extents import Extent, Inline, size_of
 from orphangc.flink.state.file_use import roles_of
-from orphangc.flink.state.header_ranges import Header, KeyedHeaders, keyed_headers, operator_header
+from orphangc.flink.state.header_ranges import (
+    Changes,
+    Header,
+    KeyedHeaders,
+    keyed_headers,
+    operator_header,
+)
 from orphangc.flink.state.key_groups import groups_of
 from orphangc.flink.state.keyed_headers import KeyedHeader, keyed_contents, read_keyed_header
 from orphangc.flink.state.operator_headers import OperatorHeader, read_operator_header
@@ -37,7 +44,7 @@ HeaderBytes = Mapping[Header, bytes | str]
 
 _KEY_GROUPS_SAVEPOINT = 7
 
-_Read = TypeVar("_Read", KeyedHeader, OperatorHeader)
+_Read = TypeVar("_Read", KeyedHeader, OperatorHeader, tuple[KeyedStateContents, ...])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +67,7 @@ class OperatorSurvey:
     @property
     def headers(self) -> tuple[Header, ...]:
         """Return all headers to read."""
-        return (*(header for each in self.keyed for header in each.headers), *self.managed)
+        return (*(header for each in self.keyed for header in each.every), *self.managed)
 
 
 def survey_operator(operator: Operator, *, directory: str) -> OperatorSurvey:
@@ -147,7 +154,7 @@ def _with_keyed_states(
     contents: OperatorContents, keyed: tuple[KeyedHeaders, ...], found: HeaderBytes
 ) -> OperatorContents:
     """Return the contents with every state that a subtask names, and why others are unknown."""
-    reasons = [each.unknown for each in keyed if each.unknown]
+    reasons: list[str] = []
     states: dict[str, KeyedStateContents] = {}
     key_serializer = None
     has_read = False
@@ -158,11 +165,14 @@ def _with_keyed_states(
             continue
         has_read = True
         key_serializer = key_serializer or read.key_serializer
-        for record in read.states:
-            state = keyed_contents(record)
-            known = states.setdefault(state.name, state)
-            if known.kind is not state.kind:
-                states[state.name] = replace(known, kind=KeyedStateKind.UNKNOWN)
+        _add(states, map(keyed_contents, read.states))
+    for changes in (changes for each in keyed for changes in each.changes):
+        names = _names_in(changes, found)
+        if isinstance(names, str):
+            reasons.append(names)
+            continue
+        has_read = True
+        _add(states, names)
     if len(states) == 1 and not reasons:
         states = {n: replace(each, bytes=contents.keyed_bytes) for n, each in states.items()}
     return replace(
@@ -171,6 +181,24 @@ def _with_keyed_states(
         keyed_unknown=_together(reasons),
         key_serializer=key_serializer,
     )
+
+
+def _add(states: dict[str, KeyedStateContents], found: Iterable[KeyedStateContents]) -> None:
+    """Add states; one that two subtasks describe as of two kinds is of an unknown one."""
+    for state in found:
+        known = states.setdefault(state.name, state)
+        if known.kind is not state.kind:
+            states[state.name] = replace(known, kind=KeyedStateKind.UNKNOWN)
+
+
+def _names_in(changes: Changes, found: HeaderBytes) -> tuple[KeyedStateContents, ...] | str:
+    """Return the states that changes introduce, or the reason why they could not be read."""
+    flag = b"" if changes.flag is None else found[changes.flag]
+    if flag not in (b"", b"\0"):
+        return flag if isinstance(flag, str) else "names in compressed changes are unknown"
+    if changes.flag is None:
+        return _read(changes.content, found, lambda data: (name_in_change(data),))
+    return _read(changes.content, found, names_in_set)
 
 
 def _together(reasons: list[str]) -> str | None:

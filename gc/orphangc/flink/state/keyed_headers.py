@@ -15,7 +15,7 @@ from orphangc.flink.state.contents import KeyedStateContents, KeyedStateKind
 from orphangc.flink.state.state_meta_info import RecordReader, StateRecord, StateRecordKind
 
 _VERSION = 6
-_KINDS = (
+KEYED_KINDS = (
     StateRecordKind.KEY_VALUE,
     StateRecordKind.PRIORITY_QUEUE,
     StateRecordKind.KEY_VALUE_V2,
@@ -58,7 +58,7 @@ def read_keyed_header(data: bytes) -> KeyedHeader:
         raise cursor.error(f"flag of value {flag}", at=4)
     reader = RecordReader(cursor)
     key_serializer = reader.serializer()
-    states = reader.section(_KINDS)
+    states = reader.section(KEYED_KINDS)
     reader.finish()
     return KeyedHeader(
         version=version,

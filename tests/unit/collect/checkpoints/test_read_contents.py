@@ -195,9 +195,11 @@ def test_only_the_header_is_read(handle, asked) -> None:
         ),
         pytest.param(incremental(file("meta", 9)), None, "were not read", id="not asked for"),
         pytest.param(
-            changelog(increments=(INCREMENT,)), Files(), "not materialized", id="log only"
+            changelog(increments=(INCREMENT,)), Files(), "/s/log is missing", id="log only"
         ),
-        pytest.param(INCREMENT, Files(), "not materialized", id="log as a handle"),
+        pytest.param(INCREMENT, Files(), "/s/log is missing", id="log as a handle"),
+        pytest.param(INCREMENT, Files(log=b"\1" + b"x" * 90), "compressed", id="compressed log"),
+        pytest.param(INCREMENT, Files(log=b"\0" + b"x" * 90), "key group", id="damaged log"),
     ],
 )
 def test_what_cannot_be_read_is_unknown_and_never_empty(handle, files, reason) -> None:
@@ -208,7 +210,7 @@ def test_what_cannot_be_read_is_unknown_and_never_empty(handle, files, reason) -
 
 
 def test_a_part_that_is_unknown_leaves_a_doubt() -> None:
-    """One subtask's file is gone; the log is not materialized."""
+    """One subtask's file is gone; so is the log of another."""
     files = Files(meta=HEADER)
     gone = incremental(file("gone", 9))
     contents = keyed(incremental(file("meta", len(HEADER))), gone, gone, read=files)
@@ -217,7 +219,7 @@ def test_a_part_that_is_unknown_leaves_a_doubt() -> None:
     log = changelog(incremental(file("meta", len(HEADER))), increments=(INCREMENT,))
     contents = keyed(log, gone, read=files)
     assert names(contents) == NAMES
-    assert contents.keyed_unknown.endswith("are unknown (and 1 more)")
+    assert contents.keyed_unknown == "/s/gone is missing (and 1 more)"
 
 
 def test_states_of_all_subtasks_are_drawn_together() -> None:

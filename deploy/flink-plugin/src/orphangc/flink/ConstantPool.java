@@ -48,10 +48,10 @@ final class ConstantPool {
     }
 
     /** Returns the class file with the method's class replaced, {@code null} if it calls no such method. */
-    byte[] redirect(String type, String method, String target) throws IOException {
+    byte[] redirect(String type, String method, String signature, String target) throws IOException {
         byte[] changed = null;
         for (int i = 1; i < count; i++) {
-            if (is(i, METHOD) && names(i, type, method)) {
+            if (is(i, METHOD) && names(i, type, method, signature)) {
                 changed = changed == null ? withClass(target) : changed;
                 changed[places[i] + 1] = (byte) ((count + 1) >> 8);
                 changed[places[i] + 2] = (byte) (count + 1);
@@ -75,13 +75,15 @@ final class ConstantPool {
         return bytes.toByteArray();
     }
 
-    private boolean names(int reference, String type, String method) throws IOException {
+    /** Any signature is right where none is given. */
+    private boolean names(int reference, String type, String method, String signature) throws IOException {
         int owner = number(places[reference] + 1);
         int nameAndType = number(places[reference] + 3);
         return is(owner, CLASS)
                 && type.equals(text(number(places[owner] + 1)))
                 && is(nameAndType, NAME_AND_TYPE)
-                && method.equals(text(number(places[nameAndType] + 1)));
+                && method.equals(text(number(places[nameAndType] + 1)))
+                && (signature == null || signature.equals(text(number(places[nameAndType] + 3))));
     }
 
     private boolean is(int constant, int tag) {

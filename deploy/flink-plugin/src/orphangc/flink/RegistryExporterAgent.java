@@ -21,6 +21,14 @@ public final class RegistryExporterAgent {
     private static final String RESTORER = "org/apache/flink/runtime/checkpoint/CheckpointCoordinator";
     private static final String CHECKPOINTS = "org/apache/flink/runtime/checkpoint/Checkpoints";
     private static final String LOAD = "loadAndValidateCheckpoint";
+
+    /** That of {@link RestoredCheckpoints}; Flink 1.15 has one parameter more. */
+    private static final String LOADS =
+            "(Lorg/apache/flink/api/common/JobID;Ljava/util/Map;"
+                    + "Lorg/apache/flink/runtime/state/CompletedCheckpointStorageLocation;Ljava/lang/ClassLoader;Z"
+                    + "Lorg/apache/flink/runtime/checkpoint/CheckpointProperties;)"
+                    + "Lorg/apache/flink/runtime/checkpoint/CompletedCheckpoint;";
+
     private static final String OUR_CHECKPOINTS = "orphangc/flink/RestoredCheckpoints";
 
     private RegistryExporterAgent() {}
@@ -35,17 +43,18 @@ public final class RegistryExporterAgent {
         public byte[] transform(
                 ClassLoader loader, String name, Class<?> defined, ProtectionDomain domain, byte[] bytes) {
             if (CALLER.equals(name)) {
-                return redirected(bytes, CALLED, METHOD, OURS, "no registry snapshots are exported");
+                return redirected(bytes, CALLED, METHOD, null, OURS, "no registry snapshots are exported");
             }
             if (RESTORER.equals(name)) {
-                return redirected(bytes, CHECKPOINTS, LOAD, OUR_CHECKPOINTS, "no coordinator state is looked for");
+                return redirected(bytes, CHECKPOINTS, LOAD, LOADS, OUR_CHECKPOINTS, "no coordinator state is looked for");
             }
             return null;
         }
 
-        private static byte[] redirected(byte[] bytes, String type, String method, String ours, String effect) {
+        private static byte[] redirected(
+                byte[] bytes, String type, String method, String signature, String ours, String effect) {
             try {
-                byte[] redirected = new ConstantPool(bytes).redirect(type, method, ours);
+                byte[] redirected = new ConstantPool(bytes).redirect(type, method, signature, ours);
                 if (redirected == null) {
                     complain(effect, "this Flink calls " + method + " otherwise", null);
                 }

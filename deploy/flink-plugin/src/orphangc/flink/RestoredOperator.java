@@ -9,6 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import org.apache.flink.api.common.state.StateDescriptor;
 import org.apache.flink.metrics.Gauge;
 import org.apache.flink.runtime.execution.Environment;
 import org.apache.flink.runtime.metrics.groups.TaskIOMetricGroup;
@@ -74,6 +75,13 @@ final class RestoredOperator {
 
     /** Notes a state that the operator asks for, by its descriptor, of which there are two kinds since Flink 2.0. */
     void accessed(Object descriptor) {
+        if (isDecided || !isAwaited) {
+            return; // some operators ask with each record
+        }
+        if (descriptor instanceof StateDescriptor) {
+            accessed.add(((StateDescriptor<?, ?>) descriptor).getName());
+            return;
+        }
         for (String getter : new String[] {"getName", "getStateId"}) {
             try {
                 accessed.add(String.valueOf(descriptor.getClass().getMethod(getter).invoke(descriptor)));
@@ -84,10 +92,8 @@ final class RestoredOperator {
                 break;
             }
         }
-        if (isAwaited && !isDecided) {
-            LOG.warn("unclaimed state of {} is not looked for: a descriptor has no name: {}", this, descriptor);
-            isDecided = true;
-        }
+        LOG.warn("unclaimed state of {} is not looked for: a descriptor has no name: {}", this, descriptor);
+        isDecided = true;
     }
 
     /** Has the end of the initialisation looked at: mails wait until all operators of the task are open. */
