@@ -26,6 +26,7 @@ def read_namespace(namespace: str, *, timeout: timedelta) -> NamespaceDocuments:
     listing = NamespaceListing(namespace, timeout=timeout)
     try:
         operated = listing.operated(KINDS)
+        unknown = {each for each in listing.defined_kinds() if "/" not in each} - set(KINDS)
         deployments = listing.deployments()
         maps = _made_by_flink(listing)
         for name in named_config_maps(deployments):
@@ -39,6 +40,7 @@ def read_namespace(namespace: str, *, timeout: timedelta) -> NamespaceDocuments:
         namespace=namespace,
         resources={**_by_kind(operated), DEPLOYMENT: deployments},
         config_maps=maps,
+        unknown_kinds=sorted(unknown),
     )
 
 

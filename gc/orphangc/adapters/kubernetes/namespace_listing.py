@@ -102,12 +102,12 @@ class NamespaceListing:
             RegistryUnavailableError: After bounded retries; one line.
 
         """
-        defined = self._defined_kinds()
+        defined = self.defined_kinds()
         return {
             plural: list(self._resources(plural)) if plural in defined else [] for plural in plurals
         }
 
-    def _defined_kinds(self) -> frozenset[str]:
+    def defined_kinds(self) -> frozenset[str]:
         """Return the plurals of the operator's group that are defined in the cluster.
 
         Raises:

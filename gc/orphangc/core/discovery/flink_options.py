@@ -22,6 +22,7 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
 )
 from orphangc.core.model.locations import Alias, Location, canonical
+from orphangc.core.model.redaction import redacted
 
 Options = Mapping[str, str]
 """Values by dotted name."""
@@ -179,8 +180,8 @@ def option_facts(
         if name in _PLACES:
             yield from _place(value, where, reading, options)
         elif (problem := _misspelled(name, value)) is not None:
-            yield _unclear(problem, str(value), where)
-    yield from _sub_directory(options, origin, field)
+            yield _unclear(problem, str(value), where, reading)
+    yield from _sub_directory(options, origin, field, reading)
 
 
 def _place(value: Any, where: Origin, reading: Reading, options: Options) -> Iterator[Fact]:
@@ -208,30 +209,47 @@ def understood(
 ) -> Location | UnclearFact:
     """Return the place that a path names, or why it names none that is known here.
 
-    A path without a scheme is one of Flink's default file system, which only ``fs.default-scheme``
-    and Hadoop's configuration know.
+    A path without a scheme is one of Flink's default file system, which ``fs.default-scheme`` may
+    choose, also in the operator's defaults.
     """
+    shown, default = redacted(value), options.get("fs.default-scheme", "")
     if _TEMPLATE.search(value):
-        return _unclear("is a template; only its beginning is known", value, where)
-    default = options.get("fs.default-scheme", "")
+        return _unclear("is a template; only its beginning is known", value, where, reading)
     if value.startswith("/") and default:
         value = default.rstrip("/") + value
     try:
         place, own = canonical(value, reading.aliases), canonical(value)
-    except ValueError as err:
-        return UnclearFact(why=f"{err}", is_everywhere=True, origin=where)
-    is_stated = any(each.source.contains(own) for each in reading.aliases)
-    if place.scheme == "file" and not (reading.is_local_here or is_stated):
-        why = f"{value} is a path inside its pods: say with discovery.alias what it means here"
-        return UnclearFact(why=why, reach=(str(place),), origin=where)
+    except ValueError:
+        why = f"{shown!r} is neither an absolute path nor a URI"
+        return UnclearFact(why=why, is_everywhere=True, origin=where)
+    if ":" in place.authority.rpartition("@")[0]:
+        return UnclearFact(why=f"{shown} holds a password", is_everywhere=True, origin=where)
+    is_stated = reading.is_local_here or any(a.source.contains(own) for a in reading.aliases)
+    if place.scheme == "file" and not is_stated:
+        why = f"{shown} is a path inside its pods: say with discovery.alias what it means here"
+        is_anywhere = value.startswith("/")
+        reach = () if is_anywhere else meant_by(place, reading.aliases)
+        return UnclearFact(why=why, reach=reach, is_everywhere=is_anywhere, origin=where)
     endpoint = first_of(options, ENDPOINT_OPTIONS)
     if place.scheme == "s3" and not _is_same_store(endpoint, reading.endpoints):
         why = (
-            f"{value} is in the S3 store {endpoint}, and this process reaches another: name it in"
-            " discovery.s3_endpoints if both are one"
+            f"{shown} is in the S3 store {redacted(endpoint)}, and this process reaches another:"
+            " name it in discovery.s3_endpoints if both are one"
         )
-        return UnclearFact(why=why, reach=(str(place),), origin=where)
+        return UnclearFact(why=why, reach=meant_by(place, reading.aliases), origin=where)
     return place
+
+
+def meant_by(place: Location, aliases: Sequence[Alias]) -> tuple[str, ...]:
+    """Return every place here that a path at or below ``place`` may mean, with each alias."""
+    found = [str(place)]
+    for alias in aliases:
+        key = alias.source.key_of(place)
+        if key is not None:
+            found.append(str(alias.target.child(key)))
+        elif place.contains(alias.source):
+            found.append(str(alias.target))
+    return tuple(dict.fromkeys(found))
 
 
 def _is_same_store(endpoint: str, known: frozenset[str]) -> bool:
@@ -246,7 +264,7 @@ def host_of(endpoint: str) -> str:
     return urlsplit(endpoint if "://" in endpoint else f"//{endpoint}").netloc.lower()
 
 
-def literal_prefix(value: str) -> str | None:
+def literal_prefix(value: str) -> Location | None:
     """Return the folder around every path of a template, ``None`` if any place may be meant.
 
     A path that is no template is that folder itself.
@@ -258,14 +276,14 @@ def literal_prefix(value: str) -> str | None:
     except ValueError:
         return None
     has_bucket = place.scheme == "file" or bool(place.authority)
-    return str(place) if has_bucket and "://" in value else None
+    return place if has_bucket and "://" in value else None
 
 
-def _unclear(problem: str, value: str, where: Origin) -> UnclearFact:
+def _unclear(problem: str, value: str, where: Origin, reading: Reading) -> UnclearFact:
     prefix = literal_prefix(value)
     return UnclearFact(
-        why=f"{where.field.rpartition('.')[2]} {value!r} {problem}",
-        reach=() if prefix is None else (prefix,),
+        why=f"{where.field.rpartition('.')[2]} {redacted(value)!r} {problem}",
+        reach=() if prefix is None else meant_by(prefix, reading.aliases),
         is_everywhere=prefix is None,
         origin=where,
     )
@@ -286,11 +304,14 @@ def _folded(name: str) -> str:
     return re.sub(r"[-_.]", "", name.lower())
 
 
-def _sub_directory(options: Options, origin: Origin, field: str) -> Iterator[Fact]:
+def _sub_directory(
+    options: Options, origin: Origin, field: str, reading: Reading
+) -> Iterator[Fact]:
     for name in SUBDIRECTORY_OPTIONS:
         if options.get(name) == "false":
             roots = [options[each] for each in DIRECTORY_OPTIONS if options.get(each)]
-            known = [prefix for each in roots if (prefix := literal_prefix(each))]
+            places = [prefix for each in roots if (prefix := literal_prefix(each))]
+            known = [uri for each in places for uri in meant_by(each, reading.aliases)]
             yield UnclearFact(
                 why=f"{name} is false: its checkpoints lie in no job directory; configure this"
                 " storage root by hand, with owner",

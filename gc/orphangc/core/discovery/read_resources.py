@@ -52,6 +52,7 @@ class NamespaceDocuments:
         namespace: Its name.
         resources: Documents by kind: the operator's kinds, and ``Deployment``.
         config_maps: Texts of the readable ConfigMaps that resources may name.
+        unknown_kinds: Further kinds of the operator's group: their fields are not known.
         problems: Listings that failed, and why.
 
     """
@@ -59,6 +60,7 @@ class NamespaceDocuments:
     namespace: str
     resources: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     config_maps: ConfigMaps = field(default_factory=dict)
+    unknown_kinds: Sequence[str] = ()
     problems: Sequence[str] = ()
 
 
@@ -79,12 +81,24 @@ def discovery_of(
     unclear: list[UnclearFact] = []
     for each in namespaces:
         found += _of_namespace(each, reading)
+        found += [_of_unknown_kind(kind, each.namespace) for kind in each.unknown_kinds]
         origin = Origin(kind="Namespace", namespace="", name=each.namespace)
         unclear += [
             UnclearFact(why=problem, is_everywhere=True, origin=origin) for problem in each.problems
         ]
     found += [_of_file(each, replace(reading, is_local_here=True)) for each in files]
     return Discovery(resources=tuple(found), unclear=tuple(unclear))
+
+
+def _of_unknown_kind(kind: str, namespace: str) -> ResourceFacts:
+    """Return that a kind of a later operator may stand for jobs."""
+    origin = Origin(kind=kind, namespace=namespace, name="*")
+    why = (
+        "is a kind of an operator that is newer than this program; if none of its resources keeps"
+        f" state, name {origin.resource} in discovery.without_state"
+    )
+    unclear = UnclearFact(why=why, is_everywhere=True, origin=origin)
+    return ResourceFacts(origin=origin, unclear=(unclear,))
 
 
 def _of_namespace(shown: NamespaceDocuments, reading: Reading) -> Iterator[ResourceFacts]:

@@ -11,6 +11,7 @@ from orphangc.core.discovery.discovered_facts import Discovery
 from orphangc.core.discovery.discovered_world import DiscoveredWorld, world_of_discovery
 from orphangc.core.discovery.flink_options import Reading
 from orphangc.core.discovery.read_resources import (
+    FileText,
     NamespaceDocuments,
     discovery_of,
 )
@@ -23,6 +24,7 @@ from orphangc.core.discovery.remembered_facts import (
     successions,
     united,
 )
+from orphangc.core.model.locations import parse_alias
 from support.flink_resources import (
     JOB,
     OTHER,
@@ -256,6 +258,23 @@ CASES: dict[str, Case] = {
         roots=(),
         blocks=(("s3://prod/",),),
     ),
+    "a path without a file system": Case(
+        documents=(a_deployment(config=configuration("/flink/checkpoints")),),
+        roots=(),
+        blocks=(ALL,),
+    ),
+    "a path of the default file system": Case(
+        documents=(
+            a_deployment(
+                config=configuration("/checkpoints", **{"fs.default-scheme": "s3://prod"})
+            ),
+        ),
+    ),
+    "a password in a path": Case(
+        documents=(a_deployment(config=configuration("s3://user:pass@prod/checkpoints")),),
+        roots=(),
+        blocks=(ALL,),
+    ),
     "a path of its pods": Case(
         documents=(a_deployment(config=configuration("file:///flink-data/checkpoints")),),
         roots=(),
@@ -423,6 +442,55 @@ def test_the_schemas_of_a_release_admit_the_resources_that_it_knows(release: str
     older = RELEASES.index(release) < RELEASES.index("1.13")
     assert ("FlinkDeployment spec.flinkConfiguration" in refused) == older
     assert all("is not defined" in each or "flinkConfiguration" in each for each in refused)
+
+
+def test_aliases_say_what_paths_and_templates_mean_here() -> None:
+    """A template below an alias blocks the place that is meant, too."""
+    reading = Reading(aliases=(parse_alias("file:///flink-data=/mnt/flink"),))
+    spelled = [
+        ("file:///flink-data/checkpoints", ("/mnt/flink/checkpoints",), ()),
+        ("file:///flink-data/${TEAM}/ck", (), (("/flink-data", "/mnt/flink"),)),
+        ("file:///${DATA}/ck", (), (("/", "/mnt/flink"),)),
+    ]
+    for value, roots, blocks in spelled:
+        documents = [a_deployment(config=configuration(value))]
+        world = world_of_discovery(found(documents, reading=reading))
+        assert (world.storage_roots, blocks_of(world)) == (roots, blocks)
+
+
+def test_a_kind_that_is_not_known_blocks_until_it_is_stated_to_keep_no_state() -> None:
+    """A later operator may have one more, as it once had no FlinkBlueGreenDeployment."""
+    shown = NamespaceDocuments(namespace="flink", unknown_kinds=("flinkfleets",))
+    discovery = discovery_of([shown], (), Reading())
+    assert blocks_of(world_of_discovery(discovery)) == (ALL,)
+    stated = world_of_discovery(discovery, without_state=["flinkfleets/flink/*"])
+    assert blocks_of(stated) == ()
+
+
+def test_no_secret_of_a_configuration_is_shown() -> None:
+    """An option that is not understood is named without the password in its value."""
+    config = configuration(**{"state.backend.own": "jdbc://user:a-password@host/x"})
+    (unclear,) = world_of_discovery(found([a_deployment(config=config)])).unclear
+    assert "a-password" not in unclear.why
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "roots"),
+    [
+        ("flink-conf.yaml", f"# state.checkpoints.dir: s3://old\nstate.checkpoints.dir: {ROOT}", 1),
+        ("flink-conf.yaml", f"state.checkpoints.dir:{ROOT}", 0),
+        ("config.yaml", f"execution:\n  checkpointing.dir: {ROOT}", 1),
+        ("config.yaml", "execution: &a\n  b: *a", 0),
+        ("config.yaml", "- a list", 0),
+        ("config.yaml", "a: {", 0),
+    ],
+)
+def test_a_file_is_read_as_flink_reads_it_or_blocks(name, text, roots) -> None:
+    """Both formats; a line that Flink skips names nothing, and what is no YAML is said."""
+    discovery = discovery_of([], [FileText(path=f"/conf/{name}", text=text)], Reading())
+    world = world_of_discovery(discovery)
+    assert len(world.storage_roots) == roots
+    assert blocks_of(world) == (() if roots else (ALL,))
 
 
 # --------------------------------------------------------------------------- what is missing
