@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -10,6 +11,8 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from cli.helpers import DAY, Bed, contents, flink, run, write
@@ -530,6 +533,23 @@ def test_a_run_deletes_by_the_cycle_that_it_made(due) -> None:
     """There is no other cycle whose verdicts it could wait for."""
     assert swept(due.deletes_after(lambda: None)) == {"delete/done": 2}
     assert due.left == [False, False]
+
+
+def test_verdicts_that_change_on_disk_after_the_cycle_delete_nothing(due) -> None:
+    """No other cycle must agree, so the files must be those that this one wrote."""
+
+    def altered() -> None:
+        (file,) = (due.story.bed.folder / "plans").glob("*/*/verdicts/*.parquet")
+        rows = pq.read_table(file)
+        live = pc.equal(rows["key"], str(due.story.live[0].relative_to(due.story.bed.root)))
+        action = pc.if_else(live, "delete", rows["action"])
+        pq.write_table(rows.set_column(rows.schema.names.index("action"), "action", action), file)
+
+    for plan in (due.story.bed.folder / "plans").glob("*/*"):
+        shutil.rmtree(plan)
+    record = due.deletes_after(altered)
+    assert (swept(record), due.left) == ({}, [True, True])
+    assert "not the file that was planned" in record["error"]
 
 
 def test_an_object_that_changes_after_the_cycle_is_kept(due) -> None:

@@ -129,9 +129,18 @@ class PlanDirectory:
 
         """
         plan = self.read_head()
+        self.check(plan)
+        return plan
+
+    def check(self, plan: Plan) -> None:
+        """Check that the verdict files are those of a plan.
+
+        Raises:
+            PlanMismatchError: One is absent, damaged, or altered.
+
+        """
         for name, digest in plan.verdict_files.items():
             self._check(name, digest)
-        return plan
 
     def read_head(self) -> Plan:
         """Return the plan without reading its verdict files, which may be large.

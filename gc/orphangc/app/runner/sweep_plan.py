@@ -62,7 +62,7 @@ def sweep_plan(
         OrphanGcError: The plan was not swept.
 
     """
-    plan = PlanDirectory(path).read()
+    plan = PlanDirectory(path).read_head()
     settings = _settings_now(plan.settings, flink_rest, delete_rate)
     engine = settled(engine, settings, KnownSize(plan.objects_listed, "the plan"))
     check_plan(plan, settings, now())
@@ -162,7 +162,9 @@ class HeldSweep:
                 result=self.result,
             )
             try:
-                rows = PlanDirectory(self.path).rows(self.plan)
+                directory = PlanDirectory(self.path)
+                directory.check(self.plan)
+                rows = directory.rows(self.plan)
                 sweep.carry_out(self.plan, rows, made=self.made)
             except BaseException as err:
                 sweep.result.stopped_by = sweep.result.stopped_by or err
