@@ -22,6 +22,7 @@ from cli.helpers import (
     Planned,
     contents,
     flink,
+    metadata,
     now,
     outcomes,
     run,
@@ -379,6 +380,31 @@ def test_a_checkpoint_that_lost_a_file_since_the_plan_refuses_if_it_is_new(
     swept = story.bed.sweep(plan, "--delete", *options)
     assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
     assert "damaged" in swept.json["refused"][story.job.id]
+
+
+@pytest.mark.parametrize("options", [(), ("--relist",)])
+def test_a_listed_file_that_the_latest_checkpoint_lost_since_the_plan_refuses(
+    running, options
+) -> None:
+    """R8: what is damaged now is not what the job has, though the plan's listing was whole."""
+    story, _ = running
+    plan = completed(running)
+    story.live[1].unlink()
+    swept = story.bed.sweep(plan, "--delete", *options)
+    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
+    assert "damaged" in swept.json["refused"][story.job.id]
+
+
+@pytest.mark.parametrize("options", [(), ("--relist",)])
+def test_a_checkpoint_that_was_put_into_shared_since_the_plan_refuses(story, options) -> None:
+    """R2: no scan enters ``shared/``, but a folder in it is seen."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+    copy = story.job.folder / "shared" / "backup" / "_metadata"
+    write(copy, metadata(5, story.orphans), timedelta(0))
+    swept = story.bed.sweep(plan, "--delete", *options)
+    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
+    assert "sub-directories" in swept.json["refused"][story.job.id]
 
 
 @pytest.mark.parametrize("options", [(), ("--relist",)])

@@ -98,7 +98,8 @@ def run_cycle(
         unreached=tuple(seen.unreached),
     )
     survey = survey_listing(environment, marked, tombstones, questions)
-    _check_is_storage_root(bases[0], marked, survey.surveyed, seen)
+    shown = survey.surveyed if questions.since is None else Surveyed()
+    _check_is_storage_root(bases[0], marked, shown, seen)
     known = judged_cycle(
         seen,
         environment,
@@ -150,7 +151,7 @@ def run_cycle(
 def _check_is_storage_root(
     base: Location, marked: Mark, surveyed: Surveyed, seen: Observation
 ) -> None:
-    """Make sure that Flink's files are below the storage root.
+    """Make sure that Flink's files are below the storage root now, whatever a listing showed.
 
     Raises:
         RefusedError: Nothing does, or nothing of it can be read.

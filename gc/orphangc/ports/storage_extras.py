@@ -61,7 +61,7 @@ class ShowsLaterFolders(Protocol):
     """A storage that lists the end of a folder without its beginning."""
 
     def later_folders(self, prefix: str, after: str) -> list[str]:
-        """Return the names of a folder's sub-folders that sort after a name.
+        """Return the names of a folder's sub-folders that sort after a name, or of all.
 
         Raises:
             StorageUnreachableError: As ``Lister.folder``.

@@ -119,11 +119,16 @@ def test_s3fs_982_a_truncated_listing_refuses_the_job(undeclared, monkeypatch) -
 
 
 def test_s3fs_982_what_a_truncated_listing_hides_is_not_deleted(story, monkeypatch) -> None:
-    """Neither live files nor orphans; the tombstones of the hidden begin anew."""
+    """Neither live files nor orphans; a plan that lacks an old live file is not even swept.
+
+    Where the sweep lists again, and the listing hides them again, their quarantine begins anew.
+    """
     story.bed.cycle()
     with monkeypatch.context() as patch:
         hidden_from_the_listing(patch, story.live[0].name, story.orphans[0].name)
-        story.bed.cycle()
+        plan, swept = story.bed.cycle()
+        assert (swept.code, [path.exists() for path in story.orphans]) == (4, [True, True])
+        story.bed.sweep(plan, "--delete", "--relist")
     assert [path.exists() for path in story.orphans] == [True, False]
     assert all(path.exists() for path in story.live)
     assert story.bed.plan().verdict(story.orphans[0]) == ("tombstone", "orphan")

@@ -84,11 +84,11 @@ class EarlierStorage(ABC):
         return self._storage.folder(prefix)
 
     def later_folders(self, prefix: str, after: str) -> list[str]:
-        """Return the last sub-folders of a folder; see ``ShowsLaterFolders``."""
+        """Return the last sub-folders of a folder, or all; see ``ShowsLaterFolders``."""
         storage = self._storage
         if isinstance(storage, ShowsLaterFolders):
             return storage.later_folders(prefix, after)
-        return [each for each in storage.folder(prefix).folders if each > after]
+        return list(storage.folder(prefix).folders)
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
         """Return the bytes of an object; see ``Reader``."""

@@ -108,7 +108,7 @@ class S3Storage:
         The folder above is listed from there on: one request, unless very many objects follow.
         """
         if not self.is_ordered:
-            return [each for each in self.folder(prefix).folders if each > after]
+            return list(self.folder(prefix).folders)
         above, _, name = prefix.rpartition("/")
         within = KeyRange(f"{name}/{after}", f"{name}/{_LAST}")
         found: set[str] = set()

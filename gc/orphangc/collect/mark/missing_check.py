@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 import numpy as np
 import numpy.typing as npt
 
-from orphangc.collect.mark.missing import Missing
+from orphangc.collect.mark.missing import Missing, expected_of
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableCheckpoint
@@ -33,6 +33,7 @@ _LASTING = timedelta(hours=24)
 inventory is no snapshot."""
 
 _AT_ONCE = 1000
+_SAMPLED = 128
 _TRIES = 3
 """Number of scans of a job directory whose checkpoints vanish before they are read."""
 
@@ -105,6 +106,20 @@ def missing_of_lasting(
     return missing.of(
         [checkpoint for checkpoint in lacking if keys[checkpoint.folder] not in gone], base
     )
+
+
+def sample_of(checkpoint: Checkpoint, base: Location) -> list[ObjectKey]:
+    """Return the keys of some files below the storage root that a checkpoint names.
+
+    All, if they are few: an older listing may show what is gone by now.
+    """
+    wanted = expected_of([checkpoint], base)
+    step = 1 + sum(map(len, wanted.heads.values())) // _SAMPLED
+    keys = sorted(wanted.others)[:_SAMPLED]
+    for head, uuids in wanted.heads.items():
+        hi, lo = uuids.columns()
+        keys += [head + text for text in texts_of(hi[::step], lo[::step])]
+    return [ObjectKey(key) for key in keys]
 
 
 def lacked_by_newest(

@@ -109,8 +109,9 @@ def _at(item: tuple[str, datetime]) -> datetime:
 def _layouts_in(shared: str, storage: Storage) -> Sequence[str]:
     """Return the folders in a ``shared/`` that Flink makes for layouts without a proof (R2).
 
-    Their names begin with ``job_`` or ``op_``, and those of files with a hexadecimal digit.
+    Their names begin with ``job_`` or ``op_``, and those of files with a hexadecimal digit. A
+    storage that cannot list the end alone shows every folder.
     """
     if isinstance(storage, ShowsLaterFolders):
         return storage.later_folders(shared, _AFTER_ALL_FILES)
-    return [each for each in storage.folder(shared).folders if each > _AFTER_ALL_FILES]
+    return storage.folder(shared).folders

@@ -14,13 +14,19 @@ from orphangc.collect.mark.missing import (
     missing_of,
     missing_outside,
 )
-from orphangc.collect.mark.missing_check import ReadsCheckpoint, confirmed, lacked_by_newest
+from orphangc.collect.mark.missing_check import (
+    ReadsCheckpoint,
+    confirmed,
+    lacked_by_newest,
+    sample_of,
+)
 from orphangc.collect.mark.since_listing import SinceListing
 from orphangc.collect.mark.survey import Surveyed, SurveyPass
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.tombstones import Tombstones
-from orphangc.core.decision.evidence import JobEvidence, Survey
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence, Survey
 from orphangc.core.model.locations import Location
+from orphangc.ports import Storage
 
 _FEW = 20
 
@@ -105,6 +111,15 @@ def survey_listing(
     return ListingSurvey(surveyed=surveyed, missing=missing, missing_of_latest=latest)
 
 
+def _gone_since(
+    job: JobEvidence, latest: Checkpoint, storage: Storage, questions: SurveyQuestions
+) -> list[str]:
+    """Return files of the latest checkpoint that an older listing shows and that are gone (R8)."""
+    keys = sample_of(latest, storage.location)
+    gone = [key for key, each in zip(keys, storage.stat(keys), strict=True) if each is None]
+    return lacked_by_newest(gone, job, storage, questions.read, began=questions.began)
+
+
 def _lacking(
     environment: Environment, surveyed: Surveyed, missing: Missing, questions: SurveyQuestions
 ) -> Callable[[JobEvidence], list[str]]:
@@ -115,6 +130,8 @@ def _lacking(
         found = [] if job.latest is None else missing.of([job.latest], storage.location)
         if found and not job.has_standing_latest:
             found = lacked_by_newest(found, job, storage, questions.read, began=questions.began)
+        if questions.since is not None and job.is_collected and job.latest is not None:
+            found += _gone_since(job, job.latest, storage, questions)
         found += missing_outside(job, surveyed, environment.bases, questions.unreached)
         return found[:_FEW]
 
