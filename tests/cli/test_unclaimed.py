@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -596,3 +597,39 @@ def test_unread_union_state_is_said_to_multiply(checkpoint: Path, declarations: 
         *UNVERIFIED, checkpoint, "--declarations", without_state(declarations, "rules-broadcast")
     )
     assert sum("at parallelism" in line for line in other.complaints) == 1, "only of union state"
+
+
+# --- how much each keyed state holds
+
+
+@pytest.mark.parametrize("release", ["1.15.4", "2.3.0"])
+def test_entries_and_bytes_of_each_keyed_state_are_counted(tmp_path: Path, release: str) -> None:
+    """From the table files of RocksDB, and of a canonical savepoint by reading it."""
+    storage = unpack(f"{release}/savepoints", tmp_path / "storage")
+    alias = f"{storage.truth['run_path']}={storage.tree}"
+    for savepoint in (storage.tree / "savepoints").iterdir():
+        ran = run("inspect", savepoint, "--count-entries", "--alias", alias)
+        assert ran.code == 0, ran.err
+        counted = Counter[str]()
+        for operator in ran.json["contents"]["operators"]:
+            for state in operator["keyed_states"]:
+                counted[state["name"]] += state["entries"]
+                assert (state["bytes"] > 0) == (state["entries"] > 0)
+        assert sum(each > 0 for each in counted.values()) > 3
+        if is_canonical(savepoint):
+            assert dict(counted) == keyed_entries(savepoint, alias)
+        else:
+            table = run("inspect", savepoint, "--count-entries", "--alias", alias, "--tree").out
+            assert re.search(r"keyed \w+, [0-9,]+ entries", table)
+
+
+def test_entries_that_cannot_be_counted_are_not_none(whole: tuple[Path, str]) -> None:
+    """A table file is missing: nothing is said of the operator's states, and why."""
+    checkpoint, alias = whole
+    for each in (checkpoint.parent / "shared").iterdir():
+        each.unlink()
+    ran = run("inspect", checkpoint, "--count-entries", "--alias", alias)
+    assert ran.code == 4
+    assert any("is missing" in line for line in ran.complaints)
+    states = [s for o in ran.json["contents"]["operators"] for s in o["keyed_states"] or ()]
+    assert None in {each["entries"] for each in states}

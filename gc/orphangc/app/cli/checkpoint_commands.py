@@ -47,6 +47,14 @@ def inspect(  # noqa: PLR0913 - one parameter an option
             help="Declarations file: name the operators of a checkpoint before Flink 2.0 by it."
         ),
     ] = None,
+    count_entries: Annotated[
+        bool,
+        typer.Option(
+            "--count-entries",
+            help="Count bytes and entries of each keyed state: from RocksDB's table files, or by"
+            " reading a canonical savepoint whole.",
+        ),
+    ] = False,
     metadata_only: o.MetadataOnly = False,
     alias: o.AliasOption = None,
 ) -> None:
@@ -69,6 +77,7 @@ def inspect(  # noqa: PLR0913 - one parameter an option
         rescale_to=rescale_to or (),
         verifies=verify,
         declarations=declarations,
+        counts_entries=count_entries,
     )
     problems = show_checkpoints(
         inspect_checkpoints(checkpoints, questions),

@@ -161,7 +161,7 @@ def _view(contents: OperatorContents) -> OperatorView:
 def _keyed_rows(contents: OperatorContents) -> list[StateRow]:
     states = contents.keyed_states
     rows = [_keyed_row(each) for each in states or ()]
-    is_whole = len(rows) == 1 and rows[0].bytes is not None
+    is_whole = bool(rows) and all(each.bytes is not None for each in rows)
     if contents.keyed_kinds and not is_whole:
         together = "all keyed states" if rows else "keyed state"
         rows.append(
@@ -180,12 +180,16 @@ def _keyed_row(state: KeyedStateContents) -> StateRow:
     return StateRow(
         part=PagePart.KEYED,
         name=state.name,
-        kind=f"keyed {state.kind.value}",
+        kind=f"keyed {state.kind.value}{_entries(state)}",
         bytes=state.bytes,
         serializers=", ".join(
             text for each in state.serializers if (text := _serializer_text(each))
         ),
     )
+
+
+def _entries(state: KeyedStateContents) -> str:
+    return "" if state.entries is None else f", {state.entries:,} entries"
 
 
 def _serializer_text(serializer: Serializer) -> str:

@@ -119,5 +119,6 @@ def _keyed_state(state: KeyedStateContents) -> _Document:
         "name": state.name,
         "kind": state.kind.value,
         "bytes": state.bytes,
+        "entries": state.entries,
         "serializers": {each.role: each.snapshot for each in state.serializers},
     }

@@ -91,8 +91,9 @@ class KeyedStateContents:
         name: Name under which the job registered the state.
         kind: Kind of the state.
         serializers: Serializers in the order of the file.
-        bytes: All keyed bytes of the operator if this is its only state. None if several states
-            share the files, which do not separate them.
+        bytes: All keyed bytes of the operator if this is its only state, or those that were
+            counted. None if several states share the files, which do not separate them.
+        entries: Number of entries, if they were counted.
 
     """
 
@@ -100,6 +101,7 @@ class KeyedStateContents:
     kind: KeyedStateKind
     serializers: tuple[Serializer, ...] = ()
     bytes: int | None = None
+    entries: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

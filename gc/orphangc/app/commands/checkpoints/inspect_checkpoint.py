@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from orphangc.app.commands.checkpoints.count_entries import with_entries
 from orphangc.app.commands.checkpoints.declarations_file import read_declarations
 from orphangc.app.commands.checkpoints.open_checkpoint import (
     OpenedCheckpoint,
@@ -53,6 +54,7 @@ class Questions:
         against: Another checkpoint to compare each one with.
         rescale_to: Parallelisms for which the state of each subtask is shown, as ``[OPERATOR=]N``.
         verifies: Whether to look up every file of the checkpoint.
+        counts_entries: Whether to count the entries of keyed states.
         declarations: Declarations file that names the operators of checkpoints without uids.
 
     """
@@ -63,6 +65,7 @@ class Questions:
     rescale_to: Sequence[str] = ()
     verifies: bool = False
     declarations: Path | None = None
+    counts_entries: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +143,9 @@ def _inspected(uri: str, asked: _Asked) -> Inspected:
         return _failed(uri, err)
     if asked.declared is not None:
         checkpoint = named_by(checkpoint, asked.declared)
+    doubts: list[str] = []
+    if questions.counts_entries:
+        checkpoint, doubts = with_entries(checkpoint, aliases)
     directory = str(checkpoint.folder)
     document = describe(checkpoint.metadata, directory=directory)
     at = checkpoint.stored_at
@@ -147,7 +153,7 @@ def _inspected(uri: str, asked: _Asked) -> Inspected:
     document["contents"] = describe_contents(
         checkpoint.contents, checkpoint.metadata, directory=directory
     )
-    comparison, problems = None, []
+    comparison, problems = None, [(ExitCode.REFUSED, f"{directory}: {each}") for each in doubts]
     if asked.against is not None:
         comparison = compared(_side(checkpoint, aliases), _side(asked.against, aliases))
         document["against"] = asdict(comparison)
