@@ -266,7 +266,7 @@ def test_a_plan_is_refused_as_a_whole_only_if_every_job_is(result) -> None:
     assert (result.code == 4) == all(are_refused)
 
 
-TOTALS = {"checkpoints": (1395, 1347), "tree": (1397, 1349)}
+TOTALS = {"checkpoints": (1395, 1347), "tree": (1397, 1347)}
 """Removals, and those that must be found; the log of the changelog is below the tree only."""
 
 

@@ -55,8 +55,8 @@ REASON_MEANINGS: Mapping[Reason, str] = {
         " the job stays."
     ),
     Reason.REPORT_ONLY: (
-        "It is in an area or layout that orphangc counts and reports, and never collects: only"
-        " Flink knows what is in use there."
+        "It is in an area that has no proven rule while its job is in this state, or that the"
+        " setting scope does not name: it is counted and kept."
     ),
     Reason.UNRECOGNISED: (
         "Its name fits none of Flink's naming schemes: it is probably a file of another"
