@@ -202,11 +202,17 @@ class Job:
         known = self.uploaded.get(self.base, {})
         reused = {table: known[table] for table in self.tables if table in known}
         fresh = {table: self._place(number) for table in self.tables if table not in known}
-        private = self._place(number)
+        private = self._private_place(number)
         left = [*fresh.values(), private]
         issued = self.flinks.told_by_a_job_manager()
         self.pending[number] = Pending(fresh, reused, private, left, issued)
         self.uploaded[number] = reused | fresh
+
+    def _private_place(self, number: int) -> str:
+        """Return where its own file goes: each second checkpoint has it in its own folder."""
+        if number % 2 == 0:
+            return self._place(number)
+        return f"{self.directory}/chk-{number}/{self.flinks.file_name()}"
 
     def _place(self, number: int) -> str:
         led = f"{number}_" if self.has_ids else ""
