@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, run
+from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, metadata, run, write
 from cli.scheduled import started, until
 from cli.stories import Story, make_story
 from support.flink_resources import (
@@ -27,6 +27,11 @@ from support.kubernetes_server import KubernetesServer, a_config_map
 from support.rest_server import RestServer
 
 KEYS = ("storage_roots", "extra_roots", "clusters", "ha", "pins", "jobs", "not_understood")
+
+
+def larger(case: object) -> Any:
+    """Return a case of the class ``ci``."""
+    return pytest.param(case, marks=pytest.mark.ci)
 
 
 @pytest.fixture
@@ -124,7 +129,7 @@ def test_the_equivalent_configuration_is_one(kubernetes, tmp_path) -> None:
     assert root["flink_rest"] == ["http://orders-rest.flink:8081"]
 
 
-@pytest.mark.parametrize("release", ["1.8", "1.13", RELEASES[-1]])
+@pytest.mark.parametrize("release", [*map(larger, ("1.8", "1.13")), RELEASES[-1]])
 def test_a_namespace_of_each_release_is_read(kubernetes, release) -> None:
     """Thirty resources of every kind that the release knows, page by page."""
     kinds = [
@@ -196,7 +201,7 @@ def test_the_first_run_reports_on_what_is_discovered(kubernetes, running, tmp_pa
     assert {each["root"] for each in found} == {str(running.bed.root), str(moved.parent)}
 
 
-@pytest.mark.parametrize("what", ["flinkdeployments", "deployments", "configmaps"])
+@pytest.mark.parametrize("what", ["deployments", *map(larger, ("flinkdeployments", "configmaps"))])
 def test_what_may_not_be_listed_blocks_everything(kubernetes, running, tmp_path, what) -> None:
     """It never means that there is nothing."""
     with RestServer(flink(running.job, completed=8)) as server:
@@ -206,6 +211,14 @@ def test_what_may_not_be_listed_blocks_everything(kubernetes, running, tmp_path,
         kubernetes.denied.add(what)
         assert run("run", "--config", config).code == 0
     assert "discovery_unclear" in blocks(tmp_path)
+
+
+def test_a_namespace_that_cannot_be_read_is_unreachable(kubernetes, tmp_path) -> None:
+    """Exit code 10, and what was read is shown all the same."""
+    kubernetes.denied.add("flinksessionjobs")
+    done = run("discover", "--namespace", "flink")
+    assert (done.code, done.json["not_understood"][0]["blocks"]) == (10, ["everything"])
+    assert run("run", "--config", configured(tmp_path)).code == 10
 
 
 def test_a_deleted_deployment_leaves_its_job_blocked(kubernetes, running, tmp_path) -> None:
@@ -239,6 +252,55 @@ def test_a_job_that_its_resource_replaced_is_over(kubernetes, running, tmp_path)
     states = {each["job_id"]: each["state"] for each in plans(tmp_path)[-1]["jobs"]}
     assert (states[first.id], states[second.id]) == ("ended", "running")
     assert jobs[first.id]["followed_by"] == second.id
+
+
+@pytest.mark.parametrize(
+    "shown", [{"status": "RESTARTING"}, *map(larger, ({"status": "CANCELED"}, None))]
+)
+def test_a_successor_that_rest_does_not_show_running_ends_nothing(
+    kubernetes, running, tmp_path, shown
+) -> None:
+    """The resource may say RUNNING of what has just failed; without an answer nothing is known."""
+    first, second = (Job(each * 8, running.bed.root / (each * 8)) for each in ("1a2b", "3c4d"))
+    running.job.folder.rename(first.folder)
+    second.checkpoint(1, second.shared(), age=0 * DAY)
+    with RestServer(flink(first, completed=8)) as server:
+        kubernetes.operate(resource(running, port_of(server), job=first.id))
+        config = configured(tmp_path)
+        run("run", "--config", config)
+        kubernetes.operate(resource(running, port_of(server), job=second.id))
+        server.routes = {} if shown is None else flink(second, completed=1, **shown)
+        jobs = {each["job_id"]: each for each in run("discover", "--config", config).json["jobs"]}
+    assert (jobs[first.id]["present"], jobs[first.id]["followed_by"]) == (False, None)
+
+
+@pytest.mark.ci
+def test_whatever_resource_is_removed_its_job_keeps_its_files(
+    kubernetes, running, tmp_path
+) -> None:
+    """A claiming job elsewhere and a savepoint that only a snapshot names, both hidden at once."""
+    elsewhere, copy = tmp_path / "second", tmp_path / "copies" / "savepoint-1"
+    claimer = running.bed.job(2, below=elsewhere)
+    claimer.checkpoint(9, running.orphans[0], claimer.shared(), age=10 * DAY)
+    write(copy / "_metadata", metadata(3, [running.orphans[1]]), 20 * DAY)
+    spare = running.job.shared()
+    with RestServer(flink(running.job, completed=8)) as server:
+        kubernetes.operate(resource(running, port_of(server)))
+        options = {"execution.checkpointing.dir": f"file://{elsewhere}"}
+        gone = a_status(claimer.id, "FINISHED", jobManagerDeploymentStatus="MISSING")
+        kubernetes.operate(a_deployment("billing", options, status=gone))
+        kubernetes.operate(a_snapshot_resource(path=f"file://{copy}"))
+        by_hand = {**at_once(tmp_path, running), "ended_job": [claimer.id]}
+        config = configured(tmp_path, by_hand, mode="delete")
+        run("run", "--config", config)
+        del kubernetes.objects["flinkdeployments"]["billing"]
+        kubernetes.objects["flinkstatesnapshots"].clear()
+        for number in (9, 10):
+            running.job.checkpoint(number, *running.live, age=0 * DAY)
+            server.routes |= flink(running.job, completed=number)
+            run("run", "--config", config)
+    assert all(each.exists() for each in (*running.orphans, *running.live))
+    assert not spare.exists()
 
 
 def test_a_directory_that_no_resource_explains_stays_blocked(kubernetes, running, tmp_path) -> None:

@@ -269,7 +269,7 @@ def a_deployment(
     """Return a FlinkDeployment of one application."""
     given = configuration() if config is None else config
     job = {"jarURI": "local:///job.jar", "state": "running", "upgradeMode": "last-state"}
-    content = {"flinkVersion": "v1_20", "flinkConfiguration": given, "job": job, **spec}
+    content = {"flinkVersion": "v1_18", "flinkConfiguration": given, "job": job, **spec}
     shown = a_status() if status is None else status
     return a_resource("FlinkDeployment", name, {k: v for k, v in content.items() if v}, shown)
 

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from orphangc.app.cli.application import app
-from orphangc.app.cli.output import show
+from orphangc.app.cli.output import end, show
 from orphangc.app.console import options as o
+from orphangc.errors import ExitCode
 
 
 @app.command(epilog="Example: orphangc discover --namespace flink --as-config > orphangc.yaml")
@@ -33,7 +34,7 @@ def discover(
     output: o.OutputOption = None,
 ) -> None:
     """Show storages, clusters, HA, jobs and savepoints that Kubernetes resources and configuration
-    files name, each with its field.
+    files name, each with its field. Exit code 10: a namespace cannot be read.
     """
     from orphangc.app.commands.discover.show_discovery import (
         discovery_of_call,
@@ -48,3 +49,5 @@ def discover(
         typer.echo(yaml_of(found), nl=False)
     else:
         show(output, document_of(found), lambda: discovery_tables(found))
+    if found.discovery.unclear:
+        end(ExitCode.UNREACHABLE, found.discovery.unclear[0].why)

@@ -52,7 +52,7 @@ from orphangc.core.discovery.remembered_facts import (
 )
 from orphangc.core.model.locations import canonical, parse_alias
 from orphangc.core.model.settings import UnclearPart, without_credentials
-from orphangc.errors import OrphanGcError, SettingsError
+from orphangc.errors import OrphanGcError, RegistryUnavailableError, SettingsError
 from orphangc.ports import StateFiles
 
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
@@ -106,12 +106,15 @@ def loaded_with_discovery(path: Path, *, is_remembered: bool = False) -> Discove
     Raises:
         SettingsError: The configuration is not usable, or names no storage root, and none is
             discovered.
+        RegistryUnavailableError: None is discovered, as a namespace cannot be read.
 
     """
     configuration = load_configuration(path)
     if not configuration.discovery.is_on:
         return Discovered(configuration=configuration)
     found = discovered(configuration, is_remembered=is_remembered)
+    if not found.configuration.storage_roots and found.discovery.unclear:
+        raise RegistryUnavailableError(found.discovery.unclear[0].why)
     if not found.configuration.storage_roots:
         raise SettingsError(
             f"{path}: discovery names no storage root; orphangc discover shows what it reads"
