@@ -83,3 +83,8 @@ def test_a_configuration_of_yours_is_your_business(helm4):
     """The chart cannot see whether its state outlives the pod, and says so."""
     said = notes(helm4, {"existingConfigMap": "ours"})
     assert "Every storage root needs a `state` outside the pod" in said
+
+
+def test_an_installation_that_discovers_reads_that_it_only_reports(helm4):
+    """No storage root is known yet, and none is named."""
+    assert "REPORT ONLY" in notes(helm4, {"discovery": {"namespaces": ["flink"]}})

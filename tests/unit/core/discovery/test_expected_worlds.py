@@ -595,6 +595,32 @@ def test_the_order_of_cycles_and_writers_changes_no_memory(seen, data) -> None:
     assert DiscoveryMemory.model_validate_json(one.model_dump_json()) == one
 
 
+def test_only_a_person_takes_a_resource_out_of_the_world() -> None:
+    """By its kind, namespace and name; what it names now still counts."""
+    hidden = a_deployment("hidden", configuration("s3://${BUCKET}/checkpoints"))
+    memory = memory_of(found([a_deployment(), hidden]))
+    name = "FlinkDeployment/flink/hidden"
+    assert blocks_of(world_of_discovery(united(found([a_deployment()]), memory))) == (ALL,)
+    forgotten = united(found([a_deployment()]), memory, [name])
+    assert blocks_of(world_of_discovery(forgotten)) == ()
+    assert [each.origin.resource for each in memory_of(forgotten).resources] == [
+        "FlinkDeployment/flink/orders"
+    ]
+    still = united(found([a_deployment(), hidden]), memory, [name])
+    assert blocks_of(world_of_discovery(still)) == (ALL,)
+    assert blocks_of(world_of_discovery(still, without_state=[name])) == ()
+
+
+def test_a_storage_root_inside_another_one_blocks_both() -> None:
+    """Two runs would judge the same files by different evidence."""
+    inner = a_deployment("inner", configuration(f"{ROOT}/team"))
+    world = world_of_discovery(found([a_deployment(), inner]))
+    assert world.storage_roots == (ROOT,)
+    assert blocks_of(world) == ((f"{ROOT}/team", ROOT),)
+    by_hand = world_of_discovery(found([a_deployment()]), configured=["s3://prod"])
+    assert (by_hand.storage_roots, blocks_of(by_hand)) == ((), ((ROOT, "s3://prod"),))
+
+
 def test_a_suspended_deployment_is_known_by_what_its_cluster_said() -> None:
     """Its effective configuration goes with the cluster; where nothing runs, memory is enough."""
     config = {"parallelism.default": "2"}
