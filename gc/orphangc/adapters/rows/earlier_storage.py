@@ -31,9 +31,17 @@ class EarlierStorage(ABC):
 
     is_ordered = False
 
-    def __init__(self, storage: Storage) -> None:
-        """Take the storage that answers for all but the listing, and lists no more than it must."""
-        if isinstance(storage, MayAvoidListing):
+    def __init__(self, storage: Storage, *, is_inventoried: bool) -> None:
+        """Take the storage that answers for all but the listing.
+
+        Args:
+            storage: The storage itself.
+            is_inventoried: Whether an inventory is the listing: then nothing is listed in
+                ``shared/``. Else the facts of objects that lie close together are shown by a page,
+                which costs less than a request for each of them.
+
+        """
+        if is_inventoried and isinstance(storage, MayAvoidListing):
             storage.avoid_listing()
         self.location = storage.location
         self.is_tested = storage.is_tested

@@ -18,7 +18,7 @@ class PlannedStorage(EarlierStorage):
         self, storage: Storage, plan: Plan, rows: Callable[[], Iterable[pa.RecordBatch]]
     ) -> None:
         """Take the plan, and what reads its verdicts: at least the columns of a listing."""
-        super().__init__(storage)
+        super().__init__(storage, is_inventoried=plan.inventory is not None)
         self._plan = plan
         self._rows = rows
 

@@ -128,7 +128,7 @@ class InventoryStorage(EarlierStorage):
     """A storage listed by an inventory report."""
 
     def __init__(self, storage: Storage, report: _Report, reports: S3Client) -> None:
-        super().__init__(storage)
+        super().__init__(storage, is_inventoried=True)
         self._report = report
         self._reports = reports
         self._objects = 0
