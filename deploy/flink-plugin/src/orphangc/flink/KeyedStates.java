@@ -44,13 +44,9 @@ final class KeyedStates {
 
     Set<String> unclaimed() throws ReflectiveOperationException {
         Set<String> claimed = new HashSet<>();
-        for (String field : new String[] {"keyValueStatesByName", "createdKVStates"}) {
-            Object made = value(backend, field);
-            if (made instanceof Map) {
-                for (Object name : ((Map<?, ?>) made).keySet()) {
-                    claimed.add(String.valueOf(name));
-                }
-            }
+        claimed.addAll(map(backend, "keyValueStatesByName").keySet()); // without it nothing would seem claimed
+        if (value(backend, "createdKVStates") != null) {
+            claimed.addAll(map(backend, "createdKVStates").keySet());
         }
         Set<String> left = new TreeSet<>();
         for (Map.Entry<String, Object> each : restored.entrySet()) {
@@ -63,8 +59,12 @@ final class KeyedStates {
 
     /** Returns why states cannot be dropped here, {@code null} if they can. */
     String objection() throws ReflectiveOperationException {
-        if (isOnHeap) {
+        String type = backend.getClass().getSimpleName();
+        if (type.equals("HeapKeyedStateBackend")) {
             return null;
+        }
+        if (!type.equals("RocksDBKeyedStateBackend")) {
+            return "that is tested with RocksDB and the heap only, not with " + type;
         }
         if (value(backend, "nativeMetricMonitor") != null) {
             return "RocksDB's native metrics read each column family until the end of the task: turn them off";

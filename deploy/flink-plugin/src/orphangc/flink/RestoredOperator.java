@@ -29,6 +29,7 @@ final class RestoredOperator {
     private static final Pattern IDENTIFIER = Pattern.compile("(.*)_([0-9a-f]{32})_\\((\\d+)/(\\d+)\\)");
 
     private final Environment environment;
+    private final String identifier;
     private final UnclaimedSettings settings;
     private final String name;
     private final String id;
@@ -49,11 +50,16 @@ final class RestoredOperator {
         Matcher parts = IDENTIFIER.matcher(identifier);
         boolean isKnown = parts.matches();
         this.environment = environment;
+        this.identifier = identifier;
         this.settings = settings;
         this.name = isKnown ? parts.group(1) : identifier;
         this.id = isKnown ? parts.group(2) : identifier;
         this.subtask = isKnown ? Integer.parseInt(parts.group(3)) - 1 : 0;
         this.recordsBefore = records();
+    }
+
+    boolean isOf(Environment other, String otherIdentifier) {
+        return environment == other && identifier.equals(otherIdentifier);
     }
 
     void keyed(Object backend) throws ReflectiveOperationException {

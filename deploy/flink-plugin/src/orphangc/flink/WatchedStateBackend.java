@@ -6,10 +6,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.LinkedHashSet;
-import java.util.Map;
 import java.util.Set;
-import java.util.WeakHashMap;
-import java.util.concurrent.ConcurrentHashMap;
 
 import org.apache.flink.runtime.execution.Environment;
 import org.apache.flink.runtime.state.OperatorStateBackend;
@@ -28,7 +25,9 @@ final class WatchedStateBackend implements InvocationHandler, Serializable {
 
     private static final long serialVersionUID = 1L;
     private static final Logger LOG = LoggerFactory.getLogger(WatchedStateBackend.class);
-    private static final Map<Environment, Map<String, RestoredOperator>> OPERATORS = new WeakHashMap<>();
+
+    /** The operator that the task's thread restores: its keyed state first, then its operator state. */
+    private static final ThreadLocal<RestoredOperator> RESTORED = new ThreadLocal<>();
 
     private final StateBackend delegate;
     private final UnclaimedSettings settings;
@@ -83,6 +82,7 @@ final class WatchedStateBackend implements InvocationHandler, Serializable {
             RestoredOperator operator = operator(arguments);
             if (operator != null) {
                 operator.keyed(backend);
+                RESTORED.set(operator);
             }
         } catch (Throwable e) {
             stayOut("keyed state", e);
@@ -128,13 +128,13 @@ final class WatchedStateBackend implements InvocationHandler, Serializable {
         return operator(environment, identifier);
     }
 
+    /** A thread ends with its task, and so does what it holds here. */
     private RestoredOperator operator(Environment environment, String identifier) {
-        Map<String, RestoredOperator> operators;
-        synchronized (OPERATORS) {
-            operators = OPERATORS.computeIfAbsent(environment, any -> new ConcurrentHashMap<>());
-        }
-        return operators.computeIfAbsent(
-                identifier, any -> new RestoredOperator(environment, identifier, settings));
+        RestoredOperator before = RESTORED.get();
+        RESTORED.remove();
+        return before != null && before.isOf(environment, identifier)
+                ? before
+                : new RestoredOperator(environment, identifier, settings);
     }
 
     private static Object got(Object parameters, String getter) throws ReflectiveOperationException {
