@@ -87,4 +87,8 @@ def test_a_configuration_of_yours_is_your_business(helm4):
 
 def test_an_installation_that_discovers_reads_that_it_only_reports(helm4):
     """No storage root is known yet, and none is named."""
-    assert "REPORT ONLY" in notes(helm4, {"discovery": {"namespaces": ["flink"]}})
+    asked = {"namespaces": ["flink"], "state": "s3://gc/orphangc"}
+    assert "REPORT ONLY" in notes(helm4, {"discovery": asked})
+    said = notes(helm4, {"discovery": asked, "config": {"mode": "delete"}})
+    assert "REPORT ONLY" not in said
+    assert "every storage root that is discovered: DELETE" in said

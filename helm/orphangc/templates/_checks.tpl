@@ -18,7 +18,7 @@
 {{- fail "config.storage_roots is empty: name at least one storage root, with `root` and `state`, or discovery.namespaces. See the chart's README." -}}
 {{- end -}}
 {{- $hasState := or (dig "discovery" "state" "" $config) .Values.persistence.enabled -}}
-{{- if and $discovers (not $hasState) (ne ($config.mode | default "report") "report") -}}
+{{- if and $discovers (not $hasState) (ne (dig "discovery" "defaults" "mode" ($config.mode | default "report") $config) "report") -}}
 {{- fail "discovery has no `state`: tombstones and what was discovered would die with the pod. Set discovery.state to a URI outside every storage root, or persistence.enabled." -}}
 {{- end -}}
 {{- range $position, $each := $config.storage_roots -}}
