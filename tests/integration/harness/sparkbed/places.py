@@ -113,7 +113,9 @@ def odd_folder(folder: Path, seed: int) -> Place:
             named = [path for at, path in enumerate(live) if at % 9 != chk]
             write(root / job / f"chk-{chk}" / "_metadata", metadata(chk, named), 20 * DAY)
     (root / JOBS[0] / "shared" / live[0].name).write_bytes(b"the same UUID in two jobs")
-    state = ("--state", str(folder / "state"), "--scope", "taskowned", "--scope", "exclusive")
+    scopes = ("shared", "taskowned", "exclusive")
+    state = ["--state", str(folder / "state")]
+    state += [part for scope in scopes for part in ("--scope", scope)]
     return Place("odd names in a folder", (str(root), *ENDED, *state))
 
 
