@@ -25,7 +25,8 @@ from bench.tables import LATENCY_MS, LIST, PLAN, Sample, report
 
 _SIZES = (1_000, 100_000, 1_000_000)
 _LIST = (
-    "import sys; from orphangc.adapters.open import open_storage;"
+    "import sys; from orphangc.hidden_modules import hide; hide('pandas');"
+    "from orphangc.adapters.open import open_storage;"
     "print(sum(batch.num_rows for batch in open_storage(sys.argv[1]).objects()))"
 )
 
