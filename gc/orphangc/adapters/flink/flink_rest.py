@@ -7,7 +7,7 @@ Source: Flink 1.14-2.3, ``runtime.rest.messages`` (``/config``, ``/jobmanager/co
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from time import monotonic
@@ -109,7 +109,10 @@ class FlinkRest:
             self._body(client, CONFIG_PATH), self._body(client, OPTIONS_PATH)
         )
         jobs = {
-            job_id: self._job(client, job_id, status, settings.flink_version)
+            job_id: replace(
+                self._job(client, job_id, status, settings.flink_version),
+                is_id_fixed=job_id in settings.fixed_job_ids,
+            )
             for job_id, status in listed_jobs(self._body(client, JOBS_PATH)).items()
         }
         return ClusterFacts(

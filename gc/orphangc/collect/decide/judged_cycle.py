@@ -16,7 +16,7 @@ from orphangc.collect.world.outside_names import named_outside, with_outside_pat
 from orphangc.collect.world.recalling import Recalled
 from orphangc.collect.world.sighted import sighting_of
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
-from orphangc.core.decision.flink_traces import with_remembered_traces
+from orphangc.core.decision.flink_traces import with_other_runs, with_remembered_traces
 from orphangc.core.decision.judge import Judgement, judge_all
 from orphangc.core.memory.compare_cycles import CycleComparison, compared
 from orphangc.core.model.settings import StorageRootSettings
@@ -78,6 +78,7 @@ def judged_cycle(
     )
     jobs = gather_evidence(marked, settings, survey)
     jobs = with_remembered_traces(with_outside_paths(jobs, paths), before.memory)
+    jobs = with_other_runs(jobs, before.memory)
     sighting = sighting_of(
         seen, marked, settings, jobs=jobs, environment=environment, before=before.memory
     )

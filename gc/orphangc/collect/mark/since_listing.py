@@ -2,12 +2,13 @@
 
 The scans for checkpoints are always of this cycle: they show each job directory, and what is in
 its ``chk-<n>`` folders. No scan enters ``shared/``: of that, only what sorts behind all names of
-files is listed, which shows the layouts that R2 refuses.
+files is listed, which shows the layouts that R2 refuses. A job that is only stated to be over may
+write on into the other areas, where silence alone proves nothing (R34): those are listed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -21,6 +22,7 @@ from orphangc.core.times.instants import shifted
 from orphangc.ports import ShowsLaterFolders, Storage
 from orphangc.ports.engine import MAX_RESUMED_AGE
 
+_FOLDERS = {Scope.TASKOWNED: "taskowned", Scope.CHANGELOG: "dstl"}
 _AFTER_ALL_FILES = "g"
 """Sorts after every UUID and every checkpoint id."""
 
@@ -42,6 +44,8 @@ class SinceListing:
         known: URIs of the job directories that were known when the listing was made.
         changed_at: Newest store time of what the scans show, by job directory.
         sub_folders: Names of folders in ``shared/``, by job directory.
+        written: Keys of the folders of areas in which silence proves no end, by job directory.
+        storage: The storage.
 
     """
 
@@ -49,6 +53,8 @@ class SinceListing:
     known: frozenset[str]
     changed_at: Mapping[Location, datetime]
     sub_folders: Mapping[Location, Sequence[str]]
+    written: Mapping[Location, Sequence[str]]
+    storage: Storage
 
     @classmethod
     def of(cls, seen: Observation, storage: Storage) -> SinceListing | None:
@@ -58,17 +64,24 @@ class SinceListing:
         earlier = earlier_of(storage)
         scans = (seen.first[0].scan, seen.second[0].scan)
         times = [item for scan in scans for item in scan.changed_at.items()]
+        shared = {
+            key: _layouts_in(_below(key, Scope.SHARED), storage)
+            for key, areas in scans[1].areas.items()
+            if Scope.SHARED in areas
+        }
         return cls(
             now=seen.time.now or seen.time.local,
             known=frozenset() if earlier is None else earlier.directories,
             changed_at={storage.location.child(key): at for key, at in sorted(times, key=_at)},
-            sub_folders={
-                storage.location.child(key): _layouts_in(
-                    f"{key}/{Scope.SHARED}".lstrip("/"), storage
+            sub_folders={storage.location.child(key): names for key, names in shared.items()},
+            written={
+                storage.location.child(key): (
+                    *(_below(key, _FOLDERS[each]) for each in sorted(areas & _FOLDERS.keys())),
+                    *(_below(key, Scope.SHARED, name) for name in shared.get(key, ())),
                 )
                 for key, areas in scans[1].areas.items()
-                if Scope.SHARED in areas
             },
+            storage=storage,
         )
 
     def added_to(self, surveyed: Surveyed, jobs: Mapping[str, JobEvidence]) -> Surveyed:
@@ -98,8 +111,23 @@ class SinceListing:
     def _changed_at(self, job: JobEvidence, *, is_listed: bool) -> datetime | None:
         if not is_listed and not any(str(each) in self.known for each in job.directories):
             return self.now
-        times = (self.changed_at.get(each) for each in job.directories)
+        times = [self.changed_at.get(each) for each in job.directories]
+        if job.is_declared_ended and not job.status.is_proven_ended:
+            keys = (key for each in job.directories for key in self.written.get(each, ()))
+            times += [at for key in keys for at in _times_in(key, self.storage)]
         return max((at for at in times if at is not None), default=None)
+
+
+def _below(key: str, *names: str) -> str:
+    return "/".join(filter(None, (key, *names)))
+
+
+def _times_in(folder: str, storage: Storage) -> Iterator[datetime]:
+    """Yield the store time of each object in a folder and in the folders below it."""
+    listed = storage.folder(folder)
+    yield from (each.modified_at for each in listed.objects if each.modified_at is not None)
+    for name in listed.folders:
+        yield from _times_in(_below(folder, name), storage)
 
 
 def _at(item: tuple[str, datetime]) -> datetime:

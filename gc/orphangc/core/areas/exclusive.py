@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orphangc.core.areas.area import Area, AreaFacts, AreaFolder
+from orphangc.core.areas.area import NOT_PROVEN, Area, AreaFacts, AreaFolder
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobState, Scope
 
@@ -16,7 +16,7 @@ def _objection(facts: AreaFacts, place: FilePlace) -> str | None:
     ``dropSubsumedCheckpoints``.
     """
     if facts.state is JobState.ENDED:
-        return None
+        return None if facts.is_end_proven else NOT_PROVEN
     if facts.state is not JobState.RUNNING or facts.completed_id is None:
         return (
             "no cluster shows which checkpoint the job completed last, so any chk-<n> may be"

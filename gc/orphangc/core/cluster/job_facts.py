@@ -124,6 +124,8 @@ class JobFacts:
         checkpoints: History and latest ones, newest first, each id once.
         graph_built_at: Time when the JobManager began to count this run's checkpoints, by its
             clock; ``None`` if unknown.
+        is_id_fixed: Whether the cluster's configuration chose the id, so that another run may have
+            it too.
 
     """
 
@@ -146,6 +148,7 @@ class JobFacts:
     completed_count: int
     checkpoints: tuple[CheckpointFacts, ...]
     graph_built_at: datetime | None = None
+    is_id_fixed: bool = False
 
     @property
     def is_globally_terminal(self) -> bool:

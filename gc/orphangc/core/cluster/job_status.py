@@ -25,6 +25,8 @@ class JobStatus:
         is_held: Whether HA metadata, or a resource of the operator, shows that it is not over.
         is_declared_ended: The operator's statement.
         may_be_running: Whether a cluster runs a job of this id in an unknown directory.
+        has_other_run: Whether a cluster showed another run of it alive in an earlier cycle, and
+            none has shown the end of that one.
 
     """
 
@@ -33,6 +35,7 @@ class JobStatus:
     is_held: bool
     is_declared_ended: bool
     may_be_running: bool = False
+    has_other_run: bool = False
 
     @property
     def is_running(self) -> bool:
@@ -44,7 +47,7 @@ class JobStatus:
         """Return whether Flink itself reports it, before and after, and nothing holds the job."""
         is_answered = bool(self.before) and bool(self.after)
         is_doubted = self.is_running or self.is_held or self.may_be_running
-        return is_answered and not is_doubted
+        return is_answered and not is_doubted and not self.has_other_run
 
     @property
     def state(self) -> JobState:

@@ -35,6 +35,8 @@ JOBS_PATH = "/jobs"
 
 _STATISTICS_CACHE = "rest.cache.checkpoint-statistics.timeout"
 _LONGEST_CACHE_SECONDS = 86_400.0
+_FIXED_JOB_IDS = frozenset({"pipeline.fixed-job-id", "$internal.pipeline.job-id"})
+"""Source: Flink 1.14-2.3, ``PipelineOptionsInternal.PIPELINE_FIXED_JOB_ID``."""
 _CHECKPOINT_DIRECTORIES = frozenset(
     {
         "execution.checkpointing.dir",
@@ -168,6 +170,7 @@ class ClusterSettings:
         cache_seconds: Maximum age of its answers.
         cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
         checkpoint_directories: Places of checkpoints, unless a job's code configures others.
+        fixed_job_ids: Job ids that its configuration chose.
 
     """
 
@@ -175,6 +178,7 @@ class ClusterSettings:
     cache_seconds: float
     cluster_ids: frozenset[str] = frozenset()
     checkpoint_directories: frozenset[str] = frozenset()
+    fixed_job_ids: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,6 +244,9 @@ def cluster_settings(config: bytes, options: bytes) -> ClusterSettings:
             option.value for option in listed if option.key in _CHECKPOINT_DIRECTORIES
         ),
         cluster_ids=frozenset(_cluster_ids({option.key: option.value for option in listed})),
+        fixed_job_ids=frozenset(
+            option.value.strip().lower() for option in listed if option.key in _FIXED_JOB_IDS
+        ),
     )
 
 

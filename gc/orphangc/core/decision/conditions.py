@@ -117,6 +117,12 @@ def _job_state_unknown(job: JobEvidence, _: CycleEvidence) -> str | None:
             " directory: name the directory that it writes into with --extra-roots, or say with"
             " --alias what its paths mean"
         )
+    if job.other_runs:
+        return (
+            f"{some(job.other_runs)} showed another run of the job alive in an earlier plan, and no"
+            " end of that run since: ask it again with --flink-rest, or declare the job ended with"
+            " --ended-job"
+        )
     return "the job is neither seen running (--flink-rest) nor declared ended (--ended-job)"
 
 

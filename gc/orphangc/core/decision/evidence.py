@@ -164,6 +164,8 @@ class JobEvidence:
         strangers: Ids of living jobs that report checkpoints of theirs in its directories.
         clusters: Clusters that gave the answers in ``after``, in their order.
         unplaced: Clusters that run a job of this id, and whose answers fit no directory.
+        other_runs: Clusters that showed another run of it alive in an earlier cycle, and no end of
+            that one since.
         holders: Clusters that may write into its directories by their HA metadata; ``None``: all
             that hold it.
         clusters_of_id: Clusters that run any job of its id.
@@ -195,6 +197,7 @@ class JobEvidence:
     strangers: frozenset[str] = frozenset()
     clusters: tuple[str, ...] = ()
     unplaced: tuple[str, ...] = ()
+    other_runs: tuple[str, ...] = ()
     holders: frozenset[str] | None = None
     clusters_of_id: frozenset[str] = frozenset()
     holds_of_id: frozenset[str] = frozenset()
@@ -225,6 +228,7 @@ class JobEvidence:
             is_held=bool(self.holds),
             is_declared_ended=self.is_declared_ended,
             may_be_running=bool(self.unplaced),
+            has_other_run=bool(self.other_runs),
         )
 
     @property
@@ -404,7 +408,8 @@ def is_end_proven(job: JobEvidence) -> bool:
     """
     if job.state is not JobState.ENDED:
         return False
-    return job.is_declared_ended or _ZEROS not in job.job_id
+    is_fixed = _ZEROS in job.job_id or any(facts.is_id_fixed for facts in job.facts)
+    return job.is_declared_ended or not is_fixed
 
 
 _ZEROS = "0" * 16

@@ -1,17 +1,23 @@
-"""What shows that Flink wrote a directory: ``--ended-job all`` covers no other (issue 13, L5).
+"""What earlier cycles add to the evidence of a job: traces of Flink, and runs without an end.
+
+``--ended-job all`` covers only directories that Flink wrote (issue 13, L5).
 
 A directory ``<32 hex digits>/shared/<uuid>`` may belong to another product: the names alone prove
 nothing. An object store has no empty directories, so there a job that wrote nothing but shared
 files leaves no trace, and needs its own id in ``--ended-job``.
+
+Flink's answer that a job is over is of one run: another cluster may have started a job of the same
+id since (R34). What it showed then counts until it shows an end, or a person states one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sized
+from collections.abc import Collection, Iterator, Mapping, Sized
 from dataclasses import replace
 
 from orphangc.core.decision.evidence import JobEvidence
-from orphangc.core.memory.remembered import WorldMemory
+from orphangc.core.memory.job_lives import is_flink_rest, is_over
+from orphangc.core.memory.remembered import RememberedJob, WorldMemory
 from orphangc.core.model.types import Scope
 
 _AREAS_OF_FLINK = frozenset({Scope.TASKOWNED, Scope.EXCLUSIVE})
@@ -55,3 +61,29 @@ def with_remembered_traces(
         else job
         for key, job in jobs.items()
     }
+
+
+def with_other_runs(jobs: Mapping[str, JobEvidence], memory: WorldMemory) -> dict[str, JobEvidence]:
+    """Return the evidence with the clusters that showed another run of each job."""
+    alive: dict[str, list[RememberedJob]] = {}
+    for record in memory.jobs:
+        if is_flink_rest(record.by) and record.alive_at is not None and not is_over(record):
+            alive.setdefault(record.job_id, []).append(record)
+    return {
+        key: replace(job, other_runs=tuple(sorted(_other_runs(job, alive.get(job.job_id, [])))))
+        for key, job in jobs.items()
+    }
+
+
+def _other_runs(job: JobEvidence, alive: list[RememberedJob]) -> Iterator[str]:
+    """Yield the clusters of these records that do not answer for the job, unless of its own run.
+
+    A record that names other directories is of another job of the id (decision 20).
+    """
+    own = {str(each) for each in job.directories}
+    runs = {facts.started_at for facts in job.facts}
+    for record in alive:
+        directories = record.directories or record.stores_in
+        is_of_job = not directories or not own.isdisjoint(directories)
+        if is_of_job and record.by not in job.clusters and record.started_at not in runs:
+            yield record.by

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from orphangc.core.cluster.job_status import is_quiet
 from orphangc.core.cluster.known_checkpoints import completed_by
 from orphangc.core.decision.conditions import CONDITIONS
-from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence, has_ended
+from orphangc.core.decision.evidence import (
+    Check,
+    CycleEvidence,
+    JobEvidence,
+    has_ended,
+    is_end_proven,
+)
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, exported_problem
 from orphangc.core.model.codes import Condition, Guard
@@ -103,7 +109,8 @@ def judge_all(
     by_key = {job.key: job for job in jobs}
     own = dict(judged)
     for job in jobs:
-        if not has_ended(job, cycle) or _is_contradicted(own[job.key]):
+        is_over = has_ended(job, cycle) and is_end_proven(job)
+        if not is_over or _is_contradicted(own[job.key]):
             _pass_on(own[job.key], job, by_key, judged, cycle=cycle)
     return judged
 

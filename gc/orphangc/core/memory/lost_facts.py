@@ -448,8 +448,9 @@ class _Witnesses:
         """Return whether the job is known of in another way.
 
         Another witness shows it that did not before; or does at all, where one directory alone
-        has its id and no other cluster showed a job of that id; or it is over. A
-        statement that the cluster contradicted proves no end.
+        has its id and no other cluster showed a job of that id; or it is over. An end that another
+        witness shows counts for the same run only: it may be of an earlier one. A statement that
+        the cluster contradicted proves no end.
         """
         silent = cluster.uri
         is_stated = job_id in self.sighting.declared_ended
@@ -460,7 +461,9 @@ class _Witnesses:
             return True
         asked = self.sighting.clusters
         before = {each.uri for each in self.memory.clusters if job_id in each.alive}
-        shown = {e.by for e in self.sighting.jobs if e.job_id == job_id and e.by in asked}
+        runs = {each.started_at for each in records if each.by == silent} - {None}
+        seen = (e for e in self.sighting.jobs if e.job_id == job_id and e.by in asked)
+        shown = {each.by for each in seen if each.is_alive or each.started_at in runs}
         directories = {each.uri for each in self.memory.directories if each.job_id == job_id}
         is_one_job = len(directories) <= 1 and not any(map(is_flink_rest, before - {silent}))
         return bool(shown - before) or (bool(shown) and is_one_job)
