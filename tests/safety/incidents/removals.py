@@ -189,7 +189,7 @@ def _checkpoint_ids(patch: _Patch) -> None:
 
 
 def _grammar(patch: _Patch) -> None:
-    """Take whatever ends in a UUID for a file of Flink's (R1)."""
+    """Take whatever ends in a UUID for a file of Flink's, in ``shared/`` (R1)."""
     asked = columns.recognise
 
     def lax(name, place):
@@ -197,6 +197,7 @@ def _grammar(patch: _Patch) -> None:
         return asked(name, place) if uuid is None else Artifact(DirectoryLayout.FLAT, uuid=uuid)
 
     patch.setattr(columns, "recognise", lax)
+    patch.setattr(columns, "_area_of", lambda artifact, _: artifact.uuid and AreaName.SHARED)
 
 
 def _identity(patch: _Patch) -> None:

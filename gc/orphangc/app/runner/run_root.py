@@ -9,6 +9,7 @@ from time import monotonic
 
 import structlog
 
+from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.config.paths import located
 from orphangc.app.console.exit import Signals
@@ -236,6 +237,7 @@ class _ScheduledRun:
             made=made.cycle,
         )
         draft.swept = sweep.result
+        PlanDirectory(sweep.path).check(sweep.plan)
         result = sweep.carry_out()
         if result.stopped is not None:
             draft.error = redacted(result.stopped)

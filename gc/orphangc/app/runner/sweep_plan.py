@@ -66,6 +66,7 @@ def sweep_plan(
     settings = _settings_now(plan.settings, flink_rest, delete_rate)
     engine = settled(engine, settings, KnownSize(plan.objects_listed, "the plan"))
     check_plan(plan, settings, now())
+    PlanDirectory(path).check(plan)
     state = state_of(settings)
     with held_lock(state) as lock:
         if clears_halt:
@@ -162,9 +163,7 @@ class HeldSweep:
                 result=self.result,
             )
             try:
-                directory = PlanDirectory(self.path)
-                directory.check(self.plan)
-                rows = directory.rows(self.plan)
+                rows = PlanDirectory(self.path).rows(self.plan)
                 sweep.carry_out(self.plan, rows, made=self.made)
             except BaseException as err:
                 sweep.result.stopped_by = sweep.result.stopped_by or err

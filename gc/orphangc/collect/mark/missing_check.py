@@ -20,7 +20,7 @@ from orphangc.core.columns.uuid_words import texts_of
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableCheckpoint
 from orphangc.core.documents.s3_inventory import Inventory
 from orphangc.core.model.locations import Location
-from orphangc.core.model.naming import METADATA_NAME, place_of_folder
+from orphangc.core.model.naming import METADATA_NAME, is_possible_key, place_of_folder
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import RefusedError
 from orphangc.ports import EarlierListing, Inventoried, ListedEarlier, Storage
@@ -149,7 +149,7 @@ def lacked_by_newest(
     stored = [
         each
         for start in range(0, len(lacking), _AT_ONCE)
-        for each in storage.stat([ObjectKey(key) for key in lacking[start : start + _AT_ONCE]])
+        for each in present_of(lacking[start : start + _AT_ONCE], storage)
     ]
     absent = {key for key, each in zip(lacking, stored, strict=True) if each is None}
     unlisted = [
@@ -212,11 +212,18 @@ def _are_absent(
     """Return bool[n]: whether each key is absent from the storage."""
     absent: list[bool] = []
     for start in range(0, len(keys), _AT_ONCE):
-        for stored in storage.stat([ObjectKey(key) for key in keys[start : start + _AT_ONCE]]):
+        for stored in present_of(keys[start : start + _AT_ONCE], storage):
             absent.append(stored is None)
             if earlier is not None and stored is not None:
                 _check_age(stored, earlier)
     return np.array(absent, np.bool_)
+
+
+def present_of(keys: Sequence[str], storage: Storage) -> list[StoredObject | None]:
+    """Return what is stored under each key, ``None`` for nothing; no storage has some names."""
+    possible = [ObjectKey(key) for key in keys if is_possible_key(key)]
+    found = dict(zip(possible, storage.stat(possible) if possible else (), strict=True))
+    return [found.get(ObjectKey(key)) for key in keys]
 
 
 def _check_age(stored: StoredObject, earlier: EarlierListing) -> None:

@@ -18,6 +18,7 @@ from orphangc.collect.mark.missing_check import (
     ReadsCheckpoint,
     confirmed,
     lacked_by_newest,
+    present_of,
     sample_of,
 )
 from orphangc.collect.mark.since_listing import SinceListing
@@ -116,7 +117,7 @@ def _gone_since(
 ) -> list[str]:
     """Return files of the latest checkpoint that an older listing shows and that are gone (R8)."""
     keys = sample_of(latest, storage.location)
-    gone = [key for key, each in zip(keys, storage.stat(keys), strict=True) if each is None]
+    gone = [key for key, each in zip(keys, present_of(keys, storage), strict=True) if each is None]
     return lacked_by_newest(gone, job, storage, questions.read, began=questions.began)
 
 

@@ -85,6 +85,18 @@ def uuid_of(name: str) -> bytes | None:
     return None if match is None else bytes.fromhex(match[1].replace("-", ""))
 
 
+def is_possible_key(key: str) -> bool:
+    """Return whether any storage can hold an object of this key: no NUL, no half of a character.
+
+    Java's modified UTF-8 spells both, so a path in ``_metadata`` may have them.
+    """
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in key
+
+
 def checkpoint_id_of(folder_name: str) -> int | None:
     """Return the id in the name of a ``chk-<n>`` folder, ``None`` if it is none."""
     match = _EXCLUSIVE_FOLDER.fullmatch(folder_name)
