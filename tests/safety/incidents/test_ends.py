@@ -1,0 +1,123 @@
+"""Losses by an end that was of another run, or that only looked like one (R34).
+
+Each story runs once more as a control without what gives the end away; then the file goes.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, now
+from safety.incidents.test_areas import EVERYTHING, stored
+from support.rest_server import Reply, RestServer, as_json
+
+MARGINS = (*AT_ONCE, "--grace-period", "0", "--quiet-period", "0", "--clock-skew", "0")
+RANDOM, FIXED = "deadbeef" * 4, "0" * 32
+DATABASE = "shared/op_x__1_4__attempt_0/db"
+
+
+def a_bed(folder: Path, *margins: str) -> Bed:
+    """Return an empty storage in a world that is stated to be closed."""
+    return Bed(folder, ("--closed-world", *margins))
+
+
+def a_job(bed: Bed, job_id: str) -> Job:
+    """Return a job that once ran."""
+    job = Job(job_id, bed.root / job_id)
+    (job.folder / "taskowned").mkdir(parents=True)
+    return job
+
+
+def swept_twice(bed: Bed, *options: object) -> None:
+    """Lay tombstones and delete, whatever refuses."""
+    for _ in range(2):
+        bed.sweep(bed.plan(*options, *EVERYTHING), "--delete")
+
+
+def over(job: Job, **changes: object) -> dict[str, Reply]:
+    """Return a cluster that shows a run of the job canceled."""
+    return flink(job, completed=7, status="CANCELED", **changes)
+
+
+@pytest.mark.parametrize("was_seen", [True, False], ids=["seen", "control"])
+@pytest.mark.parametrize("answers", [True, False], ids=["it lists no job", "it is not asked"])
+def test_a_later_run_on_another_cluster_outweighs_an_old_end(tmp_path, was_seen, answers) -> None:
+    """That cluster showed it alive, and does not show it now; its checkpoint 8 is pending."""
+    bed = a_bed(tmp_path, *MARGINS)
+    job = a_job(bed, RANDOM)
+    job.checkpoint(7, stored(job.folder / "chk-7"), age=1 * DAY)
+    pending = stored(job.folder / "chk-8", age=0)
+    heap = {"state_backend": "HashMapStateBackend"}
+    started_ms = int((now() - timedelta(hours=2)).timestamp() * 1000)
+    later = flink(job, completed=7, started_ms=started_ms, **heap)
+    with RestServer(over(job, **heap)) as first, RestServer(later) as second:
+        one, both = (
+            ("--flink-rest", first.url),
+            ("--flink-rest", first.url, "--flink-rest", second.url),
+        )
+        if was_seen:
+            assert bed.plan(*both).job(job)["state"] == "running"
+        second.routes["/jobs"] = as_json({"jobs": []})
+        swept_twice(bed, *(both if answers else one))
+    assert pending.exists() is was_seen
+
+
+@pytest.mark.parametrize("is_said", [True, False], ids=["fixed", "control"])
+def test_the_end_of_a_run_whose_id_is_configured_proves_no_end(tmp_path, is_said) -> None:
+    """Another run of that id may name the log's file, whatever its age."""
+    bed = a_bed(tmp_path, *AT_ONCE)
+    job = a_job(bed, RANDOM)
+    job.checkpoint(7, stored(job.folder / "shared", age=40), age=20 * DAY)
+    waiting = stored(job.folder / "dstl", age=15)
+    routes = over(job)
+    if is_said:
+        option = {"key": "$internal.pipeline.job-id", "value": RANDOM}
+        routes["/jobmanager/config"] = as_json([option])
+    with RestServer(routes) as server:
+        swept_twice(bed, "--flink-rest", server.url)
+    assert waiting.exists() is is_said
+
+
+@pytest.mark.parametrize("claimer", [FIXED, RANDOM], ids=["fixed", "control"])
+def test_a_claimer_that_may_run_on_keeps_the_files_that_its_database_reads(
+    tmp_path, claimer
+) -> None:
+    """Its id comes back: Flink's answer may be of an earlier run. No checkpoint names the file."""
+    bed = a_bed(tmp_path, *AT_ONCE)
+    claimed = a_job(bed, "0123456789abcdef" * 2)
+    claimed.checkpoint(9, stored(claimed.folder / DATABASE, age=40), age=30 * DAY)
+    read = stored(claimed.folder / DATABASE, age=40)
+    job = a_job(bed, claimer)
+    job.checkpoint(12, stored(job.folder / DATABASE, age=20), age=10 * DAY)
+    started_ms = int((now() - 29 * DAY).timestamp() * 1000)
+    routes = flink(
+        job,
+        completed=12,
+        status="FINISHED",
+        state_backend="ForStStateBackend",
+        restored=(9, claimed.folder / "chk-9"),
+        started_ms=started_ms,
+    )
+    with RestServer(routes) as server:
+        swept_twice(bed, "--flink-rest", server.url, "--ended-job", claimed.id)
+    assert read.exists() is (claimer == FIXED)
+
+
+@pytest.mark.parametrize("area", ["dstl", "taskowned", "shared/op_x__1_4__attempt_0/db", None])
+def test_a_job_that_is_declared_ended_and_writes_after_the_plan_keeps_its_log(
+    tmp_path, area
+) -> None:
+    """The sweep of a saved plan lists no ``shared/``, and looks into the other areas."""
+    bed = a_bed(tmp_path, *AT_ONCE, "--ended-job", "all")
+    job = a_job(bed, RANDOM)
+    job.checkpoint(7, stored(job.folder / "shared", age=40), age=20 * DAY)
+    waiting = [stored(job.folder / each, age=15) for each in ("dstl", DATABASE)]
+    bed.sweep(bed.plan(*EVERYTHING), "--delete")
+    plan = bed.plan(*EVERYTHING)
+    if area is not None:
+        stored(job.folder / area, age=0)
+    bed.sweep(plan, "--delete")
+    assert {each.exists() for each in waiting} == {area is not None}
