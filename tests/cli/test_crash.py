@@ -44,7 +44,7 @@ def crashed_everywhere(mode: str, folder: Path, stride: int = 1) -> dict:
     return found
 
 
-@pytest.mark.parametrize("stride", [4, pytest.param(1, marks=pytest.mark.ci)])
+@pytest.mark.parametrize("stride", [3, pytest.param(1, marks=pytest.mark.ci)])
 def test_a_sweep_killed_before_any_step_of_its_deletions_is_finished_by_the_next(
     tmp_path, stride: int
 ) -> None:

@@ -335,9 +335,9 @@ def _s3_date(us: int, _: Path) -> datetime | None:
     at = from_microseconds(us)
     year = int(spelled(us).removeprefix("-").split("-", 1)[0])
     text = f"{at:%a, %d %b %Y %H:%M:%S GMT}" if at else f"Fri, 31 Dec {year} 23:59:59 +99999999999"
-    answer = {"ResponseMetadata": {"HTTPHeaders": {"date": text}}}
-    with patch.object(s3_facts.S3Reader, "check_bucket", lambda _: answer):
-        return s3_facts.S3Reader(None).now().now
+    asked_at = s3_facts.host_now()
+    answer = s3_client.DatedAnswer(asked_at, asked_at, text)
+    return s3_facts.S3Reader(SimpleNamespace(dated=answer)).now().now
 
 
 def _hidden(us: int, _: Path) -> datetime | None:
