@@ -27,6 +27,7 @@ from integration.harness.orphan_workload import (
     restore_all,
     seen,
     unnamed,
+    unnamed_exclusive,
 )
 
 pytestmark = pytest.mark.flink
@@ -290,6 +291,7 @@ def test_an_ended_jobs_shared_folder_keeps_only_what_its_checkpoints_name(
     crash(flink_cluster)
     lost = {path for job in jobs for path in unnamed(base, job)}
     assert lost - older_than_retained(base / jobs[1])
+    lost |= {path for job in jobs for path in unnamed_exclusive(base, job)}
 
     first, second = collected(
         Collector(base, tmp_path),

@@ -37,6 +37,12 @@ def unnamed(base: Path, job: str) -> set[Path]:
     return {path for path in shared_files(base / job) if path.name not in named}
 
 
+def unnamed_exclusive(base: Path, job: str) -> set[Path]:
+    """Return the files in the job's ``chk-<n>`` folders that no ``_metadata`` of the base names."""
+    named = {*named_in_metadata(base), "_metadata"}
+    return {path for path in (base / job).glob("chk-*/*") if path.name not in named}
+
+
 def haunted(cluster: Cluster, base: Path) -> tuple[str, set[Path]]:
     """Start a job and kill its TaskManager between upload and acknowledgement.
 

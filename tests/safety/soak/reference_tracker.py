@@ -7,6 +7,7 @@ removed is what the interpreter told of (``deletion_tracer``).
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from integration.harness.flinkbed.truth import UUID, entries, uuids_in
 
 _LOOK_SECONDS = 0.02
 _FOREVER = 1 << 62
+_FOLDERS = re.compile(r"shared|chk-[0-9]+")
 
 _Version = tuple[str, int, int]
 """Path, time and size of a file: one that is written on is another one."""
@@ -82,7 +84,7 @@ class Verdict:
         removed: Files of the storage root that collectors removed, and how often each.
         wrong: Those that a checkpoint named which was there when they were removed, or appeared
             later, and which one.
-        strange: Those whose names are not a shared file's.
+        strange: Those whose names are not a file's of ``shared/`` or ``chk-<n>/``.
 
     """
 
@@ -119,7 +121,7 @@ def judge(checkpoints: Path, removals: Path) -> Verdict:
     for at, path in removed_files(removals):
         removed[path] = removed.get(path, 0) + 1
         hit = UUID.search(Path(path).name)
-        if hit is None or Path(path).parent.name != "shared":
+        if hit is None or _FOLDERS.fullmatch(Path(path).parent.name) is None:
             strange.append(path)
             continue
         gone, needing = last.get(hit[0], (0, ""))

@@ -165,9 +165,20 @@ def test_a_folder_that_is_written_anew_is_another_checkpoint(scene: Scene) -> No
     assert set(scene.verdict().wrong) == {str(first), str(second)}
 
 
-def test_nothing_but_a_shared_file_may_go(scene: Scene) -> None:
-    own = scene.job / "chk-1" / str(uuid.uuid4())
+def test_a_file_of_a_checkpoint_alone_may_go_only_while_none_names_it(scene: Scene) -> None:
+    """A pending checkpoint names its own files when it completes."""
+    own, dead = (scene.job / name / str(uuid.uuid4()) for name in ("chk-2", "chk-1"))
+    for path in (own, dead):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"state")
+        scene.collect(path)
     scene.complete(own.parent, own)
+    assert (set(scene.verdict().wrong), scene.verdict().strange) == ({str(own)}, [])
+
+
+def test_nothing_but_a_file_of_shared_or_of_one_checkpoint_may_go(scene: Scene) -> None:
+    own = scene.job / "taskowned" / str(uuid.uuid4())
+    own.parent.mkdir(parents=True, exist_ok=True)
     own.write_bytes(b"state")
     scene.collect(own)
     assert scene.verdict().strange == [str(own)]
