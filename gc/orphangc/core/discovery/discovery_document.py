@@ -14,6 +14,7 @@ from orphangc.core.discovery.discovered_facts import (
 )
 from orphangc.core.discovery.discovered_world import DiscoveredWorld
 from orphangc.core.discovery.remembered_facts import LostStatement, Succession, lineages
+from orphangc.core.model.redaction import redacted
 
 
 def discovery_document(
@@ -34,7 +35,11 @@ def discovery_document(
         "storage_roots": _directories(resources, {DirectoryUse.CHECKPOINTS}),
         "extra_roots": _directories(resources, set(DirectoryUse) - {DirectoryUse.CHECKPOINTS}),
         "clusters": [
-            {"uri": each.uri, "asked": each.is_asked and one.is_present, "from": _from(each.origin)}
+            {
+                "uri": redacted(each.uri),
+                "asked": each.is_asked and one.is_present,
+                "from": _from(each.origin),
+            }
             for one in resources
             for each in one.clusters
         ],
@@ -68,7 +73,9 @@ def discovery_document(
         "not_understood": [
             {
                 "why": each.why,
-                "blocks": ["everything"] if each.is_everywhere else list(each.reach),
+                "blocks": ["everything"]
+                if each.is_everywhere
+                else [redacted(place) for place in each.reach],
                 "from": _from(each.origin),
             }
             for each in (*discovery.unclear, *unclear)

@@ -260,8 +260,14 @@ def _is_same_store(endpoint: str, known: frozenset[str]) -> bool:
 
 
 def host_of(endpoint: str) -> str:
-    """Return host and port of an endpoint, which may be spelled with or without a scheme."""
-    return urlsplit(endpoint if "://" in endpoint else f"//{endpoint}").netloc.lower()
+    """Return host and port of an endpoint, which may be spelled with or without a scheme.
+
+    Return "" for what is no address.
+    """
+    try:
+        return urlsplit(endpoint if "://" in endpoint else f"//{endpoint}").netloc.lower()
+    except ValueError:
+        return ""
 
 
 def literal_prefix(value: str) -> Location | None:

@@ -66,6 +66,20 @@ def is_operated(document: Mapping[str, Any]) -> bool:
     )
 
 
+def labels_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the labels of a Deployment and of its pods: Flink's own examples label the pods only.
+
+    Source: Flink 1.14-2.3, the page on standalone clusters in Kubernetes.
+    """
+    found: dict[str, Any] = {}
+    for path in (("metadata", "labels"), ("spec", "template", "metadata", "labels")):
+        value: Any = document
+        for name in path:
+            value = value.get(name) if isinstance(value, Mapping) else None
+        found |= value if isinstance(value, Mapping) else {}
+    return found
+
+
 def effective_configuration(
     name: str, namespace: str, maps: ConfigMaps
 ) -> tuple[Mapping[str, Any], Origin] | None:
@@ -87,9 +101,7 @@ def named_config_maps(deployments: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the names of the ConfigMaps that Deployments of JobManagers mount or refer to."""
     found: list[str] = []
     for document in deployments:
-        metadata = document.get("metadata")
-        labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
-        if is_job_manager(labels if isinstance(labels, Mapping) else {}):
+        if is_job_manager(labels_of(document)):
             found += _names(document.get("spec"))
     return list(dict.fromkeys(found))
 

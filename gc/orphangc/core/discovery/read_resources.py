@@ -38,6 +38,7 @@ from orphangc.core.discovery.plain_deployments import (
     effective_configuration,
     is_job_manager,
     is_operated,
+    labels_of,
 )
 from orphangc.core.discovery.strict_fields import UnclearFieldError, guarded
 
@@ -118,9 +119,7 @@ def _of_namespace(shown: NamespaceDocuments, reading: Reading) -> Iterator[Resou
 
 def _is_plain(document: Mapping[str, Any], name: str, deployments: set[str]) -> bool:
     """Return whether a Deployment is a JobManager's, and no operator's resource stands for it."""
-    metadata = document.get("metadata")
-    labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
-    known = labels if isinstance(labels, Mapping) else {}
+    known = labels_of(document)
     is_covered = is_operated(document) and name in deployments
     return is_job_manager(known) and not is_covered and known.get("component") != "taskmanager"
 

@@ -67,11 +67,11 @@ class Succession(FrozenPart):
 
 def merged_memories(memories: Iterable[DiscoveryMemory]) -> DiscoveryMemory:
     """Return what several writers remember, none of whom knows all."""
-    found: dict[str, ResourceFacts] = {}
+    found: dict[tuple[str, str], ResourceFacts] = {}
     for memory in memories:
         for each in memory.resources:
-            known = found.get(each.origin.resource)
-            found[each.origin.resource] = each if known is None else _united(each, known)
+            known = found.get(_identity(each))
+            found[_identity(each)] = each if known is None else _united(each, known)
     return DiscoveryMemory(resources=tuple(found[name] for name in sorted(found)))
 
 
@@ -85,13 +85,16 @@ def united(now: Discovery, before: DiscoveryMemory, forgotten: Collection[str] =
 
     """
     known = {
-        each.origin.resource: each
-        for each in before.resources
-        if each.origin.resource not in forgotten
+        _identity(each): each for each in before.resources if each.origin.resource not in forgotten
     }
-    present = [_united(each, known.pop(each.origin.resource, None)) for each in now.resources]
+    present = [_united(each, known.pop(_identity(each), None)) for each in now.resources]
     gone = [each.model_copy(update={"is_present": False}) for each in known.values()]
     return Discovery(resources=(*present, *gone), unclear=now.unclear)
+
+
+def _identity(resource: ResourceFacts) -> tuple[str, str]:
+    """Return what distinguishes a resource from one that was made later under its name."""
+    return resource.origin.resource, resource.uid
 
 
 def _united(now: ResourceFacts, before: ResourceFacts | None) -> ResourceFacts:

@@ -611,6 +611,23 @@ def test_only_a_person_takes_a_resource_out_of_the_world() -> None:
     assert blocks_of(world_of_discovery(still, without_state=[name])) == ()
 
 
+def test_a_resource_that_is_made_anew_under_its_name_takes_nothing_of_the_first_one_back() -> None:
+    """What the first one named may be needed by a job that goes on elsewhere."""
+    hidden = a_deployment("hidden", configuration("s3://${BUCKET}/checkpoints"))
+    memory = memory_of(found([hidden]))
+    anew = a_deployment("hidden")
+    anew["metadata"]["uid"] = "uid-of-another"
+    assert blocks_of(world_of_discovery(united(found([anew]), memory))) == (ALL,)
+
+
+def test_a_deployment_is_known_by_the_labels_of_its_pods_too() -> None:
+    """Flink's own examples label nothing else."""
+    option = ["jobmanager", "-Dstate.checkpoints.dir=s3://prod/checkpoints"]
+    plain = a_plain_deployment(container={"args": option})
+    plain["spec"]["template"]["metadata"] = {"labels": plain["metadata"].pop("labels")}
+    assert world_of_discovery(found([plain])).storage_roots == ("s3://prod/checkpoints",)
+
+
 def test_a_storage_root_inside_another_one_blocks_both() -> None:
     """Two runs would judge the same files by different evidence."""
     inner = a_deployment("inner", configuration(f"{ROOT}/team"))
