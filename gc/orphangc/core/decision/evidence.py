@@ -18,7 +18,7 @@ from orphangc.core.memory.lost_facts import LostFact
 from orphangc.core.model.bounds import SafetyMargins
 from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import UnclearPart
-from orphangc.core.model.types import AreaName, JobId, JobState, Mode
+from orphangc.core.model.types import AreaName, JobId, JobState, Mode, may_recur
 from orphangc.core.world import OutsidePath
 
 
@@ -408,16 +408,8 @@ def is_end_proven(job: JobEvidence) -> bool:
     """
     if job.state is not JobState.ENDED:
         return False
-    is_fixed = _ZEROS in job.job_id or any(facts.is_id_fixed for facts in job.facts)
+    is_fixed = may_recur(job.job_id) or any(facts.is_id_fixed for facts in job.facts)
     return job.is_declared_ended or not is_fixed
-
-
-_ZEROS = "0" * 16
-"""Half of a job id that was made from a name, or by hand.
-
-Source: Flink 1.14-2.3, ``ApplicationDispatcherBootstrap`` (32 zeros; the hash of the cluster id and
-16 zeros); a random ``JobID`` has them once in 2**64.
-"""
 
 
 def has_ended(job: JobEvidence, cycle: CycleEvidence) -> bool:

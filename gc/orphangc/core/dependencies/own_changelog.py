@@ -9,12 +9,10 @@ from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
 from orphangc.core.decision.judge import Judgement, judge
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.locations import Location
-from orphangc.core.model.types import JobId
+from orphangc.core.model.types import may_recur
 
 _CHANGES = "dstl"
 _CHANGELOG = "changelog state"
-_HALF_OF_AN_ID = 16
-"""Digits of one of the two numbers in a job id."""
 
 
 def own_changelog_folders(
@@ -22,8 +20,7 @@ def own_changelog_folders(
 ) -> tuple[Location, ...]:
     """Return the folders of a job's own changes, wherever the base path of the changelog is.
 
-    They are ``<base>/<job id>/dstl``. A job id may occur twice: an application cluster gives its
-    job an id with a half of zeros, and the next cluster may give its job the same one. Such a
+    They are ``<base>/<job id>/dstl``. A job id may occur twice (``may_recur``). Such a
     folder may be that of an earlier job, whose checkpoint this one claimed. So a folder that a
     checkpoint of another job names is foreign, and so is each folder of such an id unless Flink
     says that the job was not restored.
@@ -33,11 +30,10 @@ def own_changelog_folders(
         named_by_others: Folders that checkpoints of other jobs name.
         is_restored: Whether the job may have been restored from a checkpoint that is not its own.
 
-    Source: Flink 1.15-2.3, ``StateChangeFsUploader``; ``ApplicationDispatcherBootstrap``, which
-    gives ``ZERO_JOB_ID``, or an id made from ``high-availability.cluster-id``.
+    Source: Flink 1.15-2.3, ``StateChangeFsUploader``.
 
     """
-    if is_restored and _may_recur(job.job_id):
+    if is_restored and may_recur(job.job_id):
         return ()
     named = {folder for checkpoint in job.own_checkpoints for folder in checkpoint.files}
     return tuple(
@@ -50,10 +46,6 @@ def own_changelog_folders(
 def is_folder_of_changes(folder: Location) -> bool:
     """Return whether a folder is called as those of a changelog."""
     return folder.name == _CHANGES
-
-
-def _may_recur(job_id: JobId) -> bool:
-    return "0" * _HALF_OF_AN_ID in (job_id[:_HALF_OF_AN_ID], job_id[_HALF_OF_AN_ID:])
 
 
 def judgement_of_references(

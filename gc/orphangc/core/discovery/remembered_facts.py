@@ -6,7 +6,6 @@ only with evidence: the same resource runs another job now (R34, E5).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,18 +21,12 @@ from orphangc.core.discovery.discovered_facts import (
 from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.locations import canonical
 from orphangc.core.model.owners import job_directory_of
-from orphangc.core.model.types import is_job_id
+from orphangc.core.model.types import is_job_id, may_recur
 
 MOST_JOBS = 200
 """Job ids that are kept of one resource; an older one is only blocked again."""
 
 _WITH_ONE_JOB = frozenset({"FlinkDeployment", "FlinkSessionJob"})
-_MADE = re.compile(r".*0{12}.*", re.ASCII)
-"""Ids that Flink or its operator computes from a name: they come back.
-
-Source: Flink 1.14-2.3, ``ApplicationDispatcherBootstrap.ZERO_JOB_ID``, ``ClusterEntrypointUtils``;
-operator up to 1.9, ``FlinkUtils.generateSessionJobFixedJobID``.
-"""
 
 
 class DiscoveryMemory(FrozenPart):
@@ -219,4 +212,4 @@ def _of_resource(resource: ResourceFacts, names: Mapping[str, set[str]]) -> Iter
 
 
 def _may_succeed(job: JobFact, resource: ResourceFacts) -> bool:
-    return job.uid == resource.uid and not job.is_fixed and not _MADE.fullmatch(job.job_id)
+    return job.uid == resource.uid and not job.is_fixed and not may_recur(job.job_id)

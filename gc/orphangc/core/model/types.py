@@ -15,11 +15,23 @@ JobId = NewType("JobId", str)
 """Flink's job id, 32 lower-case hexadecimal digits; "" for objects in no job directory."""
 
 _JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
+_MANY_ZEROS = "0" * 12
 
 
 def is_job_id(text: str) -> bool:
     """Return whether a text is spelled as Flink spells a job id."""
     return _JOB_ID.fullmatch(text) is not None
+
+
+def may_recur(job_id: str) -> bool:
+    """Return whether an id was computed from a name, or chosen, so that another run may have it.
+
+    Such ids have many zeros in a row; a random one has twelve of them once in 10**13.
+    Source: Flink 1.14-2.3, ``ApplicationDispatcherBootstrap`` (``ZERO_JOB_ID``; the hash of the
+    cluster id and 16 zeros), ``ClusterEntrypointUtils``; operator up to 1.9,
+    ``FlinkUtils.generateSessionJobFixedJobID`` (a hash and a small number).
+    """
+    return _MANY_ZEROS in job_id
 
 
 class Action(StrEnum):
