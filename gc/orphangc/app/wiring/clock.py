@@ -10,6 +10,9 @@ from pathlib import Path
 
 from orphangc.collect.state.lock import Holder
 
+_ENDED = ("Z", "X")
+"""States in ``/proc/PID/stat`` of a thread that runs no more."""
+
 
 def now() -> datetime:
     """Return this machine's time, aware UTC."""
@@ -19,14 +22,21 @@ def now() -> datetime:
 def _started(pid: int) -> str | None:
     """Return what distinguishes a process from a later one with the same pid, or ``None``.
 
+    ``None`` if it has ended. One that its parent has not reaped has ended too, once its first
+    thread is its last one: under a container's first process, which reaps late or never, it would
+    keep its lock.
+
     Linux only: the start time in ``/proc``; elsewhere every foreign process counts as alive.
     """
+    process = Path("/proc") / str(pid)
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+        stat = (process / "stat").read_text(encoding="ascii", errors="replace")
+        threads = len(list((process / "task").iterdir()))  # read later: an ended one adds none
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
         return None
-    return f"{boot}/{stat.rpartition(')')[2].split()[19]}"
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in _ENDED and threads == 1 else f"{boot}/{fields[19]}"
 
 
 def this_process() -> Holder:
