@@ -62,11 +62,10 @@ def sweep_plan(
         OrphanGcError: The plan was not swept.
 
     """
-    plan = PlanDirectory(path).read_head()
+    plan = PlanDirectory(path).read()
     settings = _settings_now(plan.settings, flink_rest, delete_rate)
     engine = settled(engine, settings, KnownSize(plan.objects_listed, "the plan"))
     check_plan(plan, settings, now())
-    PlanDirectory(path).check(plan)
     state = state_of(settings)
     with held_lock(state) as lock:
         if clears_halt:
