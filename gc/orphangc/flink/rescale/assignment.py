@@ -13,6 +13,7 @@ from orphangc.flink.state.key_groups import (
     groups_of,
     intersection,
     keyed_bytes,
+    known_sum,
     subtask_groups,
 )
 from orphangc.flink.values.handles import KeyedHandle, KeyGroupRange
@@ -58,16 +59,6 @@ class NewSubtask:
 def sizes_of(*parts: Iterable[AssignedState]) -> Iterator[int | None]:
     """Yield the size of each partition in bytes, None if unknown."""
     return (size for part in parts for state in part for size in state.sizes)
-
-
-def known_sum(sizes: Iterable[int | None]) -> int | None:
-    """Return the sum of sizes in bytes, None if one is unknown."""
-    total = 0
-    for size in sizes:
-        if size is None:
-            return None
-        total += size
-    return total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,10 +58,12 @@ def keyed_bytes(handle: KeyedHandle, groups: KeyGroupRange, *, is_raw: bool = Fa
             return _laid_out(handle, groups, is_raw=is_raw)
         case IncrementalHandle():
             named = (*handle.shared, *handle.private)
-            return _sum([stream_size(handle.meta), *(stream_size(each.handle) for each in named)])
+            return known_sum(
+                [stream_size(handle.meta), *(stream_size(each.handle) for each in named)]
+            )
         case ChangelogHandle():
             parts = (*(each for each in handle.materialized if each), *handle.increments)
-            return _sum(
+            return known_sum(
                 keyed_bytes(part, common)
                 for part in parts
                 if (common := intersection(groups_of(part), groups))
@@ -85,14 +87,15 @@ def _laid_out(handle: KeyGroupsHandle, groups: KeyGroupRange, *, is_raw: bool) -
         if start >= smallest
     )
     ends = [*(start for start, _ in starts[1:]), stream_size(handle.delegate)]
-    return _sum(
+    return known_sum(
         None if end is None or end < start else end - start
         for (start, group), end in zip(starts, ends, strict=False)
         if groups.first <= group < groups.first + groups.count
     )
 
 
-def _sum(sizes: Iterable[int | None]) -> int | None:
+def known_sum(sizes: Iterable[int | None]) -> int | None:
+    """Return the sum of sizes in bytes, ``None`` if one is unknown."""
     total = 0
     for size in sizes:
         if size is None:

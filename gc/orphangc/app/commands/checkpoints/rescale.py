@@ -18,13 +18,12 @@ from orphangc.flink.rescale.assignment import (
     AssignedKeyed,
     NewSubtask,
     StateAssignment,
-    known_sum,
     redistribute,
     sizes_of,
 )
 from orphangc.flink.rescale.extraction import find_operator
 from orphangc.flink.rescale.repartitioner import AssignedState
-from orphangc.flink.state.key_groups import MAX_PARALLELISM
+from orphangc.flink.state.key_groups import MAX_PARALLELISM, known_sum
 from orphangc.flink.values.handles import KeyGroupRange, StateMode
 from orphangc.flink.values.metadata_values import Metadata
 
