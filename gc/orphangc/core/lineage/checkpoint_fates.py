@@ -1,0 +1,241 @@
+"""What becomes of every checkpoint under a retention policy, each with one reason (R40-R43)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint, LineageJob
+from orphangc.core.lineage.retention_policy import RetentionPolicy, kept_by
+from orphangc.core.model.types import JobState
+from orphangc.core.times.instants import shifted
+
+
+class RetentionAction(StrEnum):
+    """What a plan of ``expire`` intends for one checkpoint."""
+
+    KEEP = "keep"
+    EXPIRE = "expire"
+
+
+class RetentionReason(StrEnum):
+    """Why; one reason a checkpoint, in the order in which ``fate_of`` asks."""
+
+    UNKNOWN_JOB = "unknown_job"
+    """No job of the searched places is known to have made it."""
+    STOPPED = "stopped"
+    """A guard or a condition stops the work on its job."""
+    HELD = "held"
+    """A pin, HA metadata, a resource, a registry, or a job that may restore it names it (R43)."""
+    JOB_NOT_OVER = "job_not_over"
+    """Its job may run, or its end is not proven."""
+    NOT_COLLECTABLE = "not_collectable"
+    """It lies outside the storage root, or names files in other places."""
+    STORE_TIME_UNKNOWN = "store_time_unknown"
+    """The storage does not say when it was stored."""
+    TOO_YOUNG = "too_young"
+    """It is younger than the grace period."""
+    LINEAGE_LIVES = "lineage_lives"
+    """Its lineage is declared dead, and a job of it may run all the same."""
+    ENDED_RECENTLY = "ended_recently"
+    """Its job showed a sign of life within ``ended_for``."""
+    NO_POLICY = "no_policy"
+    """No retention policy is in force."""
+    NO_SUCCESSOR = "no_successor"
+    """No job that continued its job runs with a checkpoint of its own."""
+    SUCCESSOR_NEEDS_FILES = "successor_needs_files"
+    """The jobs that continued its job need files that are not their own, or may need them (R30)."""
+    KEEP_LAST = "keep_last"
+    KEEP_WITHIN = "keep_within"
+    KEEP_DAILY = "keep_daily"
+    KEEP_WEEKLY = "keep_weekly"
+    KEEP_MONTHLY = "keep_monthly"
+    MEANT_TO_BE_DELETED = "meant_to_be_deleted"
+    """Flink was told to delete it when its job ended, and did not (R40)."""
+    SUPERSEDED = "superseded"
+    """A running job continued its job, and the policy keeps others of its lineage."""
+    LINEAGE_DEAD = "lineage_dead"
+    """Its owner declared the lineage dead, by name."""
+
+
+_NEEDED = frozenset({RetentionReason.HELD, RetentionReason.JOB_NOT_OVER})
+"""Reasons that say that something living needs a checkpoint, or may."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointFate:
+    """Verdict on one checkpoint.
+
+    Attributes:
+        checkpoint: The checkpoint.
+        lineage: Lineage that it belongs to.
+        action: Whether it expires.
+        reason: Reason of the verdict.
+        why: Words for people: what holds it, or which rule keeps it.
+
+    """
+
+    checkpoint: LineageCheckpoint
+    lineage: Lineage
+    action: RetentionAction
+    reason: RetentionReason
+    why: str = ""
+
+    @property
+    def is_needed(self) -> bool:
+        """Return whether something living needs it, or may."""
+        return self.reason in _NEEDED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionFacts:
+    """What all fates of a cycle depend on.
+
+    Attributes:
+        now: Start of the cycle, by the storage's clock.
+        min_age: Age below which no checkpoint expires.
+        policy: The owner's policy; ``None`` without one.
+
+    """
+
+    now: datetime
+    min_age: timedelta
+    policy: RetentionPolicy | None = None
+
+
+def fates_of(lineages: Iterable[Lineage], facts: RetentionFacts) -> tuple[CheckpointFate, ...]:
+    """Return the fate of every checkpoint of every lineage, oldest lineage first."""
+    return tuple(
+        _fate(checkpoint, lineage, facts)
+        for lineage in lineages
+        for checkpoint in lineage.checkpoints
+    )
+
+
+_Said = tuple[RetentionReason, str]
+
+
+def _fate(checkpoint: LineageCheckpoint, lineage: Lineage, facts: RetentionFacts) -> CheckpointFate:
+    job = lineage.job_at(checkpoint.place)
+    kept = _kept_whatever_the_policy(checkpoint, job, facts)
+    if kept is None and job is not None:
+        kept = _kept_by_policy(checkpoint, job, lineage, facts)
+    action, (reason, why) = RetentionAction.KEEP, kept or _expires(checkpoint, job, lineage, facts)
+    if kept is None:
+        action = RetentionAction.EXPIRE
+    return CheckpointFate(
+        checkpoint=checkpoint, lineage=lineage, action=action, reason=reason, why=why
+    )
+
+
+def _kept_whatever_the_policy(
+    checkpoint: LineageCheckpoint, job: LineageJob | None, facts: RetentionFacts
+) -> _Said | None:
+    """Return why no policy may let a checkpoint go, ``None`` if one may (R43)."""
+    if checkpoint.holds:
+        kind, by = checkpoint.holds[0]
+        return RetentionReason.HELD, f"{kind} {by}".strip()
+    if job is None:
+        return RetentionReason.UNKNOWN_JOB, "no job is known to have made it"
+    if not job.is_over:
+        return RetentionReason.JOB_NOT_OVER, f"job {job.job_id or job.key} is {job.state}"
+    if job.problem is not None:
+        return RetentionReason.STOPPED, job.problem
+    if not checkpoint.is_collectable:
+        return RetentionReason.NOT_COLLECTABLE, "not all of its files are in the storage root"
+    if checkpoint.stored_at is None:
+        return RetentionReason.STORE_TIME_UNKNOWN, ""
+    if checkpoint.stored_at > shifted(facts.now, -facts.min_age):
+        return RetentionReason.TOO_YOUNG, ""
+    return None
+
+
+def _kept_by_policy(
+    checkpoint: LineageCheckpoint, job: LineageJob, lineage: Lineage, facts: RetentionFacts
+) -> _Said | None:
+    """Return why the owner's policy keeps a checkpoint, ``None`` if it lets it go."""
+    if is_meant_to_be_deleted(checkpoint, job):
+        return None
+    policy = facts.policy
+    if policy is None:
+        return RetentionReason.NO_POLICY, ""
+    life = job.last_life_at
+    if life is None or life > shifted(facts.now, -policy.ended_for):
+        shown = "" if life is None else f"last sign of life at {life:%Y-%m-%dT%H:%M:%SZ}"
+        return RetentionReason.ENDED_RECENTLY, shown
+    if policy.declares_dead(lineage):
+        return _living(lineage)
+    return _without_successor(job, lineage) or _by_rules(checkpoint, lineage, policy, facts)
+
+
+def is_meant_to_be_deleted(checkpoint: LineageCheckpoint, job: LineageJob) -> bool:
+    """Return whether Flink's own policy ordered the deletion of a checkpoint (R40).
+
+    All terminal states that may have been reported must order it.
+    """
+    if checkpoint.is_savepoint or checkpoint.deleted_on is None or not job.ended_as:
+        return False
+    return job.ended_as <= checkpoint.deleted_on
+
+
+def _living(lineage: Lineage) -> _Said | None:
+    """Return the job that contradicts that a lineage is dead, ``None`` if none does."""
+    for job in lineage.jobs:
+        if not job.is_over:
+            return RetentionReason.LINEAGE_LIVES, f"job {job.job_id or job.key} is {job.state}"
+    return None
+
+
+def _without_successor(job: LineageJob, lineage: Lineage) -> _Said | None:
+    """Return why no job has taken a job's place, ``None`` if one has."""
+    after = lineage.places_after(job.places) - set(job.places)
+    heirs = [each for each in lineage.jobs if each.key != job.key and after & set(each.places)]
+    own = {each.place for each in lineage.checkpoints if each.is_restorable}
+    living = [each for each in heirs if not each.is_over]
+    running = [e for e in living if e.state is JobState.RUNNING and own & set(e.places)]
+    if not running:
+        return RetentionReason.NO_SUCCESSOR, "no running job with a checkpoint continued it"
+    for each in living:
+        if each not in running or each.is_self_sustained is not True:
+            return RetentionReason.SUCCESSOR_NEEDS_FILES, f"job {each.job_id or each.key}"
+    return None
+
+
+def _by_rules(
+    checkpoint: LineageCheckpoint,
+    lineage: Lineage,
+    policy: RetentionPolicy,
+    facts: RetentionFacts,
+) -> _Said | None:
+    """Return the rule that keeps a checkpoint, ``None`` if none does.
+
+    What may stand for it: restorable ones of its own job, and of the jobs that continued it.
+    """
+    job = lineage.job_at(checkpoint.place)
+    own = {checkpoint.place} if job is None else set(job.places)
+    after = lineage.places_after(own)
+    family = [each for each in lineage.checkpoints if each.is_restorable and each.place in after]
+    for rules in policy.rules_of(lineage):
+        name = kept_by(rules, family, facts.now).get(checkpoint.uri)
+        if name is not None:
+            return RetentionReason(name), ""
+    return None
+
+
+def _expires(
+    checkpoint: LineageCheckpoint, job: LineageJob | None, lineage: Lineage, facts: RetentionFacts
+) -> _Said:
+    if job is not None and is_meant_to_be_deleted(checkpoint, job):
+        return RetentionReason.MEANT_TO_BE_DELETED, ", ".join(sorted(job.ended_as))
+    if facts.policy is not None and facts.policy.declares_dead(lineage):
+        return RetentionReason.LINEAGE_DEAD, lineage.name
+    return RetentionReason.SUPERSEDED, _superseding(checkpoint, lineage)
+
+
+def _superseding(checkpoint: LineageCheckpoint, lineage: Lineage) -> str:
+    """Return the newest restorable checkpoint that may stand for one."""
+    after = lineage.places_after([checkpoint.place])
+    own = (e.uri for e in reversed(lineage.checkpoints) if e.is_restorable and e.place in after)
+    return next(own, "")

@@ -1,0 +1,157 @@
+"""Evidence that one job continued another, and what the state location remembers of it (R41).
+
+Nodes are places: a job directory, or the folder of a savepoint that lies in none. An edge that is
+forgotten only splits a lineage, and a smaller lineage never lets more go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from enum import StrEnum
+from operator import attrgetter
+
+from pydantic import Field
+
+from orphangc.core.model.frozen_part import FrozenPart
+from orphangc.core.times.instants import Instant, shifted
+
+REMEMBERED_FOR = timedelta(days=400)
+"""Time for which an edge is remembered after the last cycle that saw its evidence."""
+
+
+class ContinuationSource(StrEnum):
+    """Evidence of one edge."""
+
+    REST = "rest"
+    """Flink's REST API shows the checkpoint that the newer job was restored from."""
+    REGISTRY = "registry"
+    """A registry snapshot of the newer job states it."""
+    REFERENCE = "reference"
+    """A checkpoint of the newer job names files in the older one's directory."""
+    RESOURCE = "resource"
+    """One Kubernetes resource ran first the older job, then the newer one."""
+    SAVEPOINT_NAME = "savepoint_name"
+    """Flink names a savepoint's folder after the job that it was taken of."""
+
+
+class Continuation(FrozenPart):
+    """One edge of a lineage.
+
+    Attributes:
+        older: Job directory of the older job, or folder of a savepoint.
+        newer: Job directory of the job that continued it, or folder of its savepoint.
+        source: Evidence of the edge.
+        checkpoint: Checkpoint that the newer job was restored from, "" if unknown.
+        seen_at: Time of the last cycle that saw the evidence.
+
+    """
+
+    older: str = Field(min_length=1)
+    newer: str = Field(min_length=1)
+    source: ContinuationSource
+    checkpoint: str = ""
+    seen_at: Instant
+
+
+class ResourceJob(FrozenPart):
+    """A job that a Kubernetes resource ran.
+
+    Attributes:
+        resource: Name of the resource, ``NAMESPACE/NAME``.
+        job_id: Identifier of the job.
+        first_seen_at: Time of the first cycle that saw it.
+        seen_at: Time of the last one.
+
+    """
+
+    resource: str = Field(min_length=1)
+    job_id: str
+    first_seen_at: Instant
+    seen_at: Instant
+
+
+class LineageMemory(FrozenPart):
+    """What cycles saw of lineages.
+
+    Attributes:
+        continuations: Edges.
+        resource_jobs: Jobs that resources ran.
+
+    """
+
+    continuations: tuple[Continuation, ...] = ()
+    resource_jobs: tuple[ResourceJob, ...] = ()
+
+
+def merged_lineage(memories: Iterable[LineageMemory]) -> LineageMemory:
+    """Return the union of what several writers remember; their order does not matter."""
+    edges: dict[tuple[str, str, str, str], Continuation] = {}
+    jobs: dict[tuple[str, str], ResourceJob] = {}
+    for memory in memories:
+        for edge in memory.continuations:
+            key = (edge.older, edge.newer, edge.source.value, edge.checkpoint)
+            edges[key] = max(edges.get(key, edge), edge, key=attrgetter("seen_at"))
+        for job in memory.resource_jobs:
+            place = (job.resource, job.job_id)
+            jobs[place] = _joined(jobs.get(place, job), job)
+    return LineageMemory(
+        continuations=tuple(edges[key] for key in sorted(edges)),
+        resource_jobs=tuple(jobs[key] for key in sorted(jobs)),
+    )
+
+
+def _joined(one: ResourceJob, other: ResourceJob) -> ResourceJob:
+    return one.model_copy(
+        update={
+            "first_seen_at": min(one.first_seen_at, other.first_seen_at),
+            "seen_at": max(one.seen_at, other.seen_at),
+        }
+    )
+
+
+def remembered_lineage(known: LineageMemory, seen: LineageMemory, at: datetime) -> LineageMemory:
+    """Return the memory after a cycle: what it saw, and what earlier ones saw not too long ago.
+
+    Args:
+        known: Memory of earlier cycles.
+        seen: Edges and jobs of this cycle.
+        at: Time of this cycle.
+
+    """
+    after = shifted(at, -REMEMBERED_FOR)
+    united = merged_lineage((known, seen))
+    return LineageMemory(
+        continuations=tuple(e for e in united.continuations if e.seen_at >= after),
+        resource_jobs=tuple(e for e in united.resource_jobs if e.seen_at >= after),
+    )
+
+
+def resource_continuations(
+    jobs: Iterable[ResourceJob], directories: Mapping[str, str]
+) -> Iterator[Continuation]:
+    """Yield the edges between the jobs that one resource ran, one after the other.
+
+    Jobs that the same cycle saw first have no order, and get no edge.
+
+    Args:
+        jobs: Jobs that resources ran.
+        directories: Job directory of each job id that one directory alone has.
+
+    """
+    by_resource: dict[str, list[ResourceJob]] = {}
+    for job in jobs:
+        if job.job_id in directories:
+            by_resource.setdefault(job.resource, []).append(job)
+    for own in by_resource.values():
+        for newer in own:
+            older = [each for each in own if each.first_seen_at < newer.first_seen_at]
+            latest = max((each.first_seen_at for each in older), default=None)
+            for each in older:
+                if each.first_seen_at == latest:
+                    yield Continuation(
+                        older=directories[each.job_id],
+                        newer=directories[newer.job_id],
+                        source=ContinuationSource.RESOURCE,
+                        seen_at=newer.seen_at,
+                    )

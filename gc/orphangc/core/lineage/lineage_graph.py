@@ -1,0 +1,223 @@
+"""Lineages: jobs that continued one another, with the checkpoints of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from orphangc.core.lineage.continuation import Continuation
+from orphangc.core.model.types import JobState
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineageJob:
+    """One job of a lineage.
+
+    Attributes:
+        key: Key of the job in the cycle.
+        job_id: Identifier of the job, "" if unknown.
+        places: Job directories.
+        state: State of the job.
+        is_over: Whether positive evidence proves its end, and its directory has been still since.
+        problem: Name of the guard or condition that stops its work; ``None`` if nothing does.
+        last_life_at: Last time at which anything of it was written or a source showed it alive.
+        first_life_at: Store time of the oldest object or checkpoint of it; ``None`` if unknown.
+        resources: Kubernetes resources that ran it.
+        is_self_sustained: Whether it needs no file that is not its own; ``None`` if unknown (R30).
+        ended_as: Terminal states that Flink itself reported; none if it reported no end.
+
+    """
+
+    key: str
+    job_id: str
+    places: tuple[str, ...]
+    state: JobState
+    is_over: bool = False
+    problem: str | None = None
+    last_life_at: datetime | None = None
+    first_life_at: datetime | None = None
+    resources: tuple[str, ...] = ()
+    is_self_sustained: bool | None = None
+    ended_as: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineageCheckpoint:
+    """A checkpoint or savepoint, as retention sees it.
+
+    Attributes:
+        uri: Folder of its ``_metadata``.
+        place: Job directory or savepoint folder that is its node.
+        checkpoint_id: Identifier in the metadata.
+        is_savepoint: Whether it is a savepoint.
+        stored_at: Store time of its ``_metadata``; ``None`` if unknown.
+        sha256: Digest of its ``_metadata``.
+        is_restorable: Whether every file that it names was found.
+        is_collectable: Whether its files are collected: it lies in the storage root, and names no
+            file in any other place.
+        holds: What needs it now (R43), as words for people: a pin, an HA entry, a restored path.
+        deleted_on: Ends of its job upon which Flink deletes it; ``None`` if unknown (R40).
+
+    """
+
+    uri: str
+    place: str
+    checkpoint_id: int
+    is_savepoint: bool
+    stored_at: datetime | None
+    sha256: str
+    is_restorable: bool = True
+    is_collectable: bool = True
+    holds: tuple[tuple[str, str], ...] = ()
+    deleted_on: frozenset[str] | None = None
+
+    @property
+    def order(self) -> tuple[datetime, int, str]:
+        """Return the order of age: an unknown store time is oldest."""
+        return (self.stored_at or _LONG_AGO, self.checkpoint_id, self.uri)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lineage:
+    """Jobs that continued one another.
+
+    Attributes:
+        jobs: Its jobs, oldest first.
+        checkpoints: Their checkpoints and savepoints, oldest first.
+        continuations: Edges between its places.
+
+    """
+
+    jobs: tuple[LineageJob, ...]
+    checkpoints: tuple[LineageCheckpoint, ...] = ()
+    continuations: tuple[Continuation, ...] = ()
+    job_of_place: Mapping[str, LineageJob] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Return its name: the resource that ran its newest job, else the id of its oldest job."""
+        for job in reversed(self.jobs):
+            if job.resources:
+                return job.resources[0]
+        known = [job.job_id for job in self.jobs if job.job_id]
+        if known:
+            return known[0]
+        return self.checkpoints[0].uri if self.checkpoints else ""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return every name that a person may use: resources, and job ids."""
+        found = {name for job in self.jobs for name in (job.job_id, *job.resources)}
+        return frozenset(found - {""}) | {self.name}
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether every job of it is proven to be over."""
+        return bool(self.jobs) and all(job.is_over for job in self.jobs)
+
+    def job_at(self, place: str) -> LineageJob | None:
+        """Return the job of a place: of a savepoint's folder, the one that it was taken of."""
+        if place in self.job_of_place:
+            return self.job_of_place[place]
+        makers = {
+            job.key: job
+            for edge in self.continuations
+            if edge.newer == place and (job := self.job_of_place.get(edge.older)) is not None
+        }
+        return next(iter(makers.values())) if len(makers) == 1 else None
+
+    def places_after(self, places: Iterable[str]) -> frozenset[str]:
+        """Return the places that continued some places, these included."""
+        found = set(places)
+        todo = list(found)
+        while todo:
+            place = todo.pop()
+            newer = {edge.newer for edge in self.continuations if edge.older == place}
+            for job in (self.job_of_place.get(each) for each in (place, *newer)):
+                newer |= set() if job is None else set(job.places)
+            todo += newer - found
+            found |= newer
+        return frozenset(found)
+
+
+def lineages_of(
+    jobs: Sequence[LineageJob],
+    checkpoints: Iterable[LineageCheckpoint],
+    continuations: Iterable[Continuation],
+) -> tuple[Lineage, ...]:
+    """Return the lineages: every job and checkpoint is in exactly one.
+
+    Args:
+        jobs: Jobs of all searched places.
+        checkpoints: Checkpoints and savepoints of all searched places.
+        continuations: Edges; one of an unknown place joins what it names all the same.
+
+    """
+    known = [job for job in jobs if job.places]
+    own = sorted(checkpoints, key=lambda each: each.order)
+    edges = [each for each in continuations if each.older != each.newer]
+    joined = _Joined()
+    for edge in edges:
+        joined.join(edge.older, edge.newer)
+    for job in known:
+        for place in job.places[1:]:
+            joined.join(job.places[0], place)
+    jobs_of = _grouped(known, lambda job: joined.top(job.places[0]))
+    checkpoints_of = _grouped(own, lambda each: joined.top(each.place))
+    edges_of = _grouped(edges, lambda edge: joined.top(edge.older))
+    found = (
+        _lineage(jobs_of.get(top, []), checkpoints_of.get(top, []), edges_of.get(top, []))
+        for top in {**jobs_of, **checkpoints_of}
+    )
+    return tuple(sorted(found, key=_oldest_first))
+
+
+_T = TypeVar("_T")
+
+
+def _grouped(each: Iterable[_T], key: Callable[[_T], str]) -> dict[str, list[_T]]:
+    groups: dict[str, list[_T]] = {}
+    for one in each:
+        groups.setdefault(key(one), []).append(one)
+    return groups
+
+
+def _lineage(
+    jobs: list[LineageJob], checkpoints: list[LineageCheckpoint], edges: list[Continuation]
+) -> Lineage:
+    ordered = sorted(jobs, key=lambda job: (job.first_life_at or _LONG_AGO, job.key))
+    return Lineage(
+        jobs=tuple(ordered),
+        checkpoints=tuple(checkpoints),
+        continuations=tuple(edges),
+        job_of_place={place: job for job in ordered for place in job.places},
+    )
+
+
+def _oldest_first(lineage: Lineage) -> tuple[datetime, str]:
+    times = [job.last_life_at for job in lineage.jobs if job.last_life_at is not None]
+    times += [each.stored_at for each in lineage.checkpoints if each.stored_at is not None]
+    return (max(times, default=_LONG_AGO), lineage.name)
+
+
+class _Joined:
+    """Disjoint sets of places."""
+
+    def __init__(self) -> None:
+        self._above: dict[str, str] = {}
+
+    def top(self, place: str) -> str:
+        """Return the place that stands for the set of a place."""
+        above = self._above.setdefault(place, place)
+        while above != place:
+            place, above = above, self._above[above]
+        return place
+
+    def join(self, one: str, other: str) -> None:
+        """Make one set of two."""
+        first, second = sorted((self.top(one), self.top(other)))
+        self._above[second] = first

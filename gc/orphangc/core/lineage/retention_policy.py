@@ -1,0 +1,108 @@
+"""The owner's retention policy for checkpoints of jobs that are over (R41, R42)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint
+from orphangc.core.model.settings import Duration
+from orphangc.core.times.instants import shifted
+
+_ENDED_FOR = timedelta(days=30)
+
+
+class KeepRules(BaseModel):
+    """How many restorable checkpoints of a lineage stay, in restic's words."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    keep_last: int = Field(default=1, ge=1)
+    """The newest checkpoints and savepoints that stay."""
+    keep_within: Duration | None = None
+    """Age, counted from the newest one, up to which all stay."""
+    keep_daily: int = Field(default=0, ge=0)
+    """Days of which the newest savepoint stays."""
+    keep_weekly: int = Field(default=0, ge=0)
+    """Weeks of which the newest savepoint stays."""
+    keep_monthly: int = Field(default=0, ge=0)
+    """Months of which the newest savepoint stays."""
+
+
+class RetentionPolicy(KeepRules):
+    """Retention policy of one storage root; none is in force unless its owner writes one."""
+
+    ended_for: Duration = _ENDED_FOR
+    """Time since the last sign of life of a job before its checkpoints may go."""
+    jobs: dict[str, KeepRules] = Field(default_factory=dict)
+    """Other numbers for single lineages, each by a Kubernetes resource or a job id of it."""
+    dead: tuple[str, ...] = ()
+    """Lineages, each by a Kubernetes resource or a job id of it, that nobody will continue: even
+    their last checkpoint may go."""
+
+    @model_validator(mode="after")
+    def _check_dead(self) -> RetentionPolicy:
+        both = sorted(set(self.dead) & self.jobs.keys())
+        if both:
+            raise ValueError(f"{both[0]} is declared dead and has rules of its own: remove one")
+        return self
+
+    def rules_of(self, lineage: Lineage) -> tuple[KeepRules, ...]:
+        """Return the rules of a lineage: all that name it, and else the general ones.
+
+        A checkpoint stays if any of them keeps it.
+        """
+        own = tuple(rules for name, rules in self.jobs.items() if name in lineage.names)
+        return own or (self,)
+
+    def declares_dead(self, lineage: Lineage) -> bool:
+        """Return whether the owner declared the lineage dead by one of its names."""
+        return not lineage.names.isdisjoint(self.dead)
+
+
+def kept_by(
+    rules: KeepRules, checkpoints: Sequence[LineageCheckpoint], now: datetime
+) -> dict[str, str]:
+    """Return the rule that keeps each checkpoint of some, by its URI.
+
+    Args:
+        rules: Numbers of checkpoints to keep.
+        checkpoints: Restorable checkpoints and savepoints that may stand for one another.
+        now: Time of the cycle, by the storage's clock.
+
+    """
+    newest = sorted(checkpoints, key=lambda each: each.order, reverse=True)
+    kept = {each.uri: "keep_last" for each in newest[: rules.keep_last]}
+    if rules.keep_within is not None:
+        latest = max((e.stored_at for e in newest if e.stored_at is not None), default=now)
+        start = shifted(min(latest, now), -rules.keep_within)
+        for each in newest:
+            if each.stored_at is None or each.stored_at >= start:
+                kept.setdefault(each.uri, "keep_within")
+    savepoints = [each for each in newest if each.is_savepoint and each.stored_at is not None]
+    for name, count, period in _periods(rules):
+        for each in _newest_of_each(savepoints, count, period):
+            kept.setdefault(each.uri, name)
+    return kept
+
+
+_Period = Callable[[datetime], Hashable]
+
+
+def _periods(rules: KeepRules) -> Iterator[tuple[str, int, _Period]]:
+    yield "keep_daily", rules.keep_daily, lambda at: at.date()
+    yield "keep_weekly", rules.keep_weekly, lambda at: at.isocalendar()[:2]
+    yield "keep_monthly", rules.keep_monthly, lambda at: (at.year, at.month)
+
+
+def _newest_of_each(
+    newest: Sequence[LineageCheckpoint], count: int, period: _Period
+) -> list[LineageCheckpoint]:
+    """Return the newest savepoint of each of the last periods that have one."""
+    found: dict[Hashable, LineageCheckpoint] = {}
+    for each in newest:
+        if each.stored_at is not None:
+            found.setdefault(period(each.stored_at), each)
+    return list(found.values())[:count]

@@ -1,0 +1,133 @@
+"""A retention policy over random chains of jobs: doubt never lets more go (R41, R43)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orphangc.core.lineage.continuation import Continuation
+from orphangc.core.lineage.lineage_graph import LineageCheckpoint, LineageJob, lineages_of
+from orphangc.core.lineage.retention_policy import RetentionPolicy
+from orphangc.core.model.types import JobState
+from unit.core.lineage.lineage_builders import a_checkpoint, a_job, an_edge, expired
+
+NAMES = ["a", "b", "c", "d", "e"]
+SMALL = settings(max_examples=60, deadline=None)
+
+World = tuple[list[LineageJob], list[LineageCheckpoint], list[Continuation]]
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """Draw jobs that end or run, with checkpoints of any age, and edges between any of them."""
+    jobs = [a_job(name, is_running=draw(st.booleans())) for name in NAMES]
+    checkpoints = [
+        a_checkpoint(
+            draw(st.sampled_from(NAMES)),
+            number,
+            age=draw(st.integers(0, 100)),
+            is_restorable=draw(st.booleans()),
+            is_savepoint=draw(st.booleans()),
+        )
+        for number in range(draw(st.integers(1, 9)))
+    ]
+    pairs = draw(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=8))
+    return jobs, checkpoints, [an_edge(*pair) for pair in pairs]
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> RetentionPolicy:
+    """Draw numbers of checkpoints to keep, and maybe a lineage that is declared dead."""
+    dead = draw(st.lists(st.sampled_from(NAMES), max_size=1))
+    counts = st.integers(0, 2)
+    return RetentionPolicy(
+        keep_last=draw(st.integers(1, 3)), keep_daily=draw(counts), dead=tuple(dead)
+    )
+
+
+@SMALL
+@given(worlds(), policies(), st.data())
+def test_a_pin_never_lets_more_go(world: World, policy: RetentionPolicy, data: Any) -> None:
+    jobs, checkpoints, edges = world
+    number = data.draw(st.integers(0, len(checkpoints) - 1))
+    pinned = replace(checkpoints[number], holds=(("pin", "by hand"),))
+    now = expired(jobs, [*checkpoints[:number], pinned, *checkpoints[number + 1 :]], edges, policy)
+    assert now <= expired(*world, policy) - {pinned.uri}
+
+
+@SMALL
+@given(worlds(), policies(), st.data())
+def test_a_claimer_never_lets_more_go(world: World, policy: RetentionPolicy, data: Any) -> None:
+    """A job that was restored from some checkpoint, and still needs its files."""
+    jobs, checkpoints, edges = world
+    claimer = a_job("claimer", is_running=True, is_self_sustained=False)
+    edge = an_edge(data.draw(st.sampled_from(NAMES)), "claimer")
+    more = [*checkpoints, a_checkpoint("claimer", 99, age=data.draw(st.integers(0, 100)))]
+    named = {name for each in lineages_of(jobs, checkpoints, edges) for name in each.names}
+    assert named.isdisjoint({"claimer"})
+    assert expired([*jobs, claimer], more, [*edges, edge], policy) <= expired(*world, policy)
+
+
+@SMALL
+@given(worlds(), policies(), st.data())
+def test_doubt_about_a_job_never_lets_more_go(
+    world: World, policy: RetentionPolicy, data: Any
+) -> None:
+    jobs, checkpoints, edges = world
+    number = data.draw(st.integers(0, len(jobs) - 1))
+    doubt = data.draw(
+        st.sampled_from(
+            [
+                {"state": JobState.UNKNOWN, "is_over": False},
+                {"state": JobState.SUSPENDED, "is_over": False},
+                {"problem": "closed_world"},
+                {"is_self_sustained": None},
+                {"last_life_at": None},
+            ]
+        )
+    )
+    doubted = [*jobs[:number], replace(jobs[number], **doubt), *jobs[number + 1 :]]
+    assert expired(doubted, checkpoints, edges, policy) <= expired(*world, policy)
+
+
+@SMALL
+@given(worlds(), st.integers(1, 3), st.data())
+def test_a_lost_edge_never_lets_more_of_a_living_lineage_go(
+    world: World, keep_last: int, data: Any
+) -> None:
+    """Of one that is declared dead it may: ``tests/unit/core/lineage`` shows that loss."""
+    jobs, checkpoints, edges = world
+    policy = RetentionPolicy(keep_last=keep_last)
+    left = [each for each in edges if data.draw(st.booleans())]
+    assert expired(jobs, checkpoints, left, policy) <= expired(*world, policy)
+
+
+@SMALL
+@given(worlds(), policies(), st.data())
+def test_a_new_checkpoint_takes_the_place_of_older_ones_only(
+    world: World, policy: RetentionPolicy, data: Any
+) -> None:
+    jobs, checkpoints, edges = world
+    place, age = data.draw(st.sampled_from(NAMES)), data.draw(st.integers(0, 100))
+    new = a_checkpoint(place, 99, age=age)
+    policy = policy.model_copy(update={"keep_daily": 0})
+    before = expired(*world, policy)
+    after = expired(jobs, [*checkpoints, new], edges, policy)
+    by_uri = {each.uri: each for each in checkpoints}
+    is_now_a_successor = place in {job.key for job in jobs if not job.is_over}
+    if not is_now_a_successor:
+        assert all(by_uri[uri].order < new.order for uri in after - before - {new.uri})
+
+
+@SMALL
+@given(worlds(), st.integers(1, 3))
+def test_what_stays_of_a_lineage_can_be_restored(world: World, keep_last: int) -> None:
+    """As many restorable checkpoints stay as the policy says, or all."""
+    gone = expired(*world, RetentionPolicy(keep_last=keep_last))
+    for lineage in lineages_of(*world):
+        own = [each for each in lineage.checkpoints if each.is_restorable]
+        left = [each for each in own if each.uri not in gone]
+        assert len(left) >= min(keep_last, len(own))

@@ -1,0 +1,81 @@
+"""Chains of jobs, as small values."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from orphangc.core.lineage.checkpoint_fates import CheckpointFate, RetentionFacts, fates_of
+from orphangc.core.lineage.continuation import Continuation, ContinuationSource
+from orphangc.core.lineage.lineage_graph import LineageCheckpoint, LineageJob, lineages_of
+from orphangc.core.lineage.retention_policy import RetentionPolicy
+from orphangc.core.model.types import JobState
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def a_job(name: str, *, is_running: bool = False, **changes: Any) -> LineageJob:
+    """Return a job that ended long ago, or one that runs and needs nothing of any other."""
+    values: dict[str, Any] = {
+        "key": name,
+        "job_id": name,
+        "places": (name,),
+        "state": JobState.RUNNING if is_running else JobState.ENDED,
+        "is_over": not is_running,
+        "last_life_at": NOW if is_running else NOW - 90 * DAY,
+        "first_life_at": NOW - 100 * DAY,
+        "is_self_sustained": True,
+    }
+    return LineageJob(**(values | changes))
+
+
+def a_checkpoint(place: str, number: int, *, age: float = 90, **changes: Any) -> LineageCheckpoint:
+    """Return a checkpoint of a job that was stored some days ago."""
+    values: dict[str, Any] = {
+        "uri": f"{place}/chk-{number}",
+        "place": place,
+        "checkpoint_id": number,
+        "is_savepoint": False,
+        "stored_at": NOW - age * DAY,
+        "sha256": f"{place}{number}",
+    }
+    return LineageCheckpoint(**(values | changes))
+
+
+def an_edge(older: str, newer: str, **changes: Any) -> Continuation:
+    """Return one edge."""
+    values: dict[str, Any] = {"source": ContinuationSource.REST, "seen_at": NOW}
+    return Continuation(older=older, newer=newer, **(values | changes))
+
+
+def fates(
+    jobs: list[LineageJob],
+    checkpoints: list[LineageCheckpoint],
+    edges: list[Continuation],
+    policy: RetentionPolicy | None = None,
+) -> dict[str, CheckpointFate]:
+    """Return the fate of each checkpoint by its URI."""
+    facts = RetentionFacts(now=NOW, min_age=3 * DAY, policy=policy)
+    found = fates_of(lineages_of(jobs, checkpoints, edges), facts)
+    return {each.checkpoint.uri: each for each in found}
+
+
+def expired(*args: Any) -> set[str]:
+    """Return the checkpoints that expire."""
+    return {uri for uri, each in fates(*args).items() if each.action == "expire"}
+
+
+def reasons(*args: Any) -> dict[str, str]:
+    """Return the reason of each fate."""
+    return {uri: each.reason.value for uri, each in fates(*args).items()}
+
+
+def a_chain(length: int = 4) -> tuple[list[LineageJob], list[LineageCheckpoint], list[Any]]:
+    """Return a chain of redeploys, ``j0`` oldest, of which the last one runs."""
+    names = [f"j{number}" for number in range(length)]
+    jobs = [a_job(name, is_running=name == names[-1]) for name in names]
+    checkpoints = [a_checkpoint(name, 5, age=90 - 10 * number) for number, name in enumerate(names)]
+    edges = [an_edge(older, newer) for older, newer in itertools.pairwise(names)]
+    return jobs, checkpoints, edges

@@ -1,0 +1,177 @@
+"""One reason for every checkpoint that is kept, and for every one that expires (R40-R43)."""
+
+from __future__ import annotations
+
+import pytest
+
+from orphangc.core.lineage.retention_policy import KeepRules, RetentionPolicy
+from orphangc.core.model.types import JobState
+from unit.core.lineage.lineage_builders import (
+    DAY,
+    NOW,
+    a_chain,
+    a_checkpoint,
+    a_job,
+    an_edge,
+    expired,
+    fates,
+    reasons,
+)
+
+ONE = RetentionPolicy()
+
+
+def test_what_a_running_job_has_superseded_expires() -> None:
+    jobs, checkpoints, edges = a_chain()
+    assert expired(jobs, checkpoints, edges, ONE) == {"j0/chk-5", "j1/chk-5", "j2/chk-5"}
+    assert fates(jobs, checkpoints, edges, ONE)["j0/chk-5"].why == "j3/chk-5"
+
+
+def test_without_a_policy_nothing_expires() -> None:
+    assert set(reasons(*a_chain()).values()) == {"no_policy", "job_not_over"}
+
+
+def test_the_newest_of_a_lineage_count_not_those_of_a_directory() -> None:
+    jobs, checkpoints, edges = a_chain()
+    kept = reasons(jobs, checkpoints, edges, RetentionPolicy(keep_last=3))
+    assert kept == {
+        "j0/chk-5": "superseded",
+        "j1/chk-5": "keep_last",
+        "j2/chk-5": "keep_last",
+        "j3/chk-5": "job_not_over",
+    }
+
+
+def test_one_that_cannot_be_restored_stands_for_none() -> None:
+    jobs, checkpoints, edges = a_chain(3)
+    checkpoints[1] = a_checkpoint("j1", 5, age=80, is_restorable=False)
+    kept = reasons(jobs, checkpoints, edges, RetentionPolicy(keep_last=2))
+    assert (kept["j0/chk-5"], kept["j1/chk-5"]) == ("keep_last", "superseded")
+
+
+def test_a_branch_that_no_running_job_continued_is_kept() -> None:
+    """``fork`` began from a checkpoint of ``j0`` and ended; ``j1`` runs."""
+    jobs, checkpoints, edges = a_chain(2)
+    jobs.append(a_job("fork"))
+    checkpoints.append(a_checkpoint("fork", 9, age=85))
+    edges.append(an_edge("j0", "fork"))
+    kept = reasons(jobs, checkpoints, edges, ONE)
+    assert (kept["j0/chk-5"], kept["fork/chk-9"]) == ("superseded", "no_successor")
+
+
+CHANGES = {
+    "pinned": (0, {"holds": (("pin", "by hand"),)}, {}, "held"),
+    "no place": (0, {"is_collectable": False}, {}, "not_collectable"),
+    "no store time": (0, {"stored_at": None}, {}, "store_time_unknown"),
+    "young": (0, {"stored_at": NOW - 2 * DAY}, {}, "too_young"),
+    "age at the bound": (0, {"stored_at": NOW - 3 * DAY + DAY / 86400}, {}, "too_young"),
+    "end unproven": (0, {}, {"is_over": False, "state": JobState.UNKNOWN}, "job_not_over"),
+    "stopped": (0, {}, {"problem": "closed_world"}, "stopped"),
+    "ended lately": (0, {}, {"last_life_at": NOW - 29 * DAY}, "ended_recently"),
+    "life unknown": (0, {}, {"last_life_at": None}, "ended_recently"),
+    "successor needs it": (1, {}, {"is_self_sustained": False}, "successor_needs_files"),
+    "successor unknown": (1, {}, {"is_self_sustained": None}, "successor_needs_files"),
+    "successor ended": (1, {}, {"is_over": True, "state": JobState.ENDED}, "no_successor"),
+    "successor held": (1, {}, {"state": JobState.SUSPENDED}, "no_successor"),
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_every_doubt_keeps(case) -> None:
+    number, of_checkpoint, of_job, reason = CHANGES[case]
+    names = ("j0", "j1")
+    jobs = [a_job(name, is_running=name == "j1") for name in names]
+    jobs[number] = a_job(names[number], is_running=number == 1, **of_job)
+    checkpoints = [a_checkpoint("j0", 5, **of_checkpoint), a_checkpoint("j1", 6, age=1)]
+    assert reasons(jobs, checkpoints, [an_edge(*names)], ONE)["j0/chk-5"] == reason
+
+
+def test_a_successor_without_a_checkpoint_is_none() -> None:
+    jobs, checkpoints, edges = a_chain(2)
+    assert reasons(jobs, checkpoints[:1], edges, ONE) == {"j0/chk-5": "no_successor"}
+
+
+def test_a_second_heir_that_may_need_files_keeps_them() -> None:
+    jobs, checkpoints, edges = a_chain(2)
+    jobs.append(a_job("other", is_over=False, state=JobState.UNKNOWN))
+    edges.append(an_edge("j0", "other"))
+    assert reasons(jobs, checkpoints, edges, ONE)["j0/chk-5"] == "successor_needs_files"
+
+
+@pytest.mark.parametrize("name", ["j0", "j1", "prod/orders"])
+def test_only_a_lineage_that_is_declared_dead_loses_its_last_checkpoint(name) -> None:
+    jobs = [a_job("j0"), a_job("j1", resources=("prod/orders",))]
+    checkpoints = [a_checkpoint("j0", 5), a_checkpoint("j1", 5, age=80)]
+    edges = [an_edge("j0", "j1")]
+    assert not expired(jobs, checkpoints, edges, ONE)
+    dead = RetentionPolicy(dead=(name,))
+    assert expired(jobs, checkpoints, edges, dead) == {"j0/chk-5", "j1/chk-5"}
+    assert not expired(jobs, checkpoints, edges, RetentionPolicy(dead=("prod",)))
+
+
+def test_a_lineage_with_a_living_job_is_not_dead() -> None:
+    """Without the edge, ``j0`` would be a lineage of its own, and its last checkpoint would go."""
+    jobs, checkpoints, edges = a_chain(2)
+    jobs[1] = a_job("j1", is_running=True, is_self_sustained=False)
+    dead = RetentionPolicy(dead=("j0",))
+    assert reasons(jobs, checkpoints, edges, dead)["j0/chk-5"] == "lineage_lives"
+    assert expired(jobs, checkpoints, [], dead) == {"j0/chk-5"}
+
+
+def test_a_savepoint_belongs_to_the_job_that_it_is_named_after() -> None:
+    jobs, checkpoints, edges = a_chain(2)
+    checkpoints.append(a_checkpoint("sp", 4, is_savepoint=True, uri="sp"))
+    assert reasons(jobs, checkpoints, edges, ONE)["sp"] == "unknown_job"
+    edges.append(an_edge("j0", "sp"))
+    assert reasons(jobs, checkpoints, edges, ONE)["sp"] == "superseded"
+    edges.append(an_edge("j1", "sp"))
+    assert reasons(jobs, checkpoints, edges, ONE)["sp"] == "unknown_job"
+
+
+def test_what_flink_was_told_to_delete_needs_no_policy() -> None:
+    def kept(told: set[str], ended: set[str], **changes: object) -> str:
+        job = a_job("j0", ended_as=frozenset(ended), last_life_at=NOW)
+        checkpoint = a_checkpoint("j0", 5, deleted_on=frozenset(told), **changes)
+        return reasons([job], [checkpoint], [])["j0/chk-5"]
+
+    assert kept({"CANCELED", "FINISHED"}, {"CANCELED"}) == "meant_to_be_deleted"
+    assert kept({"FINISHED"}, {"CANCELED"}) == "no_policy"
+    assert kept({"FINISHED"}, {"CANCELED", "FINISHED"}) == "no_policy"
+    assert kept({"CANCELED"}, set()) == "no_policy"
+    assert kept({"CANCELED"}, {"CANCELED"}, is_savepoint=True) == "no_policy"
+    assert kept({"CANCELED"}, {"CANCELED"}, holds=(("pin", ""),)) == "held"
+
+
+def test_rules_of_a_named_lineage_stand_in_for_the_general_ones() -> None:
+    policy = RetentionPolicy(keep_last=1, jobs={"j0": KeepRules(keep_last=4)})
+    assert not expired(*a_chain(), policy)
+
+
+def test_a_name_is_either_dead_or_has_rules() -> None:
+    with pytest.raises(ValueError, match="declared dead and has rules"):
+        RetentionPolicy(dead=("j0",), jobs={"j0": KeepRules()})
+
+
+def test_periods_keep_the_newest_savepoint_of_each() -> None:
+    jobs, checkpoints, edges = a_chain(2)
+    for number, age in enumerate([60, 60.2, 50, 49, 48]):
+        place = f"sp-{number}"
+        changes = {"is_savepoint": True, "uri": place}
+        checkpoints.append(a_checkpoint(place, number, age=age, **changes))
+        edges.append(an_edge("j0", place))
+    checkpoints[1] = a_checkpoint("j1", 5, age=1)
+    policy = RetentionPolicy(keep_daily=2, keep_monthly=3)
+    kept = reasons(jobs, checkpoints, edges, policy)
+    assert {uri: why for uri, why in kept.items() if uri.startswith("sp")} == {
+        "sp-0": "keep_monthly",
+        "sp-1": "superseded",
+        "sp-2": "superseded",
+        "sp-3": "keep_daily",
+        "sp-4": "keep_daily",
+    }
+
+
+def test_keep_within_counts_from_the_newest() -> None:
+    jobs, checkpoints, edges = a_chain()
+    policy = RetentionPolicy(keep_within=25 * DAY)
+    assert expired(jobs, checkpoints, edges, policy) == {"j0/chk-5"}
