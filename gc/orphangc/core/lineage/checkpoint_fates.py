@@ -53,7 +53,7 @@ class RetentionReason(StrEnum):
     KEEP_WEEKLY = "keep_weekly"
     KEEP_MONTHLY = "keep_monthly"
     MEANT_TO_BE_DELETED = "meant_to_be_deleted"
-    """Flink was told to delete it when its job ended, and did not (R40)."""
+    """Flink was to delete it when its job ended, and did not (R40)."""
     SUPERSEDED = "superseded"
     """A running job continued its job, and the policy keeps others of its lineage."""
     LINEAGE_DEAD = "lineage_dead"

@@ -39,8 +39,8 @@ class RetentionPolicy(KeepRules):
     jobs: dict[str, KeepRules] = Field(default_factory=dict)
     """Other numbers for single lineages, each by a Kubernetes resource or a job id of it."""
     dead: tuple[str, ...] = ()
-    """Lineages, each by a Kubernetes resource or a job id of it, that nobody will continue: even
-    their last checkpoint may go."""
+    """Lineages, each by a Kubernetes resource or a job id of it, that are given up: even their
+    last checkpoint may go."""
 
     @model_validator(mode="after")
     def _check_dead(self) -> RetentionPolicy:
