@@ -32,7 +32,7 @@ class RetentionReason(StrEnum):
     JOB_NOT_OVER = "job_not_over"
     """Its job may run, or its end is not proven."""
     NOT_COLLECTABLE = "not_collectable"
-    """It lies outside the storage root, or names files in other places."""
+    """It is outside the storage root, or names files in other places."""
     STORE_TIME_UNKNOWN = "store_time_unknown"
     """The storage does not say when it was stored."""
     TOO_YOUNG = "too_young"

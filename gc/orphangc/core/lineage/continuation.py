@@ -1,6 +1,6 @@
 """Evidence that one job continued another, and what the state location remembers of it (R41).
 
-Nodes are places: a job directory, or the folder of a savepoint that lies in none. An edge that is
+Nodes are places: a job directory, or the folder of a savepoint in none. An edge that is
 forgotten only splits a lineage, and a smaller lineage never lets more go.
 """
 

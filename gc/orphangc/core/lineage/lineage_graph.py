@@ -57,7 +57,7 @@ class LineageCheckpoint:
         stored_at: Store time of its ``_metadata``; ``None`` if unknown.
         sha256: Digest of its ``_metadata``.
         is_restorable: Whether every file that it names was found.
-        is_collectable: Whether its files are collected: it lies in the storage root, and names no
+        is_collectable: Whether its files are collected: it is in the storage root, and names no
             file in any other place.
         holds: What needs it now (R43), as words for people: a pin, an HA entry, a restored path.
         deleted_on: Ends of its job upon which Flink deletes it; ``None`` if unknown (R40).
