@@ -8,8 +8,8 @@ from typing import Any
 
 from orphangc.adapters.kubernetes.namespace_listing import NamespaceListing
 from orphangc.core.cluster.kubernetes_json import KINDS
-from orphangc.core.discovery.plain_deployments import named_config_maps
-from orphangc.core.discovery.read_resources import DEPLOYMENT, NamespaceDocuments
+from orphangc.core.discovery.sources.plain_deployments import named_config_maps
+from orphangc.core.discovery.sources.read_resources import DEPLOYMENT, NamespaceDocuments
 from orphangc.errors import RegistryUnavailableError
 
 _TYPES = ("flink-native-kubernetes", "flink-standalone-kubernetes")

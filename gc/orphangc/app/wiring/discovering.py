@@ -26,7 +26,6 @@ from orphangc.collect.state.discovery_memory import (
     write_discovery_memory,
 )
 from orphangc.core.cluster.job_facts import ClusterFacts
-from orphangc.core.discovery.asked_clusters import cluster_resource
 from orphangc.core.discovery.compared_settings import SettingDifference, differences
 from orphangc.core.discovery.discovered_facts import (
     Discovery,
@@ -35,12 +34,6 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
 )
 from orphangc.core.discovery.discovered_world import DiscoveredWorld, world_of_discovery
-from orphangc.core.discovery.flink_options import Reading, host_of
-from orphangc.core.discovery.read_resources import (
-    FileText,
-    NamespaceDocuments,
-    discovery_of,
-)
 from orphangc.core.discovery.remembered_facts import (
     DiscoveryMemory,
     LostStatement,
@@ -49,6 +42,13 @@ from orphangc.core.discovery.remembered_facts import (
     memory_of,
     successions,
     united,
+)
+from orphangc.core.discovery.sources.asked_clusters import cluster_resource
+from orphangc.core.discovery.sources.flink_options import Reading, host_of
+from orphangc.core.discovery.sources.read_resources import (
+    FileText,
+    NamespaceDocuments,
+    discovery_of,
 )
 from orphangc.core.model.locations import canonical, parse_alias
 from orphangc.core.model.settings import UnclearPart, without_credentials

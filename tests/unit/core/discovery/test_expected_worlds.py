@@ -9,12 +9,6 @@ from hypothesis import strategies as st
 
 from orphangc.core.discovery.discovered_facts import Discovery
 from orphangc.core.discovery.discovered_world import DiscoveredWorld, world_of_discovery
-from orphangc.core.discovery.flink_options import Reading
-from orphangc.core.discovery.read_resources import (
-    FileText,
-    NamespaceDocuments,
-    discovery_of,
-)
 from orphangc.core.discovery.remembered_facts import (
     DiscoveryMemory,
     lineages,
@@ -23,6 +17,12 @@ from orphangc.core.discovery.remembered_facts import (
     merged_memories,
     successions,
     united,
+)
+from orphangc.core.discovery.sources.flink_options import Reading
+from orphangc.core.discovery.sources.read_resources import (
+    FileText,
+    NamespaceDocuments,
+    discovery_of,
 )
 from orphangc.core.model.locations import parse_alias
 from support.flink_resources import (

@@ -24,7 +24,7 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
     gathered_facts,
 )
-from orphangc.core.discovery.flink_options import (
+from orphangc.core.discovery.sources.flink_options import (
     CLUSTER_ID_OPTIONS,
     FIXED_JOB_ID,
     HA_TYPE_OPTIONS,
@@ -39,7 +39,7 @@ from orphangc.core.discovery.flink_options import (
     text_options,
     understood,
 )
-from orphangc.core.discovery.strict_fields import DocumentField, UnclearFieldError, guarded
+from orphangc.core.discovery.sources.strict_fields import DocumentField, UnclearFieldError, guarded
 from orphangc.core.model.types import is_job_id
 
 JOB_STATES = frozenset(

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from orphangc.core.discovery.strict_fields import UnclearFieldError
+from orphangc.core.discovery.sources.strict_fields import UnclearFieldError
 
 OLD_FILE, NEW_FILE = "flink-conf.yaml", "config.yaml"
 CONFIGURATION_FILES = (OLD_FILE, NEW_FILE)

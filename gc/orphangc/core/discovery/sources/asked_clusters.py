@@ -15,7 +15,7 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
     gathered_facts,
 )
-from orphangc.core.discovery.flink_options import Reading, understood
+from orphangc.core.discovery.sources.flink_options import Reading, understood
 
 _OPTION = "execution.checkpointing.dir"
 

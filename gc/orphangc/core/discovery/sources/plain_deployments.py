@@ -11,11 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from orphangc.core.discovery.configuration_texts import (
-    CONFIGURATION_FILES,
-    options_of_file,
-    options_of_lines,
-)
 from orphangc.core.discovery.discovered_facts import (
     ClusterFact,
     DirectoryUse,
@@ -24,21 +19,26 @@ from orphangc.core.discovery.discovered_facts import (
     ResourceFacts,
     gathered_facts,
 )
-from orphangc.core.discovery.flink_options import (
+from orphangc.core.discovery.sources.configuration_texts import (
+    CONFIGURATION_FILES,
+    options_of_file,
+    options_of_lines,
+)
+from orphangc.core.discovery.sources.flink_options import (
     STORAGE_OPTIONS,
     Reading,
     first_of,
     option_facts,
     text_options,
 )
-from orphangc.core.discovery.operator_resources import (
+from orphangc.core.discovery.sources.operator_resources import (
     Resource,
     ha_facts,
     missing_directory,
     pin_facts,
     rest_uri,
 )
-from orphangc.core.discovery.strict_fields import DocumentField, UnclearFieldError, guarded
+from orphangc.core.discovery.sources.strict_fields import DocumentField, UnclearFieldError, guarded
 
 ConfigMaps = Mapping[str, Mapping[str, str]]
 """Texts of each readable ConfigMap of one namespace, by its name."""

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from orphangc.core.discovery.configuration_texts import options_of_file
 from orphangc.core.discovery.discovered_facts import (
     ClusterFact,
     DirectoryUse,
@@ -17,7 +16,8 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
     gathered_facts,
 )
-from orphangc.core.discovery.flink_options import (
+from orphangc.core.discovery.sources.configuration_texts import options_of_file
+from orphangc.core.discovery.sources.flink_options import (
     REST_SSL,
     STORAGE_OPTIONS,
     Reading,
@@ -25,14 +25,14 @@ from orphangc.core.discovery.flink_options import (
     option_facts,
     text_options,
 )
-from orphangc.core.discovery.operator_resources import (
+from orphangc.core.discovery.sources.operator_resources import (
     Resource,
     ha_facts,
     missing_directory,
     resource_facts,
     session_cluster_of,
 )
-from orphangc.core.discovery.plain_deployments import (
+from orphangc.core.discovery.sources.plain_deployments import (
     ConfigMaps,
     deployment_facts,
     effective_configuration,
@@ -40,7 +40,7 @@ from orphangc.core.discovery.plain_deployments import (
     is_operated,
     labels_of,
 )
-from orphangc.core.discovery.strict_fields import UnclearFieldError, guarded
+from orphangc.core.discovery.sources.strict_fields import UnclearFieldError, guarded
 
 DEPLOYMENT = "Deployment"
 

@@ -1,0 +1,1 @@
+"""What each source says: resources, pod templates, configuration files, REST; read strictly."""
