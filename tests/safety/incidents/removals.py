@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -43,7 +43,8 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision import bounds_of_job, guards, judge, kernel
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
-from orphangc.core.discovery.remembered_facts import DiscoveryMemory
+from orphangc.core.discovery.discovered_facts import Discovery
+from orphangc.core.discovery.remembered_facts import DiscoveryMemory, united
 from orphangc.core.model import bounds, settings
 from orphangc.core.model import locations as uris
 from orphangc.core.model.codes import Condition, Guard
@@ -51,7 +52,7 @@ from orphangc.core.model.naming import Artifact, uuid_of
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobState
 from orphangc.core.times.instants import LATEST
 from orphangc.flink.metadata.references import read_references
-from orphangc.ports import DeletionStatus, StoreTime
+from orphangc.ports import DeletionStatus, StateFiles, StoreTime
 
 _Patch = pytest.MonkeyPatch
 _Removal = Callable[[_Patch], None]
@@ -336,8 +337,31 @@ def _memory(patch: _Patch) -> None:
 
 def _discovery_memory(patch: _Patch) -> None:
     """Remember nothing that earlier cycles discovered (R4)."""
-    nothing = DiscoveryRead(DiscoveryMemory())
-    patch.setattr(discovering, "read_discovery_memory", lambda _: nothing)
+
+    def nothing(files: StateFiles) -> DiscoveryRead:
+        return DiscoveryRead(files, DiscoveryMemory())
+
+    patch.setattr(discovering, "read_discovery_memory", nothing)
+
+
+def _every_memory_of_discovery(patch: _Patch) -> None:
+    """Remember discoveries in the first state location only (R4)."""
+    places = discovering._memory_files
+    patch.setattr(discovering, "_memory_files", lambda found: places(found)[:1])
+
+
+def _lasting_blocks(patch: _Patch) -> None:
+    """Take what a resource corrected for explained (R4)."""
+
+    def corrected(now: Discovery, before: DiscoveryMemory, *forgotten: Sequence[str]) -> Discovery:
+        seen = {each.origin for each in now.resources}
+        kept = [
+            each.model_copy(update={"unclear": ()}) if each.origin in seen else each
+            for each in before.resources
+        ]
+        return united(now, DiscoveryMemory(resources=tuple(kept)), *forgotten)
+
+    patch.setattr(discovering, "united", corrected)
 
 
 def _roots_of_the_state(patch: _Patch) -> None:
@@ -410,6 +434,8 @@ REMOVALS: Mapping[str, _Removal] = {
         _every_page,
         _memory,
         _discovery_memory,
+        _every_memory_of_discovery,
+        _lasting_blocks,
         _roots_of_the_state,
         _rule_of_chk_n,
         _largest_chk_n_is_the_newest,

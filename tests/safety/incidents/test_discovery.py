@@ -64,3 +64,31 @@ def test_a_deployment_that_is_gone_leaves_its_storage_in_the_world(story) -> Non
     run_three_times(configured)
     must_be_there(story.orphans[0])
     assert not story.orphans[1].exists()
+
+
+@pytest.mark.answered_by("lasting_blocks")
+def test_a_templated_path_that_is_corrected_blocks_its_earlier_place(story) -> None:
+    """The job that claimed a checkpoint has its state where only the earlier start script knew."""
+    hidden = story.bed.folder / "red" / "checkpoints"
+    other = claimer(story, hidden)
+    file = conf(story, "team", story.bed.folder / "${TEAM}" / "checkpoints")
+    configured = with_discovery(story, file, **ended(story.job, other))
+    configured.run()
+    conf(story, "team", story.bed.root)
+    run_three_times(configured)
+    must_be_there(story.orphans[0])
+
+
+@pytest.mark.answered_by("every_memory_of_discovery")
+def test_storage_roots_in_another_order_forget_nothing(story) -> None:
+    """What discovery remembers is in the state locations of all of them, not of the first."""
+    hidden, spare = story.bed.folder / "red", story.bed.folder / "spare"
+    other = claimer(story, hidden / "checkpoints")
+    spare.mkdir()
+    file = conf(story, "known", story.bed.root)
+    gone = conf(story, "team", story.bed.folder / "${TEAM}" / "checkpoints")
+    one = settings_of(story, empty_roots=[str(spare)], **ended(story.job, other))
+    two = {**one, "root": str(spare), "state": str(story.bed.folder / "state-2"), "empty_roots": []}
+    Configured.of(story, two, one, discovery={"files": [file, gone]}).run()
+    run_three_times(Configured.of(story, one, two, discovery={"files": [file]}))
+    must_be_there(story.orphans[0])

@@ -100,7 +100,8 @@ CONDITION_ADVICE: Mapping[str, str] = {
     ),
     Condition.DISCOVERY_UNCLEAR: (
         "Correct the resource or file that is named, or state in discovery what its message"
-        " names (alias, without_state, s3_endpoints, forgotten); orphangc discover shows it."
+        " names (alias, without_state, explained, s3_endpoints, forgotten); orphangc discover shows"
+        " it."
     ),
     Condition.PLACE_WITHOUT_CHECKPOINTS: (
         "Mount the place or correct its name; if it holds no checkpoint for good reason, state"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from platformdirs import user_state_path
@@ -40,9 +40,11 @@ from orphangc.core.discovery.remembered_facts import (
     Succession,
     lost_statements,
     memory_of,
+    merged_memories,
     successions,
     united,
 )
+from orphangc.core.discovery.silent_sources import silent_sources
 from orphangc.core.discovery.sources.asked_clusters import cluster_resource
 from orphangc.core.discovery.sources.flink_options import Reading, host_of
 from orphangc.core.discovery.sources.read_resources import (
@@ -136,35 +138,39 @@ def discovered(configuration: Configuration, *, is_remembered: bool = False) -> 
     reading = _reading(configuration)
     shown = discovery_of(documents, files, reading)
     asked = tuple(_asked(url, reading) for url in settings.flink_rest)
-    shown = shown.model_copy(update={"resources": (*shown.resources, *asked)})
-    memory = _memory_files(configuration)
-    read, problem = _remembered(memory)
-    if problem is not None:
-        shown = shown.model_copy(update={"unclear": (*shown.unclear, problem)})
-    known = united(shown, read.memory, settings.forgotten)
+    memories = [_remembered(each) for each in _memory_files(configuration)]
+    before = merged_memories(each.memory for each, _ in memories)
+    problems = [problem for _, problem in memories if problem is not None]
+    seen = {each.origin.namespace for each in before.resources} - {""}
+    silent = silent_sources(documents, _selection(settings), seen)
+    shown = Discovery(
+        resources=(*shown.resources, *asked), unclear=(*shown.unclear, *problems, *silent)
+    )
+    known = united(shown, before, settings.forgotten)
     world = world_of_discovery(
         known,
         configured=[each.root for each in configuration.storage_roots],
         without_state=settings.without_state,
+        explained=settings.explained,
         namespaces=[each.namespace for each in documents],
     )
     world = world.model_copy(update={"clusters": _with_credentials(world.clusters, settings)})
     over = _confirmed(successions(known), world.clusters)
-    if is_remembered and problem is None:
-        write_discovery_memory(memory, memory_of(known), read)
+    if is_remembered and not problems:
+        for read, _ in memories:
+            write_discovery_memory(memory_of(known), read)
     return Discovered(
         configuration=_completed(configuration, world, over),
         discovery=known,
         world=world,
-        lost=lost_statements(shown, read.memory),
+        lost=lost_statements(shown, before),
         over=over,
         different=differences(configuration.storage_roots, world),
     )
 
 
 def _documents(settings: DiscoverySettings) -> list[NamespaceDocuments]:
-    names = list(settings.namespaces)
-    if not (names or settings.all_namespaces or settings.namespace_selector):
+    if not (settings.namespaces or settings.all_namespaces or settings.namespace_selector):
         return []
     from orphangc.adapters.kubernetes.discovered_documents import read_namespace  # noqa: PLC0415
     from orphangc.adapters.kubernetes.namespace_listing import (  # noqa: PLC0415
@@ -172,17 +178,28 @@ def _documents(settings: DiscoverySettings) -> list[NamespaceDocuments]:
     )
 
     problems: list[NamespaceDocuments] = []
+    selected: list[str] = []
     if settings.all_namespaces or settings.namespace_selector:
         try:
-            names += selected_namespaces(settings.namespace_selector, timeout=REST_TIMEOUT)
+            selected = selected_namespaces(settings.namespace_selector, timeout=REST_TIMEOUT)
         except OrphanGcError as err:
             if isinstance(err, SettingsError):
                 raise
             problems.append(NamespaceDocuments(namespace="", problems=(str(err),)))
     return [
-        *(read_namespace(each, timeout=REST_TIMEOUT) for each in dict.fromkeys(names)),
+        *(
+            replace(read_namespace(each, timeout=REST_TIMEOUT), is_selected=each in selected)
+            for each in dict.fromkeys((*settings.namespaces, *selected))
+        ),
         *problems,
     ]
+
+
+def _selection(settings: DiscoverySettings) -> str:
+    """Return how namespaces are selected, for people; "" if they are only named."""
+    if settings.namespace_selector:
+        return settings.namespace_selector
+    return "every namespace" if settings.all_namespaces else ""
 
 
 def _file(path: Path) -> FileText:
@@ -221,10 +238,12 @@ def _reading(configuration: Configuration) -> Reading:
     )
 
 
-def _memory_files(configuration: Configuration) -> StateFiles:
+def _memory_files(configuration: Configuration) -> list[StateFiles]:
+    """Return every state location: each remembers all, so that none of them may be the first."""
     states = (configuration.discovery.state, *(r.state for r in configuration.storage_roots))
-    place = next((each for each in states if each), str(user_state_path("orphangc") / "discovered"))
-    return open_state_files(place)
+    places = dict.fromkeys(str(canonical(each)) for each in states if each)
+    own = str(user_state_path("orphangc") / "discovered")
+    return [open_state_files(each) for each in places or (own,)]
 
 
 def _remembered(files: StateFiles) -> tuple[DiscoveryRead, UnclearFact | None]:
@@ -233,7 +252,7 @@ def _remembered(files: StateFiles) -> tuple[DiscoveryRead, UnclearFact | None]:
     except OrphanGcError as err:
         origin = Origin(kind="State", namespace="", name=str(files.location), field="discovery")
         unclear = UnclearFact(why=str(err), is_everywhere=True, origin=origin)
-        return DiscoveryRead(DiscoveryMemory()), unclear
+        return DiscoveryRead(files, DiscoveryMemory()), unclear
 
 
 def _confirmed(candidates: Sequence[Succession], clusters: Iterable[str]) -> tuple[Succession, ...]:

@@ -19,8 +19,9 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class DiscoveryRead:
-    """What earlier cycles discovered, and the files that say so."""
+    """What earlier cycles discovered, the files that say so, and where they are."""
 
+    files: StateFiles
     memory: DiscoveryMemory
     names: tuple[str, ...] = ()
 
@@ -41,9 +42,8 @@ def read_discovery_memory(files: StateFiles) -> DiscoveryRead:
     else:
         raise OrphanGcError(f"{files.location}/{FOLDER} changes all the time")
     pairs = zip(names, found, strict=True)
-    return DiscoveryRead(
-        merged_memories(_parsed(files, name, data or b"") for name, data in pairs), names
-    )
+    memory = merged_memories(_parsed(files, name, data or b"") for name, data in pairs)
+    return DiscoveryRead(files, memory, names)
 
 
 def _parsed(files: StateFiles, name: str, data: bytes) -> DiscoveryMemory:
@@ -56,8 +56,10 @@ def _parsed(files: StateFiles, name: str, data: bytes) -> DiscoveryMemory:
         raise OrphanGcError(f"{where} is of another version of orphangc") from err
 
 
-def write_discovery_memory(files: StateFiles, memory: DiscoveryMemory, read: DiscoveryRead) -> None:
-    """Write a memory, and remove the files that it was made from; an unchanged one is kept.
+def write_discovery_memory(memory: DiscoveryMemory, read: DiscoveryRead) -> None:
+    """Write a memory where one was read, and remove the files that it was made from.
+
+    An unchanged one is kept.
 
     Raises:
         OrphanGcError: The state location cannot be written.
@@ -67,10 +69,10 @@ def write_discovery_memory(files: StateFiles, memory: DiscoveryMemory, read: Dis
     name = _name_of(data)
     if read.names == (name,):
         return
-    files.write(f"{FOLDER}/{name}", data)
+    read.files.write(f"{FOLDER}/{name}", data)
     for old in read.names:
         if old != name:
-            files.remove(f"{FOLDER}/{old}")
+            read.files.remove(f"{FOLDER}/{old}")
 
 
 def _name_of(data: bytes) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from enum import StrEnum
 
@@ -124,6 +125,11 @@ class UnclearFact(FrozenPart):
         is_everywhere: Whether it could touch any place.
         is_until_remembered: Whether the directories that an earlier cycle read are enough: nothing
             runs that could write elsewhere.
+        is_until_read: Whether its source could only not be read: once it can be, that explains it.
+            Any other part blocks on after its correction, which does not say where files were.
+        is_absence: Whether only the absence of a place is not understood, so that the statement
+            ``without_state`` explains it.
+        is_present: Whether this cycle saw it; otherwise an earlier one did.
         origin: Place of the part.
 
     """
@@ -132,7 +138,16 @@ class UnclearFact(FrozenPart):
     reach: tuple[str, ...] = ()
     is_everywhere: bool = False
     is_until_remembered: bool = False
+    is_until_read: bool = False
+    is_absence: bool = False
+    is_present: bool = True
     origin: Origin
+
+    @property
+    def statement(self) -> str:
+        """Return the statement of ``explained`` that explains this part and no other one."""
+        said = f"{self.origin}\n{self.why}\n{self.reach}"
+        return f"{self.origin.resource}#{hashlib.sha256(said.encode()).hexdigest()[:12]}"
 
 
 Fact = DirectoryFact | ClusterFact | HaFact | PinFact | JobFact | UnclearFact

@@ -51,6 +51,7 @@ def world_of_discovery(
     *,
     configured: Sequence[str] = (),
     without_state: Collection[str] = (),
+    explained: Collection[str] = (),
     namespaces: Iterable[str] = (),
 ) -> DiscoveredWorld:
     """Return the world of a discovery.
@@ -61,7 +62,8 @@ def world_of_discovery(
     Args:
         discovery: Facts of this cycle and of earlier ones.
         configured: Storage roots that are configured by hand: they win.
-        without_state: Resources that are stated to keep no state in any searched place.
+        without_state: Resources and namespaces that name no place and are stated to keep no state.
+        explained: Statements that all that one part could touch is searched.
         namespaces: Namespaces that were asked.
 
     """
@@ -84,7 +86,7 @@ def world_of_discovery(
         kubernetes_ha=_unique((*namespaces, *_where(discovery, "kubernetes"))),
         zookeeper_ha=_unique(_where(discovery, "zookeeper")),
         pins=_unique(each.uri for one in discovery.resources for each in one.pins),
-        unclear=(*_unclear_parts(discovery, without_state), *nested),
+        unclear=(*_unclear_parts(discovery, {*without_state, *explained}), *nested),
     )
 
 
@@ -132,13 +134,17 @@ def _where(discovery: Discovery, kind: str) -> Iterator[str]:
     return (each.where for one in discovery.resources for each in one.ha if each.type == kind)
 
 
-def _unclear_parts(discovery: Discovery, without_state: Collection[str]) -> Iterator[UnclearPart]:
-    for each in discovery.unclear:
-        yield UnclearPart(why=f"{each.origin}: {each.why}", is_everywhere=True)
-    for one in discovery.resources:
-        if one.origin.resource not in without_state:
-            for unclear in one.unclear:
-                yield _part(unclear, one)
+def _unclear_parts(discovery: Discovery, stated: Collection[str]) -> Iterator[UnclearPart]:
+    sources = ((each, ResourceFacts(origin=each.origin)) for each in discovery.unclear)
+    parts = ((each, one) for one in discovery.resources for each in one.unclear)
+    for unclear, resource in (*sources, *parts):
+        if not _is_explained(unclear, stated):
+            yield _part(unclear, resource)
+
+
+def _is_explained(unclear: UnclearFact, stated: Collection[str]) -> bool:
+    by_absence = unclear.is_absence and unclear.origin.resource in stated
+    return by_absence or unclear.statement in stated
 
 
 def _part(unclear: UnclearFact, resource: ResourceFacts) -> UnclearPart:
@@ -147,8 +153,9 @@ def _part(unclear: UnclearFact, resource: ResourceFacts) -> UnclearPart:
     Its job may have been restored from any place that the resource names, and refer to files there.
     """
     reach = () if unclear.is_everywhere else _unique((*unclear.reach, *places_of(resource)))
+    earlier = "" if unclear.is_present else "an earlier cycle read: "
     return UnclearPart(
-        why=f"{unclear.origin}: {unclear.why}",
+        why=f"{unclear.origin}: {earlier}{unclear.why} ({unclear.statement})",
         reach=reach,
         is_everywhere=unclear.is_everywhere,
     )

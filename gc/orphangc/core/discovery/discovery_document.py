@@ -76,6 +76,8 @@ def discovery_document(
                 "blocks": ["everything"]
                 if each.is_everywhere
                 else [redacted(place) for place in each.reach],
+                "present": each.is_present,
+                "statement": each.statement,
                 "from": _from(each.origin),
             }
             for each in (*discovery.unclear, *unclear)

@@ -17,6 +17,7 @@ from orphangc.core.discovery.discovered_facts import (
     Origin,
     PinFact,
     ResourceFacts,
+    UnclearFact,
 )
 from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.locations import canonical
@@ -64,7 +65,7 @@ def merged_memories(memories: Iterable[DiscoveryMemory]) -> DiscoveryMemory:
     for memory in memories:
         for each in memory.resources:
             known = found.get(_identity(each))
-            found[_identity(each)] = each if known is None else _united(each, known)
+            found[_identity(each)] = each if known is None else _merged(each, known)
     return DiscoveryMemory(resources=tuple(found[name] for name in sorted(found)))
 
 
@@ -91,26 +92,43 @@ def _identity(resource: ResourceFacts) -> tuple[str, str]:
 
 
 def _united(now: ResourceFacts, before: ResourceFacts | None) -> ResourceFacts:
-    """Return one resource with what it named earlier; what it corrected blocks no more."""
+    """Return one resource with what it named earlier; what it corrected blocks on.
+
+    Only what could not be read is explained by reading it, and what was not named while nothing ran
+    by the directories that are known now.
+    """
     if before is None:
         return now
+    lasting = tuple(each for each in before.unclear if not each.is_until_read)
+    found = _merged(now, before.model_copy(update={"unclear": lasting}))
+    if not found.uses(DirectoryUse.CHECKPOINTS):
+        return found
+    unclear = tuple(each for each in found.unclear if not each.is_until_remembered)
+    return found.model_copy(update={"unclear": unclear})
+
+
+def _merged(now: ResourceFacts, before: ResourceFacts) -> ResourceFacts:
+    """Return everything that one resource says or said."""
     named = {job.job_id for job in now.jobs}
     earlier = [
         job.model_copy(update={"is_present": False})
         for job in before.jobs
         if job.job_id not in named
     ]
-    directories = _both(now.directories, before.directories, lambda e: (e.uri, e.use))
-    is_known = any(each.use is DirectoryUse.CHECKPOINTS for each in directories)
+    unclear = _both(now.unclear, before.unclear, lambda e: e.statement)
     return now.model_copy(
         update={
-            "unclear": tuple(e for e in now.unclear if not (is_known and e.is_until_remembered)),
-            "directories": directories,
+            "unclear": tuple(_seen(each, each in now.unclear) for each in unclear),
+            "directories": _both(now.directories, before.directories, lambda e: (e.uri, e.use)),
             "ha": _both(now.ha, before.ha, lambda e: (e.type, e.where, e.cluster_id)),
             "pins": _both(now.pins, before.pins, lambda e: e.uri),
             "jobs": (*now.jobs, *earlier[:MOST_JOBS]),
         }
     )
+
+
+def _seen(part: UnclearFact, is_present: bool) -> UnclearFact:  # noqa: FBT001
+    return part.model_copy(update={"is_present": part.is_present and is_present})
 
 
 def _both(now: Sequence[Any], before: Sequence[Any], key: Any) -> tuple[Any, ...]:

@@ -36,7 +36,7 @@ def cluster_resource(uri: str, shown: ClusterFacts | str, reading: Reading) -> R
 def _facts(uri: str, shown: ClusterFacts | str, origin: Origin, reading: Reading) -> Iterator[Fact]:
     yield ClusterFact(uri=uri, origin=origin)
     if isinstance(shown, str):
-        yield UnclearFact(why=shown, is_everywhere=True, origin=origin)
+        yield UnclearFact(why=shown, is_everywhere=True, is_until_read=True, origin=origin)
         return
     where = origin.of(_OPTION)
     for path in sorted(shown.checkpoint_directories):

@@ -336,7 +336,12 @@ def _without_directory(found: ResourceFacts, resource: Resource) -> UnclearFact 
     if first_of(_options(resource), STORAGE_OPTIONS) == "jobmanager":
         return None
     missing = missing_directory(resource.origin)
-    return missing.model_copy(update={"is_until_remembered": not _may_run(resource)})
+    return missing.model_copy(
+        update={
+            "is_until_remembered": not _may_run(resource),
+            "is_until_read": resource.configuration is None,
+        }
+    )
 
 
 def _may_run(resource: Resource) -> bool:
@@ -359,5 +364,6 @@ def missing_directory(origin: Origin) -> UnclearFact:
         why="names no checkpoint directory: the operator's defaults or the job's code may; set"
         f" execution.checkpointing.dir, or name {origin.resource} in discovery.without_state",
         is_everywhere=True,
+        is_absence=True,
         origin=origin,
     )

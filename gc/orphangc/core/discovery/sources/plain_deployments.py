@@ -204,7 +204,9 @@ def _mounted(
             name = each.child("configMap", "name").text()
             if name and name not in maps:
                 raise UnclearFieldError(
-                    volume.path, f"is the ConfigMap {name}, which is not readable"
+                    volume.path,
+                    f"is the ConfigMap {name}, which is not readable",
+                    is_until_read=True,
                 )
             for file in CONFIGURATION_FILES if name else ():
                 if file in maps[name]:
@@ -231,7 +233,8 @@ def _of_container(
     for source in container.child("envFrom").items():
         name = source.child("configMapRef", "name").text()
         if name and name not in maps:
-            raise UnclearFieldError(source.path, f"is the ConfigMap {name}, which is not readable")
+            why = f"is the ConfigMap {name}, which is not readable"
+            raise UnclearFieldError(source.path, why, is_until_read=True)
         if name and _PROPERTIES in maps[name]:
             where = Origin(
                 kind="ConfigMap", namespace=resource.namespace, name=name, field=_PROPERTIES

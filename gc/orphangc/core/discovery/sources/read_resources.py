@@ -55,6 +55,7 @@ class NamespaceDocuments:
         config_maps: Texts of the readable ConfigMaps that resources may name.
         unknown_kinds: Further kinds of the operator's group: their fields are not known.
         problems: Listings that failed, and why.
+        is_selected: Whether the API server listed it; otherwise only a setting names it.
 
     """
 
@@ -63,6 +64,7 @@ class NamespaceDocuments:
     config_maps: ConfigMaps = field(default_factory=dict)
     unknown_kinds: Sequence[str] = ()
     problems: Sequence[str] = ()
+    is_selected: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,15 @@ def discovery_of(
     return Discovery(resources=tuple(found), unclear=tuple(unclear))
 
 
+def shows_flink(shown: NamespaceDocuments) -> bool:
+    """Return whether a namespace shows any resource of Flink's."""
+    return any(
+        kind != DEPLOYMENT or is_job_manager(labels_of(each))
+        for kind, documents in shown.resources.items()
+        for each in documents
+    )
+
+
 def _of_unknown_kind(kind: str, namespace: str) -> ResourceFacts:
     """Return that a kind of a later operator may stand for jobs."""
     origin = Origin(kind=kind, namespace=namespace, name="*")
@@ -98,7 +109,7 @@ def _of_unknown_kind(kind: str, namespace: str) -> ResourceFacts:
         "is a kind of an operator that is newer than this program; if none of its resources keeps"
         f" state, name {origin.resource} in discovery.without_state"
     )
-    unclear = UnclearFact(why=why, is_everywhere=True, origin=origin)
+    unclear = UnclearFact(why=why, is_everywhere=True, is_absence=True, origin=origin)
     return ResourceFacts(origin=origin, unclear=(unclear,))
 
 
@@ -144,7 +155,9 @@ def _of_resource(
         if cluster and cluster not in deployments and not found.unclear:
             why = f"runs in the session cluster {cluster}, which is not seen"
             origin = resource.origin.of("spec.deploymentName")
-            extra.append(UnclearFact(why=why, is_everywhere=True, origin=origin))
+            extra.append(
+                UnclearFact(why=why, is_everywhere=True, is_until_read=True, origin=origin)
+            )
     return found.model_copy(update={"unclear": (*found.unclear, *extra)})
 
 
@@ -155,7 +168,7 @@ def _of_file(file: FileText, reading: Reading) -> ResourceFacts:
 
 def _file_facts(file: FileText, origin: Origin, reading: Reading) -> Iterator[Fact]:
     if file.text is None:
-        yield UnclearFact(why=file.problem, is_everywhere=True, origin=origin)
+        yield UnclearFact(why=file.problem, is_everywhere=True, is_until_read=True, origin=origin)
         return
     content = options_of_file(file.path.rpartition("/")[2], file.text)
     facts = list(option_facts(content, origin, reading, field=""))

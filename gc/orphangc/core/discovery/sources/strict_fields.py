@@ -15,13 +15,15 @@ class UnclearFieldError(Exception):
 
     Attributes:
         field: Path of the field.
+        is_until_read: Whether what it names could only not be read.
 
     """
 
-    def __init__(self, field: str, why: str) -> None:
+    def __init__(self, field: str, why: str, *, is_until_read: bool = False) -> None:
         """Keep the path beside the reason."""
         super().__init__(why)
         self.field = field
+        self.is_until_read = is_until_read
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ class DocumentField:
         """
         found = self.text()
         if found and found not in known:
-            raise UnclearFieldError(self.path, f"says {found[:40]!r}, which is no known word")
+            why = f"says {found[:40]!r}, which is no known word"
+            raise UnclearFieldError(self.path, why, is_until_read=True)  # a word names no place
         return found
 
     def parsed(self) -> DocumentField:
@@ -117,5 +120,6 @@ def guarded(origin: Origin, facts: Iterator[Fact]) -> Iterator[Fact]:
         yield UnclearFact(
             why=f"{err.field or 'the document'} {err}: correct it, or wait for its owner",
             is_everywhere=True,
+            is_until_read=err.is_until_read,
             origin=origin.of(err.field),
         )

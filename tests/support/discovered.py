@@ -1,0 +1,49 @@
+"""Resources as one discovery, and what its world blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from orphangc.core.discovery.discovered_facts import Discovery
+from orphangc.core.discovery.discovered_world import DiscoveredWorld
+from orphangc.core.discovery.sources.flink_options import Reading
+from orphangc.core.discovery.sources.read_resources import (
+    FileText,
+    NamespaceDocuments,
+    discovery_of,
+)
+
+ALL = "everything"
+ROOT, SAVEPOINTS = "s3://prod/checkpoints", "s3://prod/savepoints"
+NATIVE = "flink-native-kubernetes"
+
+
+def namespace(
+    documents: Iterable[dict[str, Any]],
+    maps: Mapping[str, Mapping[str, str | None]] | None = None,
+    *,
+    name: str = "flink",
+    **more: Any,
+) -> NamespaceDocuments:
+    """Return documents as those of one namespace."""
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for each in documents:
+        kinds.setdefault(each["kind"], []).append(each)
+    return NamespaceDocuments(namespace=name, resources=kinds, config_maps=maps or {}, **more)
+
+
+def found(
+    documents: Iterable[dict[str, Any]],
+    maps: Mapping[str, Mapping[str, str | None]] | None = None,
+    *,
+    reading: Reading | None = None,
+    files: Sequence[FileText] = (),
+) -> Discovery:
+    """Return what is discovered of documents, of their ConfigMaps and of files."""
+    return discovery_of([namespace(documents, maps)], files, reading or Reading())
+
+
+def blocks_of(world: DiscoveredWorld) -> tuple[tuple[str, ...] | str, ...]:
+    """Return what each part blocks that is not understood."""
+    return tuple(ALL if each.is_everywhere else each.reach for each in world.unclear)
