@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
 
+from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.model.locations import Location
@@ -61,6 +62,10 @@ class ExporterReader(Protocol):
 
     def owners(self, job_id: JobId) -> Mapping[str, datetime | None]:
         """Return the markers of the JobManagers that export a job: store times by name."""
+        ...
+
+    def end(self, job_id: JobId) -> EndRecord | None:
+        """Return the newest end of a job that an exporter wrote, ``None`` if it wrote none."""
         ...
 
     def nonce(self, job_id: JobId) -> str | None:

@@ -310,6 +310,11 @@ def test_jobs_are_exported_one_by_one_and_orderly(bed: Bed, tmp_path: Path) -> N
     wait_until("the last export to be whole", lambda: not any(partial.iterdir()))
     bed.echo(second)
     ended = bed.snapshots(first)
+    folder = ExporterFolder(canonical(str(bed.registry)))
+    end = wait_until("the record of the end", lambda: folder.end(JobId(first)))
+    assert (end.status, end.is_of_newest_run) == ("CANCELED", True)
+    assert end.directory == ended[-1].checkpoint_dir
+    assert folder.end(JobId(second)) is None
     bed.cluster.wait_for_checkpoints(second, 2)
     assert bed.snapshots(first) == ended, "of an ended job nothing more is said"
 

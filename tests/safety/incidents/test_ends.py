@@ -5,12 +5,14 @@ Each story runs once more as a control without what gives the end away; then the
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, now
+from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, now, write
+from safety.incidents.essential import must_be_there
 from safety.incidents.test_areas import EVERYTHING, stored
 from support.rest_server import Reply, RestServer, as_json
 
@@ -123,3 +125,72 @@ def test_a_job_that_is_declared_ended_and_writes_after_the_plan_keeps_its_log(
         stored(job.folder / area, age=0)
     bed.sweep(plan, "--delete")
     assert {each.exists() for each in waiting} == {area is not None}
+
+
+def recorded_by(source: str, bed: Bed, job: Job, age: int) -> tuple[object, ...]:
+    """Write that the job ended some days ago; return the options that name the place."""
+    if source == "exporter":
+        registry = bed.folder / "registry"
+        record = {
+            "format": "orphangc-ended",
+            "version": 1,
+            "job_id": job.id,
+            "epoch": "e1",
+            "status": "CANCELED",
+            "ts": "2026-01-01T00:00:00Z",
+            "checkpoint_dir": str(job.folder),
+            "retained": [],
+        }
+        data = json.dumps(record).encode()
+        write(registry / job.id / "ended" / "e1.json", data, age * DAY)
+        return ("--registry", registry)
+    entry = {"result": {"id": job.id, "application-status": "FAILED"}, "version": 1}
+    state = {"jid": job.id, "state": "FAILED"}
+    archive = {"archive": [{"path": f"/jobs/{job.id}", "json": json.dumps(state)}]}
+    is_store = source == "job result store"
+    data = json.dumps(entry if is_store else archive).encode()
+    write(bed.folder / "ends" / (f"{job.id}.json" if is_store else job.id), data, age * DAY)
+    return ("--job-archive", bed.folder / "ends")
+
+
+@pytest.mark.parametrize("source", ["exporter", "job result store", "history server"])
+@pytest.mark.parametrize("age", [19, 13, None], ids=["control", "of an earlier run", "none"])
+def test_a_record_of_an_end_counts_for_the_run_that_wrote_last(tmp_path, source, age) -> None:
+    """R34, E1, E3, E4: a later run stored a checkpoint since; a file of its log waits unnamed."""
+    bed = a_bed(tmp_path, *AT_ONCE)
+    job = a_job(bed, RANDOM)
+    job.checkpoint(7, stored(job.folder / "shared", age=40), age=20 * DAY)
+    if age == 13:
+        job.checkpoint(8, stored(job.folder / "shared", age=13), age=12 * DAY)
+    waiting = stored(job.folder / "dstl", age=21)
+    swept_twice(bed, *(() if age is None else recorded_by(source, bed, job, age)))
+    assert waiting.exists() is (age != 19)
+
+
+@pytest.mark.parametrize("source", ["exporter", "job result store"])
+@pytest.mark.parametrize("lives", [False, True], ids=["control", "a newer one lives"])
+def test_a_record_of_an_id_that_comes_back_must_be_of_the_newest_run(
+    tmp_path, source, lives
+) -> None:
+    """R34: only the exporter knows; a newer JobManager of the job marks that it lives."""
+    bed = a_bed(tmp_path, *AT_ONCE)
+    job = a_job(bed, FIXED)
+    job.checkpoint(7, stored(job.folder / "shared", age=40), age=20 * DAY)
+    waiting = stored(job.folder / "dstl", age=21)
+    options = recorded_by(source, bed, job, 19)
+    if lives:
+        write(tmp_path / "registry" / job.id / "owners" / "e2.alive", b"e2", 0 * DAY)
+    swept_twice(bed, *options)
+    assert waiting.exists() is (lives or source != "exporter")
+
+
+def test_a_running_job_outweighs_every_record_of_its_end(tmp_path) -> None:
+    """R34: REST shows it alive; the record is of an earlier run that wrote last."""
+    bed = a_bed(tmp_path, *AT_ONCE)
+    job = a_job(bed, RANDOM)
+    job.checkpoint(7, stored(job.folder / "shared", age=40), age=20 * DAY)
+    waiting = stored(job.folder / "dstl", age=21)
+    options = recorded_by("exporter", bed, job, 19)
+    with RestServer(flink(job, completed=7)) as server:
+        swept_twice(bed, *options, "--flink-rest", server.url)
+    must_be_there(waiting)

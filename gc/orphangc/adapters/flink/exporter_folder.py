@@ -1,8 +1,9 @@
 """The folder that the exporters inside JobManagers write into (deploy/flink-plugin).
 
 ``<folder>/<job id>/snapshots/snapshot-<13 digits>-<epoch>-<sequence>.jsonl[.gz]`` and
-``<folder>/<job id>/nonce``; ``<folder>/<job id>/owners/<epoch>.began`` and ``.alive``. A name of
-another form is no finished snapshot and is ignored.
+``<folder>/<job id>/nonce``; ``<folder>/<job id>/owners/<epoch>.began`` and ``.alive``;
+``<folder>/<job id>/ended/<epoch>.json``. A name of another form is no finished snapshot and is
+ignored.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from datetime import datetime
 from functools import cached_property
 
 from orphangc.adapters.open import open_state_files, open_storage
+from orphangc.core.cluster.end_records import EndFile, EndRecord, exported_end
 from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES
+from orphangc.core.exporter.registry_snapshot import epoch_in
 from orphangc.core.model.locations import Location
 from orphangc.core.model.types import JobId, ObjectKey, is_job_id
 from orphangc.ports import StateFiles, Storage
@@ -21,6 +24,7 @@ from orphangc.ports import StateFiles, Storage
 _SNAPSHOT = re.compile(r"snapshot-[0-9]{13}-.+\.jsonl(?:\.gz)?", re.ASCII)
 _NONCE = "nonce"
 _MOST_NONCE_BYTES = 1 << 10
+_MOST_END_BYTES = 1 << 20
 
 
 def is_job_folder(name: str) -> bool:
@@ -56,6 +60,29 @@ class ExporterFolder:
         """Return the store times of the JobManagers' markers; see ``ExporterReader``."""
         listed = self._storage.folder(f"{job_id}/owners").objects
         return {each.key.rpartition("/")[2]: each.modified_at for each in listed}
+
+    def end(self, job_id: JobId) -> EndRecord | None:
+        """Return the newest end that an exporter wrote; see ``ExporterReader``."""
+        folder = f"{job_id}/ended"
+        files = [
+            EndFile(each.key.rpartition("/")[2], data, each.modified_at)
+            for each in self._storage.folder(folder).objects
+            if (data := self._storage.read(each.key, max_bytes=_MOST_END_BYTES)) is not None
+        ]
+        if not files:
+            return None
+        return exported_end(
+            job_id,
+            files,
+            folder=f"{self.location}/{folder}",
+            owners=self.owners(job_id),
+            newest_epoch=self._newest_epoch(job_id),
+        )
+
+    def _newest_epoch(self, job_id: JobId) -> str | None:
+        """Return the epoch of the newest snapshot, "" if its name spells none."""
+        names = self.names(job_id)
+        return epoch_in(names[-1]) or "" if names else None
 
     def nonce(self, job_id: JobId) -> str | None:
         """Return the present nonce; see ``ExporterReader``."""

@@ -38,6 +38,7 @@ def plan(  # noqa: PLR0913 - one parameter an option
     scope: o.ScopeOption = None,
     registry: o.Registry = None,
     registry_wait: o.RegistryWait = o.default_of("registry_wait"),
+    job_archives: o.JobArchives = None,
     extra_roots: o.ExtraRoots = None,
     empty_roots: o.EmptyRoots = None,
     closed_world: o.ClosedWorld = False,

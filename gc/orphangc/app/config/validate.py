@@ -13,7 +13,10 @@ from orphangc.errors import SettingsError
 
 _Settings = TypeVar("_Settings", bound=StorageRootSettings)
 
-_PLACES = ("root", "state", "registry", "extra_roots", "empty_roots", "pin", "inventory", "work")
+_PLACES = (
+    *("root", "state", "registry", "job_archives", "extra_roots", "empty_roots", "pin"),
+    *("inventory", "work"),
+)
 
 
 def settings_from(values: Mapping[str, Any]) -> StorageRootSettings:

@@ -135,6 +135,17 @@ RegistryWait = Annotated[
         help="Maximum time for a running job's exporter to answer.", rich_help_panel=_EVIDENCE
     ),
 ]
+JobArchives = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--job-archive",
+        "--job-archives",
+        metavar="URI",
+        help="Folder of Flink's JobResultStore, or of archives for the history server: shows which"
+        " jobs ended. Repeatable.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
 ExtraRoots = Annotated[
     list[str] | None,
     typer.Option(

@@ -6,10 +6,11 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -19,6 +20,7 @@ from orphangc import __version__
 from orphangc.adapters.files.mount_table import device_of
 from orphangc.adapters.files.unopened_storage import UnopenedStorage
 from orphangc.adapters.flink.exporter_folder import ExporterFolder, is_job_folder
+from orphangc.adapters.flink.job_archives import archived_ends
 from orphangc.adapters.open import open_extras, open_state_files, open_storage
 from orphangc.adapters.rows.resumable_listing import ListingIdentity, ResumableListing
 from orphangc.adapters.rows.spool import ArrowSpool
@@ -32,6 +34,7 @@ from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.bound_roots import bound_roots
 from orphangc.collect.world.recalling import outside_directories, recalled
+from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES, read_snapshot
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
@@ -40,7 +43,7 @@ from orphangc.core.model.codes import Guard
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.naming import checkpoint_id_of
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import ObjectKey, Scope
+from orphangc.core.model.types import JobId, ObjectKey, Scope
 from orphangc.errors import (
     OrphanGcError,
     RefusedError,
@@ -123,6 +126,24 @@ def _load(place: Location) -> Iterator[RegistrySnapshot]:
             raise RefusedError(
                 f"{where}: {err}; nothing was planned", guard=Guard.REGISTRY
             ) from err
+
+
+def ends_of(settings: StorageRootSettings, running: Collection[JobId]) -> list[EndRecord]:
+    """Return what exporters, JobResultStores and archives record of ended jobs (R34).
+
+    Args:
+        settings: Settings of the storage root.
+        running: Jobs that Flink shows alive; no exporter is asked for their end.
+
+    Raises:
+        StorageUnreachableError: A place cannot be listed or read.
+
+    """
+    found = [end for uri in settings.job_archives for end in archived_ends(canonical(uri))]
+    for folder in open_exports(settings.registry):
+        ended = (folder.end(job_id) for job_id in folder.jobs() if job_id not in running)
+        found += [end for end in ended if end is not None]
+    return found
 
 
 def open_exports(sources: Sequence[str]) -> list[ExporterFolder]:
@@ -222,6 +243,7 @@ def opened(
             clusters=flink_clusters(settings),
             snapshots=lambda: load_snapshots(settings.registry),
             exporters=lambda: open_exports(settings.registry),
+            ends=partial(ends_of, settings),
             open_storage=open_storage,
             engine=chosen,
             wait=time.sleep,

@@ -75,6 +75,8 @@ def evidence_of(job: JobEvidence, cycle: CycleEvidence, uris: Iterable[str]) -> 
         )
         for uri, hold in sorted(held.items())
     ]
+    if (end := job.recorded_end) is not None:
+        parts.append(EvidencePart(source=EvidenceSource.END_RECORD, uri=end.uri, taken_at=end.at))
     if job.is_declared_ended:
         parts.append(EvidencePart(source=EvidenceSource.OPERATOR, uri="ended-job"))
     parts += [

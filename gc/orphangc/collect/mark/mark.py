@@ -10,6 +10,7 @@ from orphangc.collect.mark.job_reports import JobReport, job_reports
 from orphangc.collect.observe.checkpoints import CheckpointScan
 from orphangc.collect.observe.ha_holds import reported_ids
 from orphangc.collect.observe.observation import Observation
+from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.job_facts import JobFacts
 from orphangc.core.cluster.placement import configured_directories, job_answers
 from orphangc.core.columns.live_set import LiveSet
@@ -273,6 +274,9 @@ def _jobs(
             exported=_checked(
                 exported.get(key), own_checkpoints, first, second, before=report.before
             ),
+            ends=_ends_of(
+                observation, settings, job_id, directories, is_alone=len(known.of_id(job_id)) <= 1
+            ),
             strangers=_strangers(key, job_id, observation, settings=settings, owners=known.keys),
             clusters=report.clusters,
             unplaced=report.unplaced,
@@ -281,6 +285,30 @@ def _jobs(
             holds_of_id=reports.holds.get(job_id, frozenset()),
         )
     return jobs
+
+
+def _ends_of(
+    observation: Observation,
+    settings: StorageRootSettings,
+    job_id: JobId,
+    directories: Sequence[Location],
+    *,
+    is_alone: bool,
+) -> tuple[EndRecord, ...]:
+    """Return the records of the job's end; one without a directory needs an id of one directory.
+
+    A TaskManager may still store files shortly after the end that the JobManager records.
+    """
+    return tuple(
+        replace(end, slack=2 * settings.clock_skew)
+        for end in observation.ends
+        if end.job_id == job_id
+        and (
+            is_alone
+            if end.directory is None
+            else place_of(end.directory, settings.aliases) in directories
+        )
+    )
 
 
 def _retained_by_others(

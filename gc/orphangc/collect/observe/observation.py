@@ -24,6 +24,7 @@ from orphangc.collect.observe.checkpoints import (
 from orphangc.collect.observe.exporters import ExporterHandshake, SeenExports, start_handshake
 from orphangc.collect.observe.reported import reported_places
 from orphangc.collect.observe.searching import NO_SCAN, NOTHING_READ, BaseSearch
+from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
@@ -59,6 +60,11 @@ _LATER = 1.0
 """Seconds beyond the age of a cached answer: it must be surely older than the new one."""
 
 
+def _no_ends(_: Collection[JobId]) -> Sequence[EndRecord]:
+    """Return no records."""
+    return ()
+
+
 def _no_device(_: Location) -> None:
     """Return no device."""
 
@@ -77,6 +83,7 @@ class Environment:
         clusters: Flink clusters.
         snapshots: Reads the registry snapshots as they are now.
         exporters: Opens the folders that exporters write to.
+        ends: Returns the records of jobs that ended; it is given the jobs that run.
         open_storage: Opens any other place of a reported checkpoint.
         engine: Lists the storage root, and processes the listing.
         wait: Waits for some seconds.
@@ -95,6 +102,7 @@ class Environment:
     wait: Waiter
     progress: Progress
     exporters: Callable[[], Sequence[ExporterChannel]] = tuple
+    ends: Callable[[Collection[JobId]], Sequence[EndRecord]] = _no_ends
     extras: Extras | None = None
     ha: Sequence[HaMetadata] = ()
     siblings: Sequence[Storage] = ()
@@ -126,6 +134,7 @@ class Observation:
         elsewhere_unreadable: Unreadable checkpoints at such places.
         snapshots: All registry snapshots that were read, those before the listing first.
         exported: Answer of each exporter.
+        ends: Records of jobs that ended, read after the listing.
         exports: Jobs that have registry snapshots, by registry folder.
         listed: Result of the listing between S1 and S2.
         unreached: Reason by location of the siblings that could not be searched.
@@ -149,6 +158,7 @@ class Observation:
     listed: Listed
     unreached: Mapping[Location, str] = field(default_factory=dict)
     exports: tuple[SeenExports, ...] = ()
+    ends: tuple[EndRecord, ...] = ()
 
     @property
     def checkpoints(self) -> tuple[Checkpoint, ...]:
@@ -232,9 +242,16 @@ def observe(
         snapshots=tuple(snapshots),
         exported=exported,
         exports=handshake.seen,
+        ends=tuple(environment.ends(_running_in((*before, *after)))),
         listed=listed,
         unreached=search.unreached,
     )
+
+
+def _running_in(answers: Iterable[ClusterFacts]) -> frozenset[JobId]:
+    """Return the jobs that some answer shows alive."""
+    shown = [facts for cluster in answers for facts in cluster.jobs.values()]
+    return frozenset(each.job_id for each in shown if not each.is_globally_terminal)
 
 
 def search_of(environment: Environment) -> BaseSearch:

@@ -25,6 +25,7 @@ class JobStatus:
         is_held: Whether HA metadata, or a resource of the operator, shows that it is not over.
         is_declared_ended: The operator's statement.
         may_be_running: Whether a cluster runs a job of this id in an unknown directory.
+        is_end_recorded: Whether a record of Flink's shows the end of its newest run (R34).
         has_other_run: Whether a cluster showed another run of it alive in an earlier cycle, and
             none has shown the end of that one.
 
@@ -36,6 +37,7 @@ class JobStatus:
     is_declared_ended: bool
     may_be_running: bool = False
     has_other_run: bool = False
+    is_end_recorded: bool = False
 
     @property
     def is_running(self) -> bool:
@@ -58,7 +60,8 @@ class JobStatus:
             return JobState.SUSPENDED
         if self.may_be_running:
             return JobState.UNKNOWN
-        is_over = self.is_declared_ended or self.is_proven_ended
+        is_recorded = self.is_end_recorded and not self.has_other_run
+        is_over = self.is_declared_ended or self.is_proven_ended or is_recorded
         return JobState.ENDED if is_over else JobState.UNKNOWN
 
     def has_ended(

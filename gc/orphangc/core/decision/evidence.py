@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.ha_facts import Hold
 from orphangc.core.cluster.job_facts import JobFacts
 from orphangc.core.cluster.job_status import JobStatus
@@ -170,6 +171,7 @@ class JobEvidence:
             that hold it.
         clusters_of_id: Clusters that run any job of its id.
         holds_of_id: HA metadata and resources that hold any job of its id.
+        ends: Records in which Flink says that a run of it ended.
         survey: Facts of the listing; empty for a job that is not collected.
         outside_paths: Paths outside every searched place that concern the job.
 
@@ -201,6 +203,7 @@ class JobEvidence:
     holders: frozenset[str] | None = None
     clusters_of_id: frozenset[str] = frozenset()
     holds_of_id: frozenset[str] = frozenset()
+    ends: tuple[EndRecord, ...] = ()
     survey: Survey = field(default_factory=Survey)
     outside_paths: tuple[OutsidePath, ...] = ()
 
@@ -229,12 +232,28 @@ class JobEvidence:
             is_declared_ended=self.is_declared_ended,
             may_be_running=bool(self.unplaced),
             has_other_run=bool(self.other_runs),
+            is_end_recorded=self.recorded_end is not None,
         )
 
     @property
     def state(self) -> JobState:
         """Return what is known of the job's life; see ``JobStatus``."""
         return self.status.state
+
+    @property
+    def is_id_fixed(self) -> bool:
+        """Return whether another run of the job may have the same id (R34)."""
+        return may_recur(self.job_id) or any(facts.is_id_fixed for facts in self.facts)
+
+    @property
+    def recorded_end(self) -> EndRecord | None:
+        """Return a record of the end of its newest run (R34: E1, E3, E4), ``None`` if none is.
+
+        A record that says nothing of later runs counts only for an id that does not come back.
+        """
+        changed_at = self.changed_at
+        ends = (each for each in self.ends if each.covers(changed_at))
+        return next((e for e in ends if e.is_of_newest_run or not self.is_id_fixed), None)
 
     @property
     def changed_at(self) -> datetime | None:
@@ -401,15 +420,15 @@ class CycleEvidence:
 
 
 def is_end_proven(job: JobEvidence) -> bool:
-    """Return whether positive evidence shows that a job's processes are gone (R34: E2, E6).
+    """Return whether positive evidence shows that a job's processes are gone (R34: E1-E6).
 
     The state ``ENDED`` is never given for silence alone. An id that application clusters and
-    people reuse needs the operator's statement: Flink's answer may be of an earlier run.
+    people reuse needs the operator's statement, or the exporter's record of its newest run: any
+    other answer of Flink's may be of an earlier run.
     """
     if job.state is not JobState.ENDED:
         return False
-    is_fixed = may_recur(job.job_id) or any(facts.is_id_fixed for facts in job.facts)
-    return job.is_declared_ended or not is_fixed
+    return job.is_declared_ended or not job.is_id_fixed or job.recorded_end is not None
 
 
 def has_ended(job: JobEvidence, cycle: CycleEvidence) -> bool:

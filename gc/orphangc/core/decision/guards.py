@@ -229,6 +229,12 @@ def _no_roots(job: JobEvidence, _: CycleEvidence) -> str | None:
     if job.is_not_in_all:
         return _not_in_all(job)
     said = "no checkpoint of the job can be seen: its first one may be pending"
+    if job.state is JobState.ENDED:
+        said = (
+            "the job is over and none of its checkpoints can be seen, though it completed some:"
+            " Flink discarded them, or they are in a place that was not searched"
+        )
+        return f"{said}; --ended-job {job.job_id} states that all of it may go"
     return f"{said}; if the job is over, --ended-job {job.job_id} states it"
 
 

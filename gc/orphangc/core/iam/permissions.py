@@ -94,6 +94,7 @@ def needs_of(
         *_reads(root),
         *(need for place in beside for need in _reads(place)),
         *(need for uri in settings.registry for need in _registry(canonical(uri))),
+        *(need for uri in settings.job_archives for need in _archives(canonical(uri))),
         *_inventory(settings),
         *_versions(settings, root, may_undelete=may_undelete),
         *_own(settings.state, Purpose.STATE),
@@ -126,6 +127,14 @@ def _registry(place: Location) -> Iterator[StorageNeed]:
     yield StorageNeed(right=Right.WRITE, area=StorageArea.NONCES, place=place, purpose=asking)
     for right in (Right.WRITE, Right.DELETE):
         yield StorageNeed(right=right, area=StorageArea.PROBES, place=place, purpose=asking)
+
+
+def _archives(place: Location) -> Iterator[StorageNeed]:
+    """Yield the needs of reading which jobs ended."""
+    for right in (Right.LIST, Right.READ):
+        yield StorageNeed(
+            right=right, area=StorageArea.BELOW, place=place, purpose=Purpose.REGISTRY
+        )
 
 
 def _inventory(settings: StorageRootSettings) -> Iterator[StorageNeed]:

@@ -318,6 +318,8 @@ class StorageRootSettings(BaseModel):
     """Registry snapshots: a file, a folder of them, or the folder that exporters write into."""
     registry_wait: Duration = timedelta(minutes=5)
     """How long a running job's exporter may take to repeat a nonce."""
+    job_archives: tuple[Place, ...] = ()
+    """Folders of Flink's JobResultStore, or of archives for the history server: jobs that ended."""
     extra_roots: tuple[Place, ...] = ()
     """Savepoint folders and other storages whose checkpoints may refer here."""
     empty_roots: tuple[Place, ...] = ()

@@ -137,6 +137,7 @@ class EvidenceSource(StrEnum):
     KUBERNETES = "kubernetes"
     ZOOKEEPER = "zookeeper"
     OPERATOR = "operator"
+    END_RECORD = "end_record"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,11 @@ import org.apache.flink.runtime.checkpoint.CompletedCheckpointStore;
 /** The exports of all jobs of one JobManager process. */
 final class Exports implements AutoCloseable {
 
+    /** The longest time for which the end of a process waits for ends of jobs to be written. */
+    private static final long PATIENCE_MILLIS = 5_000;
+
     private final Settings settings;
+    private final List<Thread> endings = new ArrayList<>();
     private final Map<JobID, JobExport> running = new HashMap<>();
     private final Map<JobID, List<IssuedIds>> counters = new HashMap<>();
 
@@ -50,7 +54,7 @@ final class Exports implements AutoCloseable {
         return export;
     }
 
-    /** Ends a job's export. There is no last snapshot: that a job is over must be learned from elsewhere. */
+    /** Ends a job's export. There is no last snapshot: {@link #ended} says that a job is over. */
     void end(JobExport export) {
         export.close();
         synchronized (this) {
@@ -58,13 +62,33 @@ final class Exports implements AutoCloseable {
         }
     }
 
+    /** Writes that a job ended, if it did, on a thread of its own: Flink has shut its checkpoint store down. */
+    synchronized void ended(JobExport export) {
+        Thread writer = new Thread(export::writeEnd, "orphangc-end-" + export.job());
+        writer.setDaemon(true);
+        endings.removeIf(each -> !each.isAlive());
+        endings.add(writer);
+        writer.start();
+    }
+
+    /** Waits briefly for the ends that are being written: the process may be gone after this. */
     @Override
     public void close() {
         List<JobExport> all;
+        List<Thread> writers;
         synchronized (this) {
             all = new ArrayList<>(running.values());
             running.clear();
+            writers = new ArrayList<>(endings);
         }
         all.forEach(JobExport::close);
+        long until = System.currentTimeMillis() + PATIENCE_MILLIS;
+        try {
+            for (Thread each : writers) {
+                each.join(Math.max(1, until - System.currentTimeMillis()));
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

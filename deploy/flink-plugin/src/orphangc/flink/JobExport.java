@@ -14,6 +14,7 @@ import java.util.zip.Deflater;
 import java.util.zip.GZIPOutputStream;
 
 import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.runtime.checkpoint.CompletedCheckpoint;
 import org.apache.flink.runtime.util.EnvironmentInformation;
 import org.slf4j.Logger;
@@ -53,6 +54,7 @@ final class JobExport implements AutoCloseable {
     private volatile List<Snapshot.Checkpoint> retained = new ArrayList<>();
     private volatile String directory;
     private volatile Integer maxConcurrent;
+    private volatile EndOfJob end;
 
     // guarded by this
     private boolean hasNews = true;
@@ -138,6 +140,11 @@ final class JobExport implements AutoCloseable {
         }
     }
 
+    /** Notes what is stored when Flink begins to shut the store down with the job's final status. */
+    void ending(JobStatus status, List<CompletedCheckpoint> all) {
+        end = EndOfJob.of(job, epoch, status, directory, new ArrayList<>(all));
+    }
+
     /** The job's directory is the parent of a checkpoint that this job made; a restored one may lie elsewhere. */
     private void noteDirectory(CompletedCheckpoint checkpoint, boolean isOurs) {
         String path = checkpoint.getExternalPointer();
@@ -172,7 +179,19 @@ final class JobExport implements AutoCloseable {
         }
     }
 
-    // ------------------------------------------------------------------ on our thread
+    // ------------------------------------------------------------------ on our threads
+
+    /** Writes that the job ended; nothing if it did not. */
+    void writeEnd() {
+        try {
+            if (end != null) {
+                folder.writeEnd(epoch + ".json", end::writeTo);
+                LOG.info("Noted the end of job {} in {}", job, folder);
+            }
+        } catch (Throwable error) {
+            LOG.warn("The end of job {} could not be noted", job, error);
+        }
+    }
 
     private void run() {
         exportUntilClosed();

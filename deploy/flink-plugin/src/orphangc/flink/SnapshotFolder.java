@@ -20,7 +20,8 @@ import org.apache.flink.core.fs.Path;
 
 /**
  * One job's folder: {@code snapshots/}, which never shows a half written one; {@code nonce}, which the collector writes;
- * {@code partial/}, where snapshots are written before they are renamed; {@code owners/}, see {@link OwnerMarkers}.
+ * {@code partial/}, where snapshots are written before they are renamed; {@code owners/}, see {@link OwnerMarkers}; {@code
+ * ended/}, see {@link EndOfJob}.
  *
  * <p>On object stores an object appears, whole, when its stream is closed, and a rename would be a copy. So there a
  * snapshot is written under its final name at once. Everywhere else a file is visible while it is being written.
@@ -37,6 +38,7 @@ final class SnapshotFolder {
     private final Path partial;
     private final Path nonce;
     private final Path owners;
+    private final Path ended;
     private boolean isSwept;
 
     SnapshotFolder(Path directory, String job) {
@@ -45,6 +47,7 @@ final class SnapshotFolder {
         this.partial = new Path(folder, "partial");
         this.nonce = new Path(folder, "nonce");
         this.owners = new Path(folder, "owners");
+        this.ended = new Path(folder, "ended");
     }
 
     @Override
@@ -93,6 +96,24 @@ final class SnapshotFolder {
             }
         }
         prune(fs, end, kept);
+    }
+
+    /** Writes that the job ended, whole or not at all; one file for each epoch. */
+    void writeEnd(String name, Content content) throws Exception {
+        FileSystem fs = ended.getFileSystem();
+        fs.mkdirs(ended);
+        Path end = new Path(ended, name);
+        if (isObjectStore(fs)) {
+            create(fs, end, content);
+            return;
+        }
+        fs.mkdirs(partial);
+        Path begin = new Path(partial, name);
+        create(fs, begin, content);
+        if (!fs.rename(begin, end)) {
+            fs.delete(begin, false);
+            throw new IOException("cannot rename " + begin + " to " + end);
+        }
     }
 
     private static boolean isObjectStore(FileSystem fs) {

@@ -6,6 +6,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 
 import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.runtime.checkpoint.CheckpointIDCounter;
 import org.apache.flink.runtime.checkpoint.CheckpointRecoveryFactory;
@@ -102,14 +103,19 @@ final class Watched {
                 store,
                 new Watcher() {
                     @Override
-                    public void before(String call, Object[] arguments) {
+                    public void before(String call, Object[] arguments) throws Exception {
                         if (call.equals("shutdown")) {
                             exports.end(export);
+                            // on Flink's thread, which alone may read the store
+                            export.ending(argument(JobStatus.class, arguments), store.getAllCheckpoints());
                         }
                     }
 
                     @Override
                     public Object after(String call, Object[] arguments, Object answer, long begun) throws Exception {
+                        if (call.equals("shutdown")) {
+                            exports.ended(export);
+                        }
                         CompletedCheckpoint added = argument(CompletedCheckpoint.class, arguments);
                         if (added != null && call.startsWith("addCheckpoint")) {
                             // on Flink's thread, which alone may read the store
@@ -123,7 +129,7 @@ final class Watched {
     /** Looks on at the calls of one object. */
     private interface Watcher {
 
-        default void before(String call, Object[] arguments) {}
+        default void before(String call, Object[] arguments) throws Exception {}
 
         /** Returns the answer, or what stands for it; {@code begun} is when the call began. */
         Object after(String call, Object[] arguments, Object answer, long begun) throws Exception;
