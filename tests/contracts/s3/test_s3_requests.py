@@ -7,12 +7,14 @@ import re
 import ssl
 import sys
 import time
+from dataclasses import replace
 from datetime import timedelta
 from ipaddress import ip_address
 
 import fsspec
 import pytest
 import stamina
+from botocore.httpsession import URLLib3Session
 from botocore.signers import RequestSigner
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -87,6 +89,29 @@ def test_only_the_first_request_goes_through_botocore(stub):
     (scope,) = scopes
     assert "/us-east-1/s3/aws4_request" in scope
     assert storage.list_requests == 12
+
+
+def test_pages_need_neither_botocores_session_nor_urllib3(stub, monkeypatch):
+    """Two requests set up what the others share: their cost is a third."""
+    storage = opened(stub)
+    sent = []
+    original = URLLib3Session.send
+
+    def sending(self, request):
+        sent.append(request)
+        return original(self, request)
+
+    monkeypatch.setattr(URLLib3Session, "send", sending)
+    assert keys_of(storage) == KEYS
+    assert len(stub.requests) == 12
+    assert len(sent) == 2
+
+
+def test_a_store_that_states_no_length_is_listed_all_the_same(stub):
+    """Through the session: each key once."""
+    storage = opened(stub, as_told=True)
+    stub.answer = lambda r: replace(served(r), headers={"Content-Encoding": "identity"})
+    assert keys_of(storage) == KEYS
 
 
 def test_a_session_token_is_sent(stub, monkeypatch):

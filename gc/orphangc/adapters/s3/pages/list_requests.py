@@ -18,7 +18,6 @@ import stamina
 import structlog
 from botocore import exceptions as boto
 from botocore.parsers import ResponseParserError, create_parser
-from botocore.response import StreamingBody
 from urllib3.exceptions import HTTPError
 
 from orphangc.adapters.s3.requests.request_template import RequestTemplate, TemplateSender
@@ -180,10 +179,8 @@ class ListRequests:
     def _send(self, template: RequestTemplate, query: Query) -> tuple[int, bytes]:
         """Return status and body of an answer."""
         named = {_NAMES[name]: value for name, value in query.items()}
-        answer = self._sender.send(template, template.request("GET", query=named))
-        body = StreamingBody(answer.raw, answer.headers.get("content-length"))
         try:
-            return answer.status_code, body.read()
+            return self._sender.get(template, template.request("GET", query=named))
         except HTTPError as err:  # botocore does not translate these
             raise boto.HTTPClientError(error=err) from err
 

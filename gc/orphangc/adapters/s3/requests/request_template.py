@@ -20,8 +20,10 @@ from urllib.parse import quote, unquote_plus, urlencode, urlsplit, urlunsplit
 
 import botocore
 from botocore.awsrequest import AWSRequest
+from botocore.response import StreamingBody
 
 from orphangc.adapters.files.translate import host_now
+from orphangc.adapters.s3.requests.direct_get import DirectGet
 from orphangc.adapters.s3.requests.s3_client import S3Client
 
 _SIGNATURES = {"s3v4", "v4", botocore.UNSIGNED}
@@ -150,6 +152,7 @@ class TemplateSender:
         self._lock = threading.Lock()
         self._auth: tuple[float, RequestTemplate, Any] | None = None
         self._sessions: dict[str, Any] = {}
+        self._direct: dict[str, DirectGet] = {}
         client.on(f"before-sign.s3.{operation}", self._learn)
 
     def send(self, template: RequestTemplate, request: AWSRequest) -> Any:
@@ -165,6 +168,29 @@ class TemplateSender:
         answer = self._session(template.url).send(request.prepare())
         self._client.note_date(asked_at, answer.headers.get("date"))
         return answer
+
+    def get(self, template: RequestTemplate, request: AWSRequest) -> tuple[int, bytes]:
+        """Return status and body of the answer to a GET request of the template.
+
+        Raises:
+            Exception: An error of botocore's or urllib3's.
+
+        """
+        direct = self._direct.get(template.url)
+        if direct is not None and direct.is_possible:
+            if (auth := self._auth_for(template)) is not None:
+                auth.add_auth(request)
+            asked_at = host_now()
+            found = direct.get(request.prepare())
+            if found is not None:
+                self._client.note_date(asked_at, found.date)
+                return found.status, found.body
+        answer = self.send(template, request)
+        body = StreamingBody(answer.raw, answer.headers.get("content-length"))
+        content: bytes = body.read()
+        if direct is None:
+            self._direct[template.url] = DirectGet(self._session(template.url), template.url)
+        return answer.status_code, content
 
     def forget(self) -> None:
         """Ask the signer for credentials again before the next request."""
