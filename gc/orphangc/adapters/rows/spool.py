@@ -269,7 +269,7 @@ def _blocks(file: pa.OSFile, part: FinishedPart) -> Iterator[pa.RecordBatch]:
     while at < part.offset + part.length:
         file.seek(at)
         try:
-            yield from map(with_known_times, ipc.open_stream(file, options=_READING))
+            yield from ipc.open_stream(file, options=_READING)
         except (pa.ArrowException, OSError) as err:
             raise OrphanGcError(f"the listing in {part.file} is damaged: {err}") from err
         at = file.tell()
@@ -283,7 +283,7 @@ def _coalesced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held.append(batch)
         rows, size = rows + batch.num_rows, size + batch.nbytes
         if rows >= _ROWS_PER_BATCH or size >= _BYTES_PER_BATCH:
-            yield _joined(held)
+            yield with_known_times(_joined(held))
             held, rows, size = [], 0, 0
     if held:
-        yield _joined(held)
+        yield with_known_times(_joined(held))

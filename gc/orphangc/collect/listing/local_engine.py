@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from typing import BinaryIO, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from orphangc.collect.listing.list_storage import list_all
 from orphangc.collect.listing.marked_cache import MarkedCache
+from orphangc.collect.listing.noted_names import NotingSpool, objects_named
 from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.row_values import folder_rows
 from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.model.naming import METADATA_NAME
 from orphangc.core.model.types import StoredObject
 from orphangc.ports import Progress, Spool, Storage
 from orphangc.ports.engine import EngineName, Listed, ListingHints, ListingPass
@@ -42,22 +43,23 @@ class LocalEngine:
         self._streams = streams
         self._live = LiveSet()
         self._tombstones = Tombstones.empty()
+        self._noted: NotingSpool | None = None
 
     def list_all(self, storage: Storage, hints: ListingHints, progress: Progress) -> Listed:
         """See ``Engine``."""
         self._forget()
-        return list_all(storage, self._spool, hints=hints, streams=self._streams, progress=progress)
+        spool = NotingSpool(self._spool, METADATA_NAME)
+        listed = list_all(storage, spool, hints=hints, streams=self._streams, progress=progress)
+        self._noted = None if listed.is_resumed else spool  # it has not seen all rows then
+        return listed
 
     def objects_named(self, name: str) -> Iterator[StoredObject]:
         """See ``Engine``."""
+        if self._noted is not None and self._noted.name == name:
+            yield from sorted(self._noted.objects, key=lambda each: each.key)
+            return
         for batch in self._spool.batches():
-            keys = batch.column("key")
-            if not pc.any(pc.ends_with(keys, name)).as_py():
-                continue
-            is_named = pc.or_(pc.equal(keys, name), pc.ends_with(keys, f"/{name}"))
-            is_object = batch.column("size").is_valid()
-            for row in batch.filter(pc.and_(is_named, is_object)).to_pylist():
-                yield StoredObject(**row)
+            yield from objects_named(batch, name)
 
     def mark(self, live: LiveSet, tombstones: Tombstones) -> None:
         """See ``Engine``."""

@@ -54,8 +54,11 @@ class Scale:
         """Return the position of a key: 0 before the stretch, 1 after it; ``None`` is after all."""
         if key is None or not key.startswith(self.prefix):
             return float(key is None or key > self.prefix)
+        name = key[len(self.prefix) :][:_DIGITS]
+        if not name.strip(self.alphabet) and name and len(self.alphabet) <= len(_HEX):
+            return int(name, len(self.alphabet)) / float(len(self.alphabet)) ** len(name)
         value, weight = 0.0, 1.0
-        for char in key[len(self.prefix) :][:_DIGITS]:
+        for char in name:
             weight /= len(self.alphabet)
             rank = bisect_left(self.alphabet, char)
             value += rank * weight

@@ -1,0 +1,76 @@
+"""Notes the objects with one base name while they are listed, so that no pass has to find them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from orphangc.core.model.types import StoredObject
+from orphangc.core.ranges.key_ranges import KeyRange
+from orphangc.ports import Spool, SpoolPart
+
+
+class NotingSpool:
+    """A spool that notes what is appended to its parts.
+
+    Attributes:
+        name: Base name that is noted.
+        objects: Objects with this base name in the parts of this run, in no order.
+
+    """
+
+    def __init__(self, spool: Spool, name: str) -> None:
+        """Take the spool that keeps the rows."""
+        self.name = name
+        self.objects: list[StoredObject] = []
+        self._spool = spool
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows; see ``Spool``."""
+        return self._spool.rows
+
+    def finished(self) -> list[KeyRange]:
+        """Return the listed ranges; see ``Spool``."""
+        return self._spool.finished()
+
+    def part(self) -> SpoolPart:
+        """Return a new part; see ``Spool``."""
+        return _NotingPart(self._spool.part(), self)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield all rows; see ``Spool``."""
+        return self._spool.batches()
+
+
+class _NotingPart:
+    """A part of a spool whose rows are noted."""
+
+    def __init__(self, part: SpoolPart, noted: NotingSpool) -> None:
+        self._part = part
+        self._noted = noted
+        self.rows = 0
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        """Append a batch, and note its rows."""
+        self._part.append(batch)
+        self.rows = self._part.rows
+        self._noted.objects += objects_named(batch, self._noted.name)
+
+    def finish(self, within: KeyRange) -> None:
+        """Record the end of a range; see ``SpoolPart``."""
+        self._part.finish(within)
+
+
+def objects_named(batch: pa.RecordBatch, name: str) -> list[StoredObject]:
+    """Return the objects of a batch of a listing that have one base name; folders are none."""
+    keys = batch.column("key")
+    ends = pc.ends_with(keys, name)
+    if not pc.any(ends).as_py():
+        return []
+    is_named = pc.or_(pc.equal(keys, name), pc.ends_with(keys, f"/{name}"))
+    is_object = batch.column("size").is_valid()
+    rows = batch.filter(pc.and_(is_named, is_object)).to_pylist()
+    return [StoredObject(**row) for row in rows]

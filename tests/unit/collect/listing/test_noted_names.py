@@ -1,0 +1,54 @@
+"""Objects that are noted by name while they are listed: those that a pass over all rows finds."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+
+from orphangc.adapters.rows.spool import ArrowSpool
+from orphangc.collect.listing.local_engine import LocalEngine
+from orphangc.collect.listing.noted_names import objects_named
+from orphangc.core.ranges.key_ranges import KeyRange
+from orphangc.ports import LISTING_SCHEMA
+from orphangc.ports.engine import ListingHints
+from unit.collect.listing.ordered_storage import MemorySpool, OrderedStorage
+
+AT = datetime(2026, 1, 2, tzinfo=UTC)
+KEYS = ["_metadata", "a/_metadata", "a/chk-1/_metadata", "a/chk-1/x", "a/not_metadata", "b"]
+
+
+def listing(keys) -> pa.RecordBatch:
+    rows = [{"key": key, "size": 7, "modified_at": AT, "etag": "e"} for key in keys]
+    return pa.RecordBatch.from_pylist(rows, schema=LISTING_SCHEMA)
+
+
+def test_only_whole_base_names_of_objects_count():
+    """A longer name ends alike, and a folder of this name holds no checkpoint's bytes."""
+    folder = pa.RecordBatch.from_pylist([{"key": "_metadata", "size": None}], schema=LISTING_SCHEMA)
+    found = objects_named(listing(KEYS), "_metadata")
+    assert [each.key for each in found] == KEYS[:3]
+    assert objects_named(folder, "_metadata") == []
+
+
+@pytest.mark.parametrize("streams", [1, 3])
+def test_what_was_noted_is_what_a_pass_finds(streams):
+    """Pages are cut where another stream goes on: no object twice, none left out."""
+    keys = sorted(f"{job:032x}/chk-{n}/{name}" for job in range(3) for n in range(40)
+                  for name in ("_metadata", "state"))  # fmt: skip
+    with ArrowSpool() as spool:
+        engine = LocalEngine(spool, "root", streams=streams)
+        engine.list_all(OrderedStorage(keys), ListingHints(), lambda *_: None)
+        noted = [each.key for each in engine.objects_named("_metadata")]
+        engine._noted = None
+        assert noted == [each.key for each in engine.objects_named("_metadata")] == keys[::2]
+
+
+def test_what_an_interrupted_run_listed_is_searched_too():
+    """This run has not seen its pages, and they may hold the only checkpoint."""
+    keys = ["a/chk-1/_metadata", "a/x", "b/chk-1/_metadata", "b/x"]
+    spool = MemorySpool([(KeyRange(None, "a/x"), keys[:2])])
+    engine = LocalEngine(spool, "root", streams=1)
+    engine.list_all(OrderedStorage(keys), ListingHints(), lambda *_: None)
+    assert [each.key for each in engine.objects_named("_metadata")] == keys[::2]
