@@ -12,7 +12,7 @@ from orphangc.collect.decide.judged_cycle import judged_cycle
 from orphangc.collect.decide.verdicts import JobView
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages, foreign_usages_of
 from orphangc.collect.mark.mark import Mark, mark, pinned_places
-from orphangc.collect.mark.missing import wanted_of
+from orphangc.collect.mark.missing import Missing, wanted_of
 from orphangc.collect.mark.pins import pinned_uuids
 from orphangc.collect.mark.since_listing import SinceListing
 from orphangc.collect.mark.survey import Surveyed
@@ -40,6 +40,8 @@ class Cycle:
     """What one cycle found.
 
     Attributes:
+        seen: Facts of the cycle.
+        missing: Names in checkpoints that nothing shows.
         plan: Unsigned: the verdict files are not in it yet.
         views: Evidence, judgement and bounds of collected jobs, by job key.
         jobs: Evidence of every job, also of jobs in extra roots.
@@ -53,6 +55,8 @@ class Cycle:
 
     """
 
+    seen: Observation
+    missing: Missing
     plan: Plan
     views: Mapping[str, JobView]
     mark: Mark
@@ -135,6 +139,8 @@ def run_cycle(
         world=known.world,
     )
     return Cycle(
+        seen=seen,
+        missing=survey.missing,
         plan=with_memory(plan_of(found, settings, environment), known.comparison, before.expected),
         views=decided.views,
         mark=marked,

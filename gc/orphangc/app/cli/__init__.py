@@ -12,6 +12,7 @@ from orphangc.app.cli import (
     dependency_commands,
     discover_commands,
     operate_commands,
+    retention_commands,
     scheduled_commands,
     world_commands,
 )
@@ -28,6 +29,7 @@ COMMANDS = (
     scheduled_commands,
     operate_commands,
     world_commands,
+    retention_commands,
     discover_commands,
 )
 """Modules that register commands, in the order in which the help shows them."""

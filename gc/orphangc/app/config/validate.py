@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from orphangc.app.config.paths import absolute
+from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import SettingsError
 
@@ -42,6 +43,22 @@ def validated(model: type[_Settings], values: Mapping[str, Any]) -> _Settings:
             given[name] = _each(given[name], _absolute_alias if name == "alias" else absolute)
     try:
         return model.model_validate(given)
+    except ValidationError as err:
+        raise SettingsError(first_problem(err)) from err
+
+
+def policy_from(values: Mapping[str, Any]) -> RetentionPolicy | None:
+    """Return the retention policy of some options, ``None`` if none of them is given.
+
+    Raises:
+        SettingsError: An option is invalid; the message names it, in one line.
+
+    """
+    given = {name: value for name, value in values.items() if value is not None}
+    if not given:
+        return None
+    try:
+        return RetentionPolicy.model_validate(given)
     except ValidationError as err:
         raise SettingsError(first_problem(err)) from err
 

@@ -299,6 +299,7 @@ class CheckpointReader:
             unproven_layout=_unproven_layout(references),
             deleted_on=references.deleted_on,
             is_of_a_stop=references.is_of_a_stop,
+            is_unclaimed=references.is_unclaimed,
             has_write_ahead_sink=_WRITE_AHEAD_SINK in data,
         )
 

@@ -35,14 +35,14 @@ def reported_places(
             unusable.append(UnreadableCheckpoint(uri=path, reason=str(err), sha256=""))
     for named in sorted({each for facts in ha for each in facts.places}):
         try:
-            places.add(_place_named(named.path, settings))
+            places.add(place_named(named.path, settings))
         except ValueError as err:
             reason = f"{err} (named by {named.by})"
             unusable.append(UnreadableCheckpoint(uri=named.path, reason=reason, sha256=""))
     return sorted(places, key=str), unusable
 
 
-def _place_named(path: str, settings: StorageRootSettings) -> Location:
+def place_named(path: str, settings: StorageRootSettings) -> Location:
     """Return the checkpoint folder that a resource names: people may name its metadata file too.
 
     Raises:

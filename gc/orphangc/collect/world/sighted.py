@@ -9,6 +9,7 @@ from datetime import datetime
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.collect.world.gathered import searched_places
+from orphangc.collect.world.sighted_lineage import seen_lineage
 from orphangc.collect.world.sighted_registries import job_folder, registries_in
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import CheckpointFacts, ClusterFacts, JobFacts
@@ -93,6 +94,7 @@ def sighting_of(
         declared_ended=frozenset(settings.ended_job) - {"all"},
         are_all_declared_ended="all" in settings.ended_job,
         clock_skew=settings.margins.clock_skew,
+        lineage=seen_lineage(seen, marked, jobs, aliases=settings.aliases, at=at),
     )
 
 

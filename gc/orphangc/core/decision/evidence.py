@@ -44,6 +44,7 @@ class Checkpoint:
         deleted_on: Ends of its job upon which Flink deletes it, and ``SUBSUMED``; ``None`` where
             the format does not say.
         is_of_a_stop: Whether its properties say that the job was stopped with this savepoint.
+        is_unclaimed: Whether its properties say that Flink does not own it.
         has_write_ahead_sink: Whether it names the operator state of a write-ahead sink, whose
             bytes hold handles that no oracle reads (R37).
 
@@ -63,6 +64,7 @@ class Checkpoint:
     unproven_layout: str | None = None
     deleted_on: tuple[str, ...] | None = None
     is_of_a_stop: bool = False
+    is_unclaimed: bool = False
     has_write_ahead_sink: bool = False
 
     @property

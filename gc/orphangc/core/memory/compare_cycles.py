@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from orphangc.core.lineage.continuation import remembered_lineage
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.job_lives import jobs_after
 from orphangc.core.memory.lost_facts import (
@@ -92,6 +93,7 @@ def compared(
                 for each in facts
                 if not each.is_acknowledged
             ),
+            lineage=remembered_lineage(memory.lineage, sighting.lineage, sighting.at),
         ),
     )
 

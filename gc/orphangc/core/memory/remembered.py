@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from pydantic import Field
 
+from orphangc.core.lineage.continuation import LineageMemory, merged_lineage
 from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.times.instants import Instant
 
@@ -274,6 +275,7 @@ class WorldMemory(FrozenPart):
         jobs: Lives of jobs.
         registries: Registry snapshots that concern the storage root.
         standing: Facts that the newest cycle missed.
+        lineage: Which job continued which.
 
     """
 
@@ -288,6 +290,7 @@ class WorldMemory(FrozenPart):
     jobs: tuple[RememberedJob, ...] = ()
     registries: tuple[RememberedRegistry, ...] = ()
     standing: tuple[StandingFact, ...] = ()
+    lineage: LineageMemory = LineageMemory()
 
     @property
     def is_empty(self) -> bool:
@@ -324,6 +327,7 @@ def merged_memory(memories: Sequence[WorldMemory]) -> WorldMemory:
             (r for m in memories for r in m.registries), _uri_of, _merged_registries
         ),
         standing=_newest_standing(memories),
+        lineage=merged_lineage(each.lineage for each in memories),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from orphangc.core.lineage.continuation import LineageMemory
 from orphangc.core.memory.remembered import RememberedDirectory, RememberedRegistry
 
 
@@ -125,6 +126,7 @@ class Sighting:
         declared_ended: Job ids that the operator declared ended, one by one.
         are_all_declared_ended: Whether the operator declared all jobs ended.
         clock_skew: Most that a JobManager's clock may differ from the storage's.
+        lineage: Edges between jobs, and the jobs that resources ran.
 
     """
 
@@ -144,3 +146,4 @@ class Sighting:
     declared_ended: frozenset[str] = frozenset()
     are_all_declared_ended: bool = False
     clock_skew: timedelta = timedelta(minutes=15)
+    lineage: LineageMemory = field(default_factory=LineageMemory)

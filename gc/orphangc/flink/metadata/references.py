@@ -46,6 +46,7 @@ class References:
         deleted_on: Ends of the job upon which Flink deletes the checkpoint, and ``SUBSUMED``; None
             if the file has no properties.
         is_of_a_stop: Whether the properties say that the job was stopped with this savepoint.
+        is_unclaimed: Whether the properties say that Flink does not own it.
 
     """
 
@@ -61,6 +62,7 @@ class References:
     ref_checkpoint_ids: tuple[int, ...]
     deleted_on: tuple[str, ...] | None = None
     is_of_a_stop: bool = False
+    is_unclaimed: bool = False
 
 
 def read_references(data: bytes) -> References:
@@ -94,6 +96,7 @@ def read_references(data: bytes) -> References:
         ref_checkpoint_ids=tuple(parser.ref_checkpoint_ids),
         deleted_on=None if frame.properties is None else frame.properties.deleted_on,
         is_of_a_stop=frame.properties is not None and frame.properties.is_of_a_stop,
+        is_unclaimed=frame.properties is not None and frame.properties.unclaimed,
     )
 
 

@@ -1,0 +1,125 @@
+"""The commands about jobs that are over: lineage, expire."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orphangc.app.cli.application import app
+from orphangc.app.cli.output import show
+from orphangc.app.console import options as o
+
+_ROOT_HELP = "The storage root: holds the job directories."
+_PRICE = 0.023
+"""List price of a GiB a month in S3 Standard."""
+_POLICY = (
+    "keep_last",
+    "keep_within",
+    "keep_daily",
+    "keep_weekly",
+    "keep_monthly",
+    "ended_for",
+    "dead",
+)
+
+
+@app.command(
+    epilog="Example: orphangc lineage s3://bucket/checkpoints --kubernetes-ha flink"
+    " --flink-rest http://jobmanager:8081"
+)
+def lineage(  # noqa: PLR0913 - one parameter an option
+    *,
+    root: Annotated[str, typer.Argument(help=_ROOT_HELP, metavar="ROOT")],
+    extra_roots: o.ExtraRoots = None,
+    empty_roots: o.EmptyRoots = None,
+    closed_world: o.ClosedWorld = False,
+    ended_job: o.EndedJob = None,
+    owner: o.Owner = None,
+    registry: o.Registry = None,
+    flink_rest: o.FlinkRestOption = None,
+    accept_flink_version: o.AcceptFlinkVersion = None,
+    kubernetes_ha: o.KubernetesHaOption = None,
+    zookeeper_ha: o.ZooKeeperHaOption = None,
+    alias: o.AliasOption = None,
+    pin: o.Pin = None,
+    state: o.State = None,
+    output: o.OutputOption = None,
+) -> None:
+    """Show which job continued which, and the bytes that only each of them holds."""
+    values = dict(locals())
+    from orphangc.app.config.validate import settings_from
+    from orphangc.app.render.lineage_tables import lineage_tables
+    from orphangc.app.runner.lineage_cycle import lineages_now
+
+    del values["output"]
+    report = lineages_now(settings_from(values), None)
+    show(output, report.model_dump(mode="json"), lambda: [*lineage_tables(report)])
+
+
+@app.command(
+    epilog="Example: orphangc expire s3://bucket/checkpoints --closed-world"
+    " --flink-rest http://jobmanager:8081 --keep-last 1"
+)
+def expire(  # noqa: PLR0913 - one parameter an option
+    *,
+    root: Annotated[str, typer.Argument(help=_ROOT_HELP, metavar="ROOT")],
+    keep_last: Annotated[
+        int | None, typer.Option(help="The newest checkpoints of a lineage that stay: 1 or more.")
+    ] = None,
+    keep_within: Annotated[
+        str | None, typer.Option(help="Age, counted from the newest one, up to which all stay.")
+    ] = None,
+    keep_daily: Annotated[
+        int | None, typer.Option(help="Days of which the newest savepoint stays.")
+    ] = None,
+    keep_weekly: Annotated[
+        int | None, typer.Option(help="Weeks of which the newest savepoint stays.")
+    ] = None,
+    keep_monthly: Annotated[
+        int | None, typer.Option(help="Months of which the newest savepoint stays.")
+    ] = None,
+    ended_for: Annotated[
+        str | None,
+        typer.Option(help="Time since a job's last sign of life; 30d if a policy is given."),
+    ] = None,
+    dead: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dead",
+            help="Lineage that is given up, by a resource or a job id of it: even its last"
+            " checkpoint may go; repeatable.",
+        ),
+    ] = None,
+    price: Annotated[float, typer.Option(help="Price of a GiB a month.", min=0)] = _PRICE,
+    grace_period: o.GracePeriod = o.default_of("grace_period"),
+    clock_skew: o.ClockSkew = o.default_of("clock_skew"),
+    quiet_period: o.QuietPeriod = o.default_of("quiet_period"),
+    allow_short_margins: o.AllowShortMargins = False,
+    extra_roots: o.ExtraRoots = None,
+    empty_roots: o.EmptyRoots = None,
+    closed_world: o.ClosedWorld = False,
+    ended_job: o.EndedJob = None,
+    owner: o.Owner = None,
+    registry: o.Registry = None,
+    registry_wait: o.RegistryWait = o.default_of("registry_wait"),
+    flink_rest: o.FlinkRestOption = None,
+    accept_flink_version: o.AcceptFlinkVersion = None,
+    kubernetes_ha: o.KubernetesHaOption = None,
+    zookeeper_ha: o.ZooKeeperHaOption = None,
+    alias: o.AliasOption = None,
+    pin: o.Pin = None,
+    state: o.State = None,
+    output: o.OutputOption = None,
+) -> None:
+    """Report what no living job needs, and which checkpoints a retention policy would let go."""
+    values = dict(locals())
+    from orphangc.app.config.validate import policy_from, settings_from
+    from orphangc.app.render.lineage_tables import expiry_tables
+    from orphangc.app.runner.lineage_cycle import lineages_now
+
+    policy = policy_from({name: values.pop(name) for name in _POLICY})
+    for name in ("price", "output"):
+        del values[name]
+    report = lineages_now(settings_from(values), policy)
+    show(output, report.model_dump(mode="json"), lambda: [*expiry_tables(report, price)])

@@ -1,0 +1,130 @@
+"""Lineages, and what would expire, as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from orphangc.app.console.text import duration, human_bytes, visible
+from orphangc.core.documents.lineage_report import (
+    LineageCheckpointPart,
+    LineagePart,
+    LineageReport,
+)
+
+_GIB = 2**30
+
+
+def lineage_tables(report: LineageReport) -> Iterator[RenderableType]:
+    """Yield one table for each lineage: its jobs, and what each of them left."""
+    for lineage in report.lineages:
+        yield Text(visible(lineage.name or "no job is known"), style="bold")
+        yield _jobs(lineage)
+        yield _checkpoints(lineage)
+    if not report.lineages:
+        yield Text("no checkpoint was found")
+
+
+def _jobs(lineage: LineagePart) -> Table:
+    table = Table("job", "state", "from", "to", "checkpoints", "only it holds", "continued")
+    older = {edge.newer: edge for edge in lineage.continuations}
+    places = {place: job.job_id for job in lineage.jobs for place in job.directories}
+    own = Counter(each.job_id for each in lineage.checkpoints)
+    for job in lineage.jobs:
+        edges = [older[place] for place in job.directories if place in older]
+        origin = next((places.get(e.older, e.older) for e in edges), "")
+        by = next((f" ({e.source})" for e in edges), "")
+        table.add_row(
+            visible(job.job_id or ", ".join(job.directories)),
+            job.state,
+            _day(job.first_life_at),
+            _day(job.last_life_at),
+            str(own[job.job_id]),
+            human_bytes(job.bytes_only),
+            Text(visible(f"{origin}{by}")),
+        )
+    return table
+
+
+def _checkpoints(lineage: LineagePart) -> Table:
+    table = Table("checkpoint", "stored", "restored by", "verdict")
+    for each in lineage.checkpoints:
+        table.add_row(
+            Text(visible(each.uri)),
+            _day(each.stored_at),
+            ", ".join(each.restored_by),
+            Text(visible(verdict(each))),
+        )
+    return table
+
+
+def verdict(checkpoint: LineageCheckpointPart) -> str:
+    """Return action, reason and explanation of one checkpoint, as one phrase."""
+    why = f": {checkpoint.why}" if checkpoint.why else ""
+    lost = "" if checkpoint.is_restorable else " (cannot be restored: files are missing)"
+    return f"{checkpoint.action} {checkpoint.reason}{why}{lost}"
+
+
+def expiry_tables(report: LineageReport, price: float) -> Iterator[RenderableType]:
+    """Yield what no living job needs, oldest lineage first, and what the policy would let go.
+
+    Args:
+        report: Lineages of a storage root.
+        price: Price of a GiB a month.
+
+    """
+    table = Table("lineage", "jobs", "checkpoints", "last sign of life", "unneeded", "a month")
+    for lineage in report.lineages:
+        if lineage.unneeded_bytes:
+            table.add_row(
+                Text(visible(lineage.name)),
+                str(len(lineage.jobs)),
+                str(len(lineage.checkpoints)),
+                _ago(lineage.last_life_at, report.created_at),
+                human_bytes(lineage.unneeded_bytes),
+                money(lineage.unneeded_bytes, price),
+            )
+    if table.row_count:
+        yield table
+    yield Text(unneeded_sentence(report, price))
+    yield _reasons(report)
+    if report.policy is None:
+        yield Text("No retention policy: nothing expires. Try --keep-last 1.")
+    else:
+        size = human_bytes(report.expiring_bytes)
+        yield Text(f"{len(report.expiring)} checkpoints would expire; only they hold {size}.")
+
+
+def unneeded_sentence(report: LineageReport, price: float) -> str:
+    """Return how much is held by checkpoints that nothing living needs."""
+    size = report.unneeded_bytes
+    return (
+        f"Checkpoints that nothing living needs hold {human_bytes(size)} in"
+        f" {report.unneeded_objects:,} files, {money(size, price)} a month."
+    )
+
+
+def money(size: int, price: float) -> str:
+    """Return the price of some bytes for a month."""
+    return f"{size / _GIB * price:,.2f}"
+
+
+def _reasons(report: LineageReport) -> Table:
+    table = Table("verdict", "reason", "checkpoints")
+    counts = Counter((each.action, each.reason) for each in report.checkpoints)
+    for (action, reason), count in sorted(counts.items()):
+        table.add_row(action, reason, str(count))
+    return table
+
+
+def _day(at: datetime | None) -> str:
+    return "" if at is None else f"{at:%Y-%m-%d %H:%M}"
+
+
+def _ago(at: datetime | None, now: datetime) -> str:
+    return "" if at is None else f"{duration(now - at)} ago"

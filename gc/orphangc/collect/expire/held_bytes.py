@@ -1,0 +1,114 @@
+"""Bytes that only some checkpoints hold: one more pass over the listing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from orphangc.core.columns.marked_listing import MarkedRows
+from orphangc.core.columns.sorted_uuids import SortedUuids
+from orphangc.core.decision.evidence import Checkpoint
+
+_NONE = np.empty(0, np.int32)
+_SHARED = -1
+"""Group of a file that several groups name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedFiles:
+    """Every file that a checkpoint names, with the one group that names it; picklable.
+
+    Attributes:
+        uuids: UUIDs of the files.
+        group: int32[n], the only group whose checkpoints name each; -1 if several do.
+
+    """
+
+    uuids: SortedUuids
+    group: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, checkpoints: Iterable[tuple[Checkpoint, int]]) -> NamedFiles:
+        """Return the files of some checkpoints, each with the group that it belongs to."""
+        his, los, groups = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)], [_NONE]
+        for checkpoint, number in checkpoints:
+            for names in checkpoint.files.values():
+                uuids = names.uuids
+                his.append(uuids[0])
+                los.append(uuids[1])
+                groups.append(np.full(len(uuids[0]), number, np.int32))
+        hi, lo, group = np.concatenate(his), np.concatenate(los), np.concatenate(groups)
+        rows = np.lexsort((lo, hi))
+        hi, lo, group = hi[rows], lo[rows], group[rows]
+        is_new = np.ones(len(hi), np.bool_)
+        is_new[1:] = (hi[1:] != hi[:-1]) | (lo[1:] != lo[:-1])
+        starts = np.flatnonzero(is_new)
+        if not len(starts):
+            return cls(uuids=SortedUuids.empty(), group=group)
+        least, most = np.minimum.reduceat(group, starts), np.maximum.reduceat(group, starts)
+        return cls(
+            uuids=SortedUuids(hi[starts], lo[starts]),
+            group=np.where(least == most, least, _SHARED).astype(np.int32),
+        )
+
+
+@dataclass(slots=True)
+class HeldBytes:
+    """Bytes by group of the files that only this group names.
+
+    Attributes:
+        size: int64[groups].
+        objects: int64[groups].
+
+    """
+
+    size: npt.NDArray[np.int64]
+    objects: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldBytesPass:
+    """Sums the bytes of every division of the checkpoints into groups, in one pass.
+
+    Attributes:
+        divisions: Files of each division, with the number of its groups.
+        phase: Name of the phase.
+
+    """
+
+    divisions: Sequence[tuple[NamedFiles, int]]
+    phase: str = field(default="lineages")
+
+    def begin(self) -> list[HeldBytes]:
+        """See ``ListingPass``."""
+        return [
+            HeldBytes(np.zeros(count, np.int64), np.zeros(count, np.int64))
+            for _, count in self.divisions
+        ]
+
+    def add(self, found: list[HeldBytes], rows: MarkedRows) -> None:
+        """See ``ListingPass``."""
+        columns = rows.columns
+        sizes = np.asarray(columns.batch.column("size").fill_null(0))[columns.has_uuid]
+        hi, lo = columns.hi[columns.has_uuid], columns.lo[columns.has_uuid]
+        for (files, _), total in zip(self.divisions, found, strict=True):
+            at, is_there = files.uuids.find(hi, lo)
+            group = files.group[at[is_there]]
+            is_only = group != _SHARED
+            np.add.at(total.size, group[is_only], sizes[is_there][is_only])
+            np.add.at(total.objects, group[is_only], 1)
+
+    def end(self, found: list[HeldBytes]) -> None:
+        """See ``ListingPass``: nothing was opened."""
+
+    def together(self, found: Iterable[list[HeldBytes]]) -> list[HeldBytes]:
+        """See ``ListingPass``."""
+        total = self.begin()
+        for part in found:
+            for mine, each in zip(total, part, strict=True):
+                mine.size += each.size
+                mine.objects += each.objects
+        return total

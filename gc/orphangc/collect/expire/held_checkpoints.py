@@ -1,0 +1,136 @@
+"""What must not expire whatever a policy says: pins, retained checkpoints, origins (R43)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from orphangc.collect.cycle import Cycle
+from orphangc.collect.observe.reported import place_named
+from orphangc.core.decision.evidence import JobEvidence
+from orphangc.core.exporter.registry_snapshot import resolve
+from orphangc.core.model.locations import Location, canonical, place_of
+from orphangc.core.model.settings import StorageRootSettings
+
+_Hold = tuple[str, str]
+"""Kind of a hold, and what holds, for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointHolds:
+    """Places that something names.
+
+    Attributes:
+        exact: Holds of one checkpoint, by its folder.
+        around: Pinned places, with everything below them.
+
+    """
+
+    exact: dict[Location, tuple[_Hold, ...]]
+    around: tuple[Location, ...]
+
+    def of(self, folder: Location) -> Iterator[_Hold]:
+        """Yield what holds the checkpoint in a folder."""
+        yield from self.exact.get(folder, ())
+        for pin in self.around:
+            if pin.contains(folder) or folder.contains(pin):
+                yield "pin", str(pin)
+
+
+def holds_of(cycle: Cycle, settings: StorageRootSettings, over: Collection[str]) -> CheckpointHolds:
+    """Return everything that holds a checkpoint.
+
+    Args:
+        cycle: The cycle.
+        settings: Settings of the storage root.
+        over: Keys of the jobs that are proven to be over.
+
+    """
+    exact: dict[Location, list[_Hold]] = {}
+    for place, kind, by in (
+        *_named_by_resources(cycle, settings),
+        *_registered(cycle, settings),
+        *_shown_by_flink(cycle, settings, over),
+        *_remembered(cycle, over),
+    ):
+        exact.setdefault(place, []).append((kind, by))
+    return CheckpointHolds(
+        exact={place: tuple(sorted(set(each))) for place, each in exact.items()},
+        around=tuple(canonical(pin, settings.aliases) for pin in settings.pin),
+    )
+
+
+_Held = tuple[Location, str, str]
+
+
+def _named_by_resources(cycle: Cycle, settings: StorageRootSettings) -> Iterator[_Held]:
+    """Yield the checkpoints that a resource names; a name that is no place refuses elsewhere."""
+    for facts in (*cycle.seen.ha_before, *cycle.seen.ha_after):
+        for named in facts.places:
+            try:
+                yield place_named(named.path, settings), "resource", named.by
+            except ValueError:
+                continue
+
+
+def _registered(cycle: Cycle, settings: StorageRootSettings) -> Iterator[_Held]:
+    """Yield the retained checkpoints of registry snapshots, and their origins."""
+    for snapshot in cycle.seen.snapshots:
+        for path in (
+            *(each.path for each in snapshot.retained),
+            *(each.path for each in snapshot.restored),
+        ):
+            place = place_of(resolve(path, snapshot.checkpoint_dir), settings.aliases)
+            if place is not None:
+                yield place, "registry", snapshot.job_id
+
+
+def _shown_by_flink(
+    cycle: Cycle, settings: StorageRootSettings, over: Collection[str]
+) -> Iterator[_Held]:
+    """Yield what clusters show of jobs that are not over: their checkpoints, and their origins."""
+    for key, job in cycle.jobs.items():
+        if key in over:
+            continue
+        paths = [each.external_path for facts in job.facts for each in facts.checkpoints]
+        for place in _places(paths, settings):
+            yield place, "job", job.job_id
+        if not recovers_from_its_own(job):
+            restored = [each.restored.external_path for each in job.facts if each.restored]
+            for place in _places(restored, settings):
+                yield place, "restored_by", job.job_id
+
+
+def _places(paths: Iterable[str | None], settings: StorageRootSettings) -> Iterator[Location]:
+    for path in paths:
+        place = place_of(path, settings.aliases)
+        if place is not None:
+            yield place
+
+
+def recovers_from_its_own(job: JobEvidence) -> bool:
+    """Return whether a lost JobManager goes on from a checkpoint of the job's own.
+
+    HA metadata names it. Without any, a JobManager starts again from its first origin.
+    """
+    held = {number for hold in job.held_after for number in hold.retained_ids}
+    origins = [each.restored.id for each in job.facts if each.restored]
+    return any(number in job.ids_after and number not in origins for number in held)
+
+
+def _remembered(cycle: Cycle, over: Collection[str]) -> Iterator[_Held]:
+    """Yield the origins of jobs that earlier cycles saw, that no cluster shows, and that may live.
+
+    A job that is over does not recover.
+    """
+    known: dict[str, list[str]] = {}
+    for key, job in cycle.jobs.items():
+        known.setdefault(job.job_id, []).append(key)
+    for record in cycle.remembered.jobs:
+        keys = known.get(record.job_id, [])
+        is_job_over = bool(keys) and all(key in over for key in keys)
+        is_shown = any(cycle.jobs[key].facts for key in keys)
+        for uri in () if is_job_over or is_shown else record.restored:
+            place = place_of(uri)
+            if place is not None:
+                yield place, "restored_by", record.job_id

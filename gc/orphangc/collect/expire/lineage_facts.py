@@ -1,0 +1,157 @@
+"""Lineages of one cycle: jobs, checkpoints and what needs them, from everything that it saw."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from orphangc.collect.cycle import Cycle
+from orphangc.collect.expire.held_checkpoints import holds_of
+from orphangc.core.decision.evidence import (
+    Checkpoint,
+    JobEvidence,
+    has_ended,
+    is_end_proven,
+)
+from orphangc.core.lineage.continuation import Continuation, resource_continuations
+from orphangc.core.lineage.lineage_graph import (
+    Lineage,
+    LineageCheckpoint,
+    LineageJob,
+    lineages_of,
+)
+from orphangc.core.memory.job_lives import is_flink_rest
+from orphangc.core.memory.remembered import RememberedJob
+from orphangc.core.model.locations import Location
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import JobState, may_recur
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CycleLineages:
+    """Lineages of one cycle.
+
+    Attributes:
+        lineages: All of them, the one without a sign of life for longest first.
+        by_folder: Every checkpoint that was read, by its folder.
+
+    """
+
+    lineages: tuple[Lineage, ...]
+    by_folder: dict[str, Checkpoint]
+
+
+def cycle_lineages(cycle: Cycle, settings: StorageRootSettings) -> CycleLineages:
+    """Return the lineages of a cycle, with the edges that earlier cycles saw."""
+    remembered = cycle.remembered
+    over = {key for key, job in cycle.jobs.items() if is_over(job, cycle)}
+    records: dict[str, list[RememberedJob]] = {}
+    for record in remembered.jobs:
+        records.setdefault(record.job_id, []).append(record)
+    jobs = [
+        _job(job, cycle, records.get(job.job_id, []), is_job_over=key in over)
+        for key, job in cycle.jobs.items()
+    ]
+    holds = holds_of(cycle, settings, over)
+    base = cycle.mark.owners.base
+    checkpoints = [
+        _checkpoint(each, cycle, base, holds.of(each.folder)) for each in cycle.mark.checkpoints
+    ]
+    unique = Counter(job.job_id for job in jobs if job.job_id)
+    directories = {
+        job.job_id: job.places[0] for job in jobs if job.places and unique[job.job_id] == 1
+    }
+    edges: list[Continuation] = [
+        *remembered.lineage.continuations,
+        *resource_continuations(remembered.lineage.resource_jobs, directories),
+    ]
+    return CycleLineages(
+        lineages=lineages_of(jobs, checkpoints, edges),
+        by_folder={str(each.folder): each for each in cycle.mark.checkpoints},
+    )
+
+
+def is_over(job: JobEvidence, cycle: Cycle) -> bool:
+    """Return whether positive evidence proves that a job is over, and it has been still since."""
+    return has_ended(job, cycle.evidence) and is_end_proven(job)
+
+
+def _job(
+    job: JobEvidence, cycle: Cycle, known: list[RememberedJob], *, is_job_over: bool
+) -> LineageJob:
+    alive = [each.alive_at for each in known if each.alive_at is not None]
+    changed = [] if job.changed_at is None else [job.changed_at]
+    oldest = [each.modified_at for each in job.own_checkpoints if each.modified_at is not None]
+    oldest += [] if job.survey.oldest_modified_at is None else [job.survey.oldest_modified_at]
+    ran = cycle.remembered.lineage.resource_jobs
+    return LineageJob(
+        key=job.key,
+        job_id=job.job_id,
+        places=tuple(map(str, job.directories)),
+        state=job.state,
+        is_over=is_job_over,
+        problem=_problem(job, cycle),
+        last_life_at=max((*alive, *changed), default=None),
+        first_life_at=min(oldest, default=None),
+        resources=tuple(sorted({e.resource for e in ran if e.job_id == job.job_id})),
+        is_self_sustained=None if is_job_over else _is_self_sustained(job, cycle),
+        ended_as=_ended_as(job, known) if is_job_over else frozenset(),
+    )
+
+
+def _problem(job: JobEvidence, cycle: Cycle) -> str | None:
+    """Return the guard or condition that stops the work on a job."""
+    judgement = cycle.judged[job.key]
+    if judgement.refused is not None:
+        return judgement.refused.guard
+    return judgement.blocked[0].condition if judgement.blocked else None
+
+
+def _is_self_sustained(job: JobEvidence, cycle: Cycle) -> bool | None:
+    """Return whether a living job needs no file that is not its own; ``None`` if unknown (R30)."""
+    if job.state is not JobState.RUNNING or not job.own_checkpoints:
+        return None
+    everything, *_ = cycle.foreign_usages.check(job.key)
+    return everything.value
+
+
+def _ended_as(job: JobEvidence, known: list[RememberedJob]) -> frozenset[str]:
+    """Return the terminal states that Flink itself reported, now or in an earlier cycle (R40).
+
+    An id that comes back proves nothing about one run.
+    """
+    if may_recur(job.job_id) or any(each.is_id_fixed for each in job.facts):
+        return frozenset()
+    if job.status.is_proven_ended:
+        return frozenset(each.status for each in job.facts)
+    reported = (each for each in known if is_flink_rest(each.by))
+    return frozenset(state for each in reported for state in each.ended_as)
+
+
+def _checkpoint(
+    checkpoint: Checkpoint, cycle: Cycle, base: Location, holds: Iterator[tuple[str, str]]
+) -> LineageCheckpoint:
+    is_ordered = checkpoint.deleted_on is not None and not checkpoint.is_unclaimed
+    return LineageCheckpoint(
+        uri=str(checkpoint.folder),
+        place=str(checkpoint.directory or checkpoint.folder),
+        checkpoint_id=checkpoint.checkpoint_id,
+        is_savepoint=checkpoint.directory is None or checkpoint.is_savepoint is True,
+        stored_at=checkpoint.modified_at,
+        sha256=checkpoint.sha256,
+        is_restorable=not cycle.missing.of([checkpoint], base),
+        is_collectable=_is_collectable(checkpoint, base),
+        holds=tuple(holds),
+        deleted_on=frozenset(checkpoint.deleted_on or ()) if is_ordered else None,
+    )
+
+
+def _is_collectable(checkpoint: Checkpoint, base: Location) -> bool:
+    """Return whether a rule collects its files once nothing names them.
+
+    There is none for the folders of savepoints, which belong to no job directory.
+    """
+    if checkpoint.directory is None or not base.contains(checkpoint.folder):
+        return False
+    return all(base.contains(folder) for folder in checkpoint.files)

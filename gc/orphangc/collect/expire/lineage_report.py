@@ -1,0 +1,194 @@
+"""The report of one cycle's lineages: fates by policy, and bytes by lineage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from orphangc.collect.cycle import Cycle
+from orphangc.collect.expire.held_bytes import HeldBytes, HeldBytesPass, NamedFiles
+from orphangc.collect.expire.lineage_facts import CycleLineages, cycle_lineages
+from orphangc.core.decision.evidence import Checkpoint
+from orphangc.core.documents.lineage_report import (
+    ContinuationPart,
+    LineageCheckpointPart,
+    LineageJobPart,
+    LineagePart,
+    LineageReport,
+)
+from orphangc.core.lineage.checkpoint_fates import (
+    CheckpointFate,
+    RetentionAction,
+    RetentionFacts,
+    fates_of,
+)
+from orphangc.core.lineage.lineage_graph import Lineage, LineageJob
+from orphangc.core.lineage.retention_policy import RetentionPolicy
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.ports import Progress
+from orphangc.ports.engine import Engine
+
+_NO_GROUP = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Weighed:
+    """Bytes by lineage, by job, and of what nothing needs or what expires."""
+
+    lineages: HeldBytes
+    jobs: HeldBytes
+    unneeded_of: HeldBytes
+    unneeded: HeldBytes
+    expiring: HeldBytes
+
+
+def lineage_report(
+    cycle: Cycle,
+    settings: StorageRootSettings,
+    policy: RetentionPolicy | None,
+    *,
+    engine: Engine,
+    progress: Progress,
+) -> LineageReport:
+    """Return the lineages of a cycle, with the fate of each checkpoint and the bytes it holds.
+
+    Args:
+        cycle: The cycle.
+        settings: Settings of the storage root.
+        policy: The owner's retention policy; ``None`` without one.
+        engine: Engine that still holds the cycle's listing.
+        progress: Shows the progress of the pass.
+
+    """
+    known = cycle_lineages(cycle, settings)
+    fates = fates_of(
+        known.lineages,
+        RetentionFacts(
+            now=cycle.evidence.now, min_age=settings.margins.grace_period, policy=policy
+        ),
+    )
+    weighed = _weighed(known, fates, engine, progress)
+    by_uri = {each.checkpoint.uri: each for each in fates}
+    numbers = _job_numbers(known.lineages)
+    parts = (_part(each, at, weighed, by_uri, numbers) for at, each in enumerate(known.lineages))
+    return LineageReport(
+        root=cycle.plan.root,
+        created_at=cycle.evidence.now,
+        policy=policy,
+        lineages=tuple(parts),
+        unneeded_bytes=int(weighed.unneeded.size[0]),
+        unneeded_objects=int(weighed.unneeded.objects[0]),
+        expiring_bytes=int(weighed.expiring.size[0]),
+        expiring_objects=int(weighed.expiring.objects[0]),
+    )
+
+
+def _job_numbers(lineages: Sequence[Lineage]) -> dict[str, int]:
+    jobs = [job.key for lineage in lineages for job in lineage.jobs]
+    return {key: number for number, key in enumerate(jobs)}
+
+
+def _weighed(
+    known: CycleLineages, fates: Sequence[CheckpointFate], engine: Engine, progress: Progress
+) -> _Weighed:
+    """Return what one pass over the listing weighs."""
+    number = {id(lineage): at for at, lineage in enumerate(known.lineages)}
+    jobs = _job_numbers(known.lineages)
+
+    def job_number(fate: CheckpointFate) -> int:
+        job = fate.lineage.job_at(fate.checkpoint.place)
+        return _NO_GROUP if job is None else jobs[job.key]
+
+    def divided(group: Callable[[CheckpointFate], int], count: int) -> tuple[NamedFiles, int]:
+        named: list[tuple[Checkpoint, int]] = [
+            (known.by_folder[each.checkpoint.uri], group(each)) for each in fates
+        ]
+        return NamedFiles.of(named), count
+
+    lineages = len(known.lineages)
+    found = engine.run(
+        HeldBytesPass(
+            divisions=(
+                divided(lambda each: number[id(each.lineage)], lineages),
+                divided(job_number, len(jobs)),
+                divided(
+                    lambda each: _NO_GROUP if each.is_needed else number[id(each.lineage)], lineages
+                ),
+                divided(lambda each: _NO_GROUP if each.is_needed else 0, 1),
+                divided(lambda e: 0 if e.action is RetentionAction.EXPIRE else _NO_GROUP, 1),
+            )
+        ),
+        progress,
+    )
+    own, of_jobs, unneeded_of, unneeded, expiring = found
+    return _Weighed(
+        lineages=own,
+        jobs=of_jobs,
+        unneeded_of=unneeded_of,
+        unneeded=unneeded,
+        expiring=expiring,
+    )
+
+
+def _part(  # noqa: PLR0917 - a lineage, and what was found of it
+    lineage: Lineage,
+    at: int,
+    weighed: _Weighed,
+    fates: Mapping[str, CheckpointFate],
+    numbers: Mapping[str, int],
+) -> LineagePart:
+    lives = [job.last_life_at for job in lineage.jobs if job.last_life_at is not None]
+    return LineagePart(
+        name=lineage.name,
+        is_over=lineage.is_over,
+        last_life_at=max(lives, default=None),
+        bytes_only=int(weighed.lineages.size[at]),
+        unneeded_bytes=int(weighed.unneeded_of.size[at]),
+        unneeded_objects=int(weighed.unneeded_of.objects[at]),
+        jobs=tuple(_job_part(e, int(weighed.jobs.size[numbers[e.key]])) for e in lineage.jobs),
+        checkpoints=tuple(_checkpoint_part(fates[e.uri]) for e in lineage.checkpoints),
+        continuations=tuple(
+            ContinuationPart(
+                older=each.older, newer=each.newer, source=each.source, checkpoint=each.checkpoint
+            )
+            for each in lineage.continuations
+        ),
+    )
+
+
+def _job_part(job: LineageJob, size: int) -> LineageJobPart:
+    return LineageJobPart(
+        job_id=job.job_id,
+        directories=job.places,
+        state=job.state,
+        is_over=job.is_over,
+        first_life_at=job.first_life_at,
+        last_life_at=job.last_life_at,
+        resources=job.resources,
+        is_self_sustained=job.is_self_sustained,
+        bytes_only=size,
+    )
+
+
+def _checkpoint_part(fate: CheckpointFate) -> LineageCheckpointPart:
+    checkpoint, lineage = fate.checkpoint, fate.lineage
+    maker = lineage.job_at(checkpoint.place)
+    restored = {
+        job.job_id
+        for edge in lineage.continuations
+        if edge.checkpoint == checkpoint.uri
+        and (job := lineage.job_of_place.get(edge.newer)) is not None
+    }
+    return LineageCheckpointPart(
+        uri=checkpoint.uri,
+        job_id="" if maker is None else maker.job_id,
+        checkpoint_id=checkpoint.checkpoint_id,
+        is_savepoint=checkpoint.is_savepoint,
+        stored_at=checkpoint.stored_at,
+        sha256=checkpoint.sha256,
+        is_restorable=checkpoint.is_restorable,
+        action=fate.action,
+        reason=fate.reason,
+        why=fate.why,
+        restored_by=tuple(sorted(restored)),
+    )

@@ -1,0 +1,143 @@
+"""Lineages as a JSON document: jobs, checkpoints, bytes, and what would become of each (R41)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason
+from orphangc.core.lineage.continuation import ContinuationSource
+from orphangc.core.lineage.retention_policy import RetentionPolicy
+from orphangc.core.model.frozen_part import FrozenPart
+from orphangc.core.model.types import JobState
+from orphangc.core.times.instants import Instant
+
+
+class LineageJobPart(FrozenPart):
+    """One job of a lineage.
+
+    Attributes:
+        job_id: Identifier of the job, "" if unknown.
+        directories: Its job directories.
+        state: State of the job.
+        is_over: Whether its end is proven.
+        first_life_at: Store time of the oldest object of it.
+        last_life_at: Last time at which anything was written, or a source showed it alive.
+        resources: Kubernetes resources that ran it.
+        is_self_sustained: Whether it needs no file that is not its own; ``null``: unknown.
+        bytes_only: Bytes of the files that only its checkpoints name.
+
+    """
+
+    job_id: str
+    directories: tuple[str, ...]
+    state: JobState
+    is_over: bool
+    first_life_at: Instant | None
+    last_life_at: Instant | None
+    resources: tuple[str, ...]
+    is_self_sustained: bool | None
+    bytes_only: int
+
+
+class ContinuationPart(FrozenPart):
+    """One edge: the newer job or savepoint continued the older one."""
+
+    older: str
+    newer: str
+    source: ContinuationSource
+    checkpoint: str
+
+
+class LineageCheckpointPart(FrozenPart):
+    """One checkpoint or savepoint.
+
+    Attributes:
+        uri: Folder of its ``_metadata``.
+        job_id: Job that it belongs to, "" if unknown.
+        checkpoint_id: Identifier in the metadata.
+        is_savepoint: Whether it is a savepoint.
+        stored_at: Store time of its ``_metadata``.
+        sha256: Digest of its ``_metadata``.
+        is_restorable: Whether every file that it names was found.
+        action: Whether it would expire.
+        reason: Reason of that.
+        why: Words for people beside the reason.
+        restored_by: Ids of the jobs that are known to have been restored from it.
+
+    """
+
+    uri: str
+    job_id: str
+    checkpoint_id: int
+    is_savepoint: bool
+    stored_at: Instant | None
+    sha256: str
+    is_restorable: bool
+    action: RetentionAction
+    reason: RetentionReason
+    why: str
+    restored_by: tuple[str, ...] = ()
+
+
+class LineagePart(FrozenPart):
+    """One lineage.
+
+    Attributes:
+        name: Name of the lineage.
+        is_over: Whether every job of it is proven to be over.
+        last_life_at: Last sign of life of any of its jobs.
+        bytes_only: Bytes of the files that only this lineage's checkpoints name.
+        unneeded_bytes: Bytes of those that nothing living needs.
+        unneeded_objects: Number of those.
+        jobs: Its jobs, oldest first.
+        checkpoints: Its checkpoints, oldest first.
+        continuations: Edges between its jobs.
+
+    """
+
+    name: str
+    is_over: bool
+    last_life_at: Instant | None
+    bytes_only: int
+    unneeded_bytes: int
+    unneeded_objects: int
+    jobs: tuple[LineageJobPart, ...]
+    checkpoints: tuple[LineageCheckpointPart, ...]
+    continuations: tuple[ContinuationPart, ...]
+
+
+class LineageReport(FrozenPart):
+    """All lineages of a storage root.
+
+    Attributes:
+        schema_version: Version of the document.
+        root: Storage root.
+        created_at: Time of the cycle, by the storage's clock.
+        policy: Retention policy in force; ``null`` without one.
+        lineages: All lineages, the one without a sign of life for longest first.
+        unneeded_bytes: Bytes of the files that only checkpoints name which nothing living needs.
+        unneeded_objects: Number of those.
+        expiring_bytes: Bytes of the files that only expiring checkpoints name.
+        expiring_objects: Number of those.
+
+    """
+
+    schema_version: Literal[1] = 1
+    root: str
+    created_at: Instant
+    policy: RetentionPolicy | None
+    lineages: tuple[LineagePart, ...]
+    unneeded_bytes: int
+    unneeded_objects: int
+    expiring_bytes: int
+    expiring_objects: int
+
+    @property
+    def checkpoints(self) -> tuple[LineageCheckpointPart, ...]:
+        """Return the checkpoints of all lineages."""
+        return tuple(each for lineage in self.lineages for each in lineage.checkpoints)
+
+    @property
+    def expiring(self) -> tuple[LineageCheckpointPart, ...]:
+        """Return the checkpoints that would expire."""
+        return tuple(e for e in self.checkpoints if e.action is RetentionAction.EXPIRE)

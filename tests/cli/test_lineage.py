@@ -1,0 +1,132 @@
+"""``lineage`` and ``expire`` without a plan: what they report."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from cli.helpers import Ran, contents, run
+from cli.redeploys import Redeploys
+
+AT_ONCE_ENDED = ("--ended-for", "0")
+"""A cycle saw each of the jobs alive a moment ago."""
+
+
+@pytest.fixture
+def chain(tmp_path) -> Iterator[Redeploys]:
+    """Return a chain of four jobs."""
+    with ExitStack() as stack:
+        yield Redeploys.made(tmp_path, stack)
+
+
+def verdicts(ran: Ran) -> dict[str, tuple[str, str]]:
+    """Return action and reason of each checkpoint, by job number and checkpoint."""
+    assert ran.code == 0, ran.err
+    found = [each for lineage in ran.json["lineages"] for each in lineage["checkpoints"]]
+    return {
+        f"{int(each['job_id'][:8])}/{each['checkpoint_id'] % 10}": (each["action"], each["reason"])
+        for each in found
+    }
+
+
+def test_a_chain_is_one_lineage_even_when_flink_has_forgotten_its_jobs(chain) -> None:
+    ran = run("lineage", *chain.options)
+    assert ran.code == 0, ran.err
+    (lineage,) = ran.json["lineages"]
+    assert [job["job_id"] for job in lineage["jobs"]] == [job.id for job in chain.jobs]
+    assert [job["state"] for job in lineage["jobs"]] == ["ended"] * 3 + ["running"]
+    edges = {(each["older"], each["newer"], each["source"]) for each in lineage["continuations"]}
+    folders = [str(job.folder) for job in chain.jobs]
+    assert edges == {(a, b, "rest") for a, b in itertools.pairwise(folders)}
+    shared = chain.jobs[0].folder / "shared"
+    own = sum(each.stat().st_size for each in shared.iterdir())
+    assert {job["bytes_only"] for job in lineage["jobs"]} == {own}
+    by = {each["uri"]: each["restored_by"] for each in lineage["checkpoints"]}
+    assert by[str(chain.folder_of("0/6"))] == [chain.jobs[1].id]
+    assert by[str(chain.folder_of("0/5"))] == []
+
+
+def test_without_a_policy_it_reports_what_nothing_living_needs(chain) -> None:
+    before = contents(chain.bed.folder)
+    ran = chain.expire()
+    assert {reason for _, reason in verdicts(ran).values()} == {
+        "no_policy",
+        "held",
+        "job_not_over",
+    }
+    report: dict[str, Any] = ran.json
+    assert (report["unneeded_objects"], report["expiring_objects"]) == (5, 0)
+    assert contents(chain.bed.folder) == before
+    text = chain.expire("--output", "table", "--price", 1e9).out
+    assert "Checkpoints that nothing living needs hold 210 bytes in 5 files" in text
+    assert "No retention policy: nothing expires." in text
+
+
+def test_a_policy_lets_go_what_the_running_job_superseded(chain) -> None:
+    ran = chain.expire(*AT_ONCE_ENDED, "--keep-last", 3)
+    assert verdicts(ran) == {
+        **dict.fromkeys(["0/5", "0/6", "1/5", "1/6", "2/5"], ("expire", "superseded")),
+        "2/6": ("keep", "held"),
+        "3/5": ("keep", "job_not_over"),
+        "3/6": ("keep", "held"),
+    }
+    assert ran.json["expiring_objects"] == 5
+    four = chain.expire(*AT_ONCE_ENDED, "--keep-last", 5)
+    assert verdicts(four)["1/5"] == ("expire", "superseded")
+    assert verdicts(four)["2/5"] == ("keep", "keep_last")
+
+
+def test_an_edge_that_is_known_from_the_memory_alone_counts(chain) -> None:
+    """Without the memory, the oldest jobs are lineages of their own, and keep all they have."""
+    for file in chain.bed.state.rglob("world/*"):
+        file.unlink()
+    for file in chain.bed.state.rglob("remembers.json"):
+        file.unlink()
+    assert verdicts(chain.expire(*AT_ONCE_ENDED, "--keep-last", 3))["0/6"] == (
+        "keep",
+        "no_successor",
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--pin", "0/6"), "held"),
+        (("--ended-for", "30d"), "ended_recently"),
+        (("--dead", "0"), "lineage_lives"),
+    ],
+)
+def test_what_the_owner_says_keeps(chain, options, reason) -> None:
+    option, value = options
+    places = {"0/6": str(chain.folder_of("0/6")), "0": chain.jobs[0].id}
+    ran = chain.expire(*AT_ONCE_ENDED, "--keep-last", 1, option, places.get(value, value))
+    assert verdicts(ran)["0/6"] == ("keep", reason)
+
+
+def test_a_job_that_may_run_keeps_its_own_and_those_before(chain) -> None:
+    options = [each for each in chain.options if each not in {"--ended-job", chain.jobs[1].id}]
+    ended = [o for job in (chain.jobs[0], chain.jobs[2]) for o in ("--ended-job", job.id)]
+    own = [each for each in options if each not in {chain.jobs[0].id, chain.jobs[2].id}]
+    kept = verdicts(run("expire", *own, *ended, *AT_ONCE_ENDED))
+    assert kept["1/6"] == ("keep", "job_not_over")
+    assert kept["0/6"] == ("keep", "held")
+    assert kept["0/5"] == ("keep", "successor_needs_files")
+    assert kept["2/5"] == ("expire", "superseded")
+
+
+def test_an_unsound_world_stops_it(chain) -> None:
+    options = [each for each in chain.options if each != "--closed-world"]
+    kept = verdicts(run("expire", *options, "--keep-last", 1))
+    assert kept["0/6"] == ("keep", "stopped")
+
+
+def test_a_policy_must_keep_one() -> None:
+    ran = run("expire", "/nowhere", "--keep-last", 0)
+    assert (ran.code, ran.complaints) == (
+        2,
+        ["orphangc: keep_last: Input should be greater than or equal to 1"],
+    )
