@@ -48,8 +48,8 @@ def lineage(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Show which job continued which, and the bytes that only each of them holds."""
     values = dict(locals())
+    from orphangc.app.commands.retention.lineage_tables import lineage_tables
     from orphangc.app.config.validate import settings_from
-    from orphangc.app.render.lineage_tables import lineage_tables
     from orphangc.app.runner.lineage_cycle import lineages_now
 
     del values["output"]
@@ -114,8 +114,8 @@ def expire(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Report what no living job needs, and which checkpoints a retention policy would let go."""
     values = dict(locals())
+    from orphangc.app.commands.retention.lineage_tables import expiry_tables
     from orphangc.app.config.validate import policy_from, settings_from
-    from orphangc.app.render.lineage_tables import expiry_tables
     from orphangc.app.runner.lineage_cycle import lineages_now
 
     policy = policy_from({name: values.pop(name) for name in _POLICY})

@@ -1,0 +1,1 @@
+"""`lineage` and `expire`: jobs that are over, and what a policy lets go."""
