@@ -7,7 +7,7 @@ import pyarrow as pa
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.wiring.compose import opened, state_of
 from orphangc.collect.cycle import run_cycle
-from orphangc.collect.expire.lineage_report import lineage_report
+from orphangc.collect.expire.reported_lineages import lineage_report
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.world.recalling import recalled
 from orphangc.core.documents.lineage_report import LineageReport
