@@ -272,13 +272,15 @@ def flink(
     restored: tuple[int, Path] | None = None,
     state_backend: str = "EmbeddedRocksDBStateBackend",
     checkpoint_storage: str = "FileSystemCheckpointStorage",
+    triggered_ms: int = 2_000,
+    changelog: bool = False,
 ) -> dict[str, Reply]:
     """Return the routes of a cluster that runs one job, whose newest checkpoint is given."""
     newest = {
         "id": completed,
         "status": "COMPLETED",
         "is_savepoint": False,
-        "trigger_timestamp": 2_000,
+        "trigger_timestamp": triggered_ms,
         "external_path": f"file:{job.folder}/chk-{completed}",
         "discarded": False,
     }
@@ -313,7 +315,7 @@ def flink(
                 "max_concurrent": max_concurrent,
                 "state_backend": state_backend,
                 "checkpoint_storage": checkpoint_storage,
-                "state_changelog_enabled": False,
+                "state_changelog_enabled": changelog,
             }
         ),
     }

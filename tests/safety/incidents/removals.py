@@ -380,6 +380,12 @@ def _largest_chk_n_is_the_newest(patch: _Patch) -> None:
     patch.setattr(bounds_of_job, "_completed_id", lambda job: max(job.ids_at_start, default=None))
 
 
+def _trigger_bounds_the_log(patch: _Patch) -> None:
+    """Bound the log by the store time of ``_metadata``, as flat files are (R45, R9)."""
+    area = AREAS[AreaName.CHANGELOG]
+    patch.setitem(AREAS, AreaName.CHANGELOG, replace(area, bound=None))
+
+
 def _quiet_is_an_end(patch: _Patch) -> None:
     """Take a job for ended whose directory is still, and which no cluster shows (R34)."""
     state = JobStatus.state.fget
@@ -439,6 +445,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _roots_of_the_state,
         _rule_of_chk_n,
         _largest_chk_n_is_the_newest,
+        _trigger_bounds_the_log,
         _quiet_is_an_end,
         _handles_in_state_bytes,
     )

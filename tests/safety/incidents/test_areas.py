@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,12 +26,12 @@ def stored(folder: Path, *, age: int = 30) -> Path:
     return write(folder / str(uuid.uuid4()), b"state", age * DAY)
 
 
-def collected_while_it_runs(story: Story, completed: int) -> None:
+def collected_while_it_runs(story: Story, completed: int, **facts: Any) -> None:
     """Lay tombstones, let a checkpoint complete, and delete; Flink answers."""
     for number in (completed, completed + 10):
         if number != completed:
             story.job.checkpoint(number, *story.live, age=0 * DAY)
-        with RestServer(flink(story.job, completed=number)) as server:
+        with RestServer(flink(story.job, completed=number, **facts)) as server:
             options = ("--closed-world", "--flink-rest", server.url, *EVERYTHING)
             story.bed.sweep(story.bed.plan(*options), "--delete")
 
@@ -41,12 +42,20 @@ def collected_once_it_is_over(story: Story, *options: object) -> None:
         story.bed.sweep(story.bed.plan(*EVERYTHING, *options), "--delete")
 
 
+ANY_LAYOUT = [
+    {},
+    {"max_concurrent": 4},
+    {"state_backend": "HashMapStateBackend", "changelog": True},
+]
+
+
+@pytest.mark.parametrize("facts", ANY_LAYOUT, ids=["flat", "four", "changelog"])
 @pytest.mark.answered_by("rule_of_chk_n")
-def test_r31_a_pending_checkpoint_keeps_its_files_whatever_their_age(undeclared) -> None:
+def test_r31_a_pending_checkpoint_keeps_its_files_whatever_their_age(undeclared, facts) -> None:
     """It was triggered before the newest one completed, and completes after it."""
     pending = stored(undeclared.job.folder / "chk-30")
     dead = stored(undeclared.job.folder / "chk-6")
-    collected_while_it_runs(undeclared, 8)
+    collected_while_it_runs(undeclared, 8, **facts)
     undeclared.job.checkpoint(30, *undeclared.live, pending)
     must_be_there(pending)
     assert not dead.exists()
@@ -65,6 +74,18 @@ def test_r31_a_leftover_of_an_earlier_run_says_nothing_of_what_is_pending(undecl
         undeclared.job.checkpoint(2, *undeclared.live, age=0 * DAY)  # progress (R17)
     undeclared.job.checkpoint(3, *undeclared.live, pending)
     must_be_there(pending)
+
+
+@pytest.mark.answered_by("trigger_bounds_the_log")
+def test_r45_a_checkpoint_that_was_held_does_not_bound_the_log(undeclared) -> None:
+    """Checkpoint 8 was triggered 24 days ago and took 5: what was appended since waits unnamed."""
+    log = undeclared.job.folder / "dstl"
+    waiting, dead = stored(log, age=22), stored(log, age=27)
+    triggered_ms = int((now() - 24 * DAY).timestamp() * 1000)
+    collected_while_it_runs(undeclared, 8, changelog=True, triggered_ms=triggered_ms)
+    undeclared.job.checkpoint(28, *undeclared.live, waiting)
+    must_be_there(waiting)
+    assert not dead.exists()
 
 
 @pytest.mark.parametrize("folder", ["dstl", "taskowned", "shared/op_x__1_4__attempt_0/db"])

@@ -259,6 +259,19 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "unit/core/areas/test_areas.py::test_each_file_belongs_to_one_area",
         ),
     ),
+    "R45": (
+        "of a running job's log only what was stored before a completed checkpoint was triggered",
+        (
+            "unit/core/areas/test_areas.py::test_the_log_of_a_running_job_is_judged_by_the_trigger_of_a_checkpoint",
+        ),
+    ),
+    "R56": (
+        "a refusal stops an area unless its rule needs nothing that the guard asks for",
+        (
+            "unit/core/areas/test_areas.py::test_only_rules_that_need_neither_layout_nor_gate_withstand_a_refusal",
+            "unit/core/decision/test_judge.py::test_an_area_is_spared_only_if_it_withstands_every_refusal",
+        ),
+    ),
     "R37": (
         "`taskowned/` stays while a checkpoint has the state of a write-ahead sink",
         (

@@ -91,6 +91,7 @@ BOUND_TEXT: Mapping[BoundName, str] = {
     BoundName.GRACE_PERIOD: "start of the cycle less the grace period",
     BoundName.OLDEST_OWN_ROOT: "oldest checkpoint that bounds the job, less the clock slack",
     BoundName.QUIET_PERIOD: "start of the cycle less the quiet period (the job has ended)",
+    BoundName.NEWEST_TRIGGER: "trigger of the newest checkpoint, less twice the clock slack",
     BoundName.FIRST_SNAPSHOT: "first registry snapshot less twice the clock slack",
     BoundName.OLDEST_ISSUED: "oldest unfinished checkpoint less twice the clock slack",
     BoundName.INVENTORY: "start of the inventory less the clock slack",

@@ -141,7 +141,7 @@ def _of_jobs(
     if not amount.objects or True not in chosen:
         return Amount()
     pairs = [*zip(plan.jobs, chosen, strict=True)]
-    free = {job.job_id for job, is_chosen in pairs if not is_chosen and job.refused is None}
+    free = {job.job_id for job, is_chosen in pairs if not is_chosen and not job.is_wholly_refused}
     free -= {job.job_id for job, is_chosen in pairs if is_chosen}
     if not free:
         return amount
@@ -179,7 +179,7 @@ def headline(plan: Plan, summary: Summary) -> str:
     """Return one sentence about what a sweep of this plan would do."""
     if not plan.jobs:
         return "No job was judged; nothing would be touched."
-    if plan.are_all_refused:
+    if plan.is_wholly_refused:
         return "Every job is refused: nothing would be touched, as it is unknown what is live."
     due = summary.deletable
     at_most = "at most " if summary.held_back is None else ""
@@ -267,8 +267,6 @@ def _reasons_by_scope(plan: Plan) -> dict[str, tuple[str, ...]]:
     for job in plan.jobs:
         for part in job.areas:
             why = part.kept_because
-            if why is None and job.refused is not None:
-                why = f"refused: {job.refused.guard}"
             if why is None:
                 continue
             for folder in AREAS[part.area].folders:

@@ -215,7 +215,7 @@ class _ScheduledRun:
         )
         self.draft.plan, self.draft.breakdown = made.plan, made.breakdown
         self.draft.plan_folder = str(folder)
-        if not made.plan.are_all_refused:
+        if not made.plan.is_wholly_refused:
             return ExitCode.DONE
         self.draft.error = "a guard refused every job"
         return ExitCode.REFUSED

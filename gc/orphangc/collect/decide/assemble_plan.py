@@ -103,7 +103,7 @@ def _job_part(view: JobView, found: Found, settings: StorageRootSettings) -> Job
         evidence=evidence_of(view.evidence, found.evidence, view.evidence.clusters),
         looks=found.foreign_usages.check(view.evidence.key),
     )
-    areas = area_parts(view.facts, view.evidence.survey.areas, settings.scope)
+    areas = area_parts(view.facts, view.evidence.survey.areas, settings.scope, view.judgement)
     named = {n.name for each in found.seen.ha_after for n in each.names if n.job_id == part.job_id}
     return part.model_copy(
         update={

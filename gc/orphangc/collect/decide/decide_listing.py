@@ -65,7 +65,7 @@ def decide_listing(
     deciding = DecidePass(
         owners=marked.owners,
         jobs={
-            key: DecidedJob(view.evidence.job_id, view.bounds, view.facts)
+            key: DecidedJob(view.evidence.job_id, view.bounds, view.facts, view.judgement.spared)
             for key, view in views.items()
         },
         outside_jobs=bounds_outside_jobs(known.judged.values(), known.evidence),

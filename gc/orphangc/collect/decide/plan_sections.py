@@ -121,7 +121,10 @@ def job_part(
 
 
 def area_parts(
-    facts: AreaFacts, shown: Collection[AreaName], collected: Collection[AreaName]
+    facts: AreaFacts,
+    shown: Collection[AreaName],
+    collected: Collection[AreaName],
+    judgement: Judgement,
 ) -> tuple[AreaPart, ...]:
     """Return each area that the listing shows of a job, and why its files are all kept, if so.
 
@@ -129,19 +132,26 @@ def area_parts(
         facts: Facts of the job.
         shown: Areas with a file.
         collected: Areas that are to be collected.
+        judgement: What stops the job.
 
     """
     return tuple(
         AreaPart(
             area=name,
             rule=area.rule_of(facts.state),
-            kept_because=area.objection(facts, _OLDEST)
+            kept_because=(area.objection(facts, _OLDEST) or _refusal_of(name, judgement))
             if name in collected
             else f"the setting scope does not name {name}",
+            bounds=tuple(BoundPart(name=each.name, at=each.at) for each in area.bounds_of(facts)),
         )
         for name, area in AREAS.items()
         if name in shown
     )
+
+
+def _refusal_of(area: AreaName, judgement: Judgement) -> str | None:
+    refused = judgement.refused
+    return f"refused: {refused.guard}" if refused and judgement.stops(area) else None
 
 
 _OLDEST = FilePlace(None, JobId(""), Scope.EXCLUSIVE, checkpoint_id=-1)

@@ -55,6 +55,8 @@ class DecidedJob:
         job_id: Identifier of the job, "" for objects in no job directory.
         bounds: Bounds of objects in an area with a proven rule.
         facts: Facts that the rules of areas ask for; ``None`` for objects in no job directory.
+        spared: Areas of a refused job that are judged all the same.
+        open: The same bounds for objects of an area that nothing refuses, by area.
         kept: The same bounds for objects of any other area: they are only reported.
 
     """
@@ -62,10 +64,20 @@ class DecidedJob:
     job_id: str
     bounds: JobBounds
     facts: AreaFacts | None
+    spared: frozenset[AreaName] = frozenset()
+    open: Mapping[AreaName | None, JobBounds] = field(init=False)
     kept: JobBounds = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make both bounds once a job, not once a batch."""
+        """Make all bounds once a job, not once a batch."""
+        is_refused = self.bounds.is_refused and not self.spared
+        common = replace(self.bounds, is_refused=is_refused)
+        by_area = {
+            name: replace(common, bounds=(*common.bounds, *further))
+            for name, area in AREAS.items()
+            if self.facts is not None and (further := area.bounds_of(self.facts))
+        }
+        object.__setattr__(self, "open", by_area | {None: common})
         object.__setattr__(self, "kept", replace(self.bounds, is_report_only=True))
 
 
@@ -131,12 +143,14 @@ class _BoundsRow(NamedTuple):
         key: Key of the collected job that owns the objects, "" if none does.
         is_open: Whether these objects are judged one by one.
         is_flat: Whether they are directly in ``shared/``.
+        area: Area that has bounds of its own, ``None`` for the bounds of the job.
 
     """
 
     key: str
     is_open: bool
     is_flat: bool
+    area: AreaName | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +194,7 @@ class DecidePass:
             owner=owner,
             bounds=BoundsTable.of(
                 [
-                    job.bounds if row.is_open else job.kept
+                    job.open[row.area] if row.is_open else job.kept
                     for job, row in zip(jobs, numbers, strict=True)
                 ]
             ),
@@ -227,9 +241,11 @@ class DecidePass:
         is_open = (
             kind.area is not None
             and kind.area in self.areas
+            and (not job.spared or kind.area in job.spared)
             and AREAS[kind.area].objection(job.facts, kind.place) is None
         )
-        return _BoundsRow(key, is_open, kind.is_flat)
+        own = kind.area if kind.area in job.open else None
+        return _BoundsRow(key, is_open, kind.is_flat, own)
 
 
 def _report(

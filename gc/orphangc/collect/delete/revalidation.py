@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -62,6 +62,8 @@ class Precondition:
         held_by: HA metadata that held the job in the cycle; no other may hold it now.
         epoch: JobManager that exports its registry, if the deletion depends on that registry.
         snapshot_names: Names of the registry snapshots that the cycle saw.
+        has_any_layout: Whether only files are deleted whose rules hold for any layout and any
+            number of checkpoints at once (R56).
 
     """
 
@@ -74,13 +76,18 @@ class Precondition:
     held_by: frozenset[str] = frozenset()
     epoch: str | None = None
     snapshot_names: frozenset[str] = frozenset()
+    has_any_layout: bool = False
 
 
-def preconditions_of(jobs: Iterable[JobEvidence]) -> tuple[Precondition, ...]:
+def preconditions_of(
+    jobs: Iterable[JobEvidence], of_any_layout: Container[str] = ()
+) -> tuple[Precondition, ...]:
     """Return the facts that must not change of the jobs that a deletion depends on.
 
     Args:
         jobs: Collected jobs, and living jobs that depend on them, in any storage.
+        of_any_layout: Keys of the jobs that a guard refuses but for areas whose rules hold for any
+            layout.
 
     """
     return tuple(
@@ -88,6 +95,7 @@ def preconditions_of(jobs: Iterable[JobEvidence]) -> tuple[Precondition, ...]:
             job_id=job.job_id,
             key=job.key,
             after=job.after,
+            has_any_layout=job.key in of_any_layout,
             stable=_stable_of(job),
             clusters=job.clusters,
             others=job.clusters_of_id - set(job.clusters),
@@ -354,6 +362,8 @@ def _check_job(job: Precondition, clusters: Sequence[ClusterFacts]) -> None:
             raise RefusedError(
                 f"job {job_id} was started again during the sweep; stopped", guard=Guard.GATE
             )
+        if job.has_any_layout:
+            continue
         problem = eligibility_problem(after) if job.epoch is None else layout_problem(after)
         if problem is not None:
             raise RefusedError(f"{problem}; stopped", guard=Guard.GATE)

@@ -271,7 +271,7 @@ class Sweep:
                 environment=self.environment,
                 settings=self.settings,
                 reader=self.reader,
-                jobs=preconditions_of(_relied_on(cycle)),
+                jobs=preconditions_of(_relied_on(cycle), _refused_in_part(cycle)),
                 state=self.state,
                 lock=self.lock,
             ),
@@ -290,7 +290,7 @@ class Sweep:
             open_environment=workers.open_environment,
             open_state=workers.open_state,
             settings=self.settings,
-            preconditions=preconditions_of(_relied_on(cycle)),
+            preconditions=preconditions_of(_relied_on(cycle), _refused_in_part(cycle)),
             lock=(self.lock.folder, self.lock.name, self.lock.holder),
             run_id=self.run_id,
             at=cycle.evidence.now,
@@ -357,11 +357,18 @@ def _checking(progress: Progress, renewal: Renewal) -> Progress:
     return show
 
 
+def _refused_in_part(cycle: Cycle) -> frozenset[str]:
+    """Return the jobs that are refused but for some areas."""
+    judged = cycle.judged.items()
+    return frozenset(key for key, each in judged if each.refused is not None and each.spared)
+
+
 def _relied_on(cycle: Cycle) -> list[JobEvidence]:
-    """Return the jobs that the deletion depends on; a refused job loses nothing anyway."""
+    """Return the jobs that the deletion depends on; a wholly refused job loses nothing anyway."""
     collected = set(cycle.views)
     return [
         job
         for key, job in cycle.jobs.items()
-        if cycle.judged[key].refused is None and (key in collected or job.depends_on & collected)
+        if not cycle.judged[key].is_wholly_refused
+        and (key in collected or job.depends_on & collected)
     ]

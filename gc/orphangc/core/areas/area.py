@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
+from orphangc.core.model.bounds import Bound
+from orphangc.core.model.codes import Guard
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobState, Scope
 
@@ -49,6 +52,10 @@ class AreaFacts:
             cannot hold a file that no checkpoint names (R34).
         completed_id: Newest checkpoint, no savepoint, that the present run is known to have
             completed or to have been restored from; ``None`` if unknown (R31).
+        newest_trigger: Trigger time of the newest checkpoint that the present run has completed
+            and retains, less twice the clock slack; ``None`` if unknown (R45).
+        unknown_layout: Why the job may use a layout that is none of Flink's own, ``None`` if it
+            does not.
         has_write_ahead_sink: Whether any checkpoint holds handles in state bytes, which no oracle
             reads (R37).
 
@@ -57,6 +64,8 @@ class AreaFacts:
     state: JobState
     is_end_proven: bool = False
     completed_id: int | None = None
+    newest_trigger: datetime | None = None
+    unknown_layout: str | None = None
     has_write_ahead_sink: bool = False
 
 
@@ -77,6 +86,9 @@ class Area:
         rule_running: Number of the rule for a job that may run, "" where there is none.
         rule_ended: Number of the rule for a job that is over, "" where there is none.
         objection: The rule itself.
+        bound: A further bound of a running job's files; ``None``: the bounds of the job suffice.
+        withstands: Guards that may refuse a running job whose files here are judged all the same:
+            the rule needs nothing that they ask for (R56).
 
     """
 
@@ -88,6 +100,13 @@ class Area:
     rule_running: str
     rule_ended: str
     objection: Rule
+    bound: Callable[[AreaFacts], Bound] | None = None
+    withstands: frozenset[Guard] = frozenset()
+
+    def bounds_of(self, facts: AreaFacts) -> tuple[Bound, ...]:
+        """Return the further bounds of the area's files."""
+        is_over = facts.state is JobState.ENDED
+        return () if self.bound is None or is_over else (self.bound(facts),)
 
     def rule_of(self, state: JobState) -> str:
         """Return the number of the rule that holds in a state of the job."""

@@ -2,8 +2,36 @@
 
 from __future__ import annotations
 
-from orphangc.core.areas.area import Area, AreaFolder, only_ended
-from orphangc.core.model.types import AreaName, DirectoryLayout, Scope
+from orphangc.core.areas.area import NOT_PROVEN, Area, AreaFacts, AreaFolder
+from orphangc.core.model.bounds import Bound, BoundName
+from orphangc.core.model.codes import Guard
+from orphangc.core.model.naming import FilePlace
+from orphangc.core.model.types import AreaName, DirectoryLayout, JobState, Scope
+
+
+def _objection(facts: AreaFacts, _: FilePlace) -> str | None:
+    """R45: what was uploaded before a completed checkpoint was triggered is in it, or in none (T4).
+
+    A file of the log may wait unnamed for as long as no checkpoint completes. But a TaskManager
+    gives a checkpoint everything that was appended since the last materialisation, so what
+    a completed one lacks no later one is given; with any number of checkpoints at once.
+    Source: Flink 1.15-2.3, ``FsStateChangelogWriter.persist``.
+    """
+    if facts.state is JobState.ENDED:
+        return None if facts.is_end_proven else NOT_PROVEN
+    if facts.state is JobState.RUNNING and facts.newest_trigger is not None:
+        return facts.unknown_layout
+    return (
+        "a TaskManager may still name a file of the log that waits unnamed, and no cluster shows"
+        " when the newest checkpoint that the job completed and retains was triggered: name the"
+        " cluster with --flink-rest"
+    )
+
+
+def _bound(facts: AreaFacts) -> Bound:
+    """R45: store times of ``_metadata`` are too late: a file may be uploaded after the trigger."""
+    return Bound(BoundName.NEWEST_TRIGGER, facts.newest_trigger)
+
 
 CHANGE_LOG = Area(
     name=AreaName.CHANGELOG,
@@ -11,7 +39,9 @@ CHANGE_LOG = Area(
     folders=(AreaFolder(Scope.CHANGELOG),),
     written_by="TaskManagers",
     named_by="changelog handles: each stream of the list, by its absolute path",
-    rule_running="",
+    rule_running="R45",
     rule_ended="R35",
-    objection=only_ended("a TaskManager may still name a file of the log that waits unnamed"),
+    objection=_objection,
+    bound=_bound,
+    withstands=frozenset({Guard.UNPROVEN_LAYOUT, Guard.GATE}),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orphangc.core.areas.area import NOT_PROVEN, Area, AreaFacts, AreaFolder
+from orphangc.core.model.codes import Guard
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobState, Scope
 
@@ -11,7 +12,8 @@ def _objection(facts: AreaFacts, place: FilePlace) -> str | None:
     """R31: checkpoint n is over once the present run has completed one with a higher id (T3).
 
     When checkpoint k is stored, the JobManager aborts every pending one with a lower id, under
-    one lock. The largest ``chk-<n>`` that is listed proves nothing: it may be of an earlier run.
+    one lock: with any state backend, and any number of checkpoints at once. The largest
+    ``chk-<n>`` that is listed proves nothing: it may be of an earlier run.
     Source: Flink 1.15-2.3, ``CheckpointCoordinator.completePendingCheckpoint``,
     ``dropSubsumedCheckpoints``.
     """
@@ -22,6 +24,8 @@ def _objection(facts: AreaFacts, place: FilePlace) -> str | None:
             "no cluster shows which checkpoint the job completed last, so any chk-<n> may be"
             " pending: name the cluster with --flink-rest"
         )
+    if facts.unknown_layout is not None:
+        return facts.unknown_layout
     if place.checkpoint_id is not None and place.checkpoint_id < facts.completed_id:
         return None
     return f"checkpoint {place.checkpoint_id} may be pending, or is the newest one"
@@ -37,4 +41,5 @@ EXCLUSIVE = Area(
     rule_running="R31, R32",
     rule_ended="R35",
     objection=_objection,
+    withstands=frozenset({Guard.UNPROVEN_LAYOUT, Guard.GATE}),
 )

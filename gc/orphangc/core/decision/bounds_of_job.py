@@ -9,6 +9,7 @@ from orphangc.core.areas.area import AreaFacts
 from orphangc.core.cluster.job_facts import is_not_subsumed, latest_known_id
 from orphangc.core.decision.conditions import NEWEST_TESTED_FORMAT
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, is_end_proven, mode_of
+from orphangc.core.decision.guards import unknown_layout
 from orphangc.core.decision.judge import GLOBAL_GUARDS, Judgement
 from orphangc.core.exporter.registry_snapshot import oldest_retained
 from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds, job_bounds
@@ -63,6 +64,8 @@ def area_facts_of(job: JobEvidence, cycle: CycleEvidence) -> AreaFacts:
         state=job.state,
         is_end_proven=is_end_proven(job),
         completed_id=_completed_id(job),
+        newest_trigger=_newest_trigger(job, cycle),
+        unknown_layout=unknown_layout(job),
         has_write_ahead_sink=cycle.has_write_ahead_sink,
     )
 
@@ -86,6 +89,25 @@ def _completed_id(job: JobEvidence) -> int | None:
     if is_behind or not is_read or max(formats, default=0) > NEWEST_TESTED_FORMAT:
         return None
     return newest if is_not_subsumed(stable, before, after) else None
+
+
+def _newest_trigger(job: JobEvidence, cycle: CycleEvidence) -> datetime | None:
+    """Return when the newest own checkpoint was triggered, less twice the slack (R45, R16).
+
+    It is one that Flink shows completed and retained, and that stood all the time (R12).
+    """
+    if _completed_id(job) is None:
+        return None
+    shown = [each for facts in job.before for each in facts.checkpoints]
+    times = [
+        each.triggered_at
+        for each in shown
+        if each.id == job.stable_id
+        and each.is_completed
+        and not each.is_savepoint
+        and each.discarded is False
+    ]
+    return shifted(min(times), -2 * cycle.margins.clock_skew) if times else None
 
 
 def _oldest_retained(job: JobEvidence) -> int | None:

@@ -109,7 +109,7 @@ def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
     They no longer do once the job's processes are surely gone (T7, R35).
     """
     if is_end_proven(job):
-        return _unknown_layout(job)
+        return unknown_layout(job)
     if job.survey.sub_folders:
         return f"shared/ has sub-directories ({some(sorted(job.survey.sub_folders))})"
     for checkpoint in job.own_checkpoints:
@@ -124,8 +124,8 @@ def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
     return next((problem for problem in problems if problem is not None), None)
 
 
-def _unknown_layout(job: JobEvidence) -> str | None:
-    """R35: only Flink's own layouts are known well enough to say what names a file."""
+def unknown_layout(job: JobEvidence) -> str | None:
+    """Return why a layout may be none of Flink's own: what names its files is unknown (R35)."""
     strange = sorted(each for each in job.survey.sub_folders if not is_known_sub_folder(each))
     if strange:
         return f"shared/ has sub-directories ({some(strange)})"

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from orphangc.core.areas.table import AREAS
 from orphangc.core.cluster.job_status import is_quiet
 from orphangc.core.cluster.known_checkpoints import completed_by
 from orphangc.core.decision.conditions import CONDITIONS
@@ -22,6 +23,7 @@ from orphangc.core.decision.evidence import (
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, exported_problem
 from orphangc.core.model.codes import Condition, Guard
+from orphangc.core.model.types import AreaName
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,27 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What stops one job: at most one refusal (the first), and every unmet condition."""
+    """What stops one job: at most one refusal (the first), and every unmet condition.
+
+    Attributes:
+        refused: The refusal.
+        blocked: Every unmet condition.
+        spared: Areas of a refused job whose rules need nothing that its guards ask for (R56).
+
+    """
 
     refused: Refusal | None = None
     blocked: tuple[Blocked, ...] = ()
+    spared: frozenset[AreaName] = frozenset()
+
+    @property
+    def is_wholly_refused(self) -> bool:
+        """Return whether no file of the job is judged."""
+        return self.refused is not None and not self.spared
+
+    def stops(self, area: AreaName) -> bool:
+        """Return whether the refusal is about an area's files too."""
+        return self.refused is not None and area not in self.spared
 
 
 GLOBAL_GUARDS = frozenset(
@@ -75,7 +94,7 @@ def judge(
         conditions: Table of conditions; tests remove one to show what it prevents.
 
     """
-    refusals = (
+    refusals = tuple(
         Refusal(guard, message)
         for guard, check in guards.items()
         if (message := check(job, cycle)) is not None
@@ -85,7 +104,13 @@ def judge(
         for condition, check in conditions.items()
         if (message := check(job, cycle)) is not None
     )
-    return Judgement(next(refusals, None), blocked)
+    return Judgement(next(iter(refusals), None), blocked, _spared(refusals))
+
+
+def _spared(refusals: Sequence[Refusal]) -> frozenset[AreaName]:
+    """Return the areas that withstand every refusal of a job."""
+    guards = {each.guard for each in refusals}
+    return frozenset(name for name, area in AREAS.items() if guards and guards <= area.withstands)
 
 
 def judge_all(
@@ -249,4 +274,4 @@ def _with_block(judgement: Judgement, message: str) -> Judgement:
     if any(each.condition is Condition.DEPENDENT_JOB for each in judgement.blocked):
         return judgement
     waiting = Blocked(Condition.DEPENDENT_JOB, message)
-    return Judgement(judgement.refused, (*judgement.blocked, waiting))
+    return replace(judgement, blocked=(*judgement.blocked, waiting))

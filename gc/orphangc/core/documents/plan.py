@@ -94,12 +94,14 @@ class AreaPart(FrozenPart):
         area: Name of the area.
         rule: Number of the rule, "" where there is none for the job's state.
         kept_because: Reason for which all its files are kept; ``null``: each file is judged.
+        bounds: Bounds of its files beside those of the job.
 
     """
 
     area: AreaName
     rule: str
     kept_because: str | None
+    bounds: tuple[BoundPart, ...] = ()
 
 
 class JobPart(FrozenPart):
@@ -132,6 +134,11 @@ class JobPart(FrozenPart):
     """At everything that is not the job's own, and at each such place: what this one plan saw."""
     resources: tuple[str, ...] = ()
     """Kubernetes resources that run it, or ran it last: ``NAMESPACE/NAME``."""
+
+    @property
+    def is_wholly_refused(self) -> bool:
+        """Return whether a guard refuses the job in every area that the listing shows of it."""
+        return self.refused is not None and all(each.kept_because for each in self.areas)
 
     @property
     def missing_objects(self) -> int:
@@ -294,6 +301,11 @@ class Plan(FrozenPart):
         return next((job for job in jobs if above.intersection(job.directories)), None) or (
             jobs[0] if len(jobs) == 1 else None
         )
+
+    @property
+    def is_wholly_refused(self) -> bool:
+        """Return whether jobs were judged, and no file of any of them."""
+        return bool(self.jobs) and all(job.is_wholly_refused for job in self.jobs)
 
     @property
     def are_all_refused(self) -> bool:

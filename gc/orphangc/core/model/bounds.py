@@ -22,6 +22,8 @@ class BoundName(StrEnum):
     """What a pending checkpoint uploads is younger than every retained checkpoint (T1, R9)."""
     QUIET_PERIOD = "quiet_period"
     """A job said to be over may not be: its directory must have been still for long (R13)."""
+    NEWEST_TRIGGER = "newest_trigger"
+    """A log's file of before the trigger of a completed checkpoint is in it, or in none (R45)."""
     FIRST_SNAPSHOT = "first_snapshot"
     """What was uploaded after the first registry snapshot may be missing from it (R16)."""
     OLDEST_ISSUED = "oldest_issued"

@@ -21,7 +21,7 @@ from orphangc.app.render.plan_markdown import code, render_markdown
 from orphangc.app.render.plan_tables import outcome_tables, plan_tables
 from orphangc.app.render.summary import Fate, area_rows, headline, stops, summarise
 from orphangc.collect.decide.breakdown import Breakdown
-from orphangc.core.documents.plan import AreaPart, BlockedPart, RefusedPart, Tally
+from orphangc.core.documents.plan import AreaPart, BlockedPart, Tally
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.settings import parse_duration
 from orphangc.core.model.types import Action, AreaName, Reason, Scope
@@ -400,12 +400,3 @@ def test_each_area_says_what_it_holds_and_why_files_stay():
     assert rows["shared"].reasons == (f"2 jobs: {why}",)
     assert why in render_markdown(plan, breakdown)
     assert f"shared kept, 2 jobs: {why}" in " ".join(printed(plan_tables(plan)).split())
-
-
-def test_a_refused_job_gives_its_guard_as_the_reason():
-    """Not the area's own words, which would be beside the point."""
-    refused = RefusedPart(guard="gate", message="two at once")
-    judged = AreaPart(area=AreaName.SHARED, rule="R9-R16", kept_because=None)
-    plan, _ = a_plan(jobs=(a_job(areas=(judged,), refused=refused),))
-    (row,) = (row for row in area_rows(plan) if row.scope == "shared")
-    assert row.reasons == ("1 job: refused: gate",)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from orphangc.core.areas.area import AreaFacts
 from orphangc.core.areas.recognise import recognise
 from orphangc.core.areas.table import AREAS, area_at, is_known_sub_folder
+from orphangc.core.model.bounds import Bound, BoundName
+from orphangc.core.model.codes import Guard
 from orphangc.core.model.naming import artifact_name, place_of_folder
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobState
 from support.builders import JOB, UUID
@@ -97,6 +101,50 @@ IN_PLACE = (AreaName.TASKOWNED, AreaName.CHANGELOG, AreaName.MERGED, AreaName.FO
 def test_files_that_a_process_may_still_name_need_a_proven_end(area: AreaName, facts) -> None:
     """R34, R45-R49: quiet proves nothing there."""
     assert objection(area, **facts) is not None
+
+
+RUNNING = {"state": JobState.RUNNING, "is_end_proven": False, "completed_id": 42}
+BEFORE = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("facts", "is_kept"),
+    [
+        ({"newest_trigger": BEFORE}, False),
+        ({"newest_trigger": None}, True),
+        ({"newest_trigger": BEFORE, "unknown_layout": "a backend of its own"}, True),
+        ({"newest_trigger": BEFORE, "state": JobState.UNKNOWN}, True),
+        ({"newest_trigger": BEFORE, "state": JobState.SUSPENDED}, True),
+    ],
+)
+def test_the_log_of_a_running_job_is_judged_by_the_trigger_of_a_checkpoint(facts, is_kept) -> None:
+    """R45, T4."""
+    assert (objection(AreaName.CHANGELOG, "dstl", **RUNNING | facts) is not None) is is_kept
+
+
+def test_the_trigger_bounds_the_log_of_a_running_job_alone() -> None:
+    """R45, R35."""
+    log = AREAS[AreaName.CHANGELOG]
+    running = AreaFacts(state=JobState.RUNNING, newest_trigger=BEFORE)
+    assert log.bounds_of(running) == (Bound(BoundName.NEWEST_TRIGGER, BEFORE),)
+    assert log.bounds_of(AreaFacts(state=JobState.ENDED, newest_trigger=BEFORE)) == ()
+    others = set(AREAS) - {AreaName.CHANGELOG}
+    assert {AREAS[each].bounds_of(running) for each in others} == {()}
+
+
+def test_no_checkpoint_folder_of_an_unknown_layout_is_judged() -> None:
+    """R31, R2: a storage of a vendor's may write other files there."""
+    facts = RUNNING | {"unknown_layout": "checkpoint storage Other is not known"}
+    assert objection(AreaName.EXCLUSIVE, "chk-41", **RUNNING) is None
+    assert objection(AreaName.EXCLUSIVE, "chk-41", **facts) == facts["unknown_layout"]
+
+
+def test_only_rules_that_need_neither_layout_nor_gate_withstand_a_refusal() -> None:
+    """R56."""
+    withstanding = {name for name, area in AREAS.items() if area.withstands}
+    assert withstanding == {AreaName.EXCLUSIVE, AreaName.CHANGELOG}
+    every = frozenset().union(*(area.withstands for area in AREAS.values()))
+    assert every == {Guard.UNPROVEN_LAYOUT, Guard.GATE}
 
 
 def test_a_write_ahead_sink_keeps_what_it_names_in_state_bytes() -> None:

@@ -10,7 +10,7 @@ from orphangc.core.decision.guards import GUARDS
 from orphangc.core.decision.judge import GLOBAL_GUARDS, Judgement, Refusal, judge, judge_all
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.model.codes import Condition, Guard
-from orphangc.core.model.types import EvidenceSource
+from orphangc.core.model.types import AreaName, EvidenceSource
 from support.builders import (
     JOB,
     OTHER_JOB,
@@ -52,6 +52,37 @@ def blocks(jobs, cycle=None) -> dict[str, list[Condition]]:
 
 
 # --------------------------------------------------------------------------- one job
+
+
+@pytest.mark.parametrize(
+    ("guards", "spared"),
+    [
+        ((), set()),
+        ((Guard.UNPROVEN_LAYOUT,), {AreaName.EXCLUSIVE, AreaName.CHANGELOG}),
+        ((Guard.UNPROVEN_LAYOUT, Guard.GATE), {AreaName.EXCLUSIVE, AreaName.CHANGELOG}),
+        ((Guard.GATE, Guard.UNSTABLE_ROOT), set()),
+        ((Guard.UNREADABLE_ROOT,), set()),
+        ((Guard.DAMAGED_LATEST_ROOT, Guard.UNPROVEN_LAYOUT), set()),
+    ],
+)
+def test_an_area_is_spared_only_if_it_withstands_every_refusal(guards, spared) -> None:
+    """R56: a guard behind the first one may ask for what the area's rule needs."""
+    table = {guard: lambda *_: "it objects" for guard in guards}
+    judged = judge(a_job(), a_cycle(), guards=table)
+    assert judged.spared == spared
+    assert judged.is_wholly_refused is (bool(guards) and not spared)
+    assert judged.stops(AreaName.SHARED) is bool(guards)
+
+
+def test_what_a_living_job_needs_is_refused_in_every_area() -> None:
+    """R12, R38: its own areas may be spared, those that it claimed are not."""
+    job = feeding(
+        A, B, before=(some_facts(max_concurrent=4),), after=(some_facts(max_concurrent=4),)
+    )
+    judged = judge_all([job, a_job(B)], a_cycle())
+    assert judged[A].spared
+    assert judged[B].refused.guard is Guard.DEPENDENT_JOB
+    assert judged[B].is_wholly_refused
 
 
 def test_the_first_objection_is_the_refusal() -> None:

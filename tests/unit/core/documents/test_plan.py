@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import ValidationError
 
-from orphangc.collect.decide.plan_sections import evidence_of, job_part, root_part
+from orphangc.collect.decide.plan_sections import area_parts, evidence_of, job_part, root_part
+from orphangc.core.areas.area import AreaFacts
 from orphangc.core.decision.judge import Blocked, Judgement, Refusal
 from orphangc.core.documents.plan import (
     MOST_MISSING,
@@ -509,3 +510,23 @@ def test_a_plan_names_a_thousand_missing_keys_and_counts_all() -> None:
     )
     assert part.missing == tuple(f"shared/{number:05}" for number in range(MOST_MISSING))
     assert (part.missing_count, part.missing_objects) == (10_000, 10_000)
+
+
+@pytest.mark.parametrize(
+    ("spared", "is_wholly_refused"), [(frozenset(), True), (frozenset({AreaName.EXCLUSIVE}), False)]
+)
+def test_an_area_of_a_refused_job_says_so_unless_its_rule_withstands(
+    spared, is_wholly_refused
+) -> None:
+    """R56: the refusal itself is the job's."""
+    judgement = Judgement(Refusal(Guard.GATE, "four at once"), spared=spared)
+    facts = AreaFacts(state=JobState.RUNNING, completed_id=42)
+    shown = {AreaName.SHARED, AreaName.EXCLUSIVE}
+    parts = area_parts(facts, shown, set(AreaName), judgement)
+    kept = {each.area: each.kept_because for each in parts}
+    assert kept[AreaName.SHARED] == "refused: gate"
+    assert kept[AreaName.EXCLUSIVE] == ("refused: gate" if is_wholly_refused else None)
+    job = a_part(judgement=judgement).model_copy(update={"areas": parts})
+    assert job.is_wholly_refused is is_wholly_refused
+    assert a_plan(jobs=(job,)).is_wholly_refused is is_wholly_refused
+    assert a_plan(jobs=(job,)).are_all_refused

@@ -53,6 +53,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         "scope": tuple(AreaName),
         "registry": (),
         "registry_wait": timedelta(minutes=5),
+        "job_archives": (),
         "extra_roots": (),
         "empty_roots": (),
         "siblings": (),
