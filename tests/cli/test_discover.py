@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ from support.flink_resources import (
     a_session_job,
     a_snapshot_resource,
     a_status,
+    mounted,
 )
 from support.kubernetes_server import KubernetesServer, a_config_map
 from support.rest_server import RestServer
@@ -201,7 +203,10 @@ def test_the_first_run_reports_on_what_is_discovered(kubernetes, running, tmp_pa
     assert {each["root"] for each in found} == {str(running.bed.root), str(moved.parent)}
 
 
-@pytest.mark.parametrize("what", ["deployments", *map(larger, ("flinkdeployments", "configmaps"))])
+@pytest.mark.parametrize(
+    "what",
+    ["statefulsets", *map(larger, ("deployments", "jobs", "flinkdeployments", "configmaps"))],
+)
 def test_what_may_not_be_listed_blocks_everything(kubernetes, running, tmp_path, what) -> None:
     """It never means that there is nothing."""
     with RestServer(flink(running.job, completed=8)) as server:
@@ -211,6 +216,38 @@ def test_what_may_not_be_listed_blocks_everything(kubernetes, running, tmp_path,
         kubernetes.denied.add(what)
         assert run("run", "--config", config).code == 0
     assert "discovery_unclear" in blocks(tmp_path)
+
+
+def test_a_namespace_that_never_showed_anything_blocks_everything(
+    kubernetes, running, tmp_path
+) -> None:
+    """Until it is stated to be empty, or has shown something once; then it may be empty."""
+    with RestServer(flink(running.job, completed=8)) as server:
+        by_hand = {**at_once(tmp_path, running), "flink_rest": [server.url]}
+        config = configured(tmp_path, by_hand)
+        for stated, expected in ((), {"discovery_unclear"}), (("Namespace/flink",), set()):
+            configured(tmp_path, by_hand, discovery={"without_state": stated})
+            assert run("run", "--config", config).code == 0
+            assert blocks(tmp_path) == expected
+        configured(tmp_path, by_hand)
+        kubernetes.operate(a_snapshot_resource(path=f"file://{running.bed.root}/sp"))
+        run("run", "--config", config)
+        kubernetes.objects["flinkstatesnapshots"].clear()
+        run("run", "--config", config)
+    assert "discovery_unclear" not in blocks(tmp_path)
+
+
+def test_a_configuration_in_bytes_is_read(kubernetes) -> None:
+    """A ConfigMap may hold a text as ``binaryData``."""
+    text = b"state.checkpoints.dir: s3://prod/checkpoints"
+    conf = a_config_map("conf")
+    del conf["data"]
+    conf["binaryData"] = {"flink-conf.yaml": base64.b64encode(text).decode(), "other": "/w=="}
+    kubernetes.add(conf)
+    kubernetes.add(a_plain_deployment(**mounted({"configMap": {"name": "conf"}})))
+    document = run("discover", "--namespace", "flink").json
+    assert [each["uri"] for each in document["storage_roots"]] == ["s3://prod/checkpoints"]
+    assert document["not_understood"] == []
 
 
 def test_a_namespace_that_cannot_be_read_is_unreachable(kubernetes, tmp_path) -> None:

@@ -10,7 +10,10 @@ RBAC = {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
 
 ASKING = {"kubernetes", "existing", "discovery"}
 """Cases in which runs ask the API server."""
-DEPLOYMENTS = {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list"]}
+WORKLOADS = [
+    {"apiGroups": ["apps"], "resources": ["deployments", "statefulsets"], "verbs": ["list"]},
+    {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["list"]},
+]
 
 DISCOVERY = [
     {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]},
@@ -54,7 +57,7 @@ def test_discovered_namespaces_are_listed_and_no_other(helm4):
     """Deployments, too: JobManagers without an operator; no Secret, no verb but ``list``."""
     roles = of_kind(rendered(helm4, "discovery"), "Role")
     assert [each["metadata"]["namespace"] for each in roles] == ["flink-a", "flink-b"]
-    assert all(rules(each) == [*DISCOVERY, DEPLOYMENTS] for each in roles)
+    assert all(rules(each) == [*DISCOVERY, *WORKLOADS] for each in roles)
     assert not of_kind(rendered(helm4, "discovery"), "ClusterRole")
 
 
@@ -63,7 +66,7 @@ def test_namespaces_that_nobody_names_take_a_cluster_role(helm4, choice):
     """It also lists the namespaces themselves."""
     objects = rendered(helm4, "discovery", "--set", f"discovery.{choice}")
     namespaces = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["list"]}
-    assert rules(the(objects, "ClusterRole")) == [*DISCOVERY, DEPLOYMENTS, namespaces]
+    assert rules(the(objects, "ClusterRole")) == [*DISCOVERY, *WORKLOADS, namespaces]
 
 
 def test_one_value_is_enough_for_a_first_installation(helm4):

@@ -313,13 +313,32 @@ def a_plain_deployment(
     **pod: Any,
 ) -> dict[str, Any]:
     """Return a Deployment of a JobManager that no operator made."""
-    container = {"name": "jobmanager", "image": "flink:1.20", **pod.pop("container", {})}
+    container = {
+        "name": "jobmanager",
+        "image": "flink:1.20",
+        "args": ["jobmanager"],
+        **pod.pop("container", {}),
+    }
+    kind = pod.pop("kind", "Deployment")
     shown = {"app": "flink", "component": "jobmanager"} if labels is None else labels
     return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
+        "apiVersion": "batch/v1" if kind == "Job" else "apps/v1",
+        "kind": kind,
         "metadata": {"name": name, "labels": shown, "uid": f"uid-of-{name}"},
         "spec": {"replicas": 1, "template": {"spec": {"containers": [container], **pod}}},
+    }
+
+
+def mounted(
+    source: dict[str, Any], path: str = "/opt/flink/conf", *args: str, **mount: str
+) -> dict[str, Any]:
+    """Return a JobManager's pod with one volume, and further arguments behind its command."""
+    return {
+        "volumes": [{"name": "conf", **source}],
+        "container": {
+            "args": ["standalone-job", *args],
+            "volumeMounts": [{"name": "conf", "mountPath": path, **mount}],
+        },
     }
 
 

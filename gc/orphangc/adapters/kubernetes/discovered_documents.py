@@ -1,4 +1,4 @@
-"""Reads what one namespace says of Flink: resources, Deployments, and the ConfigMaps they name."""
+"""Reads what one namespace says of Flink: resources, workloads, and the ConfigMaps they name."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 
 from orphangc.adapters.kubernetes.namespace_listing import NamespaceListing
 from orphangc.core.cluster.kubernetes_json import KINDS
-from orphangc.core.discovery.sources.plain_deployments import named_config_maps
-from orphangc.core.discovery.sources.read_resources import DEPLOYMENT, NamespaceDocuments
+from orphangc.core.discovery.sources.plain_deployments import (
+    is_job_manager,
+    named_config_maps,
+)
+from orphangc.core.discovery.sources.read_resources import NamespaceDocuments
 from orphangc.errors import RegistryUnavailableError
 
 _TYPES = ("flink-native-kubernetes", "flink-standalone-kubernetes")
@@ -27,9 +30,11 @@ def read_namespace(namespace: str, *, timeout: timedelta) -> NamespaceDocuments:
     try:
         operated = listing.operated(KINDS)
         unknown = {each for each in listing.defined_kinds() if "/" not in each} - set(KINDS)
-        deployments = listing.deployments()
+        workloads = listing.workloads()
         maps = _made_by_flink(listing)
-        for name in named_config_maps(deployments):
+        started = [each for found in workloads.values() for each in found if is_job_manager(each)]
+        templates = [each for found in operated.values() for each in found]
+        for name in named_config_maps([*started, *templates]):
             if name not in maps:
                 maps |= listing.config_map_texts(field_selector=f"metadata.name={name}")
     except RegistryUnavailableError as err:
@@ -38,7 +43,7 @@ def read_namespace(namespace: str, *, timeout: timedelta) -> NamespaceDocuments:
         listing.close()
     return NamespaceDocuments(
         namespace=namespace,
-        resources={**_by_kind(operated), DEPLOYMENT: deployments},
+        resources={**_by_kind(operated), **workloads},
         config_maps=maps,
         unknown_kinds=sorted(unknown),
     )
@@ -48,8 +53,8 @@ def _by_kind(operated: Mapping[str, Iterable[Any]]) -> dict[str, list[Any]]:
     return {KINDS[plural]: list(documents) for plural, documents in operated.items()}
 
 
-def _made_by_flink(listing: NamespaceListing) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
+def _made_by_flink(listing: NamespaceListing) -> dict[str, dict[str, str | None]]:
+    found: dict[str, dict[str, str | None]] = {}
     for each in _TYPES:
         found |= listing.config_map_texts(label_selector=f"type={each}")
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from http import HTTPStatus
@@ -15,6 +16,12 @@ _PAGE = 200
 """Items of a page: a HA ConfigMap or a resource with its history has some 10 kB."""
 _MAX_PAGES = 5_000
 _LISTINGS = 3
+_WORKLOADS = {
+    "Deployment": ("deployments", "apps"),
+    "StatefulSet": ("statefulsets", "apps"),
+    "Job": ("jobs", "batch"),
+}
+"""Plural and API group of the kinds whose pods may be JobManagers."""
 
 
 _Found = TypeVar("_Found")
@@ -57,23 +64,34 @@ class NamespaceListing:
             (each.metadata.name, [*(each.data or {}), *(each.binary_data or {})]) for each in found
         ]
 
-    def config_map_texts(self, **selector: str) -> dict[str, dict[str, str]]:
+    def config_map_texts(self, **selector: str) -> dict[str, dict[str, str | None]]:
         """Return the texts of each ConfigMap that a selector chooses, by its name.
 
-        Raises:
-            RegistryUnavailableError: After bounded retries; one line.
-
-        """
-        return {each.metadata.name: dict(each.data or {}) for each in self._config_maps(**selector)}
-
-    def deployments(self) -> list[Any]:
-        """Return every Deployment as a JSON document.
+        A text may be given as bytes; the value of what is none is ``None``.
 
         Raises:
             RegistryUnavailableError: After bounded retries; one line.
 
         """
-        return list(self._resources("deployments", "apps", "v1"))
+        return {
+            each.metadata.name: {
+                **{key: _text_of(data) for key, data in (each.binary_data or {}).items()},
+                **(each.data or {}),
+            }
+            for each in self._config_maps(**selector)
+        }
+
+    def workloads(self) -> dict[str, list[Any]]:
+        """Return what may run a JobManager without the operator, as JSON documents by kind.
+
+        Raises:
+            RegistryUnavailableError: After bounded retries; one line.
+
+        """
+        return {
+            kind: list(self._resources(plural, group, "v1"))
+            for kind, (plural, group) in _WORKLOADS.items()
+        }
 
     def _config_maps(self, **selector: str) -> list[Any]:
         def asked(limit: int, page: str | None) -> tuple[list[Any], str | None]:
@@ -198,6 +216,14 @@ class NamespaceListing:
             if not page:
                 return found
         raise RegistryUnavailableError(f"Kubernetes: {where}: the listing has no end")
+
+
+def _text_of(data: str) -> str | None:
+    """Return the text in the base64 of a ConfigMap's ``binaryData``, ``None`` if it is none."""
+    try:
+        return base64.b64decode(data).decode()
+    except ValueError:
+        return None
 
 
 def _next_page(what: str, page: str | None, remaining: object) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from enum import StrEnum
 
@@ -42,6 +43,10 @@ class Origin(FrozenPart):
     def of(self, field: str) -> Origin:
         """Return the place of another field of the same resource."""
         return self.model_copy(update={"field": field})
+
+    def below(self, name: str) -> Origin:
+        """Return the place of a field or option below this one."""
+        return self.of(f"{self.field}.{name}".lstrip("."))
 
     @property
     def resource(self) -> str:
@@ -130,6 +135,7 @@ class UnclearFact(FrozenPart):
         is_absence: Whether only the absence of a place is not understood, so that the statement
             ``without_state`` explains it.
         is_present: Whether this cycle saw it; otherwise an earlier one did.
+        digest: Digest of the value that is not understood, "" if ``why`` shows all of it.
         origin: Place of the part.
 
     """
@@ -141,13 +147,21 @@ class UnclearFact(FrozenPart):
     is_until_read: bool = False
     is_absence: bool = False
     is_present: bool = True
+    digest: str = ""
     origin: Origin
 
     @property
     def statement(self) -> str:
         """Return the statement of ``explained`` that explains this part and no other one."""
-        said = f"{self.origin}\n{self.why}\n{self.reach}"
-        return f"{self.origin.resource}#{hashlib.sha256(said.encode()).hexdigest()[:12]}"
+        return f"{self.origin.resource}#{digest_of([str(self.origin), self.why, self.digest])}"
+
+
+def digest_of(value: object) -> str:
+    """Return a short digest of a JSON value, "" of none."""
+    if value is None:
+        return ""
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
 
 
 Fact = DirectoryFact | ClusterFact | HaFact | PinFact | JobFact | UnclearFact

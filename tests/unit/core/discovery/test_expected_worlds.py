@@ -25,10 +25,12 @@ from orphangc.core.discovery.sources.read_resources import (
     discovery_of,
 )
 from orphangc.core.model.locations import parse_alias
+from support.discovered import ALL, NATIVE, ROOT, SAVEPOINTS, blocks_of, found
 from support.flink_resources import (
     JOB,
     OTHER,
     RELEASES,
+    SCHEMAS,
     SchemaError,
     a_blue_green,
     a_deployment,
@@ -40,13 +42,11 @@ from support.flink_resources import (
     changed,
     configuration,
     fields_of,
+    mounted,
     reconciled,
 )
 
-ALL = "everything"
-ROOT, SAVEPOINTS = "s3://prod/checkpoints", "s3://prod/savepoints"
 REST = "http://orders-rest.flink:8081"
-NATIVE = "flink-native-kubernetes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,23 +64,6 @@ class Case:
     blocks: tuple[tuple[str, ...] | str, ...] = ()
 
 
-def namespace(documents, maps=None, problems=()) -> NamespaceDocuments:
-    kinds: dict[str, list] = {}
-    for each in documents:
-        kinds.setdefault(each["kind"], []).append(each)
-    return NamespaceDocuments(
-        namespace="flink", resources=kinds, config_maps=maps or {}, problems=problems
-    )
-
-
-def found(documents, maps=None, *, reading=None, files=()):
-    return discovery_of([namespace(documents, maps)], files, reading or Reading())
-
-
-def blocks_of(world: DiscoveredWorld) -> tuple:
-    return tuple(ALL if each.is_everywhere else each.reach for each in world.unclear)
-
-
 def suspended(mode: str, **more: Any) -> dict[str, Any]:
     status = a_status(
         state="FINISHED", jobManagerDeploymentStatus="MISSING", lifecycleState="SUSPENDED", **more
@@ -89,7 +72,8 @@ def suspended(mode: str, **more: Any) -> dict[str, Any]:
 
 
 CONF = f"state.checkpoints.dir: {ROOT}\nstate.savepoints.dir: {SAVEPOINTS}  # kept\n"
-MOUNTED = {"volumes": [{"name": "conf", "configMap": {"name": "conf"}}]}
+SAVED = f"{SAVEPOINTS}/savepoint-6"
+MOUNTED = mounted({"configMap": {"name": "conf"}})
 
 CASES: dict[str, Case] = {
     "a running application, 1.x spelling": Case(documents=(a_deployment(),)),
@@ -379,32 +363,40 @@ CASES: dict[str, Case] = {
         jobs=(),
     ),
     "a plain Deployment whose ConfigMap is not readable": Case(
-        documents=(a_plain_deployment(**MOUNTED),), roots=(), clusters=(), jobs=(), blocks=(ALL,)
-    ),
-    "a plain Deployment with a Secret": Case(
-        documents=(
-            a_plain_deployment(
-                volumes=[
-                    {
-                        "name": "conf",
-                        "secret": {
-                            "secretName": "c",
-                            "items": [{"key": "config.yaml", "path": "x"}],
-                        },
-                    }
-                ]
-            ),
-        ),
+        documents=(a_plain_deployment(**MOUNTED),),
         roots=(),
-        clusters=(),
+        clusters=("http://flink-jobmanager-rest.flink:8081",),
         jobs=(),
         blocks=(ALL,),
     ),
+    "a plain Deployment with a Secret": Case(
+        documents=(a_plain_deployment(**mounted({"secret": {"secretName": "conf"}})),),
+        roots=(),
+        clusters=("http://flink-jobmanager-rest.flink:8081",),
+        jobs=(),
+        blocks=(ALL,),
+    ),
+    **{
+        f"a {kind} without an operator": Case(
+            documents=(
+                a_plain_deployment(
+                    kind=kind,
+                    **mounted({"configMap": {"name": "conf"}}, "/opt/flink/conf", "-s", SAVED),
+                ),
+            ),
+            maps={"conf": {"flink-conf.yaml": CONF}},
+            extra=(SAVEPOINTS,),
+            clusters=("http://flink-jobmanager-rest.flink:8081",),
+            pins=(SAVED,),
+            jobs=(),
+        )
+        for kind in ("StatefulSet", "Job")
+    },
     "a TaskManager's and another's Deployment": Case(
         documents=(
             a_deployment(),
             a_plain_deployment("tm", labels={"component": "taskmanager", "type": NATIVE}),
-            a_plain_deployment("web", labels={"app": "web"}),
+            a_plain_deployment("web", labels={"app": "web"}, container={"args": ["nginx"]}),
         ),
     ),
 }
@@ -429,7 +421,7 @@ def test_resources_describe_exactly_the_expected_world(name: str) -> None:
 def test_the_schemas_of_a_release_admit_the_resources_that_it_knows(release: str) -> None:
     """What the API server of that release stores describes a world, too."""
     operated = [
-        each for case in CASES.values() for each in case.documents if each["kind"] != "Deployment"
+        each for case in CASES.values() for each in case.documents if each["kind"] in SCHEMAS
     ]
     refused = set()
     for each in operated:
@@ -478,7 +470,12 @@ def test_no_secret_of_a_configuration_is_shown() -> None:
     ("name", "text", "roots"),
     [
         ("flink-conf.yaml", f"# state.checkpoints.dir: s3://old\nstate.checkpoints.dir: {ROOT}", 1),
-        ("flink-conf.yaml", f"state.checkpoints.dir:{ROOT}", 0),
+        ("flink-conf.yaml", f"state.checkpoints.dir:{ROOT}", 1),
+        ("flink-conf.yaml", f"state.checkpoints.dir: {ROOT}\nstate.checkpoints.dir: s3://x", 0),
+        ("flink-conf.yaml", f"state.checkpoints.dir: {ROOT}\nno option", 0),
+        ("prod.yaml", f"state.checkpoints.dir: {ROOT}", 0),
+        ("flink-config.yaml", f"execution:\n  checkpointing.dir: {ROOT}", 0),
+        ("config.yaml", f"a: 1\nexecution.checkpointing.dir: {ROOT}\na: 2", 0),
         ("config.yaml", f"execution:\n  checkpointing.dir: {ROOT}", 1),
         ("config.yaml", "execution: &a\n  b: *a", 0),
         ("config.yaml", "- a list", 0),
@@ -506,9 +503,6 @@ def wrong_types(document, path) -> list:
     return [{"a": [1]}, [{"a": 1}]] if not isinstance(value, list) else [{"a": [1]}, "a text", [1]]
 
 
-OPERATED = {name: case for name, case in CASES.items() if case.documents[0]["kind"] != "Deployment"}
-
-
 def says(world: DiscoveredWorld) -> dict[str, set]:
     """Return everything that keeps files: the more, the fewer are deleted."""
     searched = {*world.storage_roots, *world.extra_roots}
@@ -529,7 +523,7 @@ def keeps_as_much(world: DiscoveredWorld, other: DiscoveredWorld) -> bool:
     return all(theirs[k] <= mine[k] for k in mine) and blocked <= reached and has_block
 
 
-@pytest.mark.parametrize("name", OPERATED)
+@pytest.mark.parametrize("name", CASES)
 def test_a_field_of_another_type_blocks_or_changes_nothing(name: str) -> None:
     """What is mistyped is never read as absent."""
     case = CASES[name]
@@ -543,7 +537,7 @@ def test_a_field_of_another_type_blocks_or_changes_nothing(name: str) -> None:
                 assert keeps_as_much(world, whole), (path, wrong)
 
 
-@pytest.mark.parametrize("name", OPERATED)
+@pytest.mark.parametrize("name", CASES)
 def test_a_field_that_is_removed_is_remembered_and_said(name: str) -> None:
     """After a cycle that read it, its removal narrows nothing; before, it blocks or is no fact."""
     case = CASES[name]
@@ -568,15 +562,21 @@ EVERYTHING = [
     changed(each, ("metadata", "name"), f"{each['metadata']['name']}-{number}")
     for number, each in enumerate(each for case in CASES.values() for each in case.documents)
 ]
+MAPS = {"conf": {"flink-conf.yaml": CONF}}
+"""ConfigMaps that plain workloads mount; without them all of these would block everything."""
+
+
+def shown(numbers):
+    return found([EVERYTHING[each] for each in sorted(numbers)], MAPS)
 
 
 @given(seen=st.sets(st.integers(0, len(EVERYTHING) - 1), max_size=6), data=st.data())
 @settings(max_examples=60)
 def test_removing_resources_never_takes_anything_out_of_the_world(seen, data) -> None:
     """What an earlier cycle saw stays searched, pinned, asked for HA, and blocked."""
-    before = found([EVERYTHING[i] for i in sorted(seen)])
+    before = shown(seen)
     left = data.draw(st.sets(st.sampled_from(sorted(seen)))) if seen else set()
-    now = found([EVERYTHING[i] for i in sorted(left)])
+    now = shown(left)
     whole = united(before, DiscoveryMemory())
     less = united(now, memory_of(before))
     assert keeps_as_much(world_of_discovery(less), world_of_discovery(whole))
@@ -588,7 +588,7 @@ def test_removing_resources_never_takes_anything_out_of_the_world(seen, data) ->
 def test_the_order_of_cycles_and_writers_changes_no_memory(seen, data) -> None:
     """Two writers that never saw each other's facts remember all of them."""
     chosen = data.draw(st.permutations(sorted(seen)))
-    each = [memory_of(found([EVERYTHING[i]])) for i in chosen]
+    each = [memory_of(shown([i])) for i in chosen]
     one, other = merged_memories(each), merged_memories(reversed(each))
     spoken = [says(world_of_discovery(united(Discovery(), m))) for m in (one, other)]
     assert spoken[0] == spoken[1]

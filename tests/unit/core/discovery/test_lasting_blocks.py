@@ -8,7 +8,13 @@ from orphangc.core.discovery.silent_sources import silent_sources
 from orphangc.core.discovery.sources.asked_clusters import cluster_resource
 from orphangc.core.discovery.sources.flink_options import Reading
 from support.discovered import ALL, ROOT, blocks_of, found, namespace
-from support.flink_resources import a_deployment, a_plain_deployment, a_status, configuration
+from support.flink_resources import (
+    a_deployment,
+    a_plain_deployment,
+    a_status,
+    configuration,
+    mounted,
+)
 
 TEMPLATE = "s3://prod/${TEAM}/checkpoints"
 
@@ -66,9 +72,8 @@ def test_a_source_that_could_not_be_read_is_explained_by_reading_it() -> None:
 
 def unread_and_read():
     """Yield resources before and after the ConfigMap that they need can be read."""
-    volume = {"volumes": [{"name": "conf", "configMap": {"name": "conf"}}]}
     text = {"flink-conf.yaml": f"state.checkpoints.dir: {ROOT}\n"}
-    plain = a_plain_deployment(container={"args": ["jobmanager"]}, **volume)
+    plain = a_plain_deployment(**mounted({"configMap": {"name": "conf"}}))
     started = a_deployment(config={"parallelism.default": "2"}, status=a_status())
     for document, name in ((plain, "conf"), (started, "flink-config-orders")):
         (before,) = found([document]).resources

@@ -40,7 +40,7 @@ def _facts(uri: str, shown: ClusterFacts | str, origin: Origin, reading: Reading
         return
     where = origin.of(_OPTION)
     for path in sorted(shown.checkpoint_directories):
-        found = understood(path, where, reading, {})
+        found = understood(path, where, reading)
         if isinstance(found, UnclearFact):
             yield found
         else:

@@ -1,11 +1,14 @@
 """Flink's configuration files as text: ``flink-conf.yaml`` of 1.x, ``config.yaml`` since 1.19.
 
 Source: Flink 1.14-2.3, ``GlobalConfiguration``: the older file has one ``key: value`` on a line,
-and everything behind ``#`` is a comment; the newer one is YAML, flat or nested.
+and everything behind ``#`` is a comment; the newer one is YAML, flat or nested. The entry point of
+the official image reads its variable FLINK_PROPERTIES as the older file up to 1.18; since then it
+needs no space behind the colon.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +20,7 @@ OLD_FILE, NEW_FILE = "flink-conf.yaml", "config.yaml"
 CONFIGURATION_FILES = (OLD_FILE, NEW_FILE)
 
 _MOST_CHARS = 1 << 20
+_LINE = re.compile(r"(?P<key>[^\s:]+)\s*:\s*(?P<value>.*)")
 
 
 def options_of_file(name: str, text: str) -> Mapping[str, Any]:
@@ -31,32 +35,65 @@ def options_of_file(name: str, text: str) -> Mapping[str, Any]:
 
     """
     if len(text) > _MOST_CHARS:
-        raise UnclearFieldError(name, f"has more than {_MOST_CHARS} characters")
-    return _of_yaml(name, text) if name == NEW_FILE else options_of_lines(text)
+        raise UnclearFieldError(name, f"has more than {_MOST_CHARS} characters", value=text)
+    if name == OLD_FILE:
+        return options_of_lines(name, text)
+    if name == NEW_FILE:
+        return _of_yaml(name, text)
+    raise UnclearFieldError(name, f"is none of the files that Flink reads: {CONFIGURATION_FILES}")
 
 
-def options_of_lines(text: str) -> dict[str, str]:
-    """Return the options of a text of the older format.
+def options_of_lines(name: str, text: str) -> dict[str, str]:
+    """Return the options of a text of the older format, which FLINK_PROPERTIES has, too.
 
-    The variable FLINK_PROPERTIES of the image has it, too. A line that Flink skips names nothing.
+    A line without a space behind its colon counts: some releases read it, and others skip it.
+
+    Args:
+        name: File or variable that holds the text.
+        text: The text.
+
+    Raises:
+        UnclearFieldError: A line is of another form, or two lines give one option two values.
+
     """
     found: dict[str, str] = {}
     for line in text.splitlines():
-        key, colon, value = line.partition("#")[0].strip().partition(": ")
-        if colon and key.strip() and value.strip():
-            found[key.strip()] = value.strip()
+        said = line.partition("#")[0].strip()
+        match = _LINE.fullmatch(said)
+        if said and match is None:
+            why = f"has a line that is not understood: {said[:20]!r}"
+            raise UnclearFieldError(name, why, value=text)
+        key, value = (match["key"], match["value"]) if match else ("", "")
+        if value and found.setdefault(key, value) != value:
+            raise UnclearFieldError(name, f"gives {key} two values", value=text)
     return found
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """Loads YAML, and refuses a key that stands twice, as Flink does."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
+        """Return a mapping.
+
+        Raises:
+            ConstructorError: A key stands twice in it.
+
+        """
+        found = super().construct_mapping(node, deep=deep)
+        if len(found) != len(node.value):
+            raise yaml.constructor.ConstructorError(None, None, "a key stands twice")
+        return found
 
 
 def _of_yaml(name: str, text: str) -> Mapping[str, Any]:
     try:
         if any(isinstance(each, yaml.AliasToken) for each in yaml.scan(text, yaml.SafeLoader)):
-            raise UnclearFieldError(name, "has YAML aliases")
-        content = yaml.safe_load(text)
+            raise UnclearFieldError(name, "has YAML aliases", value=text)
+        content = yaml.load(text, _UniqueKeys)  # noqa: S506 - a safe loader
     except (yaml.YAMLError, ValueError, RecursionError) as err:
-        raise UnclearFieldError(name, "is no YAML") from err
+        raise UnclearFieldError(name, "is no YAML", value=text) from err
     if content is None:
         return {}
     if not isinstance(content, Mapping):
-        raise UnclearFieldError(name, "is no mapping")
+        raise UnclearFieldError(name, "is no mapping", value=text)
     return {str(key): value for key, value in content.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,8 +24,8 @@ from orphangc.core.discovery.discovered_facts import (
 from orphangc.core.model.locations import Alias, Location, canonical
 from orphangc.core.model.redaction import redacted
 
-Options = Mapping[str, str]
-"""Values by dotted name."""
+Options = Mapping[str, tuple[str, ...]]
+"""Every value that any source of one resource gives an option, by dotted name."""
 
 DIRECTORY_OPTIONS: Mapping[str, DirectoryUse] = {
     "execution.checkpointing.dir": DirectoryUse.CHECKPOINTS,
@@ -58,8 +58,8 @@ CLUSTER_ID_OPTIONS = (
 ZOOKEEPER_ROOT_OPTIONS = ("high-availability.zookeeper.path.root", "recovery.zookeeper.path.root")
 ZOOKEEPER_OPTIONS = ("high-availability.zookeeper.quorum", "recovery.zookeeper.quorum")
 FIXED_JOB_ID = "$internal.pipeline.job-id"
+DEFAULT_SCHEME, ENTROPY_KEY = "fs.default-scheme", "s3.entropy.key"
 REST_SSL = "security.ssl.rest.enabled"
-ENDPOINT_OPTIONS = ("s3.endpoint", "s3a.endpoint", "fs.s3a.endpoint", "presto.s3.endpoint")
 
 _PLACES = frozenset({*DIRECTORY_OPTIONS, *PIN_OPTIONS})
 _READ = frozenset(
@@ -71,11 +71,11 @@ _READ = frozenset(
         *CLUSTER_ID_OPTIONS,
         *ZOOKEEPER_ROOT_OPTIONS,
         *ZOOKEEPER_OPTIONS,
-        *ENDPOINT_OPTIONS,
         FIXED_JOB_ID,
         REST_SSL,
         "rest.port",
-        "fs.default-scheme",
+        DEFAULT_SCHEME,
+        ENTROPY_KEY,
         "kubernetes.cluster-id",
         "kubernetes.namespace",
     }
@@ -92,7 +92,14 @@ _LIKE_A_PLACE = re.compile(
     r"(?:state|execution|savepoints|high-availability|recovery|dstl)\.(?!.*local).*(?:dir|path)"
 )
 """Names of options that may be misspelled names of places."""
-_TEMPLATE = re.compile(r"[${}<>*%]|_entropy_")
+_ENTROPY = "_entropy_"
+_TEMPLATE = re.compile(rf"[${{}}<>*%]|{_ENTROPY}")
+_ENDPOINT = re.compile(
+    r"(?:s3|s3a|s3p|fs\.s3|fs\.s3a|presto\.s3)\.(?:bucket\.(?P<bucket>.+)\.)?endpoint"
+)
+"""Options that name an S3 store, for one bucket or for all."""
+_WITH_BUCKET = frozenset({"s3", "gs", "oss", "cos", "obs"})
+"""Schemes whose authority is a bucket, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +112,7 @@ class Reading:
             of a pod's.
         endpoints: Hosts of the S3 store that this process reaches; empty for AWS's own.
         rest: Template of the address of a REST service.
+        options: Options of all sources of the resource that is read.
 
     """
 
@@ -112,6 +120,7 @@ class Reading:
     is_local_here: bool = False
     endpoints: frozenset[str] = frozenset()
     rest: str = "{scheme}://{name}-rest.{namespace}:{port}"
+    options: Options = field(default_factory=dict)
 
 
 def flat_options(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -134,110 +143,148 @@ def mistyped_options(content: Mapping[str, Any], above: str = "") -> Iterator[st
         is_around = isinstance(value, Mapping) and any(
             each.startswith(f"{name}.{key}") for each in _READ for key in value
         )
-        is_read = name in _READ or _LIKE_A_PLACE.fullmatch(name)
+        is_read = name in _READ or _LIKE_A_PLACE.fullmatch(name) or _ENDPOINT.fullmatch(name)
         if is_read and not is_around and not isinstance(value, str | int | float | bool | None):
             yield name
         if isinstance(value, Mapping):
             yield from mistyped_options(value, name)
 
 
-def text_options(content: Mapping[str, Any]) -> Options:
-    """Return the scalar values of a configuration as texts, as Flink reads them."""
-    return {
-        name: _spelled(value)
-        for name, value in flat_options(content)
-        if isinstance(value, str | int | float | bool)
-    }
+@dataclass(frozen=True, slots=True)
+class FoundOptions:
+    """A configuration, and its place: resource and field."""
+
+    content: Mapping[str, Any]
+    origin: Origin
+
+
+def text_options(*contents: Mapping[str, Any]) -> Options:
+    """Return the scalar values of configurations as texts, as Flink reads them."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, value in (each for content in contents for each in flat_options(content)):
+        if isinstance(value, str | int | float | bool) and (text := _spelled(value)):
+            found[name] = tuple(dict.fromkeys((*found.get(name, ()), text)))
+    return found
 
 
 def _spelled(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
-def first_of(options: Options, names: Sequence[str]) -> str:
-    """Return the value of the first of these options that is set, "" if none is."""
-    return next((options[name] for name in names if options.get(name)), "")
+def joined(one: Options, other: Options) -> Options:
+    """Return every value that either of two sources gives an option."""
+    names = dict.fromkeys((*one, *other))
+    return {
+        name: tuple(dict.fromkeys((*one.get(name, ()), *other.get(name, ())))) for name in names
+    }
 
 
-def option_facts(
-    content: Mapping[str, Any], origin: Origin, reading: Reading, *, field: str
-) -> Iterator[Fact]:
+def all_of(options: Options, *names: str) -> tuple[str, ...]:
+    """Return every value of these options, in the order of the names."""
+    return tuple(dict.fromkeys(value for name in names for value in options.get(name, ())))
+
+
+def first_of(options: Options, *names: str) -> str:
+    """Return the first value of these options, "" if none is set."""
+    return next(iter(all_of(options, *names)), "")
+
+
+def keeps_no_files(options: Options) -> bool:
+    """Return whether every source that names a storage of checkpoints names the memory."""
+    return set(all_of(options, *STORAGE_OPTIONS)) == {"jobmanager"}
+
+
+def option_facts(found: FoundOptions, reading: Reading) -> Iterator[Fact]:
     """Yield the directories and pins of a configuration, and its options that are not understood.
 
     Args:
-        content: The configuration, flat or nested.
-        origin: The resource or file.
+        found: The configuration, flat or nested.
         reading: How its paths are read.
-        field: Field of the resource that holds the configuration, "" for a file.
 
     """
-    options = text_options(content)
+    content, origin = found.content, found.origin
     for name in mistyped_options(content):
-        where = origin.of(f"{field}.{name}".lstrip("."))
-        yield UnclearFact(why=f"{name} is no text", is_everywhere=True, origin=where)
+        yield UnclearFact(why=f"{name} is no text", is_everywhere=True, origin=origin.below(name))
     for name, value in flat_options(content):
-        where = origin.of(f"{field}.{name}".lstrip("."))
+        where = origin.below(name)
         if name in _PLACES:
-            yield from _place(value, where, reading, options)
+            place = _place(name, value, where, reading)
+            yield from () if place is None else (place,)
         elif (problem := _misspelled(name, value)) is not None:
             yield _unclear(problem, str(value), where, reading)
-    yield from _sub_directory(options, origin, field, reading)
+    yield from _sub_directory(content, origin, reading)
 
 
-def _place(value: Any, where: Origin, reading: Reading, options: Options) -> Iterator[Fact]:
-    """Yield the place in an option; ``where`` ends with its name."""
+def _place(name: str, value: Any, where: Origin, reading: Reading) -> Fact | None:
+    """Return the place in an option, or why it names none that is known; ``None`` if it is empty.
+
+    Args:
+        name: Name of the option.
+        value: Its value.
+        where: Place of the option.
+        reading: How paths are read.
+
+    """
+    use = DIRECTORY_OPTIONS.get(name)
     if value is None or value == "":
-        return
+        return None
     if not isinstance(value, str):
-        yield UnclearFact(why="is no text", is_everywhere=True, origin=where)
-        return
-    ends = (each for each in DIRECTORY_OPTIONS if where.field.endswith(each))
-    use = DIRECTORY_OPTIONS.get(max(ends, key=len, default=""))
+        return UnclearFact(why="is no text", is_everywhere=True, origin=where)
     if use is DirectoryUse.FORST and value.strip().lower() in _SHORTCUTS:
-        return
-    found = understood(value.strip(), where, reading, options)
+        return None
+    found = understood(value.strip(), where, reading)
     if isinstance(found, UnclearFact):
-        yield found
-    elif use is None:
-        yield PinFact(uri=str(found), origin=where)
-    else:
-        yield DirectoryFact(uri=str(found), use=use, origin=where)
+        return found
+    if use is None:
+        return PinFact(uri=str(found), origin=where)
+    return DirectoryFact(uri=str(found), use=use, origin=where)
 
 
-def understood(
-    value: str, where: Origin, reading: Reading, options: Options
-) -> Location | UnclearFact:
+def understood(value: str, where: Origin, reading: Reading) -> Location | UnclearFact:
     """Return the place that a path names, or why it names none that is known here.
 
     A path without a scheme is one of Flink's default file system, which ``fs.default-scheme`` may
     choose, also in the operator's defaults.
     """
-    shown, default = redacted(value), options.get("fs.default-scheme", "")
+    shown, defaults = redacted(value), all_of(reading.options, DEFAULT_SCHEME)
+    if value.startswith("/") and len(defaults) > 1:
+        why = f"{shown} is in one of several default file systems"
+        return UnclearFact(why=why, is_everywhere=True, origin=where)
+    if value.startswith("/") and defaults:
+        value = defaults[0].rstrip("/") + value
+    for key in all_of(reading.options, ENTROPY_KEY):
+        value = value.replace(key, _ENTROPY)
     if _TEMPLATE.search(value):
         return _unclear("is a template; only its beginning is known", value, where, reading)
-    if value.startswith("/") and default:
-        value = default.rstrip("/") + value
     try:
-        place, own = canonical(value, reading.aliases), canonical(value)
+        place, here = canonical(value), canonical(value, reading.aliases)
     except ValueError:
         why = f"{shown!r} is neither an absolute path nor a URI"
         return UnclearFact(why=why, is_everywhere=True, origin=where)
-    if ":" in place.authority.rpartition("@")[0]:
-        return UnclearFact(why=f"{shown} holds a password", is_everywhere=True, origin=where)
-    is_stated = reading.is_local_here or any(a.source.contains(own) for a in reading.aliases)
-    if place.scheme == "file" and not is_stated:
-        why = f"{shown} is a path inside its pods: say with discovery.alias what it means here"
-        is_anywhere = value.startswith("/")
+    if (problem := _authority_problem(place)) is not None:
+        return UnclearFact(why=f"{shown} {problem}", is_everywhere=True, origin=where)
+    if (problem := _unknown_here(place, here, reading)) is not None:
+        is_anywhere = value.startswith("/") or not (place.authority or place.scheme == "file")
         reach = () if is_anywhere else meant_by(place, reading.aliases)
+        why = f"{shown} {problem}"
         return UnclearFact(why=why, reach=reach, is_everywhere=is_anywhere, origin=where)
-    endpoint = first_of(options, ENDPOINT_OPTIONS)
-    if place.scheme == "s3" and not _is_same_store(endpoint, reading.endpoints):
-        why = (
-            f"{shown} is in the S3 store {redacted(endpoint)}, and this process reaches another:"
-            " name it in discovery.s3_endpoints if both are one"
-        )
-        return UnclearFact(why=why, reach=meant_by(place, reading.aliases), origin=where)
-    return place
+    return here
+
+
+def _unknown_here(place: Location, here: Location, reading: Reading) -> str | None:
+    """Return why a place in a configuration may mean another one here, ``None`` if it does not."""
+    is_local = place.scheme == "file"
+    is_stated = any(each.source.contains(place) for each in reading.aliases)
+    if not is_stated and (not reading.is_local_here if is_local else not place.authority):
+        return "is a path inside its pods: say with discovery.alias what it means here"
+    other = (each for each in _endpoints(here, reading) if not _is_same_store(each, reading))
+    endpoint = next(other, None)
+    if endpoint is None:
+        return None
+    return (
+        f"is in the S3 store {redacted(endpoint)}, and this process reaches another: name it in"
+        " discovery.s3_endpoints if both are one"
+    )
 
 
 def meant_by(place: Location, aliases: Sequence[Alias]) -> tuple[str, ...]:
@@ -252,10 +299,26 @@ def meant_by(place: Location, aliases: Sequence[Alias]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _is_same_store(endpoint: str, known: frozenset[str]) -> bool:
-    if not endpoint:
-        return True
-    host = host_of(endpoint)
+def _authority_problem(place: Location) -> str | None:
+    """Return why the authority of a place cannot be the name of a bucket or a service."""
+    user = place.authority.rpartition("@")[0]
+    if ":" in user:
+        return "holds a password"
+    if place.scheme in _WITH_BUCKET and (user or not place.authority):
+        return "names no bucket, or a user before it"
+    return None
+
+
+def _endpoints(place: Location, reading: Reading) -> Iterator[str]:
+    """Yield the S3 endpoints that options name for a place, for its bucket or for all."""
+    for name, values in reading.options.items() if place.scheme == "s3" else ():
+        match = _ENDPOINT.fullmatch(name)
+        if match and match["bucket"] in {None, place.authority}:
+            yield from values
+
+
+def _is_same_store(endpoint: str, reading: Reading) -> bool:
+    host, known = host_of(endpoint), reading.endpoints
     return host in known or (not known and host.partition(":")[0].endswith(".amazonaws.com"))
 
 
@@ -281,7 +344,9 @@ def literal_prefix(value: str) -> Location | None:
         place = canonical(folder)
     except ValueError:
         return None
-    has_bucket = place.scheme == "file" or bool(place.authority)
+    has_bucket = place.scheme == "file" or (
+        bool(place.authority) and _authority_problem(place) is None
+    )
     return place if has_bucket and "://" in value else None
 
 
@@ -310,18 +375,16 @@ def _folded(name: str) -> str:
     return re.sub(r"[-_.]", "", name.lower())
 
 
-def _sub_directory(
-    options: Options, origin: Origin, field: str, reading: Reading
-) -> Iterator[Fact]:
+def _sub_directory(content: Mapping[str, Any], origin: Origin, reading: Reading) -> Iterator[Fact]:
     for name in SUBDIRECTORY_OPTIONS:
-        if options.get(name) == "false":
-            roots = [options[each] for each in DIRECTORY_OPTIONS if options.get(each)]
+        if any(each.lower() != "true" for each in text_options(content).get(name, ())):
+            roots = all_of(reading.options, *DIRECTORY_OPTIONS)
             places = [prefix for each in roots if (prefix := literal_prefix(each))]
             known = [uri for each in places for uri in meant_by(each, reading.aliases)]
             yield UnclearFact(
                 why=f"{name} is false: its checkpoints lie in no job directory; configure this"
                 " storage root by hand, with owner",
                 reach=tuple(known),
-                is_everywhere=not known,
-                origin=origin.of(f"{field}.{name}".lstrip(".")),
+                is_everywhere=not known or len(places) < len(roots),
+                origin=origin.below(name),
             )

@@ -8,8 +8,9 @@ Source: Flink Kubernetes operator 1.8-1.15 and July 2026, custom resource defini
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 from orphangc.core.discovery.discovered_facts import (
@@ -24,20 +25,31 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
     gathered_facts,
 )
+from orphangc.core.discovery.sources.configuration_texts import CONFIGURATION_FILES
 from orphangc.core.discovery.sources.flink_options import (
     CLUSTER_ID_OPTIONS,
     FIXED_JOB_ID,
     HA_TYPE_OPTIONS,
     REST_SSL,
-    STORAGE_OPTIONS,
     ZOOKEEPER_OPTIONS,
     ZOOKEEPER_ROOT_OPTIONS,
+    FoundOptions,
     Options,
     Reading,
+    all_of,
     first_of,
+    joined,
+    keeps_no_files,
     option_facts,
     text_options,
     understood,
+)
+from orphangc.core.discovery.sources.pod_templates import (
+    ConfigMaps,
+    Found,
+    PodPlace,
+    pod_sources,
+    text_of_file,
 )
 from orphangc.core.discovery.sources.strict_fields import DocumentField, UnclearFieldError, guarded
 from orphangc.core.model.types import is_job_id
@@ -73,16 +85,16 @@ class Resource:
         kind: Its kind.
         namespace: Its namespace.
         document: The JSON document.
-        configuration: Effective configuration, if a ConfigMap holds it; "" otherwise.
-        configuration_origin: Place of that.
+        maps: ConfigMaps of its namespace.
+        surrounding: Options of the session cluster that it runs in.
 
     """
 
     kind: str
     namespace: str
     document: Mapping[str, Any]
-    configuration: Mapping[str, Any] | None = None
-    configuration_origin: Origin | None = None
+    maps: ConfigMaps = field(default_factory=dict)
+    surrounding: Options = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -107,12 +119,16 @@ class Resource:
 def resource_facts(resource: Resource, reading: Reading) -> ResourceFacts:
     """Return what a resource of the operator says."""
     origin, document = resource.origin, DocumentField(resource.document)
-    parts = _PARTS[resource.kind]
-    facts = [each for part in parts for each in guarded(origin, part(document, resource, reading))]
+    sources = resource_sources(resource)
+    options = joined(options_of(sources), resource.surrounding)
+    reading = replace(reading, options=options)
+    facts = list(source_facts(sources, origin, reading))
+    for part in _PARTS[resource.kind]:
+        facts += guarded(origin, part(document, resource, reading))
     if not resource.name:
         facts.append(UnclearFact(why="it has no name", is_everywhere=True, origin=origin))
     found = gathered_facts(origin, iter(facts), uid=resource.uid)
-    without = _without_directory(found, resource)
+    without = _without_directory(found, resource, options)
     return (
         found
         if without is None
@@ -120,34 +136,85 @@ def resource_facts(resource: Resource, reading: Reading) -> ResourceFacts:
     )
 
 
+def resource_sources(resource: Resource) -> list[Found]:
+    """Return every configuration that may be that of a resource's cluster.
+
+    The present spec, those of the status, and the ConfigMap that Flink or its operator made: it has
+    the operator's own defaults.
+    """
+    origin, document = resource.origin, DocumentField(resource.document)
+    parts = [
+        source(document, resource)
+        for source in (_spec, _effective, _specs_of_status)
+        if resource.kind in _SPEC_PATHS
+    ]
+    return [each for part in parts for each in guarded(origin, part)]
+
+
+def options_of(sources: Iterable[Found]) -> Options:
+    """Return the options of all configurations that were found."""
+    return text_options(*(each.content for each in sources if isinstance(each, FoundOptions)))
+
+
+def source_facts(sources: Iterable[Found], origin: Origin, reading: Reading) -> Iterator[Fact]:
+    """Yield the facts of everything that was found in one resource."""
+    for each in sources:
+        if isinstance(each, FoundOptions):
+            yield from option_facts(each, reading)
+        elif isinstance(each, DocumentField):
+            yield from guarded(origin, pin_facts(each, origin, reading))
+        else:
+            yield each
+
+
 _Part = Callable[[DocumentField, Resource, Reading], Iterator[Fact]]
 
 
-def _spec(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
+def _spec(document: DocumentField, resource: Resource) -> Iterator[Found]:
     """Yield what the present spec names."""
     spec = document.child(*_SPEC_PATHS[resource.kind])
     if spec.value is None:
         raise UnclearFieldError(spec.path, "is missing")
-    yield from _of_spec(spec, resource.origin, reading)
+    yield from _of_spec(spec, resource)
 
 
-def _of_spec(spec: DocumentField, origin: Origin, reading: Reading) -> Iterator[Fact]:
-    content = spec.child("flinkConfiguration")
-    yield from option_facts(content.mapping(), origin, reading, field=content.path)
-    job = spec.child("job")
-    yield from pin_facts(
-        job.child("initialSavepointPath"), origin, reading, text_options(content.mapping())
-    )
+def _of_spec(spec: DocumentField, resource: Resource) -> Iterator[Found]:
+    content, job = spec.child("flinkConfiguration"), spec.child("job")
+    yield FoundOptions(content.mapping(), resource.origin.of(content.path))
+    yield job.child("initialSavepointPath")
     job.child("state").word(_WANTED_STATES)
+    for around in (spec, spec.child("jobManager")):
+        pod = around.child("podTemplate", "spec")
+        if pod.value is not None:
+            yield from pod_sources(
+                PodPlace(pod=pod, origin=resource.origin, maps=resource.maps, is_completed=True)
+            )
 
 
-def pin_facts(
-    field: DocumentField, origin: Origin, reading: Reading, options: Options
-) -> Iterator[Fact]:
+def _effective(_: DocumentField, resource: Resource) -> Iterator[Found]:
+    """Yield the configurations that the operator made: files of both formats, if both are there."""
+    if resource.kind == _DEPLOYMENT:
+        yield from made_configurations(resource)
+
+
+def made_configurations(resource: Resource) -> Iterator[Found]:
+    """Yield the configurations in the ConfigMap that is made for a cluster of a resource's name."""
+    name = f"flink-config-{resource.name}"
+    for file in CONFIGURATION_FILES:
+        if file in (content := resource.maps.get(name, {})):
+            where = Origin(kind="ConfigMap", namespace=resource.namespace, name=name, field=file)
+            yield from guarded(resource.origin, _read(file, content[file], where))
+
+
+def _read(file: str, text: str | None, where: Origin) -> Iterator[Found]:
+    yield FoundOptions(text_of_file(file, text), where)
+
+
+def pin_facts(field: DocumentField, origin: Origin, reading: Reading) -> Iterator[Fact]:
     """Yield the checkpoint or savepoint that a field names, if it names one."""
     if not field.text():
         return
-    found = understood(field.text(), origin.of(field.path), reading, options)
+    found = understood(field.text(), origin.of(field.path), reading)
     if isinstance(found, UnclearFact):
         yield found
     else:
@@ -155,30 +222,27 @@ def pin_facts(
         yield PinFact(uri=str(place), origin=origin.of(field.path))
 
 
-def _specs_of_status(
-    document: DocumentField, resource: Resource, reading: Reading
-) -> Iterator[Fact]:
+def _specs_of_status(document: DocumentField, resource: Resource) -> Iterator[Found]:
     """Yield what the specs name that the operator reconciled last, and that was stable last."""
     status = document.child("status")
     around = status if resource.kind == _BLUE_GREEN else status.child("reconciliationStatus")
     for name in _SPECS:
-        yield from guarded(resource.origin, _spec_inside(around.child(name), resource, reading))
+        yield from guarded(resource.origin, _spec_inside(around.child(name), resource))
 
 
-def _spec_inside(text: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
+def _spec_inside(text: DocumentField, resource: Resource) -> Iterator[Found]:
     parsed = text.parsed()
     spec = parsed.child("spec") if "spec" in parsed.mapping() else parsed
     if resource.kind == _BLUE_GREEN:
         spec = spec.child("template", "spec")
     if spec.value is not None:
-        yield from _of_spec(spec, resource.origin, reading)
+        yield from _of_spec(spec, resource)
 
 
 def _job_status(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
     """Yield the job id and every checkpoint and savepoint in the status."""
     status = document.child("status", "jobStatus")
     yield from guarded(resource.origin, _job(status, document, resource))
-    options = _options(resource)
     info = status.child("savepointInfo")
     places = [
         status.child("upgradeSavepointPath"),
@@ -186,7 +250,7 @@ def _job_status(document: DocumentField, resource: Resource, reading: Reading) -
         *(each.child("location") for each in info.child("savepointHistory").items()),
     ]
     for each in places:
-        yield from guarded(resource.origin, pin_facts(each, resource.origin, reading, options))
+        yield from guarded(resource.origin, pin_facts(each, resource.origin, reading))
 
 
 def _job(status: DocumentField, document: DocumentField, resource: Resource) -> Iterator[Fact]:
@@ -195,7 +259,7 @@ def _job(status: DocumentField, document: DocumentField, resource: Resource) -> 
         raise UnclearFieldError(status.child("jobId").path, f"names no job id: {job_id[:40]!r}")
     if job_id:
         spec = document.child(*_SPEC_PATHS[resource.kind])
-        fixed = text_options(spec.child("flinkConfiguration").mapping()).get(FIXED_JOB_ID, "")
+        fixed = text_options(spec.child("flinkConfiguration").mapping()).get(FIXED_JOB_ID, ())
         yield JobFact(
             job_id=job_id,
             name=status.child("jobName").text(),
@@ -206,42 +270,24 @@ def _job(status: DocumentField, document: DocumentField, resource: Resource) -> 
         )
 
 
-def _options(resource: Resource) -> Options:
-    """Return the options of the spec, those of the effective configuration behind them."""
-    try:
-        spec = DocumentField(resource.document).child(*_SPEC_PATHS[resource.kind])
-        own = text_options(spec.child("flinkConfiguration").mapping())
-    except UnclearFieldError:
-        own = {}
-    return {**text_options(resource.configuration or {}), **own}
-
-
-def _effective(_: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
-    """Yield what the configuration names that the operator made: its own defaults are in it."""
-    if resource.configuration is not None and resource.configuration_origin is not None:
-        origin = resource.configuration_origin
-        yield from option_facts(resource.configuration, origin, reading, field=origin.field)
-
-
 def _cluster(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
     """Yield the REST service of a deployment; while it has no JobManager, nothing answers."""
     deployed = document.child("status", "jobManagerDeploymentStatus").word(_DEPLOYMENT_STATES)
-    options = _options(resource)
-    uri = rest_uri(resource.name, resource.namespace, options, reading)
+    uri = rest_uri(resource.name, resource.namespace, reading)
     ingress = document.child("spec", "ingress", "template").text()
     if reading.rest == "ingress" and ingress:
         uri = _ingress_uri(ingress, resource)
     yield ClusterFact(uri=uri, is_asked=deployed != "MISSING", origin=resource.origin.of("spec"))
 
 
-def rest_uri(name: str, namespace: str, options: Options, reading: Reading) -> str:
+def rest_uri(name: str, namespace: str, reading: Reading) -> str:
     """Return the address of a REST service."""
     template = reading.rest if reading.rest != "ingress" else Reading().rest
     return template.format(
-        scheme="https" if options.get(REST_SSL) == "true" else "http",
+        scheme="https" if first_of(reading.options, REST_SSL) == "true" else "http",
         name=name,
         namespace=namespace,
-        port=options.get("rest.port") or _DEFAULT_PORT,
+        port=first_of(reading.options, "rest.port") or _DEFAULT_PORT,
     )
 
 
@@ -251,37 +297,45 @@ def _ingress_uri(template: str, resource: Resource) -> str:
     return address if "://" in address else f"https://{address}"
 
 
-def _high_availability(
-    _: DocumentField,
-    resource: Resource,
-    reading: Reading,  # noqa: ARG001
-) -> Iterator[Fact]:
-    yield from ha_facts(_options(resource), resource.origin, resource.name)
+def _high_availability(_: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
+    yield from ha_facts(reading.options, resource.origin, resource.name)
 
 
 def ha_facts(options: Options, origin: Origin, name: str) -> Iterator[Fact]:
-    """Yield the HA services that a configuration names; a kind that is not known is said."""
-    word = first_of(options, HA_TYPE_OPTIONS)
+    """Yield all HA services that any source of a configuration names.
+
+    A kind that is not known is not understood.
+    """
     where = origin.of("high-availability.type")
-    if not word or word.upper() == "NONE":
-        return
-    if word.lower() == "kubernetes" or "KubernetesHaServicesFactory" in word:
-        cluster = options.get("kubernetes.cluster-id") or name
-        namespace = options.get("kubernetes.namespace") or origin.namespace
-        yield HaFact(type="kubernetes", where=namespace, cluster_id=cluster, origin=where)
-    elif word.lower() == "zookeeper" and first_of(options, ZOOKEEPER_OPTIONS):
-        root = "/" + (first_of(options, ZOOKEEPER_ROOT_OPTIONS) or "flink").strip("/")
-        hosts = [each.strip() for each in first_of(options, ZOOKEEPER_OPTIONS).split(",")]
-        quorum = ",".join(each if ":" in each else f"{each}:{_ZOOKEEPER_PORT}" for each in hosts)
-        cluster = first_of(options, CLUSTER_ID_OPTIONS) or name
-        yield HaFact(type="zookeeper", where=f"{quorum}{root}", cluster_id=cluster, origin=where)
-    else:
-        yield UnclearFact(
-            why=f"{word[:60]!r} is no kind of HA services that is known here: which of its jobs are"
-            " only suspended cannot be seen",
-            is_everywhere=True,
-            origin=where,
-        )
+    for word in all_of(options, *HA_TYPE_OPTIONS):
+        if word.upper() == "NONE":
+            continue
+        if word.lower() == "kubernetes" or "KubernetesHaServicesFactory" in word:
+            clusters = all_of(options, "kubernetes.cluster-id") or (name,)
+            namespaces = all_of(options, "kubernetes.namespace") or (origin.namespace,)
+            for namespace, cluster in product(namespaces, clusters):
+                yield HaFact(type="kubernetes", where=namespace, cluster_id=cluster, origin=where)
+        elif word.lower() == "zookeeper" and all_of(options, *ZOOKEEPER_OPTIONS):
+            for place, cluster in product(
+                _zookeepers(options), all_of(options, *CLUSTER_ID_OPTIONS) or (name,)
+            ):
+                yield HaFact(type="zookeeper", where=place, cluster_id=cluster, origin=where)
+        else:
+            yield UnclearFact(
+                why=f"{word[:60]!r} is no kind of HA services that is known here: which of its jobs"
+                " are only suspended cannot be seen",
+                is_everywhere=True,
+                origin=where,
+            )
+
+
+def _zookeepers(options: Options) -> Iterator[str]:
+    """Yield each ZooKeeper with the path in it, as ``host:port,host:port/path``."""
+    roots = all_of(options, *ZOOKEEPER_ROOT_OPTIONS) or ("flink",)
+    for quorum, root in product(all_of(options, *ZOOKEEPER_OPTIONS), roots):
+        hosts = [each.strip() for each in quorum.split(",")]
+        spelled = ",".join(each if ":" in each else f"{each}:{_ZOOKEEPER_PORT}" for each in hosts)
+        yield f"{spelled}/{root.strip('/')}"
 
 
 def _snapshot(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
@@ -290,8 +344,8 @@ def _snapshot(document: DocumentField, resource: Resource, reading: Reading) -> 
     if spec.value is None:
         raise UnclearFieldError("spec", "is missing")
     status.child("state").word(_SNAPSHOT_STATES)
-    for field in (status.child("path"), spec.child("savepoint", "path")):
-        yield from guarded(resource.origin, pin_facts(field, resource.origin, reading, {}))
+    for each in (status.child("path"), spec.child("savepoint", "path")):
+        yield from guarded(resource.origin, pin_facts(each, resource.origin, reading))
 
 
 def _session(document: DocumentField, _: Resource, reading: Reading) -> Iterator[Fact]:  # noqa: ARG001
@@ -308,10 +362,10 @@ _SPEC_PATHS: Mapping[str, tuple[str, ...]] = {
     _BLUE_GREEN: ("spec", "template", "spec"),
 }
 _PARTS: Mapping[str, tuple[_Part, ...]] = {
-    _DEPLOYMENT: (_spec, _effective, _specs_of_status, _job_status, _cluster, _high_availability),
-    _SESSION_JOB: (_session, _spec, _specs_of_status, _job_status),
+    _DEPLOYMENT: (_job_status, _cluster, _high_availability),
+    _SESSION_JOB: (_session, _job_status),
     _SNAPSHOT: (_snapshot,),
-    _BLUE_GREEN: (_spec, _specs_of_status, _job_status),
+    _BLUE_GREEN: (_job_status, _high_availability),
 }
 
 
@@ -323,7 +377,9 @@ def session_cluster_of(resource: Resource) -> str:
         return ""
 
 
-def _without_directory(found: ResourceFacts, resource: Resource) -> UnclearFact | None:
+def _without_directory(
+    found: ResourceFacts, resource: Resource, options: Options
+) -> UnclearFact | None:
     """Return that a deployment names no checkpoint directory, so its state may be in any place.
 
     A job of a session inherits its cluster's directory; one whose checkpoints stay in the
@@ -333,13 +389,13 @@ def _without_directory(found: ResourceFacts, resource: Resource) -> UnclearFact 
         return None
     if any(each.is_everywhere for each in found.unclear) or _has_unclear_directory(found):
         return None
-    if first_of(_options(resource), STORAGE_OPTIONS) == "jobmanager":
+    if keeps_no_files(options):
         return None
     missing = missing_directory(resource.origin)
     return missing.model_copy(
         update={
             "is_until_remembered": not _may_run(resource),
-            "is_until_read": resource.configuration is None,
+            "is_until_read": f"flink-config-{resource.name}" not in resource.maps,
         }
     )
 

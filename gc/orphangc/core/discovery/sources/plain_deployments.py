@@ -1,59 +1,81 @@
-"""Deployments of JobManagers that no operator made, read into facts.
+"""JobManagers that no operator made, in Deployments, StatefulSets and Jobs, read into facts.
 
 Source: Flink 1.14-2.3, ``flink-kubernetes`` (labels ``type``, ``component``), the pages on
-standalone clusters in Kubernetes, and the entry point of the official image (FLINK_PROPERTIES).
+standalone clusters in Kubernetes.
 """
 
 from __future__ import annotations
 
-import itertools
-import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from orphangc.core.discovery.discovered_facts import (
     ClusterFact,
     DirectoryUse,
     Fact,
-    Origin,
     ResourceFacts,
     gathered_facts,
 )
-from orphangc.core.discovery.sources.configuration_texts import (
-    CONFIGURATION_FILES,
-    options_of_file,
-    options_of_lines,
-)
 from orphangc.core.discovery.sources.flink_options import (
-    STORAGE_OPTIONS,
     Reading,
+    all_of,
     first_of,
-    option_facts,
-    text_options,
+    keeps_no_files,
 )
 from orphangc.core.discovery.sources.operator_resources import (
     Resource,
     ha_facts,
     missing_directory,
-    pin_facts,
+    options_of,
     rest_uri,
+    source_facts,
 )
+from orphangc.core.discovery.sources.pod_templates import PROPERTIES, Found, PodPlace, pod_sources
 from orphangc.core.discovery.sources.strict_fields import DocumentField, UnclearFieldError, guarded
 
-ConfigMaps = Mapping[str, Mapping[str, str]]
-"""Texts of each readable ConfigMap of one namespace, by its name."""
+WORKLOADS = ("Deployment", "StatefulSet", "Job")
+"""Kinds whose pods may be JobManagers: an application may run as a Job."""
 
 _NATIVE, _STANDALONE = "flink-native-kubernetes", "flink-standalone-kubernetes"
-_SETTING = re.compile(r"-D\s*([^=\s]+)=(.*)", re.DOTALL)
-_PROPERTIES = "FLINK_PROPERTIES"
-_RESTORE = ("-s", "--fromSavepoint")
 _REFERENCES = frozenset({"configMap", "configMapRef", "configMapKeyRef"})
+_STARTING = ("jobmanager", "standalone-job", "jobmanager.sh", "standalone-job.sh")
+_POD = ("spec", "template", "spec")
 
 
-def is_job_manager(labels: Mapping[str, str]) -> bool:
-    """Return whether labels are those of a JobManager."""
+def is_job_manager(document: Mapping[str, Any]) -> bool:
+    """Return whether a workload is a JobManager's, by its labels or by what its containers say."""
+    labels = labels_of(document)
     component = labels.get("component") or labels.get("app.kubernetes.io/component") or ""
-    return component == "jobmanager" or labels.get("type") in {_NATIVE, _STANDALONE}
+    if component == "taskmanager":
+        return False
+    is_labelled = component == "jobmanager" or labels.get("type") in {_NATIVE, _STANDALONE}
+    return is_labelled or _speaks_of_job_managers(document)
+
+
+def _speaks_of_job_managers(document: Mapping[str, Any]) -> bool:
+    """Return whether a container has FLINK_PROPERTIES, or a word that starts a JobManager."""
+    words = {part for each in _texts(_at(document, _POD, "containers")) for part in each.split()}
+    names = {each.rpartition("/")[2] for each in words}
+    is_other = bool(names & {"taskmanager", "taskmanager.sh"})
+    return bool(names & set(_STARTING)) or (PROPERTIES in words and not is_other)
+
+
+def _at(document: Any, path: Iterable[str], *last: str) -> Any:
+    value = document
+    for name in (*path, *last):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _texts(containers: Any) -> Iterator[str]:
+    """Yield command, arguments and names of variables of all containers."""
+    for each in containers if isinstance(containers, list) else ():
+        parts = [_at(each, (), name) for name in ("command", "args", "env")]
+        for part in (p for value in parts if isinstance(value, list) for p in value):
+            text = part.get("name") if isinstance(part, Mapping) else part
+            if isinstance(text, str):
+                yield text
 
 
 def is_operated(document: Mapping[str, Any]) -> bool:
@@ -73,36 +95,14 @@ def labels_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     found: dict[str, Any] = {}
     for path in (("metadata", "labels"), ("spec", "template", "metadata", "labels")):
-        value: Any = document
-        for name in path:
-            value = value.get(name) if isinstance(value, Mapping) else None
+        value = _at(document, path)
         found |= value if isinstance(value, Mapping) else {}
     return found
 
 
-def effective_configuration(
-    name: str, namespace: str, maps: ConfigMaps
-) -> tuple[Mapping[str, Any], Origin] | None:
-    """Return the configuration that Flink or its operator made for a cluster, if it is there.
-
-    Raises:
-        UnclearFieldError: It cannot be understood.
-
-    """
-    found = f"flink-config-{name}"
-    for file in CONFIGURATION_FILES:
-        if (text := maps.get(found, {}).get(file)) is not None:
-            origin = Origin(kind="ConfigMap", namespace=namespace, name=found, field=file)
-            return options_of_file(file, text), origin
-    return None
-
-
-def named_config_maps(deployments: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the names of the ConfigMaps that Deployments of JobManagers mount or refer to."""
-    found: list[str] = []
-    for document in deployments:
-        if is_job_manager(labels_of(document)):
-            found += _names(document.get("spec"))
+def named_config_maps(documents: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the names of the ConfigMaps that pod templates of resources mount or refer to."""
+    found = [name for document in documents for name in _names(document.get("spec"))]
     return list(dict.fromkeys(found))
 
 
@@ -120,171 +120,59 @@ def _names(value: Any) -> list[str]:
     return [*own, *(name for each in value.values() for name in _names(each))]
 
 
-def deployment_facts(resource: Resource, maps: ConfigMaps, reading: Reading) -> ResourceFacts:
-    """Return what a Deployment of a JobManager says.
-
-    Args:
-        resource: The Deployment.
-        maps: ConfigMaps of its namespace.
-        reading: How paths are read.
-
-    """
+def workload_facts(resource: Resource, reading: Reading) -> ResourceFacts:
+    """Return what a workload of a JobManager says."""
     origin = resource.origin
-    facts = list(guarded(origin, _facts(resource, maps, reading)))
+    sources = list(guarded(origin, _sources(resource)))
+    options = options_of(sources)
+    reading = replace(reading, options=options)
+    facts = [*source_facts(sources, origin, reading)]
+    facts += guarded(origin, _services(resource, reading))
     found = gathered_facts(origin, iter(facts), uid=resource.uid)
-    if found.uses(DirectoryUse.CHECKPOINTS) or found.unclear:
-        return found
-    if first_of(text_options(_merged(resource, maps)), STORAGE_OPTIONS) == "jobmanager":
+    if found.uses(DirectoryUse.CHECKPOINTS) or found.unclear or keeps_no_files(options):
         return found
     return found.model_copy(update={"unclear": (missing_directory(origin),)})
 
 
-def _facts(resource: Resource, maps: ConfigMaps, reading: Reading) -> Iterator[Fact]:
-    origin = resource.origin
-    for content, where in _configurations(resource, maps):
-        yield from option_facts(content, where, reading, field=where.field)
-    options = text_options(_merged(resource, maps))
-    for path in _restored(resource):
-        yield from pin_facts(path, origin, reading, options)
-    cluster = options.get("kubernetes.cluster-id") or resource.name
-    yield from ha_facts(options, origin, cluster)
+def _sources(resource: Resource) -> Iterator[Found]:
+    pod = DocumentField(resource.document).child(*_POD)
+    if pod.value is None:
+        raise UnclearFieldError(pod.path, "is missing")
+    yield from pod_sources(PodPlace(pod=pod, origin=resource.origin, maps=resource.maps))
+
+
+def _services(resource: Resource, reading: Reading) -> Iterator[Fact]:
+    cluster = first_of(reading.options, "kubernetes.cluster-id") or resource.name
+    yield from ha_facts(reading.options, resource.origin, cluster)
     yield ClusterFact(
-        uri=_rest_of(resource, options, reading, cluster),
-        is_asked=_replicas(resource) > 0,
-        origin=origin.of("spec"),
+        uri=_rest_of(resource, reading, cluster),
+        is_asked=_may_answer(DocumentField(resource.document), resource.kind),
+        origin=resource.origin.of("spec"),
     )
 
 
-def _rest_of(resource: Resource, options: Mapping[str, str], reading: Reading, cluster: str) -> str:
+def _rest_of(resource: Resource, reading: Reading, cluster: str) -> str:
     """Return the address: a native cluster has ``<id>-rest``, another the JobManager's address."""
-    labels = DocumentField(resource.document).child("metadata", "labels").mapping()
-    address = options.get("jobmanager.rpc.address", "")
-    if labels.get("type") in {_NATIVE, _STANDALONE} or not address:
-        return rest_uri(cluster, resource.namespace, options, reading)
-    uri = rest_uri("\0", resource.namespace, options, reading)
+    named = all_of(reading.options, "jobmanager.rpc.address")
+    address = next((each for each in named if "$" not in each), "")
+    if labels_of(resource.document).get("type") in {_NATIVE, _STANDALONE} or not address:
+        return rest_uri(cluster, resource.namespace, reading)
+    uri = rest_uri("\0", resource.namespace, reading)
     return uri.replace("\0-rest", address).replace("\0", address)
 
 
-def _replicas(resource: Resource) -> int:
-    value = DocumentField(resource.document).child("spec", "replicas").value
-    if value is None:
-        return 1
-    if not isinstance(value, int):
-        raise UnclearFieldError("spec.replicas", "is no number")
-    return value
+def _may_answer(document: DocumentField, kind: str) -> bool:
+    """Return whether a pod may run: not without replicas, and not of a Job that has ended."""
+    if kind == "Job":
+        ended = [each.child("type").text() for each in _true_conditions(document)]
+        return not {"Complete", "Failed"} & set(ended)
+    replicas = document.child("spec", "replicas")
+    if replicas.value is not None and not isinstance(replicas.value, int):
+        raise replicas.error("is no number")
+    return replicas.value is None or replicas.value > 0
 
 
-def _merged(resource: Resource, maps: ConfigMaps) -> dict[str, Any]:
-    try:
-        return {k: v for content, _ in _configurations(resource, maps) for k, v in content.items()}
-    except UnclearFieldError:
-        return {}
-
-
-def _configurations(
-    resource: Resource, maps: ConfigMaps
-) -> Iterator[tuple[Mapping[str, Any], Origin]]:
-    """Yield the mounted files, the variable of the image and the options of the command line."""
-    pod = DocumentField(resource.document).child("spec", "template", "spec")
-    if pod.value is None:
-        raise UnclearFieldError(pod.path, "is missing")
-    yield from _mounted(pod, resource, maps)
-    for container in pod.child("containers").items():
-        yield from _of_container(container, resource, maps)
-
-
-def _mounted(
-    pod: DocumentField, resource: Resource, maps: ConfigMaps
-) -> Iterator[tuple[Mapping[str, Any], Origin]]:
-    for volume in pod.child("volumes").items():
-        projected = [volume, *volume.child("projected", "sources").items()]
-        for each in projected:
-            if each.child("secret").value is not None and _holds_configuration(each, "secret"):
-                raise UnclearFieldError(volume.path, "is a Secret that holds the configuration")
-            name = each.child("configMap", "name").text()
-            if name and name not in maps:
-                raise UnclearFieldError(
-                    volume.path,
-                    f"is the ConfigMap {name}, which is not readable",
-                    is_until_read=True,
-                )
-            for file in CONFIGURATION_FILES if name else ():
-                if file in maps[name]:
-                    where = Origin(
-                        kind="ConfigMap", namespace=resource.namespace, name=name, field=file
-                    )
-                    yield options_of_file(file, maps[name][file]), where
-
-
-def _holds_configuration(volume: DocumentField, source: str) -> bool:
-    items = volume.child(source, "items")
-    names = {each.child("key").text() for each in items.items()}
-    names |= {each.child("path").text() for each in items.items()}
-    own = volume.child("name").value
-    return bool(names & set(CONFIGURATION_FILES)) or (isinstance(own, str) and "flink-conf" in own)
-
-
-def _of_container(
-    container: DocumentField, resource: Resource, maps: ConfigMaps
-) -> Iterator[tuple[Mapping[str, Any], Origin]]:
-    for variable in container.child("env").items():
-        if variable.child("name").text() == _PROPERTIES:
-            yield _properties(variable, resource, maps)
-    for source in container.child("envFrom").items():
-        name = source.child("configMapRef", "name").text()
-        if name and name not in maps:
-            why = f"is the ConfigMap {name}, which is not readable"
-            raise UnclearFieldError(source.path, why, is_until_read=True)
-        if name and _PROPERTIES in maps[name]:
-            where = Origin(
-                kind="ConfigMap", namespace=resource.namespace, name=name, field=_PROPERTIES
-            )
-            yield options_of_lines(maps[name][_PROPERTIES]), where
-    matches = [match for each in _arguments(container) if (match := _setting(each))]
-    found = {match[1]: match[2] for match in matches}
-    if found:
-        yield found, resource.origin.of("spec.template.spec.containers.args")
-
-
-def _properties(
-    variable: DocumentField, resource: Resource, maps: ConfigMaps
-) -> tuple[Mapping[str, Any], Origin]:
-    reference = variable.child("valueFrom", "configMapKeyRef")
-    if variable.child("valueFrom").value is None:
-        where = resource.origin.of(f"{variable.path}.{_PROPERTIES}")
-        return options_of_lines(variable.child("value").text()), where
-    text = maps.get(reference.child("name").text(), {}).get(reference.child("key").text())
-    if text is None:
-        raise UnclearFieldError(variable.path, f"gives {_PROPERTIES} from what is not readable")
-    return options_of_lines(text), resource.origin.of(f"{variable.path}.{_PROPERTIES}")
-
-
-def _arguments(container: DocumentField) -> list[str]:
-    """Return the words of the command line; ``-D`` and its value may be two of them."""
-    words = [each.text() for name in ("command", "args") for each in container.child(name).items()]
-    words = [part for each in words for part in (each.split() if " " in each else [each])]
-    joined: list[str] = []
-    for word in words:
-        if joined and joined[-1] == "-D":
-            joined[-1] = f"-D{word}"
-        else:
-            joined.append(word)
-    return joined
-
-
-def _setting(word: str) -> re.Match[str] | None:
-    return _SETTING.fullmatch(word)
-
-
-def _restored(resource: Resource) -> Iterator[DocumentField]:
-    """Yield the savepoints that command lines name."""
-    pod = DocumentField(resource.document).child("spec", "template", "spec")
-    for container in pod.child("containers").items():
-        words = _arguments(container)
-        path = f"{container.path}.args"
-        for option, value in itertools.pairwise(words):
-            if option in _RESTORE:
-                yield DocumentField(value, path)
-        for word in words:
-            if word.startswith("--fromSavepoint="):
-                yield DocumentField(word.partition("=")[2], path)
+def _true_conditions(document: DocumentField) -> Iterator[DocumentField]:
+    for each in document.child("status", "conditions").items():
+        if each.child("status").text() == "True":
+            yield each

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,9 +19,11 @@ from orphangc.core.discovery.discovered_facts import (
 from orphangc.core.discovery.sources.configuration_texts import options_of_file
 from orphangc.core.discovery.sources.flink_options import (
     REST_SSL,
-    STORAGE_OPTIONS,
+    FoundOptions,
+    Options,
     Reading,
     first_of,
+    keeps_no_files,
     option_facts,
     text_options,
 )
@@ -29,20 +31,19 @@ from orphangc.core.discovery.sources.operator_resources import (
     Resource,
     ha_facts,
     missing_directory,
+    options_of,
     resource_facts,
+    resource_sources,
     session_cluster_of,
 )
 from orphangc.core.discovery.sources.plain_deployments import (
-    ConfigMaps,
-    deployment_facts,
-    effective_configuration,
+    WORKLOADS,
     is_job_manager,
     is_operated,
-    labels_of,
+    workload_facts,
 )
-from orphangc.core.discovery.sources.strict_fields import UnclearFieldError, guarded
-
-DEPLOYMENT = "Deployment"
+from orphangc.core.discovery.sources.pod_templates import ConfigMaps
+from orphangc.core.discovery.sources.strict_fields import guarded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,7 @@ class NamespaceDocuments:
 
     Attributes:
         namespace: Its name.
-        resources: Documents by kind: the operator's kinds, and ``Deployment``.
+        resources: Documents by kind: the operator's kinds, and workloads.
         config_maps: Texts of the readable ConfigMaps that resources may name.
         unknown_kinds: Further kinds of the operator's group: their fields are not known.
         problems: Listings that failed, and why.
@@ -96,7 +97,7 @@ def discovery_of(
 def shows_flink(shown: NamespaceDocuments) -> bool:
     """Return whether a namespace shows any resource of Flink's."""
     return any(
-        kind != DEPLOYMENT or is_job_manager(labels_of(each))
+        kind not in WORKLOADS or is_job_manager(each)
         for kind, documents in shown.resources.items()
         for each in documents
     )
@@ -114,51 +115,46 @@ def _of_unknown_kind(kind: str, namespace: str) -> ResourceFacts:
 
 
 def _of_namespace(shown: NamespaceDocuments, reading: Reading) -> Iterator[ResourceFacts]:
-    deployments = {
-        str(each["metadata"]["name"])
-        for each in shown.resources.get("FlinkDeployment", ())
-        if isinstance(each.get("metadata"), Mapping) and "name" in each["metadata"]
+    resources = [
+        Resource(kind=kind, namespace=shown.namespace, document=document, maps=shown.config_maps)
+        for kind, documents in shown.resources.items()
+        for document in documents
+    ]
+    sessions = {
+        each.name: options_of(resource_sources(each))
+        for each in resources
+        if each.kind == "FlinkDeployment" and each.name
     }
-    for kind, documents in shown.resources.items():
-        for document in documents:
-            resource = Resource(kind=kind, namespace=shown.namespace, document=document)
-            if kind != DEPLOYMENT:
-                yield _of_resource(resource, shown.config_maps, reading, deployments)
-            elif _is_plain(document, resource.name, deployments):
-                yield deployment_facts(resource, shown.config_maps, reading)
+    for each in resources:
+        if each.kind == "FlinkSessionJob":
+            yield _of_session_job(each, reading, sessions)
+        elif each.kind not in WORKLOADS:
+            yield resource_facts(each, reading)
+        elif is_job_manager(each.document) and not _is_covered(each, sessions):
+            yield workload_facts(each, reading)
 
 
-def _is_plain(document: Mapping[str, Any], name: str, deployments: set[str]) -> bool:
-    """Return whether a Deployment is a JobManager's, and no operator's resource stands for it."""
-    known = labels_of(document)
-    is_covered = is_operated(document) and name in deployments
-    return is_job_manager(known) and not is_covered and known.get("component") != "taskmanager"
+def _is_covered(resource: Resource, deployments: Collection[str]) -> bool:
+    """Return whether a resource of the operator stands for a workload."""
+    return is_operated(resource.document) and resource.name in deployments
 
 
-def _of_resource(
-    resource: Resource, maps: ConfigMaps, reading: Reading, deployments: set[str]
+def _of_session_job(
+    resource: Resource, reading: Reading, sessions: Mapping[str, Options]
 ) -> ResourceFacts:
-    extra: list[UnclearFact] = []
-    if resource.kind == "FlinkDeployment":
-        try:
-            effective = effective_configuration(resource.name, resource.namespace, maps)
-        except UnclearFieldError as err:
-            why = f"its ConfigMap flink-config-{resource.name}: {err.field} {err}"
-            extra.append(UnclearFact(why=why, is_everywhere=True, origin=resource.origin))
-            effective = None
-        if effective is not None:
-            content, origin = effective
-            resource = replace(resource, configuration=content, configuration_origin=origin)
-    found = resource_facts(resource, reading)
-    if resource.kind == "FlinkSessionJob" and not found.uses(DirectoryUse.CHECKPOINTS):
-        cluster = session_cluster_of(resource)
-        if cluster and cluster not in deployments and not found.unclear:
-            why = f"runs in the session cluster {cluster}, which is not seen"
-            origin = resource.origin.of("spec.deploymentName")
-            extra.append(
-                UnclearFact(why=why, is_everywhere=True, is_until_read=True, origin=origin)
-            )
-    return found.model_copy(update={"unclear": (*found.unclear, *extra)})
+    """Return what a session job says; it inherits the options of its cluster."""
+    cluster = session_cluster_of(resource)
+    found = resource_facts(replace(resource, surrounding=sessions.get(cluster, {})), reading)
+    is_known = found.uses(DirectoryUse.CHECKPOINTS) or cluster in sessions or found.unclear
+    if is_known or not cluster:
+        return found
+    unclear = UnclearFact(
+        why=f"runs in the session cluster {cluster}, which is not seen",
+        is_everywhere=True,
+        is_until_read=True,
+        origin=resource.origin.of("spec.deploymentName"),
+    )
+    return found.model_copy(update={"unclear": (unclear,)})
 
 
 def _of_file(file: FileText, reading: Reading) -> ResourceFacts:
@@ -171,15 +167,15 @@ def _file_facts(file: FileText, origin: Origin, reading: Reading) -> Iterator[Fa
         yield UnclearFact(why=file.problem, is_everywhere=True, is_until_read=True, origin=origin)
         return
     content = options_of_file(file.path.rpartition("/")[2], file.text)
-    facts = list(option_facts(content, origin, reading, field=""))
-    yield from facts
     options = text_options(content)
-    yield from ha_facts(options, origin, options.get("high-availability.cluster-id", "default"))
-    if address := options.get("rest.address") or options.get("jobmanager.rpc.address"):
-        scheme = "https" if options.get(REST_SSL) == "true" else "http"
-        uri = f"{scheme}://{address}:{options.get('rest.port') or '8081'}"
+    facts = list(option_facts(FoundOptions(content, origin), replace(reading, options=options)))
+    yield from facts
+    yield from ha_facts(options, origin, "default")
+    if address := first_of(options, "rest.address", "jobmanager.rpc.address"):
+        scheme = "https" if first_of(options, REST_SSL) == "true" else "http"
+        uri = f"{scheme}://{address}:{first_of(options, 'rest.port') or '8081'}"
         yield ClusterFact(uri=uri, origin=origin.of("rest.address"))
     names_one = any(getattr(each, "use", None) is DirectoryUse.CHECKPOINTS for each in facts)
     is_said = names_one or any(isinstance(each, UnclearFact) for each in facts)
-    if not is_said and first_of(options, STORAGE_OPTIONS) != "jobmanager":
+    if not is_said and not keeps_no_files(options):
         yield missing_directory(origin)

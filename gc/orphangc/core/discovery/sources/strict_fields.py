@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from orphangc.core.discovery.discovered_facts import Fact, Origin, UnclearFact
+from orphangc.core.discovery.discovered_facts import Origin, UnclearFact, digest_of
 
 
 class UnclearFieldError(Exception):
@@ -15,15 +15,37 @@ class UnclearFieldError(Exception):
 
     Attributes:
         field: Path of the field.
+        value: The value that is not understood.
         is_until_read: Whether what it names could only not be read.
 
     """
 
-    def __init__(self, field: str, why: str, *, is_until_read: bool = False) -> None:
-        """Keep the path beside the reason."""
+    def __init__(
+        self, field: str, why: str, *, value: object = None, is_until_read: bool = False
+    ) -> None:
+        """Keep the path and the value beside the reason."""
         super().__init__(why)
         self.field = field
+        self.value = value
         self.is_until_read = is_until_read
+
+    def fact(self, origin: Origin, *, hint: str, field: str = "") -> UnclearFact:
+        """Return the error as a part of a resource that is not understood.
+
+        Args:
+            origin: The resource.
+            hint: What lifts it.
+            field: Field of the resource, if the error names none.
+
+        """
+        where = self.field or field
+        return UnclearFact(
+            why=f"{where or 'the document'} {self}: {hint}",
+            is_everywhere=True,
+            is_until_read=self.is_until_read,
+            digest=digest_of(self.value),
+            origin=origin.of(where),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +54,10 @@ class DocumentField:
 
     value: Any
     path: str = ""
+
+    def error(self, why: str) -> UnclearFieldError:
+        """Return that the value is not understood."""
+        return UnclearFieldError(self.path, why, value=self.value)
 
     def child(self, *names: str) -> DocumentField:
         """Return a field below this one; one that is absent has the value ``None``.
@@ -55,7 +81,7 @@ class DocumentField:
         if self.value is None:
             return {}
         if not isinstance(self.value, Mapping) or not all(isinstance(k, str) for k in self.value):
-            raise UnclearFieldError(self.path, "is no mapping")
+            raise self.error("is no mapping")
         return self.value
 
     def items(self) -> Iterator[DocumentField]:
@@ -68,7 +94,7 @@ class DocumentField:
         if self.value is None:
             return
         if not isinstance(self.value, list):
-            raise UnclearFieldError(self.path, "is no list")
+            raise self.error("is no list")
         for each in self.value:
             yield DocumentField(each, self.path)
 
@@ -82,7 +108,7 @@ class DocumentField:
         if self.value is None:
             return ""
         if not isinstance(self.value, str):
-            raise UnclearFieldError(self.path, "is no text")
+            raise self.error("is no text")
         return self.value.strip()
 
     def word(self, known: frozenset[str]) -> str:
@@ -95,7 +121,9 @@ class DocumentField:
         found = self.text()
         if found and found not in known:
             why = f"says {found[:40]!r}, which is no known word"
-            raise UnclearFieldError(self.path, why, is_until_read=True)  # a word names no place
+            raise UnclearFieldError(
+                self.path, why, value=found, is_until_read=True
+            )  # a word names no place
         return found
 
     def parsed(self) -> DocumentField:
@@ -109,17 +137,15 @@ class DocumentField:
         try:
             return DocumentField(json.loads(text) if text else None, self.path)
         except (ValueError, RecursionError) as err:
-            raise UnclearFieldError(self.path, "is no JSON") from err
+            raise self.error("is no JSON") from err
 
 
-def guarded(origin: Origin, facts: Iterator[Fact]) -> Iterator[Fact]:
+Found = TypeVar("Found")
+
+
+def guarded(origin: Origin, facts: Iterator[Found]) -> Iterator[Found | UnclearFact]:
     """Yield facts until a field is not understood; that field could touch any place."""
     try:
         yield from facts
     except UnclearFieldError as err:
-        yield UnclearFact(
-            why=f"{err.field or 'the document'} {err}: correct it, or wait for its owner",
-            is_everywhere=True,
-            is_until_read=err.is_until_read,
-            origin=origin.of(err.field),
-        )
+        yield err.fact(origin, hint="correct it, or wait for its owner")
