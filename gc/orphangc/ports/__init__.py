@@ -49,6 +49,7 @@ from orphangc.ports.storage_extras import (
     MayAvoidListing,
     ShowsLaterFolders,
     SmallRoot,
+    last_folders,
 )
 
 __all__ = [
@@ -88,4 +89,5 @@ __all__ = [
     "Undeleter",
     "VerdictSink",
     "Waiter",
+    "last_folders",
 ]

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 import pyarrow as pa
 
 from orphangc.core.documents.s3_inventory import Inventory
-from orphangc.ports.storage import Folder
+from orphangc.ports.storage import Folder, Lister
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +68,20 @@ class ShowsLaterFolders(Protocol):
 
         """
         ...
+
+
+def last_folders(storage: Lister, prefix: str, after: str) -> list[str]:
+    """Return the sub-folders of a folder that sort after a name.
+
+    A storage that cannot list the end alone shows all of them.
+
+    Raises:
+        StorageUnreachableError: As ``Lister.folder``.
+
+    """
+    if isinstance(storage, ShowsLaterFolders):
+        return storage.later_folders(prefix, after)
+    return list(storage.folder(prefix).folders)
 
 
 @runtime_checkable

@@ -14,9 +14,9 @@ from orphangc.ports import (
     EarlierListing,
     Folder,
     MayAvoidListing,
-    ShowsLaterFolders,
     Storage,
     StoreTime,
+    last_folders,
 )
 
 
@@ -92,11 +92,8 @@ class EarlierStorage(ABC):
         return self._storage.folder(prefix)
 
     def later_folders(self, prefix: str, after: str) -> list[str]:
-        """Return the last sub-folders of a folder, or all; see ``ShowsLaterFolders``."""
-        storage = self._storage
-        if isinstance(storage, ShowsLaterFolders):
-            return storage.later_folders(prefix, after)
-        return list(storage.folder(prefix).folders)
+        """Return the last sub-folders of a folder, or all; see ``last_folders``."""
+        return last_folders(self._storage, prefix, after)
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
         """Return the bytes of an object; see ``Reader``."""

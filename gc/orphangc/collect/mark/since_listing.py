@@ -19,12 +19,13 @@ from orphangc.core.decision.evidence import JobEvidence, Survey
 from orphangc.core.model.locations import Location
 from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import shifted
-from orphangc.ports import ShowsLaterFolders, Storage
+from orphangc.ports import Storage, last_folders
 from orphangc.ports.engine import MAX_RESUMED_AGE
 
 _FOLDERS = {Scope.TASKOWNED: "taskowned", Scope.CHANGELOG: "dstl"}
 _AFTER_ALL_FILES = "g"
-"""Sorts after every UUID and every checkpoint id."""
+"""Sorts after every UUID and every checkpoint id, and before ``job_`` and ``op_``, with which the
+names of folders begin that Flink makes for layouts without a proof (R2)."""
 
 
 def listed_at(seen: Observation, storage: Storage) -> datetime | None:
@@ -65,7 +66,7 @@ class SinceListing:
         scans = (seen.first[0].scan, seen.second[0].scan)
         times = [item for scan in scans for item in scan.changed_at.items()]
         shared = {
-            key: _layouts_in(_below(key, Scope.SHARED), storage)
+            key: last_folders(storage, _below(key, Scope.SHARED), _AFTER_ALL_FILES)
             for key, areas in scans[1].areas.items()
             if Scope.SHARED in areas
         }
@@ -132,14 +133,3 @@ def _times_in(folder: str, storage: Storage) -> Iterator[datetime]:
 
 def _at(item: tuple[str, datetime]) -> datetime:
     return item[1]
-
-
-def _layouts_in(shared: str, storage: Storage) -> Sequence[str]:
-    """Return the folders in a ``shared/`` that Flink makes for layouts without a proof (R2).
-
-    Their names begin with ``job_`` or ``op_``, and those of files with a hexadecimal digit. A
-    storage that cannot list the end alone shows every folder.
-    """
-    if isinstance(storage, ShowsLaterFolders):
-        return storage.later_folders(shared, _AFTER_ALL_FILES)
-    return storage.folder(shared).folders
