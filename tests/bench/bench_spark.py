@@ -21,6 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from bench.bench_plan import make
 from bench.measuring import _tree
 from bench.synth.running import Synth, synth_server
 from orphangc.adapters.spark.session import opened_session
@@ -108,10 +109,7 @@ def sample(who: str, small: str, synth: Synth) -> dict[str, float]:
 
 def small_storage(folder: Path) -> str:
     """Return a storage that is planned at once."""
-    (folder / f"{1:032x}" / "shared").mkdir(parents=True)
-    for number in range(50):
-        name = f"{number:08x}-0000-4000-8000-000000000000"
-        (folder / f"{1:032x}" / "shared" / name).write_bytes(b"")
+    make(folder, 200)
     return str(folder)
 
 
