@@ -11,6 +11,8 @@ import yaml
 
 from cli.helpers import Ran, run
 from flink_fixtures.unpacked import unpack
+from orphangc.adapters.files.state_files import LocalStateFiles
+from orphangc.errors import StorageUnreachableError
 from orphangc.flink.entries.full_snapshot import read_full_snapshot
 from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.operator_ids import operator_id
@@ -546,12 +548,9 @@ def test_a_canonical_savepoint_loses_one_keyed_state_and_no_entry_of_another(
     tmp_path: Path, release: str
 ) -> None:
     """Its new files are beside the new ``_metadata``."""
-    storage = unpack(f"{release}/savepoints", tmp_path / "storage")
-    alias = f"{storage.truth['run_path']}={storage.tree}"
-    folders = (storage.tree / "savepoints").iterdir()
-    savepoint = next(each for each in folders if is_canonical(each))
+    savepoint, alias = canonical_savepoint(release, tmp_path)
     before = keyed_entries(savepoint, alias)
-    gone = max(before, key=lambda name: before[name] if "timer" not in name else 0)
+    gone = most_filled(before)
     declared, pruned = tmp_path / "declarations.yaml", tmp_path / "pruned"
     assert run("declare", savepoint, "--out", declared, "--alias", alias).code == 0
     without_state(declared, gone)
@@ -566,6 +565,29 @@ def test_a_canonical_savepoint_loses_one_keyed_state_and_no_entry_of_another(
     assert again.code == 0, again.err
 
 
+def canonical_savepoint(release: str, folder: Path) -> tuple[Path, str]:
+    """Return one that a real Flink wrote, and the alias that leads to its files."""
+    storage = unpack(f"{release}/savepoints", folder / "storage")
+    folders = (storage.tree / "savepoints").iterdir()
+    savepoint = next(each for each in folders if is_canonical(each))
+    return savepoint, f"{storage.truth['run_path']}={storage.tree}"
+
+
+def most_filled(entries: dict[str, int]) -> str:
+    """Return the keyed state that has the most entries and is no timer."""
+    return max(entries, key=lambda name: entries[name] if "timer" not in name else 0)
+
+
+def pruning_of_keyed_state(folder: Path) -> tuple[tuple[object, ...], Path]:
+    """Return a command that prunes one keyed state, without its target, and the target."""
+    savepoint, alias = canonical_savepoint("2.3.0", folder)
+    declared = folder / "declarations.yaml"
+    assert run("declare", savepoint, "--out", declared, "--alias", alias).code == 0
+    without_state(declared, most_filled(keyed_entries(savepoint, alias)))
+    asked = "unclaimed", savepoint, "--declarations", declared, "--alias", alias
+    return (*asked, "--ignore-unclaimed-state"), folder / "pruned"
+
+
 def is_canonical(folder: Path) -> bool:
     """Return whether a savepoint has Flink's unified format."""
     handles = [
@@ -575,6 +597,75 @@ def is_canonical(folder: Path) -> bool:
         if subtask.managed_keyed is not None
     ]
     return all(each.code == SAVEPOINT_CODE for each in handles)
+
+
+FAILURES = ["second file", "metadata", "interrupted"]
+
+
+@pytest.mark.parametrize("failing", FAILURES)
+def test_a_failed_pruning_leaves_no_file_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    """The new folder is empty again, so that the same command can be repeated."""
+    asked, pruned = pruning_of_keyed_state(tmp_path)
+    create, written = LocalStateFiles.create, []
+
+    def fails(files: LocalStateFiles, name: str, data: bytes) -> bool:
+        is_last = name == "_metadata"
+        written.append(name)
+        if failing == "second file" and len(written) == 2:
+            create(files, name, data)  # written, and the answer is lost
+            raise StorageUnreachableError("no space left")
+        if failing == "metadata" and is_last:
+            raise StorageUnreachableError("no space left")
+        if failing == "interrupted" and is_last:
+            raise KeyboardInterrupt
+        return create(files, name, data)
+
+    monkeypatch.setattr(LocalStateFiles, "create", fails)
+    ran = run(*asked, "--prune-to", pruned)
+    assert ran.code != 0
+    assert len(written) > 1
+    assert content(pruned) == {}
+    monkeypatch.undo()
+    assert run(*asked, "--prune-to", pruned).code == 0
+
+
+def test_a_folder_that_another_process_fills_keeps_its_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what this run wrote is removed."""
+    asked, pruned = pruning_of_keyed_state(tmp_path)
+    create = LocalStateFiles.create
+
+    def second(files: LocalStateFiles, name: str, data: bytes) -> bool:
+        if name == "_metadata":
+            create(files, name, b"of another")
+        return create(files, name, data)
+
+    monkeypatch.setattr(LocalStateFiles, "create", second)
+    ran = run(*asked, "--prune-to", pruned)
+    assert ran.code == 2, ran.err
+    assert content(pruned) == {str(pruned / "_metadata"): b"of another"}
+
+
+def test_a_metadata_file_whose_answer_is_lost_keeps_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is there: without its files it would be a checkpoint that lacks some."""
+    asked, pruned = pruning_of_keyed_state(tmp_path)
+    create = LocalStateFiles.create
+
+    def lost(files: LocalStateFiles, name: str, data: bytes) -> bool:
+        made = create(files, name, data)
+        if name == "_metadata":
+            raise StorageUnreachableError("the connection was reset")
+        return made
+
+    monkeypatch.setattr(LocalStateFiles, "create", lost)
+    ran = run(*asked, "--prune-to", pruned)
+    assert ran.code == 0, ran.err
+    assert len(content(pruned)) > 1
 
 
 def test_where_keyed_state_cannot_be_pruned_the_next_step_is_said(

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orphangc.adapters.open import open_state_files
 from orphangc.app.commands.checkpoints.declarations_file import read_declarations
 from orphangc.app.commands.checkpoints.declare import read_named
+from orphangc.app.commands.checkpoints.new_checkpoint import NewCheckpoint
 from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
 from orphangc.app.commands.checkpoints.prune_keyed import prune_keyed
 from orphangc.app.commands.checkpoints.verify import VerifiedFiles, verify_files
 from orphangc.app.config.paths import absolute, aliases_from, located, overlap
 from orphangc.core.model.locations import Location
-from orphangc.core.model.naming import METADATA_NAME
 from orphangc.errors import ExitCode, SettingsError
 from orphangc.flink.compatibility.comparison import DeclarationComparison
 from orphangc.flink.compatibility.find_unclaimed import compared, stateful_operators
@@ -127,7 +126,7 @@ def _prune(
     spelled: str,
     files: CheckpointFiles,
 ) -> Mapping[str, str]:
-    """Write the pruned checkpoint into a new folder, ``_metadata`` last: without it it is none.
+    """Write the pruned checkpoint into a new folder, ``_metadata`` last; or leave no file in it.
 
     Returns:
         Why keyed state of an operator stays, by its id.
@@ -139,16 +138,13 @@ def _prune(
         )
     if problem := _objection(comparison):
         raise SettingsError(f"{problem}; nothing is written")
-    target = open_state_files(place)
-    if place.scheme == "file" and Path(place.path).is_file():
-        raise SettingsError(f"{place} is a file: give a new folder")
-    if target.names(""):
-        raise SettingsError(f"{place} is not empty: give a new folder")
+    target = NewCheckpoint(place)
     pruned_bytes(checkpoint.metadata, comparison, directory=spelled)  # what it refuses, it refuses
-    keyed = prune_keyed(checkpoint, comparison, files, target.create)
-    data = pruned_bytes(checkpoint.metadata, comparison, directory=spelled, keyed=keyed.handles)
-    if not target.create(METADATA_NAME, data):
-        raise SettingsError(f"{place} was filled by another process meanwhile: give a new folder")
+    with target:
+        keyed = prune_keyed(checkpoint, comparison, files, target.write)
+        target.finish(
+            pruned_bytes(checkpoint.metadata, comparison, directory=spelled, keyed=keyed.handles)
+        )
     return keyed.kept
 
 

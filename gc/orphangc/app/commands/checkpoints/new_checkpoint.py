@@ -1,0 +1,87 @@
+"""A new folder of a checkpoint: all of its files, or none."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from orphangc.adapters.open import open_state_files
+from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import METADATA_NAME
+from orphangc.errors import OrphanGcError, SettingsError
+
+
+class NewCheckpoint:
+    """Writes files into an empty folder; they go again unless ``finish`` succeeds.
+
+    Only files that this object wrote are removed, and none of them while ``_metadata`` may refer
+    to them.
+    """
+
+    def __init__(self, place: Location) -> None:
+        """Open the folder.
+
+        Raises:
+            SettingsError: It is a file, or not empty.
+
+        """
+        if place.scheme == "file" and Path(place.path).is_file():
+            raise SettingsError(f"{place} is a file: give a new folder")
+        self._files = open_state_files(place)
+        if self._files.names(""):
+            raise SettingsError(f"{place} is not empty: give a new folder")
+        self._place = place
+        self._written: list[str] = []
+        self._metadata: bytes | None = None
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a new file under a name that no other process uses."""
+        self._written.append(name)  # first: a write whose answer is lost may have happened
+        self._files.create(name, data)
+
+    def finish(self, metadata: bytes) -> None:
+        """Write ``_metadata``, which makes the folder a checkpoint.
+
+        Raises:
+            SettingsError: Another process has written one meanwhile.
+            OrphanGcError: It cannot be written, or whether it was written cannot be known.
+
+        """
+        self._metadata = metadata
+        try:
+            is_ours = self._files.create(METADATA_NAME, metadata)
+        except OrphanGcError:
+            if self._files.read(METADATA_NAME) != metadata:
+                raise
+            is_ours = True  # only the answer was lost
+        if not is_ours:
+            raise SettingsError(
+                f"{self._place} was filled by another process meanwhile: give a new folder"
+            )
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Remove what was written, if there is an error and ``_metadata`` does not refer to it."""
+        if kind is None or self._may_be_complete():
+            return
+        for name in self._written:
+            with suppress(OrphanGcError):  # the first error is the one to report
+                self._files.remove(name)
+
+    def _may_be_complete(self) -> bool:
+        if self._metadata is None:
+            return False
+        try:
+            return self._files.read(METADATA_NAME) == self._metadata
+        except OrphanGcError:
+            return True
