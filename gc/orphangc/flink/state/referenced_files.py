@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any, get_args
 
 from orphangc.flink.values.handles import (
@@ -36,14 +37,32 @@ class PhysicalFile:
 
 def handles_of(value: Any) -> Iterator[Handle]:
     """Yield every handle in a value in file order, outer handles before inner ones."""
+    found: list[Handle] = []
+    _gather(value, found)
+    return iter(found)
+
+
+def _gather(value: Any, found: list[Handle]) -> None:
     if isinstance(value, tuple):
+        if not value or isinstance(value[0], int):  # offsets, by the thousand
+            return
         for element in value:
-            yield from handles_of(element)
-    elif is_dataclass(value):
-        if isinstance(value, _HANDLES):
-            yield value
-        for each in fields(value):
-            yield from handles_of(getattr(value, each.name))
+            _gather(element, found)
+        return
+    is_handle, names = _kind_of(value.__class__)
+    if is_handle:
+        found.append(value)
+    for name in names:
+        inner = getattr(value, name)
+        if inner is not None:
+            _gather(inner, found)
+
+
+@cache
+def _kind_of(kind: type) -> tuple[bool, tuple[str, ...]]:
+    """Return whether values of a class are handles, and which fields may hold some."""
+    names = tuple(each.name for each in fields(kind)) if is_dataclass(kind) else ()
+    return issubclass(kind, _HANDLES), names
 
 
 def absolute_path(directory: str, name: str) -> str:
