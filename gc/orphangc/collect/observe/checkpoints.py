@@ -18,7 +18,7 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.model.locations import Alias, Location, canonical
-from orphangc.core.model.naming import METADATA_NAME, FilePlace, place_of_folder
+from orphangc.core.model.naming import MAX_METADATA_BYTES, METADATA_NAME, FilePlace, place_of_folder
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
@@ -26,9 +26,6 @@ from orphangc.flink.metadata.references import References, read_references
 from orphangc.flink.uuid_scan import scan_uuids
 from orphangc.flink.values.metadata_values import HandleKind
 from orphangc.ports import Lister, Reader, SmallRoot
-
-MAX_METADATA_BYTES = 2**30
-"""A larger ``_metadata`` is refused: it counts as unreadable, and that refuses all work (R6)."""
 
 _LARGE = 2**24
 """A larger ``_metadata`` is decoded alone: decoding takes several times its bytes."""

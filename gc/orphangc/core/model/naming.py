@@ -16,6 +16,9 @@ from orphangc.core.model.types import DirectoryLayout, JobId, Scope, is_job_id
 
 METADATA_NAME = "_metadata"
 
+MAX_METADATA_BYTES = 2**30
+"""A larger ``_metadata`` is refused: it counts as unreadable, and that refuses all work (R6)."""
+
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _FLAT = re.compile(rf"(?:(0|[1-9][0-9]{{0,18}})_)?({_UUID})", re.ASCII)
 _ENDS_IN_UUID = re.compile(rf".*({_UUID})", re.ASCII | re.DOTALL)

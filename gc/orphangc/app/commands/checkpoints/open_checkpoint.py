@@ -12,9 +12,13 @@ from typing import TypeVar
 from orphangc.adapters.open import open_storage
 from orphangc.app.config.paths import located
 from orphangc.collect.checkpoints.read_contents import contents_of
-from orphangc.collect.observe.checkpoints import MAX_METADATA_BYTES
 from orphangc.core.model.locations import Alias, Location, canonical
-from orphangc.core.model.naming import METADATA_NAME, checkpoint_id_of, place_of_folder
+from orphangc.core.model.naming import (
+    MAX_METADATA_BYTES,
+    METADATA_NAME,
+    checkpoint_id_of,
+    place_of_folder,
+)
 from orphangc.core.model.types import JobId, ObjectKey, StoredObject
 from orphangc.errors import OrphanGcError, SettingsError
 from orphangc.flink.compatibility.declarations import Declarations

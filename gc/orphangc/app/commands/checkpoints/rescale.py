@@ -30,8 +30,10 @@ from orphangc.flink.values.metadata_values import Metadata
 _Document = dict[str, Any]
 _NAMES = {mode: mode.name for mode in StateMode}
 _WORDS = {name: name.split("_")[0].lower() for name in _NAMES.values()}
-_MANY = 16
-"""Number of new subtasks that a table shows; documents and pages show more."""
+_MANY, _FEW, _TOGETHER = 16, 2, 160
+"""Maximum and minimum number of new subtasks that a table shows, and of all tables together;
+documents and pages show more.
+"""
 _NONE_MOVED = "in-flight data moves as the job partitions its streams, which no checkpoint records"
 
 
@@ -209,7 +211,9 @@ def _keyed(states: Iterable[AssignedKeyed]) -> list[_Document]:
 
 def rescaled_tables(document: _Document) -> list[RenderableType]:
     """Return a document of ``rescaled_document`` as tables, one for each operator with state."""
-    return [_operator_table(each) for each in rescaled_rows(document)]
+    shown = rescaled_rows(document)
+    many = max(_FEW, min(_MANY, _TOGETHER // max(1, len(shown))))
+    return [_operator_table(each, many) for each in shown]
 
 
 def rescaled_rows(document: _Document) -> list[RescaledOperator]:
@@ -245,23 +249,23 @@ def _subtask_rows(subtask: _Document) -> list[tuple[str, str, str, str, str]]:
     return rows
 
 
-def _operator_table(operator: RescaledOperator) -> RenderableType:
+def _operator_table(operator: RescaledOperator, many: int) -> RenderableType:
     if operator.problem:
         return Text(f"{operator.head}: {operator.problem}")
     table = Table(
         *("new subtask", "key groups", "is given", "of", "size"),
         title=operator.head,
-        caption="; ".join(filter(None, (_left_out(operator), operator.caption))) or None,
+        caption="; ".join(filter(None, (_left_out(operator, many), operator.caption))) or None,
     )
-    for row in operator.first_rows(_MANY):
+    for row in operator.first_rows(many):
         table.add_row(*map(Text, row))
     return table
 
 
-def _left_out(operator: RescaledOperator) -> str:
-    if operator.subtasks <= _MANY:
+def _left_out(operator: RescaledOperator, many: int) -> str:
+    if operator.subtasks <= many:
         return ""
-    return f"the first {_MANY} of {operator.subtasks:,}; --output json has all"
+    return f"the first {many} of {operator.subtasks:,}; --output json has all"
 
 
 def _given(subtask: _Document) -> list[tuple[str, str, str]]:

@@ -34,10 +34,11 @@ from orphangc.app.wiring.compose import (
 )
 from orphangc.app.wiring.discovering import loaded_with_discovery
 from orphangc.app.wiring.sharing import shared_checkpoints
-from orphangc.collect.observe.checkpoints import MAX_METADATA_BYTES, scan_checkpoints
+from orphangc.collect.observe.checkpoints import scan_checkpoints
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.core.cluster.job_facts import eligibility_problem
 from orphangc.core.model.flink_versions import is_tested_version
+from orphangc.core.model.naming import MAX_METADATA_BYTES
 from orphangc.core.model.redaction import redacted
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
