@@ -18,15 +18,14 @@ from integration.flink.test_unclaimed import AS_WRITTEN, DRAWERS, KEYS, ONCE
 from integration.harness.flinkbed.cluster import Cluster
 from integration.harness.flinkbed.fixtures import NEWEST, VERSIONS, require_flink
 from integration.harness.flinkbed.plugin import UNCLAIMED, plugin_jar
-from integration.harness.flinkbed.settings import ON_REQUEST, Workload, as_numbers
+from integration.harness.flinkbed.settings import ON_REQUEST, Workload
 from integration.harness.flinkbed.truth import retained
 from integration.harness.flinkbed.waiting import FlinkbedError, wait_until
+from orphangc.app.commands.checkpoints.declarations_file import read_declarations
 from orphangc.flink.operator_ids import operator_id
 
 pytestmark = pytest.mark.flink
 
-SEES_COORDINATORS = (1, 20)
-"""Since then for certain; in Flink 1.15 the agent leaves the JobManager's restore as it is."""
 BACKENDS = ("rocksdb", "hashmap")
 LEFT = {
     ("chest", "keyed state", "forgotten"),
@@ -34,6 +33,7 @@ LEFT = {
     ("attic", "operator state", "boxes"),
     ("numbers", "operator state", "SourceReaderState"),
 }
+COORDINATOR = ("numbers", "coordinator state", "")
 UIDS = {operator_id(uid): uid for uid in ("numbers", "attic", "chest")}
 
 
@@ -52,6 +52,8 @@ class Bench:
         config = {
             "orphangc.unclaimed-state.policy": policy,
             "orphangc.registry.dir": f"file://{self.work}/registry-{policy}",
+            "orphangc.registry.interval": "1 s",
+            "orphangc.registry.min-pause": "0 s",
             **more,
         }
         return Cluster(
@@ -62,9 +64,13 @@ class Bench:
             jobmanager_options=[f"-javaagent:{jar}"],
         ).running(DRAWERS, workload=Workload(keys=KEYS))
 
+    def written(self, policy: str, job: str) -> Path:
+        """Return the folder of a job beside its registry snapshots."""
+        return self.work / f"registry-{policy}" / job
+
     def reports(self, policy: str, job: str) -> list[dict[str, Any]]:
         """Return what the tasks and the JobManager wrote beside the registry snapshots."""
-        folder = self.work / f"registry-{policy}" / job / "unclaimed"
+        folder = self.written(policy, job) / "unclaimed"
         return [json.loads(each.read_text()) for each in sorted(folder.glob("*.json"))]
 
 
@@ -173,14 +179,40 @@ def test_report_names_all_of_it(bench: Bench, tmp_path: Path, backend: str) -> N
             }
 
         wait_until("reports of all that is left", lambda: named() == LEFT)
-        if as_numbers(bench.version) >= SEES_COORDINATORS:
-            (of_jobmanager,) = [
-                each for each in bench.reports("report", job) if each["subtask"] < 0
-            ]
-            assert UIDS[of_jobmanager["operator_id"]] == "numbers"
-            assert "bytes of its coordinator" in cluster.jobmanager_log()
+        (of_jobmanager,) = [each for each in bench.reports("report", job) if each["subtask"] < 0]
+        assert UIDS[of_jobmanager["operator_id"]] == "numbers"
+        assert "bytes of its coordinator" in cluster.jobmanager_log()
+        assert shown(cluster, job, "unclaimedCoordinators") == 1
+        learnt = bench.written("report", job) / "declarations.yaml"
+        wait_until(
+            "declarations learnt from the running job",
+            lambda: undeclared(bench.left[backend], learnt) == LEFT | {COORDINATOR},
+        )
         cluster.cancel(job, between_checkpoints=True)
         assert states_in(retained(tmp_path / job)[-1]) == LEFT
+
+
+def undeclared(checkpoint: Path, declarations: Path) -> set[tuple[str, str, str]] | None:
+    """Return what a checkpoint holds and a file does not declare; ``None`` while there is none."""
+    if not declarations.is_file():
+        return None
+    ran = run("unclaimed", checkpoint, "--declarations", declarations)
+    return {
+        (UIDS.get(each["operator"]["id"], ""), each["kind"].replace("_", " "), each["state"] or "")
+        for each in ran.json["unclaimed"]
+    }
+
+
+def shown(cluster: Cluster, job: str, name: str) -> int:
+    """Return a gauge of the JobManager's process, as REST shows it."""
+    metric = f"orphangc.job.{job}.{name}"
+
+    def value() -> list[dict[str, str]]:
+        found: list[dict[str, str]] = cluster.rest.get(f"/jobmanager/metrics?get={metric}")
+        return found
+
+    (found,) = wait_until(f"metric {metric}", value)
+    return int(found["value"])
 
 
 def run_until_it_fails(
@@ -212,8 +244,7 @@ def test_fail_refuses_the_restore_in_words(
         said = str(refused.value)
         assert "orphangc: unclaimed state of operator" in said
         assert "orphangc.unclaimed-state.policy to report or ignore" in said
-        has_coordinator = version == "6" and as_numbers(bench.version) >= SEES_COORDINATORS
-        names = ["coordinator state"] if has_coordinator else [name for _, _, name in LEFT]
+        names = ["coordinator state"] if version == "6" else [name for _, _, name in LEFT]
         assert any(name in said for name in names)
 
 
@@ -272,8 +303,54 @@ def test_what_is_declared_is_neither_refused_nor_dropped(bench: Bench, tmp_path:
         cluster.wait_for_checkpoints(job, 2)
         cluster.cancel(job, between_checkpoints=True)
         assert states_in(retained(tmp_path / job)[-1]) == LEFT
-        if as_numbers(bench.version) >= SEES_COORDINATORS:
-            assert "operators are declared" in cluster.jobmanager_log()
+        assert "operators are declared" in cluster.jobmanager_log()
+        counts = [shown(cluster, job, f"{each}Operators") for each in ("declared", "restored")]
+        assert counts == [4, 3]
+        assert shown(cluster, job, "missingOperators") == 1
+        restored = json.loads((bench.written("fail", job) / "restored.json").read_text())
+        assert [restored["declared_operators"], restored["restored_operators"]] == counts
+        gone = [{"operator_id": operator_id("numbers-throttled")}]
+        assert restored["declared_not_restored"] == gone, "it has no state, and version 6 lacks it"
+        assert restored["restored_not_declared"] == []
+        assert restored["operator_states_not_declared"] == []
+
+
+def test_what_a_running_job_registers_is_learnt_as_its_declarations(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """They declare all that its checkpoints hold, and ``declare`` says the same of them."""
+    with bench.cluster("report") as cluster:
+        job = cluster.submit(
+            tmp_path,
+            interval=ON_REQUEST,
+            config=watched("rocksdb"),
+            arguments=["--version", "1"],
+        )
+        wait_until("labels of all keys", lambda: cluster.progress(job).get("fresh") == KEYS)
+        cluster.wait_for_checkpoints(job, 1)
+        learnt = bench.written("report", job) / "declarations.yaml"
+        checkpoint = retained(tmp_path / job)[-1]
+        wait_until(
+            "declarations of every operator",
+            lambda: undeclared(checkpoint, learnt) == set() and "missing" not in learnt.read_text(),
+        )
+        cluster.cancel(job, between_checkpoints=True)
+    declared = tmp_path / "declared.yaml"
+    assert run("declare", checkpoint, "--out", declared).code == 0
+    assert forms(learnt) == forms(declared)
+
+
+def forms(path: Path) -> dict[str, tuple[object, ...]]:
+    """Return what a file declares of each operator that has state, by its id."""
+    return {
+        each.operator_id: (
+            {(state.id, state.type) for state in each.keyed_states},
+            {(state.id, state.redistribution) for state in each.operator_states},
+            each.coordinator,
+        )
+        for each in read_declarations(path).operators
+        if each.keyed_states or each.operator_states or each.coordinator
+    }
 
 
 @pytest.mark.ci

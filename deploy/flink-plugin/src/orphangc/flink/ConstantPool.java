@@ -49,28 +49,48 @@ final class ConstantPool {
 
     /** Returns the class file with the method's class replaced, {@code null} if it calls no such method. */
     byte[] redirect(String type, String method, String signature, String target) throws IOException {
+        return redirect(type, method, signature, target, null);
+    }
+
+    /** Does the same for a target whose parameters have wider types: its signature replaces the method's. */
+    byte[] redirect(String type, String method, String signature, String target, String wider) throws IOException {
         byte[] changed = null;
         for (int i = 1; i < count; i++) {
             if (is(i, METHOD) && names(i, type, method, signature)) {
-                changed = changed == null ? withClass(target) : changed;
-                changed[places[i] + 1] = (byte) ((count + 1) >> 8);
-                changed[places[i] + 2] = (byte) (count + 1);
+                int name = number(places[number(places[i] + 3)] + 1);
+                changed = changed == null ? withConstants(target, name, wider) : changed;
+                put(changed, places[i] + 1, count + 1);
+                if (wider != null) {
+                    put(changed, places[i] + 3, count + 3);
+                }
             }
         }
         return changed;
     }
 
-    /** Returns the file with two constants more: the class's name, then the class. */
-    private byte[] withClass(String name) throws IOException {
+    private static void put(byte[] bytes, int place, int number) {
+        bytes[place] = (byte) (number >> 8);
+        bytes[place + 1] = (byte) number;
+    }
+
+    /** Returns the file with more constants: the class's name, the class, and a signature with a method's name and type. */
+    private byte[] withConstants(String name, int method, String signature) throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream(file.length + 100);
         DataOutputStream out = new DataOutputStream(bytes);
         out.write(file, 0, 8);
-        out.writeShort(count + 2);
+        out.writeShort(count + (signature == null ? 2 : 4));
         out.write(file, 10, end - 10);
         out.writeByte(UTF8);
         out.writeUTF(name);
         out.writeByte(CLASS);
         out.writeShort(count);
+        if (signature != null) {
+            out.writeByte(UTF8);
+            out.writeUTF(signature);
+            out.writeByte(NAME_AND_TYPE);
+            out.writeShort(method);
+            out.writeShort(count + 2);
+        }
         out.write(file, end, file.length - end);
         return bytes.toByteArray();
     }

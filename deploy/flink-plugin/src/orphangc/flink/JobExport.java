@@ -49,6 +49,7 @@ final class JobExport implements AutoCloseable {
     private final SnapshotFolder folder;
     private final String epoch = UUID.randomUUID().toString();
     private final OwnerMarkers owners;
+    private final LearntDeclarations learnt;
     private final List<Snapshot.Checkpoint> restored = new ArrayList<>();
 
     private volatile List<Snapshot.Checkpoint> retained = new ArrayList<>();
@@ -83,6 +84,7 @@ final class JobExport implements AutoCloseable {
         this.counters = counters;
         this.folder = new SnapshotFolder(settings.directory, job.toString());
         this.owners = new OwnerMarkers(folder.owners(), epoch);
+        this.learnt = new LearntDeclarations(folder.folder(), owners.began());
     }
 
     JobID job() {
@@ -125,7 +127,9 @@ final class JobExport implements AutoCloseable {
         }
         boolean isOurs = issued.stream().anyMatch(each -> each.contains(added.getCheckpointID()));
         noteDirectory(added, isOurs);
-        if (!isOurs) {
+        if (isOurs) {
+            learnt.completed(added);
+        } else {
             noteRestored(added, claimMode);
         }
         if (maxConcurrent == null && callback != null) {
@@ -309,6 +313,7 @@ final class JobExport implements AutoCloseable {
         try {
             if (export()) {
                 failures = 0;
+                learnt.write();
             }
         } catch (Throwable error) {
             failures++;

@@ -60,18 +60,30 @@ final class Json {
         text.append(':');
     }
 
+    /** Returns a text as JSON and YAML quote it. */
+    static String quoted(String value) {
+        Json json = new Json();
+        json.quote(value);
+        return json.text.substring(1);
+    }
+
     private void quote(String value) {
         text.append('"');
         for (int i = 0; i < value.length(); i++) {
             char each = value.charAt(i);
             if (each == '"' || each == '\\') {
                 text.append('\\').append(each);
-            } else if (each < ' ') {
+            } else if (each < ' ' || isInvisible(each)) {
                 text.append(String.format("\\u%04x", (int) each));
             } else {
                 text.append(each);
             }
         }
         text.append('"');
+    }
+
+    /** What JSON may hold as it is and YAML may not. */
+    private static boolean isInvisible(char each) {
+        return (each >= 0x7f && each < 0xa0) || each == 0x2028 || each == 0x2029 || each >= 0xfeff;
     }
 }

@@ -57,6 +57,22 @@ final class KeyedStates {
         return left;
     }
 
+    /** Returns the form of each state that the job has registered, by its name; a form that is unknown is left out. */
+    Map<String, String> registered() throws ReflectiveOperationException {
+        Set<String> left = isEmpty() ? new HashSet<>() : unclaimed();
+        Map<String, String> found = new HashMap<>();
+        for (Map.Entry<String, Object> each : states.entrySet()) {
+            if (!each.getKey().startsWith(TIMERS) && !left.contains(each.getKey())) {
+                Object meta = value(each.getValue(), "metaInfo");
+                String form = String.valueOf(meta.getClass().getMethod("getStateType").invoke(meta));
+                if (!form.equals("UNKNOWN")) {
+                    found.put(each.getKey(), form);
+                }
+            }
+        }
+        return found;
+    }
+
     /** Returns why states cannot be dropped here, {@code null} if they can. */
     String objection() throws ReflectiveOperationException {
         String type = backend.getClass().getSimpleName();

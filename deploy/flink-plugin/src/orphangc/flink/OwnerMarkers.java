@@ -39,6 +39,11 @@ final class OwnerMarkers {
         this.epoch = epoch;
     }
 
+    /** Returns the marker that says when we began. */
+    Path began() {
+        return new Path(folder, epoch + ".began");
+    }
+
     /** Writes our markers; returns the epoch of a newer JobManager that lives, {@code null} if there is none. */
     String refresh() throws IOException {
         FileSystem fs = folder.getFileSystem();

@@ -5,6 +5,8 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -48,7 +50,25 @@ public final class RestoredCheckpoints {
             boolean allowNonRestoredState,
             CheckpointProperties properties)
             throws IOException {
-        CompletedCheckpoint checkpoint = load(job, tasks, location, loader, allowNonRestoredState, properties);
+        return examined(job, tasks, load(job, tasks, location, loader, allowNonRestoredState, properties));
+    }
+
+    /** The same for releases that give the restore mode, too; newer ones lack its class, so that it is any object here. */
+    public static CompletedCheckpoint loadAndValidateCheckpoint(
+            JobID job,
+            Map<JobVertexID, ExecutionJobVertex> tasks,
+            CompletedCheckpointStorageLocation location,
+            ClassLoader loader,
+            boolean allowNonRestoredState,
+            CheckpointProperties properties,
+            Object restoreMode)
+            throws IOException {
+        return examined(
+                job, tasks, load(job, tasks, location, loader, allowNonRestoredState, properties, restoreMode));
+    }
+
+    private static CompletedCheckpoint examined(
+            JobID job, Map<JobVertexID, ExecutionJobVertex> tasks, CompletedCheckpoint checkpoint) {
         try {
             Configuration configuration = cluster;
             if (configuration != null) {
@@ -62,7 +82,7 @@ public final class RestoredCheckpoints {
         return checkpoint;
     }
 
-    /** Calls Flink's method, which has one parameter more in Flink 1.15: there the agent leaves the call as it is. */
+    /** Calls Flink's method, which has one parameter more in some releases. */
     private static CompletedCheckpoint load(Object... arguments) throws IOException {
         try {
             for (Method each : Checkpoints.class.getMethods()) {
@@ -87,19 +107,23 @@ public final class RestoredCheckpoints {
             Collection<ExecutionJobVertex> tasks,
             CompletedCheckpoint checkpoint,
             UnclaimedSettings settings) {
-        Set<OperatorID> coordinated = new java.util.HashSet<>();
+        Set<OperatorID> coordinated = new HashSet<>();
         for (ExecutionJobVertex task : tasks) {
             for (OperatorCoordinatorHolder each : task.getOperatorCoordinators()) {
                 coordinated.add(each.operatorId());
             }
         }
         Declared declared = Declared.of(settings.declarations);
-        compare(job, checkpoint, declared);
+        Set<OperatorState> left = new LinkedHashSet<>();
         for (OperatorState each : checkpoint.getOperatorStates().values()) {
             if (each.getCoordinatorState() != null && !coordinated.contains(each.getOperatorID())) {
-                unclaimed(job, each, declared, settings);
+                left.add(each);
             }
         }
+        RestoreComparison comparison = new RestoreComparison(checkpoint, declared, left.size());
+        comparison.show(job);
+        UnclaimedReports.writeRestore(settings, job, comparison);
+        left.forEach(each -> unclaimed(job, each, declared, settings));
     }
 
     private static void unclaimed(JobID job, OperatorState operator, Declared declared, UnclaimedSettings settings) {
@@ -117,21 +141,5 @@ public final class RestoredCheckpoints {
         if (isFatal) {
             throw new UnclaimedStateException(Claim.refusal(who, states, settings));
         }
-    }
-
-    /** Logs what is declared and what was restored, before the job runs. */
-    private static void compare(JobID job, CompletedCheckpoint checkpoint, Declared declared) {
-        if (!declared.isKnown()) {
-            return;
-        }
-        Set<String> restored = new TreeSet<>();
-        checkpoint.getOperatorStates().keySet().forEach(id -> restored.add(id.toString()));
-        Set<String> missing = new TreeSet<>(declared.operators());
-        missing.removeAll(restored);
-        Set<String> undeclared = new TreeSet<>(restored);
-        undeclared.removeAll(declared.operators());
-        LOG.info("job {} is restored from checkpoint {}: {} operators are declared, {} were restored; declared and not"
-                + " restored: {}; restored and not declared: {}", job, checkpoint.getCheckpointID(),
-                declared.operators().size(), restored.size(), missing, undeclared);
     }
 }

@@ -1,6 +1,7 @@
 package orphangc.flink;
 
 import java.util.Collections;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -10,10 +11,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 import org.apache.flink.api.common.state.StateDescriptor;
+import org.apache.flink.core.fs.Path;
 import org.apache.flink.metrics.Gauge;
 import org.apache.flink.runtime.execution.Environment;
 import org.apache.flink.runtime.metrics.groups.TaskIOMetricGroup;
 import org.apache.flink.runtime.state.OperatorStateBackend;
+import org.apache.flink.runtime.state.OperatorStateHandle;
+import org.apache.flink.runtime.state.PartitionableListState;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -46,6 +50,9 @@ final class RestoredOperator {
     private boolean isDecided;
     private int snapshots;
 
+    /** {@code null}: it cannot be. */
+    private Boolean isLearnt = false;
+
     RestoredOperator(Environment environment, String identifier, UnclaimedSettings settings) {
         Matcher parts = IDENTIFIER.matcher(identifier);
         boolean isKnown = parts.matches();
@@ -63,9 +70,8 @@ final class RestoredOperator {
     }
 
     void keyed(Object backend) throws ReflectiveOperationException {
-        KeyedStates found = new KeyedStates(backend);
-        if (!found.isEmpty()) {
-            keyed = found;
+        keyed = new KeyedStates(backend);
+        if (!keyed.isEmpty()) {
             await();
         }
     }
@@ -124,6 +130,38 @@ final class RestoredOperator {
             }
         }
         snapshots++;
+        learn();
+    }
+
+    /** Notes what the operator has registered, for the declarations that are learnt of the job. */
+    private void learn() {
+        if (settings.directory == null || operatorState == null || isLearnt == null) {
+            return;
+        }
+        try {
+            Map<String, String> forms = keyed == null ? Collections.emptyMap() : keyed.registered();
+            LearntOperators known = LearntOperators.of(environment.getJobID(), id);
+            if (known.add(forms, redistributions(), !isLearnt)) {
+                Path part = LearntOperators.part(settings.directory, environment.getJobID(), id);
+                UnclaimedReports.writeLater(part, known.document(id, name));
+            }
+            isLearnt = true;
+        } catch (Throwable e) {
+            isLearnt = null;
+            LOG.warn("what {} registers is not learnt: this Flink has other classes than 1.15 to 2.3", this, e);
+        }
+    }
+
+    private Map<String, String> redistributions() throws ReflectiveOperationException {
+        Map<String, String> found = new TreeMap<>();
+        KeyedStates.map(operatorState, "accessedBroadcastStatesByName").keySet()
+                .forEach(state -> found.put(state, "broadcast"));
+        KeyedStates.map(operatorState, "accessedStatesByName").forEach((state, list) -> {
+            boolean isUnion = ((PartitionableListState<?>) list).getStateMetaInfo().getAssignmentMode()
+                    == OperatorStateHandle.Mode.UNION;
+            found.put(state, isUnion ? "union" : "split");
+        });
+        return found;
     }
 
     private boolean hasSeenRecords() {
@@ -153,7 +191,7 @@ final class RestoredOperator {
 
     private TreeMap<String, Set<String>> unclaimed() throws ReflectiveOperationException {
         TreeMap<String, Set<String>> found = new TreeMap<>();
-        found.put(Claim.KEYED, keyed == null ? new TreeSet<>() : keyed.unclaimed());
+        found.put(Claim.KEYED, keyed == null || keyed.isEmpty() ? new TreeSet<>() : keyed.unclaimed());
         found.put(Claim.OPERATOR, without(lists, accessed));
         found.put(Claim.BROADCAST, without(broadcasts, accessed));
         return found;

@@ -55,6 +55,11 @@ final class SnapshotFolder {
         return snapshots.toString();
     }
 
+    /** Returns the job's folder. */
+    Path folder() {
+        return owners.getParent();
+    }
+
     /** Returns where JobManagers mark that they export the job. */
     Path owners() {
         return owners;
@@ -116,7 +121,7 @@ final class SnapshotFolder {
         }
     }
 
-    private static boolean isObjectStore(FileSystem fs) {
+    static boolean isObjectStore(FileSystem fs) {
         String scheme = fs.getUri().getScheme();
         return scheme != null && OBJECT_STORES.contains(scheme.toLowerCase(Locale.ROOT));
     }

@@ -36,8 +36,20 @@ final class UnclaimedReports {
         unclaimed.forEach((kind, names) -> names.forEach(state -> states.add(new Json().put("kind", kind).put("name", state)
                 .put("dropped", dropped.getOrDefault(kind, java.util.Collections.emptySet()).contains(state)))));
         states.end();
-        byte[] bytes = (json.end() + "\n").getBytes(StandardCharsets.UTF_8);
         Path path = new Path(new Path(new Path(settings.directory, job.toString()), "unclaimed"), id + "-" + subtask + ".json");
+        writeLater(path, json.end() + "\n");
+    }
+
+    /** Writes what the JobManager found when a job was restored: {@code restored.json} in the job's folder. */
+    static void writeRestore(UnclaimedSettings settings, JobID job, RestoreComparison comparison) {
+        if (settings.directory != null) {
+            writeLater(new Path(new Path(settings.directory, job.toString()), "restored.json"), comparison.document(job));
+        }
+    }
+
+    /** Writes a file from a thread of its own. */
+    static void writeLater(Path path, String text) {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         Thread writer = new Thread(() -> write(path, bytes), "orphangc-unclaimed-state");
         writer.setDaemon(true);
         writer.start();
@@ -51,7 +63,7 @@ final class UnclaimedReports {
                 out.write(bytes);
             }
         } catch (Throwable e) {
-            LOG.warn("a report of unclaimed state cannot be written to {}", path, e);
+            LOG.warn("{} cannot be written", path, e);
         }
     }
 }
