@@ -677,6 +677,41 @@ def test_where_keyed_state_cannot_be_pruned_the_next_step_is_said(
     assert any("take a canonical savepoint" in line for line in ran.complaints)
 
 
+def said_of_keyed_state(folder: Path, checkpoint: Path, alias: str) -> str:
+    """Return why ``recent-map`` cannot be pruned; it is not said to be prunable before."""
+    declared = folder / "declarations.yaml"
+    assert run("declare", checkpoint, "--out", declared, "--alias", alias).code == 0
+    without_state(declared, "recent-map")
+    asked = "unclaimed", checkpoint, "--declarations", declared, "--alias", alias
+    assert [each["is_prunable"] for each in run(*asked).json["unclaimed"]] == [False]
+    ran = run(*asked, "--prune-to", folder / "pruned")
+    assert ran.json["pruned"]["left_out"] == 0
+    (line,) = (each for each in ran.complaints if "stays in the pruned checkpoint" in each)
+    return line
+
+
+def test_the_heaps_own_snapshot_is_named_and_the_next_step(tmp_path: Path) -> None:
+    """Only the serializers of its entries know where they end."""
+    storage = unpack("2.3.0/hashmap", tmp_path / "storage")
+    newest = max(storage.tree.glob("checkpoints/*/chk-*"), key=lambda path: int(path.name[4:]))
+    said = said_of_keyed_state(tmp_path, newest, f"{storage.truth['run_path']}={storage.tree}")
+    assert "it is the heap's own snapshot" in said
+    assert "take a canonical savepoint" in said
+
+
+def test_a_compressed_snapshot_is_named_and_the_next_step(tmp_path: Path) -> None:
+    """The flag behind the version of its header says so."""
+    savepoint, alias = canonical_savepoint("2.3.0", tmp_path)
+    for each in savepoint.iterdir():
+        data = bytearray(each.read_bytes())
+        if data[:5] == b"\0\0\0\6\0":
+            data[4] = 1
+            each.write_bytes(data)
+    said = said_of_keyed_state(tmp_path, savepoint, alias)
+    assert "it is compressed" in said
+    assert "without snapshot compression" in said
+
+
 def test_unread_union_state_is_said_to_multiply(checkpoint: Path, declarations: Path) -> None:
     """Every subtask restores all partitions, and writes them again."""
     ran = run(*UNVERIFIED, checkpoint, "--declarations", without_state(declarations, "seen-union"))

@@ -74,8 +74,10 @@ def read_full_snapshot(data: bytes, index: KeyGroupOffsets, *, groups: int) -> F
     if not starts:
         raise UnreadableMetadataError("no key group has an entry", offset=0)
     header = read_keyed_header(data[: starts[0]])
-    if header.is_compressed:
-        raise UnreadableMetadataError("the key groups are compressed", offset=4)
+    probe = group_probe(index)
+    group = b"" if probe is None else data[probe : probe + PROBE_BYTES]
+    if (problem := problem_of(header, index, group)) is not None:
+        raise UnreadableMetadataError(problem, offset=4)
     ends = dict(zip(starts, [*starts[1:], len(data)], strict=True))
     return FullSnapshot(
         raw_header=data[: starts[0]],
@@ -90,3 +92,37 @@ def read_full_snapshot(data: bytes, index: KeyGroupOffsets, *, groups: int) -> F
             for group, start in enumerate(index.offsets, index.first)
         ),
     )
+
+
+PROBE_BYTES = 4
+"""Number of bytes at the start of a key group that show the heap's own format."""
+
+
+def group_probe(index: KeyGroupOffsets) -> int | None:
+    """Return where a key group begins that shows the format; ``None`` if there is none.
+
+    The first key group has number 0, with which a full snapshot may begin, too.
+    """
+    numbered = enumerate(index.offsets, index.first)
+    return next((offset for group, offset in numbered if group > 0 and offset > 0), None)
+
+
+def problem_of(header: KeyedHeader, index: KeyGroupOffsets, group: bytes) -> str | None:
+    """Return why the snapshot is none of this format, as far as its beginning shows.
+
+    Args:
+        header: Header of the keyed state.
+        index: Offset of each key group.
+        group: First bytes at ``group_probe``.
+
+    Source: Flink 1.8-2.3, ``HeapSnapshotStrategy``: a key group begins with its number, and its
+    entries are values one after the other, of which only their serializers know the ends.
+
+    """
+    numbered = {offset: group for group, offset in enumerate(index.offsets, index.first)}
+    probe = group_probe(index)
+    if probe is not None and int.from_bytes(group) == numbered[probe]:
+        return "it is the heap's own snapshot, whose entries have no lengths"
+    if header.is_compressed:
+        return "it is compressed (execution.checkpointing.snapshot-compression)"
+    return None

@@ -9,8 +9,14 @@ from dataclasses import dataclass, field, replace
 from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
 from orphangc.errors import OrphanGcError, UnreadableMetadataError
 from orphangc.flink.compatibility.comparison import DeclarationComparison, FindingKind
-from orphangc.flink.entries.full_snapshot import read_full_snapshot
+from orphangc.flink.entries.full_snapshot import (
+    PROBE_BYTES,
+    group_probe,
+    problem_of,
+    read_full_snapshot,
+)
 from orphangc.flink.state.extents import Inline, place_of
+from orphangc.flink.state.keyed_headers import read_keyed_header
 from orphangc.flink.values.handles import (
     BytesHandle,
     KeyedHandle,
@@ -20,8 +26,11 @@ from orphangc.flink.values.handles import (
 )
 from orphangc.flink.values.metadata_values import Operator, Subtask
 
-NEXT_STEP = "restore it once, take a canonical savepoint, and prune that"
+NEXT_STEP = (
+    "restore it once, without snapshot compression, take a canonical savepoint, and prune that"
+)
 
+_TOGETHER = "its files hold all keyed states together"
 _MAX_BYTES = 4 << 30
 """Maximum size of one subtask's keyed state; it is rewritten in memory."""
 
@@ -75,6 +84,28 @@ def prune_keyed(
     return found
 
 
+def unprunable(
+    checkpoint: OpenedCheckpoint, operators: Collection[str], files: CheckpointFiles
+) -> dict[str, str]:
+    """Return why keyed state of operators cannot be pruned, by id, as their first bytes show.
+
+    Args:
+        checkpoint: Checkpoint that holds the state.
+        operators: Ids of the operators to look at.
+        files: Reads its state files.
+
+    """
+    source = _KeyedSource(checkpoint, files)
+    found = {}
+    for operator in checkpoint.metadata.operators:
+        if operator.id in operators:
+            keyed = [each.managed_keyed for each in operator.subtasks or ()]
+            problems = (source.problem(each) for each in keyed if each is not None)
+            if (problem := next(filter(None, problems), None)) is not None:
+                found[operator.id] = f"{problem}: {NEXT_STEP}"
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _KeyedTarget:
     """Where new files go, and what is noted of them."""
@@ -98,7 +129,7 @@ def _prune_operator(
     found = target.found
     keyed = [(each, each.managed_keyed) for each in operator.subtasks or () if each.managed_keyed]
     if not all(isinstance(handle, KeyGroupsHandle) for _, handle in keyed):
-        found.kept[operator.id] = f"its files hold all keyed states together: {NEXT_STEP}"
+        found.kept[operator.id] = f"{_TOGETHER}: {NEXT_STEP}"
         return
     try:  # twice, for a state must be gone in all subtasks or in none, and one may be large
         for _ in _written(operator, keyed, gone, source):
@@ -128,6 +159,29 @@ def _written(
 class _KeyedSource:
     checkpoint: OpenedCheckpoint
     files: CheckpointFiles
+
+    def problem(self, handle: KeyedHandle) -> str | None:
+        """Return why a handle cannot be pruned, as far as the beginning of its stream shows."""
+        if not isinstance(handle, KeyGroupsHandle):
+            return _TOGETHER
+        start = min((each for each in handle.groups.offsets if each > 0), default=0)
+        probe = group_probe(handle.groups)
+        if start == 0:
+            return None
+        try:
+            header = read_keyed_header(self._part(handle, 0, start))
+            group = b"" if probe is None else self._part(handle, probe, PROBE_BYTES)
+        except UnreadableMetadataError as err:
+            return err.reason
+        except OrphanGcError as err:
+            return str(err)
+        return problem_of(header, handle.groups, group)
+
+    def _part(self, handle: KeyGroupsHandle, start: int, size: int) -> bytes:
+        place = place_of(handle.delegate, str(self.checkpoint.folder))
+        if isinstance(place, Inline):
+            return place.data[start : start + size]
+        return self.files.part(place.path, start=(place.start or 0) + start, size=size) or b""
 
     def bytes(self, handle: KeyGroupsHandle) -> bytes:
         """Return the whole stream of a handle.

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from orphangc.app.commands.checkpoints.declarations_file import read_declarations
 from orphangc.app.commands.checkpoints.declare import read_named
 from orphangc.app.commands.checkpoints.new_checkpoint import NewCheckpoint
 from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
-from orphangc.app.commands.checkpoints.prune_keyed import prune_keyed
+from orphangc.app.commands.checkpoints.prune_keyed import prune_keyed, unprunable
 from orphangc.app.commands.checkpoints.verify import VerifiedFiles, verify_files
 from orphangc.app.config.paths import absolute, aliases_from, located, overlap
 from orphangc.core.model.locations import Location
 from orphangc.errors import ExitCode, SettingsError
-from orphangc.flink.compatibility.comparison import DeclarationComparison
+from orphangc.flink.compatibility.comparison import DeclarationComparison, FindingKind
 from orphangc.flink.compatibility.find_unclaimed import compared, stateful_operators
 from orphangc.flink.compatibility.prune import pruned_bytes
 
@@ -78,6 +78,8 @@ def find_unclaimed(
     comparison = compared(
         checkpoint.contents, declared, stateful=stateful_operators(checkpoint.metadata)
     )
+    files = CheckpointFiles(checkpoint.folder, aliases_from(alias))
+    comparison = _with_prunable(comparison, checkpoint, files)
     verified = verify_files(checkpoint, aliases_from(alias)) if verifies else None
     is_damaged = verified is not None and bool(verified.damaged)
     place = None if prune_to is None or is_damaged else located(prune_to)
@@ -88,7 +90,7 @@ def find_unclaimed(
             comparison,
             place,
             spelled=as_flink_spells(uri, checkpoint.folder, alias),
-            files=CheckpointFiles(checkpoint.folder, aliases_from(alias)),
+            files=files,
         )
     return Claims(
         checkpoint=checkpoint.folder,
@@ -96,6 +98,27 @@ def find_unclaimed(
         pruned_to=place,
         verified=verified,
         kept=kept,
+    )
+
+
+def _with_prunable(
+    comparison: DeclarationComparison, checkpoint: OpenedCheckpoint, files: CheckpointFiles
+) -> DeclarationComparison:
+    """Return the comparison; keyed state is prunable only if its files show no problem."""
+    doubtful = {
+        each.operator.id
+        for each in comparison.unclaimed
+        if each.kind is FindingKind.KEYED_STATE and each.is_prunable
+    }
+    problems = unprunable(checkpoint, doubtful, files)
+    return replace(
+        comparison,
+        unclaimed=tuple(
+            replace(each, is_prunable=False)
+            if each.kind is FindingKind.KEYED_STATE and each.operator.id in problems
+            else each
+            for each in comparison.unclaimed
+        ),
     )
 
 

@@ -93,9 +93,11 @@ def _head(claims: Claims) -> str:
 
 
 def _sum(found: DeclarationComparison) -> str:
-    known = human_bytes(_known_bytes(found.unclaimed))
-    more = "" if all(each.bytes is not None for each in found.unclaimed) else " or more"
-    return f"{len(found.unclaimed)} unclaimed, {known}{more}"
+    known = _known_bytes(found.unclaimed)
+    is_whole = all(each.bytes is not None for each in found.unclaimed)
+    if not (known or is_whole):
+        return f"{len(found.unclaimed)} unclaimed, of unknown size"
+    return f"{len(found.unclaimed)} unclaimed, {human_bytes(known)}{'' if is_whole else ' or more'}"
 
 
 def _table(found: tuple[Unclaimed, ...]) -> Table:
