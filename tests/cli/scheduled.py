@@ -31,8 +31,11 @@ import os, sys, time
 ready = [os.environ["TEST_STALL"]] if "TEST_STALL" in os.environ else []
 
 def stall(event, args):
-    if event == "os.remove" and len(str(args[0])) == 36 and ready:
-        sign = ready.pop()
+    if event == "os.remove" and len(str(args[0])) == 36:
+        try:
+            sign = ready.pop()
+        except IndexError:  # another thread was first
+            return
         if "TEST_STALL_ONCE" in os.environ:
             try:
                 open(sign + ".once", "x").close()
@@ -105,7 +108,8 @@ class Configured:
 
 def events(err: str, name: str) -> list[dict[str, Any]]:
     """Return the log lines of one event."""
-    lines = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
+    whole = (line for line in err.splitlines(keepends=True) if line.endswith("\n"))
+    lines = [json.loads(line) for line in whole if line.startswith("{")]
     return [line for line in lines if line["event"] == name]
 
 
@@ -216,7 +220,7 @@ class Started:
     def children(self) -> list[int]:
         """Return the pids of its child processes that run a storage root."""
         task = Path(f"/proc/{self.process.pid}/task")
-        found = [each.read_text().split() for each in task.glob("*/children")]
+        found = (_text(each).split() for each in task.glob("*/children"))
         return [int(pid) for pids in found for pid in pids if _is_run(int(pid))]
 
     def end(self, number: int = signal.SIGTERM) -> int:
@@ -251,6 +255,14 @@ def started(*args: object, err: Path, stall: Path | None = None) -> Iterator[Sta
         process.wait()
         assert process.stdout is not None
         process.stdout.close()
+
+
+def _text(path: Path) -> str:
+    """Return what a file of ``/proc`` says, nothing once its thread has ended."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
 
 
 def _is_run(pid: int) -> bool:

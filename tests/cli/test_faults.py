@@ -20,6 +20,7 @@ import pytest
 
 from bench.synth.running import Synth, synth_server
 from cli.helpers import AT_ONCE, ENDED, Planned, Ran, run
+from cli.scheduled import until
 from support import speed
 
 KEYS, LIVE = 6_000, 500
@@ -53,6 +54,11 @@ class Bucket:
         """Return the state location."""
         return self.folder / "state"
 
+    def stats_without_others(self, connections: int) -> dict[str, int] | None:
+        """Return the counters once no more connections are open than these of the test's own."""
+        stats = self.synth.stats()
+        return stats if stats["connections"] <= connections else None
+
     def stored(self) -> set[str]:
         """Return every key, as the store shows it when it behaves."""
         self.synth.control(**GOOD)
@@ -66,7 +72,8 @@ class Bucket:
 
 GOOD = {
     "latency_ms": 0, "slowdown": 0, "internal": 0, "lost": 0, "hang": 0, "key_errors": 0,
-    "key_error_code": "InternalError", "delete_keys_rps": 0, "throttles_keys": False,
+    "deletions_hang_after": 0, "key_error_code": "InternalError", "delete_keys_rps": 0,
+    "throttles_keys": False,
 }  # fmt: skip
 
 
@@ -169,11 +176,12 @@ def test_a_quota_is_kept_to_by_the_rate_that_the_operator_gives(bucket) -> None:
 def test_a_sweep_that_is_killed_is_finished_by_the_next(bucket, deleted) -> None:
     """SIGKILL in the middle: what it deleted is gone, the rest is done, each key reported once."""
     plan = bucket.plan()
-    bucket.synth.control(latency_ms=40, lost=0.05)
+    bucket.synth.control(lost=0.05, deletions_hang_after=deleted)
+    own = bucket.synth.stats()["connections"]
     command = [sys.executable, "-m", "orphangc", "sweep", str(plan.path), "--delete"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(
-        [*command, "--delete-rate", "1000"],
+        command,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=environment,
@@ -185,8 +193,8 @@ def test_a_sweep_that_is_killed_is_finished_by_the_next(bucket, deleted) -> None
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     assert process.wait(speed.command()) == -signal.SIGKILL
-    time.sleep(0.3)
-    before = int(bucket.synth.stats()["keys_gone"])
+    before = int(until(lambda: bucket.stats_without_others(own))["keys_gone"])
+    bucket.synth.control(deletions_hang_after=0)
     swept = run("sweep", plan.path, "--delete")
     counts = check(bucket, plan, swept)
     assert (swept.code, set(counts)) == (0, {"gone", "done"})

@@ -17,6 +17,7 @@ import pytest
 from cli.helpers import Planned, Ran, metadata, run
 from cli.stories_on_s3 import JOB_ID, S3Story, on_s3, s3_server
 from orphangc.collect.mark import missing_check as confirming
+from support import speed
 from support.inventory_reports import CSV, FORMATS, PARQUET, VERSIONED, Report, a_report
 
 __all__ = ["on_s3", "s3_server"]
@@ -212,7 +213,7 @@ def requests_to(url: str) -> Iterator[list[str]]:
 
     def ask(verb: str, method: str = "POST") -> bytes:
         request = urllib.request.Request(f"{url}/moto-api/recorder/{verb}", method=method)
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=speed.command()) as answer:
             return bytes(answer.read())
 
     paths: list[str] = []

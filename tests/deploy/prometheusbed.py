@@ -11,9 +11,9 @@ import httpx
 import yaml
 
 from deploy.fixtures import MONITORING
-from integration.harness.flinkbed.ports import free_ports
 from integration.harness.flinkbed.waiting import wait_until
 from support import speed
+from support.ports import free_ports
 
 
 def hurried_rules(jsonnet: Path, file: Path, config: Mapping[str, Any] | None = None) -> Path:

@@ -11,12 +11,12 @@ import pytest
 
 from deploy.fixtures import MONITORING
 from deploy.records import SICK, a_run
-from integration.harness.flinkbed.ports import free_ports
 from integration.harness.flinkbed.waiting import wait_until
 from orphangc.app.config.configuration import MetricsSettings, ScheduledRoot
 from orphangc.app.telemetry.metrics_push import push
 from orphangc.core.documents.run_record import RunRecord, RunResult, totals_after
 from support import speed
+from support.ports import free_ports
 
 pytestmark = pytest.mark.prometheus
 
@@ -37,7 +37,7 @@ def gateway(pushgateway: Path, tmp_path: Path) -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(speed.command())
 
 
 def a_record(**found: object) -> RunRecord:

@@ -80,11 +80,17 @@ def refusal(code: str) -> Response:
 
 
 class Endpoint:
-    """One bucket with its faults."""
+    """One bucket with its faults.
+
+    Attributes:
+        connections: That are open; those of a client that is gone are not.
+
+    """
 
     def __init__(self, bucket: Bucket, faults: Faults) -> None:
         self.bucket = bucket
         self.faults = faults
+        self.connections = 0
 
     def answer(self, request: Request) -> Response:
         """Return the answer to any request; only those to S3 suffer faults."""
@@ -107,7 +113,7 @@ class Endpoint:
             for name, value in query.items():
                 if name == b"reset":
                     self.bucket.gone[:] = False
-                    self.faults.counts.clear()
+                    self.faults.reset()
                 else:
                     self.faults.controls.set(name.decode(), value.decode())
         except ValueError as err:
@@ -118,6 +124,7 @@ class Endpoint:
         counts = {
             "keys": len(self.bucket.space),
             "cpu_seconds": time.process_time(),
+            "connections": self.connections,
             **self.faults.counts,
         }
         return Response(200, json.dumps(counts).encode())
@@ -125,7 +132,8 @@ class Endpoint:
     def _fault(self, kind: str) -> Response | None:
         """Return what comes instead of an answer, if something does."""
         faults = self.faults
-        if faults.strikes("hang"):
+        is_held = kind.startswith("delete") and faults.is_deletion_held()
+        if is_held or faults.strikes("hang"):
             return Response(is_never=True)
         if faults.strikes("slowdown"):
             return refusal("SlowDown")
@@ -160,6 +168,8 @@ class Endpoint:
         if question.token and self.faults.strikes("repeat"):
             question = replace(question, token=max(0, question.token - question.most))
         answer = look(self.bucket, question)
+        if len(answer.ranks) and self.faults.is_page_held(int(answer.ranks[0])):
+            return Response(is_never=True)
         self.faults.counts["keys_listed"] += len(answer.ranks)
         self.faults.counts["requests_list_shared"] += _shows_shared(self.bucket, question, answer)
         return Response(200, render(self.bucket, question, answer, self.faults))

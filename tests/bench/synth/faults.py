@@ -22,6 +22,8 @@ class Controls:
         slowdown: Share of requests that get 503 SlowDown.
         internal: Share of requests that get 500 InternalError.
         hang: Share of requests that are never answered, and not carried out.
+        pages_hang_from: Rank of the key from which on no page is answered. 0: all are.
+        deletions_hang_after: Once so many keys are gone, no deletion is answered. 0: all are.
         lost: Share of requests that are carried out and answered by a closed connection.
         cut: Share of listings whose body ends early, with the connection.
         torn: Share of listings whose body ends early, with a length that fits.
@@ -43,6 +45,8 @@ class Controls:
     slowdown: float = 0
     internal: float = 0
     hang: float = 0
+    pages_hang_from: float = 0
+    deletions_hang_after: float = 0
     lost: float = 0
     cut: float = 0
     torn: float = 0
@@ -109,6 +113,11 @@ class Faults:
     lists: Quota = field(default_factory=Quota)
     deletes: Quota = field(default_factory=Quota)
 
+    def reset(self) -> None:
+        """Count from nothing, with full quotas."""
+        self.counts.clear()
+        self.lists, self.deletes = Quota(), Quota()
+
     def strikes(self, name: str) -> bool:
         """Return whether the fault of this name happens now; it is counted."""
         share = getattr(self.controls, name)
@@ -116,6 +125,14 @@ class Faults:
         if is_struck:
             self.counts[f"fault_{name}"] += 1
         return is_struck
+
+    def is_deletion_held(self) -> bool:
+        """Return whether so many keys are gone that no more go."""
+        return 0 < self.controls.deletions_hang_after <= self.counts["keys_gone"]
+
+    def is_page_held(self, rank: int) -> bool:
+        """Return whether a page that begins with the key of this rank is never answered."""
+        return 0 < self.controls.pages_hang_from <= rank
 
     def delay(self) -> float:
         """Return the seconds before the next answer."""

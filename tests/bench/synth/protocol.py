@@ -48,9 +48,14 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Prepare for large answers."""
         self._transport = transport
+        self._endpoint.connections += 1
         raw = transport.get_extra_info("socket")
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        """Count one less: nothing that it asked for is carried out any more."""
+        self._endpoint.connections -= 1
 
     def data_received(self, data: bytes) -> None:
         """Take bytes in, and answer if a request is whole."""

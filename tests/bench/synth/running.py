@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.synth.layouts import BUCKET, ROOT
+from support import speed
 
 _TESTS = Path(__file__).parents[2]
 
@@ -44,7 +45,7 @@ class Synth:
         }
 
     def control(self, **values: object) -> dict:
-        """Set controls, and return them all; ``reset=1`` undoes deletions and zeroes counters."""
+        """Set controls, and return them all; ``reset=1`` undoes deletions, zeroes counters."""
         texts = {n: str(int(v)) if isinstance(v, bool) else str(v) for n, v in values.items()}
         return self._json(f"/_ctl?{urllib.parse.urlencode(texts)}")
 
@@ -53,7 +54,7 @@ class Synth:
         return self._json("/_stats")
 
     def _json(self, path: str) -> dict:
-        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
+        with urllib.request.urlopen(self.url + path, timeout=speed.command()) as answer:
             return json.load(answer)
 
 
@@ -75,9 +76,9 @@ def synth_server(**options: object) -> Iterator[Synth]:
     try:
         word, _, url = child.stdout.readline().strip().partition(" ")
         if word != "ready":
-            raise RuntimeError(f"the synthetic endpoint ended with {child.wait(10)}")
+            raise RuntimeError(f"the synthetic endpoint ended with {child.wait()}")
         yield Synth(url)
     finally:
         child.terminate()
-        child.wait(30)
+        child.wait()
         child.stdout.close()

@@ -25,6 +25,7 @@ from cli.stories_on_s3 import NO_MARGINS
 from contracts.conftest import use
 from contracts.places import S3Place
 from contracts.servers.radosgw import ACCESS_KEY, SECRET_KEY
+from support import speed
 
 pytestmark = pytest.mark.s3
 
@@ -114,7 +115,9 @@ def _make_user(url: str, name: str, access_key: str, secret_key: str) -> None:
     query = f"uid={name}&display-name={name}&access-key={access_key}&secret-key={secret_key}"
     asked = AWSRequest("PUT", f"{url}/admin/user?{query}")
     S3SigV4Auth(Credentials(ACCESS_KEY, SECRET_KEY), "s3", "us-east-1").add_auth(asked)
-    with urlopen(Request(asked.url, method="PUT", headers=dict(asked.headers)), timeout=60):
+    with urlopen(
+        Request(asked.url, method="PUT", headers=dict(asked.headers)), timeout=speed.command()
+    ):
         pass
 
 

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from contracts.servers.processes import await_http, free_port, start
+from contracts.servers.processes import await_http, start
+from support.ports import free_port
 
 
 @contextmanager
@@ -16,5 +17,5 @@ def moto_server() -> Iterator[str]:
         port = free_port()
         child = start(stack, sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", port)
         url = f"http://127.0.0.1:{port}"
-        await_http(url, child, seconds=60)
+        await_http(url, child)
         yield url

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import time
 import urllib.error
 import urllib.request
 from contextlib import ExitStack
 
-
-def free_port() -> int:
-    """Return a port of 127.0.0.1 that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+from support import speed
 
 
 def start(stack: ExitStack, *command: object, **options: object) -> subprocess.Popen:
@@ -30,32 +24,32 @@ def start(stack: ExitStack, *command: object, **options: object) -> subprocess.P
     return child
 
 
-def await_http(url: str, child: subprocess.Popen, *, seconds: float) -> None:
+def await_http(url: str, child: subprocess.Popen) -> None:
     """Wait until ``url`` gives any HTTP answer.
 
     Raises:
         RuntimeError: The process ended, or the time is over.
 
     """
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + speed.patience()
     while time.monotonic() < deadline:
         if child.poll() is not None:
             raise RuntimeError(f"{child.args[0]} ended with {child.returncode}")
         try:
-            with urllib.request.urlopen(url, timeout=2):
+            with urllib.request.urlopen(url, timeout=speed.answer()):
                 return
         except urllib.error.HTTPError as err:
             err.close()
             return
         except OSError:
             time.sleep(0.1)
-    raise RuntimeError(f"{child.args[0]} gave no answer in {seconds} s")
+    raise RuntimeError(f"{child.args[0]} gave no answer in {speed.patience():.0f} s")
 
 
 def _end(child: subprocess.Popen) -> None:
     child.terminate()
     try:
-        child.wait(10)
+        child.wait(speed.answer())
     except subprocess.TimeoutExpired:
         child.kill()
-        child.wait(10)
+        child.wait()

@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from contracts.servers.processes import await_http, free_port, start
+from contracts.servers.processes import await_http, start
+from support import speed
+from support.ports import free_port
 
 ACCESS_KEY, SECRET_KEY = "RGWACCESSKEY", "RGWSECRETKEYRGWSECRETKEY"
 
@@ -83,7 +85,7 @@ def radosgw_server() -> Iterator[str]:
         command = ("radosgw", "-c", conf, "-n", "client.rgw", "--rgw-frontends", frontend, "-f")
         gateway = start(stack, *command)
         url = f"http://127.0.0.1:{port}"
-        await_http(url, gateway, seconds=120)
+        await_http(url, gateway)
         may = "users=*;user-policy=*"  # make users, and say what they may do
         user = ("--uid=t", "--display-name=t", "--access-key", ACCESS_KEY, "--caps", may)
         _run("radosgw-admin", "-c", conf, "user", "create", *user, "--secret-key", SECRET_KEY)
@@ -105,7 +107,8 @@ def _write_conf(folder: Path) -> Path:
 
 
 def _await_osd(conf: Path) -> None:
-    for _ in range(120):
+    deadline = time.monotonic() + speed.patience()
+    while time.monotonic() < deadline:
         if b"1 up" in _run("ceph", "-c", conf, "--connect-timeout", "30", "osd", "stat"):
             return
         time.sleep(0.25)
@@ -114,7 +117,7 @@ def _await_osd(conf: Path) -> None:
 
 def _run(*command: object) -> bytes:
     done = subprocess.run(
-        [str(part) for part in command], check=False, capture_output=True, timeout=60
+        [str(part) for part in command], check=False, capture_output=True, timeout=speed.command()
     )
     if done.returncode:
         raise RuntimeError(f"{command[0]} ended with {done.returncode}: {done.stderr[-500:]}")

@@ -82,8 +82,7 @@ def head(key: str) -> Answer:
 @contextmanager
 def stub_server(*, tls: ssl.SSLContext | None = None) -> Iterator[Stub]:
     """Yield a stub that lives as long as the block."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), _Handler)
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
     url = f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
@@ -97,6 +96,11 @@ def stub_server(*, tls: ssl.SSLContext | None = None) -> Iterator[Stub]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128  # many streams connect at once; a full queue costs each a second
 
 
 class _Handler(BaseHTTPRequestHandler):

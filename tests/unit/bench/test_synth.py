@@ -310,11 +310,11 @@ def test_keys_fail_one_by_one_inside_a_success(healthy):
 
 def test_the_quota_of_deletions_counts_keys(healthy):
     """3,500 a second is a quota of keys, whatever the requests."""
-    healthy.synth.control(delete_keys_rps=1000, burst_seconds=1)
+    healthy.synth.control(delete_keys_rps=0.001, burst_seconds=1_500_000)  # refills in days
     healthy.delete(healthy.keys[:1000])
     with pytest.raises(ClientError, match="SlowDown"):
         healthy.delete(healthy.keys[1000:2000])
-    healthy.synth.control(throttles_keys=True, delete_keys_rps=1)
+    healthy.synth.control(throttles_keys=True)
     answer = healthy.delete(healthy.keys[1000:2000])
     assert {each["Code"] for each in answer["Errors"]} == {"SlowDown"}
     stats = healthy.synth.stats()
@@ -324,7 +324,7 @@ def test_the_quota_of_deletions_counts_keys(healthy):
 
 def test_the_quota_of_listings_counts_requests(healthy):
     """5,500 a second for each prefix."""
-    healthy.synth.control(list_rps=1, burst_seconds=2)
+    healthy.synth.control(list_rps=0.001, burst_seconds=2_000)
     healthy.names(MaxKeys=1000, Prefix=healthy.keys[0])
     with pytest.raises(ClientError, match="SlowDown"):
         healthy.names()

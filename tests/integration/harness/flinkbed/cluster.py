@@ -11,7 +11,6 @@ from typing import Any, Literal, Self, TypeVar
 
 from integration.harness.flinkbed.distribution import JOB_SOURCE, compiled, jars
 from integration.harness.flinkbed.jvm import Jvm
-from integration.harness.flinkbed.ports import free_ports
 from integration.harness.flinkbed.rest import ENDED, Rest
 from integration.harness.flinkbed.settings import (
     DEFAULT_RETAINED,
@@ -28,6 +27,7 @@ from integration.harness.flinkbed.settings import (
 from integration.harness.flinkbed.truth import retained
 from integration.harness.flinkbed.waiting import FlinkbedError, wait_until
 from support import speed
+from support.ports import free_ports
 
 Answer = TypeVar("Answer")
 _SECONDS_BETWEEN = 2

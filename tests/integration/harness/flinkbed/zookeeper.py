@@ -8,10 +8,10 @@ from typing import Self
 
 from integration.harness.flinkbed.distribution import jars
 from integration.harness.flinkbed.jvm import Jvm
-from integration.harness.flinkbed.ports import free_ports
 from integration.harness.flinkbed.settings import LOG4J
 from integration.harness.flinkbed.waiting import wait_until
 from support import speed
+from support.ports import free_ports
 
 MAIN = "org.apache.flink.shaded.zookeeper3.org.apache.zookeeper.server.ZooKeeperServerMain"
 HEAP_MB = 64

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from cli.helpers import Ran
-from contracts.servers.processes import free_port, start
+from contracts.servers.processes import start
 from integration.harness.sparkbed.pythons import (
     bare_python,
     package_zip,
@@ -19,6 +19,7 @@ from integration.harness.sparkbed.pythons import (
     spark_home,
 )
 from support import speed
+from support.ports import free_port
 
 ELSEWHERE = ("cluster", "connect")
 """Beside ``local``, in this Python: on executors that share a folder, and behind a server."""

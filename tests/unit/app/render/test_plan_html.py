@@ -17,6 +17,7 @@ from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.model.bounds import BoundName
 from orphangc.core.model.tallies import AgeBucket, Amount, summed
 from orphangc.core.model.types import Reason
+from support import speed
 from unit.app.render.html_pages import parse
 from unit.app.render.plan_builder import (
     FRAUD,
@@ -372,9 +373,9 @@ def test_an_unsigned_plan_and_an_unknown_time_are_shown_as_such():
 def test_a_thousand_jobs_are_rendered_within_seconds():
     """A large platform is where the page is needed most."""
     plan, breakdown = many_jobs(1000)
-    start = time.perf_counter()
+    start = time.process_time()
     page = render_html(plan, breakdown)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < speed.scaled(10)
     assert len(page) < 12_000_000
     assert page.count('class="job"') == 1000
 

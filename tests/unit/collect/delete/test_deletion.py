@@ -20,6 +20,7 @@ from orphangc.core.model import rate
 from orphangc.core.model.types import Outcome
 from orphangc.errors import LockHeldError, RefusedError, StorageUnreachableError
 from orphangc.ports import DeletionStatus
+from support import speed
 from support.builders import JOB, OTHER_JOB
 from unit.collect.delete.deleting import BadStorage, Scene, an_object, good, keys_of
 
@@ -449,16 +450,16 @@ def test_a_stop_lets_what_is_under_way_end_and_begins_nothing_more() -> None:
 
     def slow(number, objects):
         begun.set()
-        assert may_end.wait(20)
+        assert may_end.wait(speed.patience())
         return good(number, objects)
 
     scene = Scene(BadStorage.of(keys, slow, at_once=4))
     thread = threading.Thread(target=scene.delete, args=(keys,), kwargs={"a_batch": 100})
     thread.start()
-    assert begun.wait(20)
+    assert begun.wait(speed.patience())
     scene.limiter.stop()
     may_end.set()
-    thread.join(20)
+    thread.join(speed.patience())
     counts = Counter(scene.outcomes.values())
     assert 100 <= counts["done"] <= 400
     assert counts["done"] + counts["planned"] == 3_000

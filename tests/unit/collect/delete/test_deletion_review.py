@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 
 import pytest
 
 from orphangc.errors import StorageUnreachableError
+from support import speed
 from unit.collect.delete.deleting import BadStorage, Scene, good, keys_of
 
 
@@ -85,27 +85,29 @@ class _SignalledError(SystemExit):
 
 def test_a_signal_ends_it_only_when_everything_is_told_of() -> None:
     """The lock is given back afterwards: nothing may go on without it."""
+    handled = threading.Event()
 
     def on_signal(*_):
+        handled.set()
         raise _SignalledError(143)
 
     keys = keys_of(4000)
     storage = BadStorage.of(keys, at_once=8, batch_size=100)
 
     def slowly(number, objects):
-        time.sleep(0.2)
+        if number == 5:
+            os.kill(os.getpid(), signal.SIGTERM)
+        if number >= 5:  # those under way end after the signal was seen
+            assert handled.wait(speed.patience())
         return good(number, objects)
 
     storage.behaviour = slowly
     scene = Scene(storage)
     before = signal.signal(signal.SIGTERM, on_signal)
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM))
-    timer.start()
     try:
         with pytest.raises(_SignalledError):
             scene.delete(keys, a_batch=100)
     finally:
-        timer.join()
         signal.signal(signal.SIGTERM, before)
     assert not any(each.name == "deletion" for each in threading.enumerate())
     recorded = scene.outcomes

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from orphangc.collect.delete.single_flight import SingleFlight
+from support import speed
+
+
+def until(fact: Callable[[], bool]) -> None:
+    """Wait for it."""
+    deadline = time.monotonic() + speed.patience()
+    while not fact():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def waiting(shared: SingleFlight[int]) -> int:
+    """Return how many callers wait for a look of another one."""
+    with shared._changed:
+        return len(shared._changed._waiters)  # type: ignore[attr-defined] # of every Condition
 
 
 class Counted:
@@ -28,7 +44,7 @@ class Counted:
         assert self.at_once == 1
         number = self.begun
         self.has_begun.set()
-        assert self.may_end.wait(20)
+        assert self.may_end.wait(speed.patience())
         self.at_once -= 1
         return number
 
@@ -46,13 +62,13 @@ def test_a_look_that_began_before_the_question_is_not_an_answer() -> None:
     shared = SingleFlight(check)
     with ThreadPoolExecutor(9) as pool:
         first = pool.submit(shared.fresh)
-        assert check.has_begun.wait(20)
+        assert check.has_begun.wait(speed.patience())
         others = [pool.submit(shared.fresh) for _ in range(8)]
-        time.sleep(0.1)
+        until(lambda: waiting(shared) == len(others))
         assert check.begun == 1
         check.may_end.set()
-        assert first.result(20) == 1
-        assert {each.result(20) for each in others} == {2}
+        assert first.result(speed.patience()) == 1
+        assert {each.result(speed.patience()) for each in others} == {2}
     assert check.begun == 2
 
 
@@ -72,11 +88,11 @@ def test_who_has_patience_takes_the_next_look_of_somebody_else() -> None:
     check = Counted()
     shared = SingleFlight(check)
     with ThreadPoolExecutor(2) as pool:
-        patient = pool.submit(shared.fresh, patience=20)
-        time.sleep(0.1)
+        patient = pool.submit(shared.fresh, patience=threading.TIMEOUT_MAX / 2)
+        until(lambda: waiting(shared) == 1)
         assert check.begun == 0
         assert shared.fresh() == 1
-        assert patient.result(20) == 1
+        assert patient.result(speed.patience()) == 1
 
 
 def test_patience_ends() -> None:

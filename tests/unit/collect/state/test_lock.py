@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from orphangc.collect.state.lock import TIME_TO_LIVE, Holder, Lock, Renewal, acquire
 from orphangc.errors import ExitCode, LockHeldError, OrphanGcError, StorageUnreachableError
+from support import speed
 from unit.collect.state.places import PLACES, Place, SteppedFiles
 
 FOLDER = "root/lock"
@@ -75,7 +76,7 @@ def test_exactly_one_of_many_threads_acquires(place: Place, dead: tuple[str, ...
         locks: list[Lock] = []
 
         def want(number: int, barrier=barrier, locks=locks) -> None:
-            barrier.wait(timeout=20)
+            barrier.wait(timeout=speed.patience())
             try:
                 locks.append(take(place.files, f"run-{number + 1}", dead=dead))
             except LockHeldError:
@@ -273,7 +274,7 @@ class Schedule:
         with self.arrived:
             self.waiting[threading.get_ident()] = event
             self.arrived.notify_all()
-        assert event.wait(20)
+        assert event.wait(speed.patience())
 
     def drive(self, threads: list[threading.Thread]) -> None:
         """Give turns until all threads have ended; no other thread runs meanwhile."""
@@ -359,7 +360,7 @@ def test_a_lock_is_renewed_while_something_long_goes_on() -> None:
     with Renewal(lock, every=TICK) as renewal:
         files.now += 2 * TIME_TO_LIVE
         renewed_at = files.now
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + speed.patience()
         while files.modified_at(f"{FOLDER}/{lock.name}") != renewed_at:
             assert time.monotonic() < deadline
             time.sleep(0.005)
@@ -371,7 +372,7 @@ def test_a_lock_is_renewed_while_something_long_goes_on() -> None:
 
 def lost(renewal: Renewal) -> OrphanGcError:
     """Return why a lock was lost, as soon as it was noticed."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + speed.patience()
     while time.monotonic() < deadline:
         try:
             renewal.check()

@@ -16,6 +16,7 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import ObjectKey, StoredObject, Tombstone
 from orphangc.errors import OrphanGcError, RefusedError
+from support import speed
 from support.builders import BASE, JOB, NAME, NAME_WITH_ID, a_tombstone, ago, an_object
 from unit.collect.state.places import PLACES, Place
 
@@ -197,14 +198,14 @@ def test_a_hundred_thousand_tombstones_take_seconds(tmp_path) -> None:
         )
         for number in range(100_000)
     ]
-    started = time.monotonic()
+    started = time.process_time()
     state.keep_tombstones(Tombstones.of(laid))
     found = state.tombstones()
-    took = time.monotonic() - started
+    took = time.process_time() - started
     print(f"100,000 tombstones written and read in {took:.2f} s")
     assert len(found) == len(laid)
     assert found.get(laid[-1].object.key) == laid[-1]
-    assert took < 30
+    assert took < speed.scaled(30)
 
 
 # --------------------------------------------------------------------------- runs
