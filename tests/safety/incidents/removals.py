@@ -386,6 +386,18 @@ def _trigger_bounds_the_log(patch: _Patch) -> None:
     patch.setitem(AREAS, AreaName.CHANGELOG, replace(area, bound=None))
 
 
+def _gate_of_merged_files(patch: _Patch) -> None:
+    """Bound merged files as flat ones are, with several checkpoints at once (R46)."""
+    area = AREAS[AreaName.MERGED]
+    anything = area.withstands | {Guard.GATE}
+    patch.setitem(AREAS, AreaName.MERGED, replace(area, withstands=anything))
+
+
+def _merging_within(patch: _Patch) -> None:
+    """Take files for merged within each checkpoint without a statement (R46, R47)."""
+    patch.setattr(bounds_of_job, "_not_merged_within", _content)
+
+
 def _quiet_is_an_end(patch: _Patch) -> None:
     """Take a job for ended whose directory is still, and which no cluster shows (R34)."""
     state = JobStatus.state.fget
@@ -446,6 +458,8 @@ REMOVALS: Mapping[str, _Removal] = {
         _rule_of_chk_n,
         _largest_chk_n_is_the_newest,
         _trigger_bounds_the_log,
+        _gate_of_merged_files,
+        _merging_within,
         _quiet_is_an_end,
         _handles_in_state_bytes,
     )

@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import Ran
+from orphangc.core.areas.recognise import recognise
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
+from orphangc.core.model.naming import place_of_folder
 from safety.incidents.essential import must_be_there, why_no_loss
 from safety.incidents.removals import REMOVALS
+from support.builders import JOB
+from support.house import PACKAGE
 from support.leaks import SECRETS
 
 HERE = Path(__file__).parent
@@ -42,6 +46,54 @@ def test_every_story_is_answered_or_says_why_nothing_can_be_taken_away() -> None
     unanswered = {name for name, answers in stories().items() if not answers}
     page = (HERE / "README.md").read_text().partition("## Without an answer to take away")[2]
     assert set(re.findall(r"`(test_\w+)`", page)) == unanswered
+
+
+MUST_FAIL = {
+    "R31 with the largest chk-*": (
+        "test_r31_a_leftover_of_an_earlier_run_says_nothing_of_what_is_pending",
+        "largest_chk_n_is_the_newest",
+    ),
+    "R31 without id": (
+        "test_r31_a_pending_checkpoint_keeps_its_files_whatever_their_age",
+        "rule_of_chk_n",
+    ),
+    "R45 with the bound of R9 and one retained": (
+        "test_r45_a_checkpoint_that_was_held_does_not_bound_the_log",
+        "trigger_bounds_the_log",
+    ),
+    "R46 with 4 concurrent": (
+        "test_r46_a_merged_file_of_one_of_four_checkpoints_is_older_than_the_newest",
+        "gate_of_merged_files",
+    ),
+    "R35 on a job merely quiet": (
+        "test_r34_a_job_that_was_merely_quiet_may_still_name_its_files",
+        "quiet_is_an_end",
+    ),
+    "R35 with an unlisted claimer": (
+        "test_r35_a_claimer_that_nobody_listed_keeps_files_of_every_area",
+        "condition:closed_world",
+    ),
+}
+"""Each must-fail control of collecting-the-rest, section 6: its story, and the condition taken.
+
+Two more are about what is not done: no root expires (R44), no upload is aborted (R50).
+"""
+
+
+@pytest.mark.parametrize("control", MUST_FAIL)
+def test_each_must_fail_control_is_a_story_that_loses_without_its_condition(control: str) -> None:
+    """Conftest runs it once more without the condition, where it must fail by a loss."""
+    story, condition = MUST_FAIL[control]
+    assert condition in stories()[story]
+
+
+def test_a_control_that_is_not_there_is_of_something_that_no_code_does() -> None:
+    """Whatever aborts uploads, or removes a root, needs its control first (R44, R50)."""
+    code = "".join(each.read_text() for each in PACKAGE.rglob("*.py"))
+    assert not re.findall(r"abort_multipart|AbortMultipartUpload\"", code)
+    for folder in ("chk-7", "savepoint-4ae4a2-0123456789ab"):
+        place = place_of_folder(f"{JOB}/{folder}" if folder == "chk-7" else folder)
+        assert recognise("_metadata", place).uuid is None
 
 
 def taken_away() -> set[str]:

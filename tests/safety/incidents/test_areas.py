@@ -6,6 +6,7 @@ Each story ends with a checkpoint that names a file which looked dead, or with a
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,37 @@ def test_r45_a_checkpoint_that_was_held_does_not_bound_the_log(undeclared) -> No
     undeclared.job.checkpoint(28, *undeclared.live, waiting)
     must_be_there(waiting)
     assert not dead.exists()
+
+
+def merged_folder(story: Story) -> Path:
+    """Return where a subtask of the story's job merges files."""
+    return story.job.folder / "shared" / f"job_{story.job.id}_op_{'d' * 32}_0_4"
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+@pytest.mark.answered_by("gate_of_merged_files", not_for=["1"])
+def test_r46_a_merged_file_of_one_of_four_checkpoints_is_older_than_the_newest(
+    undeclared, at_once
+) -> None:
+    """The pending one was triggered before checkpoint 8; with one at a time it would be dead."""
+    pending = stored(merged_folder(undeclared))
+    bed = undeclared.bed
+    story = replace(undeclared, bed=replace(bed, options=(*bed.options, "--merged-within", "all")))
+    collected_while_it_runs(story, 8, max_concurrent=at_once)
+    if at_once == 1:
+        assert not pending.exists()
+        return
+    undeclared.job.checkpoint(28, *undeclared.live, pending)
+    must_be_there(pending)
+
+
+@pytest.mark.answered_by("merging_within")
+def test_r47_a_file_merged_across_checkpoints_waits_in_a_pool(undeclared) -> None:
+    """It gets the next segment however old it is, and nothing shows how files are merged."""
+    idle = stored(merged_folder(undeclared))
+    collected_while_it_runs(undeclared, 8)
+    undeclared.job.checkpoint(28, *undeclared.live, idle)
+    must_be_there(idle)
 
 
 @pytest.mark.parametrize("folder", ["dstl", "taskowned", "shared/op_x__1_4__attempt_0/db"])

@@ -265,6 +265,13 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "unit/core/areas/test_areas.py::test_the_log_of_a_running_job_is_judged_by_the_trigger_of_a_checkpoint",
         ),
     ),
+    "R46": (
+        "merged files of a running job: merged within checkpoints, one at a time, on file systems",
+        (
+            "unit/core/areas/test_areas.py::test_merged_files_of_a_running_job_need_the_word_that_they_are_merged_within",
+            "unit/core/decision/test_bounds_of_job.py::test_what_keeps_merged_files_is_named",
+        ),
+    ),
     "R56": (
         "a refusal stops an area unless its rule needs nothing that the guard asks for",
         (

@@ -43,6 +43,7 @@ def plan(  # noqa: PLR0913 - one parameter an option
     empty_roots: o.EmptyRoots = None,
     closed_world: o.ClosedWorld = False,
     ended_job: o.EndedJob = None,
+    merged_within: o.MergedWithin = None,
     owner: o.Owner = None,
     flink_rest: o.FlinkRestOption = None,
     accept_flink_version: o.AcceptFlinkVersion = None,

@@ -135,6 +135,15 @@ RegistryWait = Annotated[
         help="Maximum time for a running job's exporter to answer.", rich_help_panel=_EVIDENCE
     ),
 ]
+MergedWithin = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="JOB|all",
+        help="State that the running job merges files within each checkpoint alone"
+        " (across-checkpoint-boundary is false), which Flink does not show. Repeatable.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
 JobArchives = Annotated[
     list[str] | None,
     typer.Option(

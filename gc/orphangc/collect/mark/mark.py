@@ -28,6 +28,8 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, Mode, Scope
 from orphangc.errors import RefusedError
 
+_FILE_SYSTEMS = frozenset({"file", "hdfs", "viewfs"})
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -258,6 +260,7 @@ def _jobs(
             is_declared_ended=settings.is_declared_ended(
                 job_id, by_id=not has_trace or _lies_in(siblings, directories, bases)
             ),
+            is_declared_merged_within=settings.is_declared_merged_within(job_id),
             is_not_in_all="all" in settings.ended_job and not has_trace,
             directories=directories,
             own_checkpoints=own_checkpoints,
@@ -490,6 +493,7 @@ def cycle_evidence(
         accepted_versions=frozenset(settings.accept_flink_version),
         is_registry_mode=bool(observation.exported)
         or any(each.source is Mode.REGISTRY for each in observation.snapshots),
+        is_file_system=canonical(settings.root).scheme in _FILE_SYSTEMS,
         has_write_ahead_sink=bool(observation.unreadable)
         or any(each.has_write_ahead_sink for each in observation.checkpoints),
         observed_until=after.local if time.now is None else after.now,

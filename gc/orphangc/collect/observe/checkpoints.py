@@ -20,7 +20,7 @@ from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.model.locations import Alias, Location, canonical
 from orphangc.core.model.naming import MAX_METADATA_BYTES, METADATA_NAME, FilePlace, place_of_folder
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import Scope, StoredObject
+from orphangc.core.model.types import DirectoryLayout, Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
 from orphangc.flink.metadata.references import References, read_references
 from orphangc.flink.uuid_scan import scan_uuids
@@ -38,6 +38,14 @@ _UNPROVEN = {
     HandleKind.CHANGELOG: "changelog state",
     HandleKind.CHANGELOG_BYTES: "changelog state",
     HandleKind.CHANGELOG_FILES: "changelog state",
+}
+_LAYOUT_OF = {
+    HandleKind.SEGMENT: DirectoryLayout.MERGED,
+    HandleKind.EMPTY_SEGMENT: DirectoryLayout.MERGED,
+    HandleKind.DIRECTORY: DirectoryLayout.MERGED,
+    HandleKind.CHANGELOG: DirectoryLayout.CHANGELOG,
+    HandleKind.CHANGELOG_BYTES: DirectoryLayout.CHANGELOG,
+    HandleKind.CHANGELOG_FILES: DirectoryLayout.CHANGELOG,
 }
 _WRITE_AHEAD_SINK = b"pending-checkpoints"
 """Name of the operator state in which a write-ahead sink keeps handles of its log (R37).
@@ -294,6 +302,7 @@ class CheckpointReader:
             ),
             raw=raw,
             unproven_layout=_unproven_layout(references),
+            layouts=_layouts(references, files),
             deleted_on=references.deleted_on,
             is_of_a_stop=references.is_of_a_stop,
             is_unclaimed=references.is_unclaimed,
@@ -329,6 +338,14 @@ def _closed(base: Location, scan: CheckpointScan) -> list[Checkpoint | Unreadabl
 
 def _unproven_layout(references: References) -> str | None:
     return next((word for kind, word in _UNPROVEN.items() if kind in references.kinds), None)
+
+
+def _layouts(references: References, folders: Iterable[Location]) -> frozenset[DirectoryLayout]:
+    """Return the layouts that kinds of handles, or folders of ForSt's, show."""
+    found = {_LAYOUT_OF[kind] for kind in references.kinds if kind in _LAYOUT_OF}
+    if any("/shared/op_" in folder.path for folder in folders):
+        found.add(DirectoryLayout.FORST)
+    return frozenset(found)
 
 
 def files_by_folder(

@@ -56,6 +56,8 @@ class AreaFacts:
             and retains, less twice the clock slack; ``None`` if unknown (R45).
         unknown_layout: Why the job may use a layout that is none of Flink's own, ``None`` if it
             does not.
+        not_merged_within: Why files may not be merged within each checkpoint alone, ``None`` if
+            they are (R46).
         has_write_ahead_sink: Whether any checkpoint holds handles in state bytes, which no oracle
             reads (R37).
 
@@ -66,6 +68,7 @@ class AreaFacts:
     completed_id: int | None = None
     newest_trigger: datetime | None = None
     unknown_layout: str | None = None
+    not_merged_within: str | None = "nothing shows how files are merged"
     has_write_ahead_sink: bool = False
 
 

@@ -7,8 +7,30 @@ from __future__ import annotations
 
 import re
 
-from orphangc.core.areas.area import Area, AreaFolder, only_ended
-from orphangc.core.model.types import AreaName, DirectoryLayout, Scope
+from orphangc.core.areas.area import NOT_PROVEN, Area, AreaFacts, AreaFolder
+from orphangc.core.model.codes import Guard
+from orphangc.core.model.naming import FilePlace
+from orphangc.core.model.types import AreaName, DirectoryLayout, JobState, Scope
+
+
+def _objection(facts: AreaFacts, place: FilePlace) -> str | None:
+    """R46: merged within a checkpoint, a file has segments of that checkpoint alone (T5).
+
+    So with one checkpoint at a time the bounds of flat files hold for it. Merged across
+    checkpoints (R47), a file that nothing names may be in a pool, and get the next segment.
+    Source: Flink 1.20-2.3, ``WithinCheckpointFileMergingSnapshotManager.getOrCreateFilePool``,
+    ``NonBlockingPhysicalFilePool``.
+    """
+    if facts.state is JobState.ENDED:
+        return None if facts.is_end_proven else NOT_PROVEN
+    if facts.state is not JobState.RUNNING:
+        return "no cluster shows the job, so a TaskManager may be writing its merged files"
+    if facts.not_merged_within is not None:
+        return facts.not_merged_within
+    if place.inner and not place.inner.startswith(f"job_{place.job_id}_"):
+        return "the folder is named after another job than the directory"
+    return None
+
 
 MERGED_FILES = Area(
     name=AreaName.MERGED,
@@ -23,10 +45,8 @@ MERGED_FILES = Area(
     written_by="TaskManagers",
     named_by="segment handles, the whole file whatever start and size; directory handles name"
     " nothing",
-    rule_running="",
+    rule_running="R46",
     rule_ended="R35",
-    objection=only_ended(
-        "a TaskManager may append the next segment to a file that no checkpoint names yet, and"
-        " Flink does not show whether files are merged across checkpoints"
-    ),
+    objection=_objection,
+    withstands=frozenset({Guard.UNPROVEN_LAYOUT}),
 )

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from orphangc.core.areas.area import AreaFacts
-from orphangc.core.cluster.job_facts import is_not_subsumed, latest_known_id
+from orphangc.core.cluster.job_facts import is_not_subsumed, latest_known_id, layout_problem
 from orphangc.core.decision.conditions import NEWEST_TESTED_FORMAT
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, is_end_proven, mode_of
 from orphangc.core.decision.guards import unknown_layout
 from orphangc.core.decision.judge import GLOBAL_GUARDS, Judgement
 from orphangc.core.exporter.registry_snapshot import oldest_retained
 from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds, job_bounds
-from orphangc.core.model.types import JobState, Mode
+from orphangc.core.model.types import AreaName, DirectoryLayout, JobState, Mode
 from orphangc.core.times.instants import shifted
 
 
@@ -66,6 +66,7 @@ def area_facts_of(job: JobEvidence, cycle: CycleEvidence) -> AreaFacts:
         completed_id=_completed_id(job),
         newest_trigger=_newest_trigger(job, cycle),
         unknown_layout=unknown_layout(job),
+        not_merged_within=_not_merged_within(job, cycle),
         has_write_ahead_sink=cycle.has_write_ahead_sink,
     )
 
@@ -108,6 +109,29 @@ def _newest_trigger(job: JobEvidence, cycle: CycleEvidence) -> datetime | None:
         and each.discarded is False
     ]
     return shifted(min(times), -2 * cycle.margins.clock_skew) if times else None
+
+
+_BESIDE_MERGED = {AreaName.CHANGELOG, AreaName.FORST}
+
+
+def _not_merged_within(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """Return why the job's files may not be merged within each checkpoint alone (R46, R47, R56)."""
+    if not job.is_declared_merged_within:
+        return (
+            "Flink does not show whether files are merged across checkpoints, and a TaskManager"
+            " may append the next segment to such a file that nothing names: --merged-within"
+            f" {job.job_id} states that they are merged within each checkpoint"
+        )
+    if not cycle.is_file_system:
+        return (
+            "the rule for files that are merged within checkpoints is proven on file systems alone:"
+            " an object store shows no merged file before it is closed"
+        )
+    layouts = frozenset[DirectoryLayout]().union(*(r.layouts for r in job.own_checkpoints))
+    if layouts - {DirectoryLayout.MERGED} or job.survey.areas & _BESIDE_MERGED:
+        return "the job also has files of the changelog or of ForSt, whose rules are stricter"
+    problems = (layout_problem(facts) for facts in (*job.before, *job.after))
+    return unknown_layout(job) or next((each for each in problems if each is not None), None)
 
 
 def _oldest_retained(job: JobEvidence) -> int | None:

@@ -19,7 +19,7 @@ from orphangc.core.memory.lost_facts import LostFact
 from orphangc.core.model.bounds import SafetyMargins
 from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import UnclearPart
-from orphangc.core.model.types import AreaName, JobId, JobState, Mode, may_recur
+from orphangc.core.model.types import AreaName, DirectoryLayout, JobId, JobState, Mode, may_recur
 from orphangc.core.world import OutsidePath
 
 
@@ -41,6 +41,8 @@ class Checkpoint:
             registry does not know: private files of RocksDB, for the most part.
         raw: Every UUID in the raw bytes.
         unproven_layout: Reason why checkpoints cannot prove its liveness (R2), or ``None``.
+        layouts: Layouts in which its handles or their folders show that files were written, but
+            flat files and files of single checkpoints.
         deleted_on: Ends of its job upon which Flink deletes it, and ``SUBSUMED``; ``None`` where
             the format does not say.
         is_of_a_stop: Whether its properties say that the job was stopped with this savepoint.
@@ -62,6 +64,7 @@ class Checkpoint:
     unregistered: FileNames = field(default_factory=FileNames)
     raw: UuidSet = field(default_factory=UuidSet)
     unproven_layout: str | None = None
+    layouts: frozenset[DirectoryLayout] = frozenset()
     deleted_on: tuple[str, ...] | None = None
     is_of_a_stop: bool = False
     is_unclaimed: bool = False
@@ -148,6 +151,8 @@ class JobEvidence:
         directories: Directories of its files; several with entropy injection or a changelog.
         is_collected: Whether one of them is below the storage root that is being collected.
         is_declared_ended: The operator's statement.
+        is_declared_merged_within: The operator's statement that it merges files within each
+            checkpoint alone.
         is_not_in_all: The operator stated that all jobs are over, and nothing shows that Flink
             wrote this directory, so the statement does not cover it.
         own_checkpoints: Checkpoints in its ``chk-<n>`` folders, of both listings.
@@ -196,6 +201,7 @@ class JobEvidence:
     snapshots: tuple[RegistrySnapshot, ...] = ()
     exported: Exported | None = None
     is_not_in_all: bool = False
+    is_declared_merged_within: bool = False
     depends_on: frozenset[str] = frozenset()
     is_origin_unread: bool = False
     strangers: frozenset[str] = frozenset()
@@ -393,6 +399,7 @@ class CycleEvidence:
         state_problem: Reason for which this may not be the state location of earlier plans, or
             ``None``.
         unclear: Parts of the discovered world that are not understood.
+        is_file_system: Whether a file of the storage can be seen before it is closed.
         has_write_ahead_sink: Whether any checkpoint, also one that could not be read, may hold
             handles in state bytes (R37).
         listed_at: Start of a listing that is older than the cycle; ``None`` if it is the cycle's.
@@ -419,6 +426,7 @@ class CycleEvidence:
     unclear: tuple[UnclearPart, ...] = ()
     listed_at: datetime | None = None
     has_write_ahead_sink: bool = False
+    is_file_system: bool = False
 
 
 def is_end_proven(job: JobEvidence) -> bool:

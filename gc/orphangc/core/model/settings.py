@@ -336,6 +336,8 @@ class StorageRootSettings(BaseModel):
     """The operator's statement that the searched places are all there is (R3a)."""
     ended_job: tuple[Annotated[str, AfterValidator(_ended_job)], ...] = ()
     """Jobs that are over, or ``all``."""
+    merged_within: tuple[Annotated[str, AfterValidator(_ended_job)], ...] = ()
+    """Running jobs that merge files within each checkpoint, never across them, or ``all``."""
     owner: Annotated[str | None, AfterValidator(_owner)] = None
     """The one job of a directory that is not named by a job id (``create-subdir=false``)."""
     flink_rest: tuple[RestUrl, ...] = ()
@@ -454,6 +456,10 @@ class StorageRootSettings(BaseModel):
 
         """
         return job_id in self.ended_job or (not by_id and "all" in self.ended_job)
+
+    def is_declared_merged_within(self, job_id: str) -> bool:
+        """Return whether the operator said that the job merges files within checkpoints alone."""
+        return bool({job_id, "all"} & set(self.merged_within))
 
     def is_empty(self, place: Location) -> bool:
         """Return whether the operator stated that exactly this place holds no checkpoint."""

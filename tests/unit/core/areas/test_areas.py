@@ -132,6 +132,28 @@ def test_the_trigger_bounds_the_log_of_a_running_job_alone() -> None:
     assert {AREAS[each].bounds_of(running) for each in others} == {()}
 
 
+OWN, FOREIGN = f"job_{JOB}_op_{VERTEX}_0_4", f"job_{'e' * 32}_op_{VERTEX}_0_4"
+
+
+@pytest.mark.parametrize(
+    ("folder", "facts", "is_kept"),
+    [
+        (f"shared/{OWN}", {}, False),
+        (f"taskowned/job_{JOB}_tm_x", {}, False),
+        (f"shared/{FOREIGN}", {}, True),
+        (f"shared/{OWN}", {"not_merged_within": "nothing shows it"}, True),
+        (f"shared/{OWN}", {"state": JobState.UNKNOWN}, True),
+        (f"shared/{OWN}", {"state": JobState.SUSPENDED}, True),
+    ],
+)
+def test_merged_files_of_a_running_job_need_the_word_that_they_are_merged_within(
+    folder, facts, is_kept
+) -> None:
+    """R46, R47, T5."""
+    given = RUNNING | {"not_merged_within": None} | facts
+    assert (objection(AreaName.MERGED, folder, **given) is not None) is is_kept
+
+
 def test_no_checkpoint_folder_of_an_unknown_layout_is_judged() -> None:
     """R31, R2: a storage of a vendor's may write other files there."""
     facts = RUNNING | {"unknown_layout": "checkpoint storage Other is not known"}
@@ -142,7 +164,8 @@ def test_no_checkpoint_folder_of_an_unknown_layout_is_judged() -> None:
 def test_only_rules_that_need_neither_layout_nor_gate_withstand_a_refusal() -> None:
     """R56."""
     withstanding = {name for name, area in AREAS.items() if area.withstands}
-    assert withstanding == {AreaName.EXCLUSIVE, AreaName.CHANGELOG}
+    assert withstanding == {AreaName.EXCLUSIVE, AreaName.CHANGELOG, AreaName.MERGED}
+    assert AREAS[AreaName.MERGED].withstands == {Guard.UNPROVEN_LAYOUT}
     every = frozenset().union(*(area.withstands for area in AREAS.values()))
     assert every == {Guard.UNPROVEN_LAYOUT, Guard.GATE}
 

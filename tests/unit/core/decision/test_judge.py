@@ -58,7 +58,7 @@ def blocks(jobs, cycle=None) -> dict[str, list[Condition]]:
     ("guards", "spared"),
     [
         ((), set()),
-        ((Guard.UNPROVEN_LAYOUT,), {AreaName.EXCLUSIVE, AreaName.CHANGELOG}),
+        ((Guard.UNPROVEN_LAYOUT,), {AreaName.EXCLUSIVE, AreaName.CHANGELOG, AreaName.MERGED}),
         ((Guard.UNPROVEN_LAYOUT, Guard.GATE), {AreaName.EXCLUSIVE, AreaName.CHANGELOG}),
         ((Guard.GATE, Guard.UNSTABLE_ROOT), set()),
         ((Guard.UNREADABLE_ROOT,), set()),

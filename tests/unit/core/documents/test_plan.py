@@ -229,6 +229,7 @@ OTHER_WORDS = {
 OTHER_ENDS = {
     "state": "s3://elsewhere/state",
     "ended_job": ["all"],
+    "merged_within": ["all"],
     "alias": ["s3://x=s3://y"],
     "flink_rest": ["http://x"],
     "accept_flink_version": ["1.18.1-amzn-0"],

@@ -61,6 +61,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         "unclear": (),
         "closed_world": False,
         "ended_job": (),
+        "merged_within": (),
         "owner": None,
         "flink_rest": (),
         "accept_flink_version": (),
