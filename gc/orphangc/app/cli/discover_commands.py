@@ -34,7 +34,7 @@ def discover(
     output: o.OutputOption = None,
 ) -> None:
     """Show storages, clusters, HA, jobs and savepoints that Kubernetes resources and configuration
-    files name, each with its field. Exit code 10: a namespace cannot be read.
+    files name, each with its field. Exit code 10: a namespace cannot be read, or shows nothing.
     """
     from orphangc.app.commands.discover.show_discovery import (
         discovery_of_call,

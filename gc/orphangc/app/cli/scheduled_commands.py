@@ -65,9 +65,9 @@ def records(
 def roots(*, config: o.ConfigFile) -> None:
     """Print the settings of all storage roots as JSON, discovered ones included, for the daemon."""
     from orphangc.app.config.load import IMPLIED
-    from orphangc.app.wiring.discovering import effective_configuration
+    from orphangc.app.wiring.discovering import load_and_discover
 
-    found = effective_configuration(config).storage_roots
+    found = load_and_discover(config).configuration.storage_roots
     print_json([each.model_dump(mode="json", exclude=set(IMPLIED)) for each in found])
 
 

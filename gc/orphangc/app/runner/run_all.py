@@ -25,7 +25,7 @@ from orphangc.app.runner.run_root import exit_code_of_all, run_root
 from orphangc.app.telemetry.logs import configure_logs
 from orphangc.app.telemetry.metrics_push import push, write_textfile
 from orphangc.app.wiring.compose import state_of
-from orphangc.app.wiring.discovering import effective_configuration
+from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.sharing import PassSharing
 from orphangc.collect.state.history import kept_record, newest_records
 from orphangc.core.documents.run_record import RunRecord
@@ -74,7 +74,7 @@ def run_configured(
 
 
 def _loaded(config: Path, *, is_remembered: bool = False) -> Configuration:
-    configuration = effective_configuration(config, is_remembered=is_remembered)
+    configuration = load_and_discover(config, is_remembered=is_remembered).configuration
     is_verbose = structlog.get_logger().is_enabled_for(logging.DEBUG)
     configure_logs(configuration.log, is_verbose=is_verbose, takes_others=True)
     return configuration

@@ -83,22 +83,7 @@ class Discovered:
     different: tuple[SettingDifference, ...] = ()
 
 
-def effective_configuration(path: Path, *, is_remembered: bool = False) -> Configuration:
-    """Return the configuration of a file, completed by what is discovered.
-
-    Args:
-        path: The configuration file.
-        is_remembered: Whether the memory for later cycles is written.
-
-    Raises:
-        SettingsError: The configuration is not usable, or names no storage root, and none is
-            discovered.
-
-    """
-    return loaded_with_discovery(path, is_remembered=is_remembered).configuration
-
-
-def loaded_with_discovery(path: Path, *, is_remembered: bool = False) -> Discovered:
+def load_and_discover(path: Path, *, is_remembered: bool = False) -> Discovered:
     """Return the configuration of a file, completed, and what is discovered.
 
     Args:
@@ -108,7 +93,8 @@ def loaded_with_discovery(path: Path, *, is_remembered: bool = False) -> Discove
     Raises:
         SettingsError: The configuration is not usable, or names no storage root, and none is
             discovered.
-        RegistryUnavailableError: None is discovered, as a namespace cannot be read.
+        RegistryUnavailableError: None is discovered, as a namespace cannot be read, or shows
+            nothing.
 
     """
     configuration = load_configuration(path)
@@ -116,7 +102,8 @@ def loaded_with_discovery(path: Path, *, is_remembered: bool = False) -> Discove
         return Discovered(configuration=configuration)
     found = discovered(configuration, is_remembered=is_remembered)
     if not found.configuration.storage_roots and found.discovery.unclear:
-        raise RegistryUnavailableError(found.discovery.unclear[0].why)
+        first = found.discovery.unclear[0]
+        raise RegistryUnavailableError(f"{first.origin}: {first.why}")
     if not found.configuration.storage_roots:
         raise SettingsError(
             f"{path}: discovery names no storage root; orphangc discover shows what it reads"
@@ -142,7 +129,11 @@ def discovered(configuration: Configuration, *, is_remembered: bool = False) -> 
     before = merged_memories(each.memory for each, _ in memories)
     problems = [problem for _, problem in memories if problem is not None]
     seen = {each.origin.namespace for each in before.resources} - {""}
-    silent = silent_sources(documents, _selection(settings), seen)
+    silent = [
+        each
+        for each in silent_sources(documents, _selection(settings), seen)
+        if each.origin.resource not in settings.without_state
+    ]
     shown = Discovery(
         resources=(*shown.resources, *asked), unclear=(*shown.unclear, *problems, *silent)
     )
@@ -251,7 +242,7 @@ def _remembered(files: StateFiles) -> tuple[DiscoveryRead, UnclearFact | None]:
         return read_discovery_memory(files), None
     except OrphanGcError as err:
         origin = Origin(kind="State", namespace="", name=str(files.location), field="discovery")
-        unclear = UnclearFact(why=str(err), is_everywhere=True, origin=origin)
+        unclear = UnclearFact(why=str(err), is_everywhere=True, is_until_read=True, origin=origin)
         return DiscoveryRead(files, DiscoveryMemory()), unclear
 
 

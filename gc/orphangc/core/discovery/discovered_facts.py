@@ -151,9 +151,18 @@ class UnclearFact(FrozenPart):
     origin: Origin
 
     @property
+    def code(self) -> str:
+        """Return what distinguishes it from other parts, and from another value in its place."""
+        return digest_of([str(self.origin), self.why, self.digest])
+
+    @property
     def statement(self) -> str:
-        """Return the statement of ``explained`` that explains this part and no other one."""
-        return f"{self.origin.resource}#{digest_of([str(self.origin), self.why, self.digest])}"
+        """Return the statement of ``explained`` that explains this part and no other one.
+
+        Return "" if none can: what a source says that was not read may change.
+        """
+        is_unread = self.is_until_read and not self.digest
+        return "" if is_unread else f"{self.origin.resource}#{self.code}"
 
 
 def digest_of(value: object) -> str:

@@ -86,7 +86,7 @@ def world_of_discovery(
         kubernetes_ha=_unique((*namespaces, *_where(discovery, "kubernetes"))),
         zookeeper_ha=_unique(_where(discovery, "zookeeper")),
         pins=_unique(each.uri for one in discovery.resources for each in one.pins),
-        unclear=(*_unclear_parts(discovery, {*without_state, *explained}), *nested),
+        unclear=(*_unclear_parts(discovery, {*without_state, *explained} - {""}), *nested),
     )
 
 
@@ -154,8 +154,9 @@ def _part(unclear: UnclearFact, resource: ResourceFacts) -> UnclearPart:
     """
     reach = () if unclear.is_everywhere else _unique((*unclear.reach, *places_of(resource)))
     earlier = "" if unclear.is_present else "an earlier cycle read: "
+    statement = f" ({unclear.statement})" if unclear.statement else ""
     return UnclearPart(
-        why=f"{unclear.origin}: {earlier}{unclear.why} ({unclear.statement})",
+        why=f"{unclear.origin}: {earlier}{unclear.why}{statement}",
         reach=reach,
         is_everywhere=unclear.is_everywhere,
     )

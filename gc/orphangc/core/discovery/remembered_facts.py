@@ -115,7 +115,7 @@ def _merged(now: ResourceFacts, before: ResourceFacts) -> ResourceFacts:
         for job in before.jobs
         if job.job_id not in named
     ]
-    unclear = _both(now.unclear, before.unclear, lambda e: e.statement)
+    unclear = _both(now.unclear, before.unclear, lambda e: e.code)
     return now.model_copy(
         update={
             "unclear": tuple(_seen(each, each in now.unclear) for each in unclear),

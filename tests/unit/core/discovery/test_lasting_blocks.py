@@ -7,6 +7,7 @@ from orphangc.core.discovery.remembered_facts import memory_of, merged_memories,
 from orphangc.core.discovery.silent_sources import silent_sources
 from orphangc.core.discovery.sources.asked_clusters import cluster_resource
 from orphangc.core.discovery.sources.flink_options import Reading
+from orphangc.core.discovery.sources.read_resources import discovery_of
 from support.discovered import ALL, ROOT, blocks_of, found, namespace
 from support.flink_resources import (
     a_deployment,
@@ -70,12 +71,26 @@ def test_a_source_that_could_not_be_read_is_explained_by_reading_it() -> None:
         assert blocks_of(world_of_discovery(united(found([]), memory))) == (ALL,)
 
 
+def test_what_could_not_be_read_cannot_be_explained() -> None:
+    """It may say something else as soon as it can be read."""
+    problem = discovery_of([namespace([], problems=["forbidden"])], (), Reading())
+    for each in (problem, found([next(unread_documents())])):
+        parts = [*each.unclear, *(part for one in each.resources for part in one.unclear)]
+        assert [part.statement for part in parts] == [""]
+        stated = world_of_discovery(each, explained=["", *(p.code for p in parts)])
+        assert blocks_of(stated) == (ALL,)
+
+
+def unread_documents():
+    yield a_plain_deployment(**mounted({"configMap": {"name": "conf"}}))
+    yield a_deployment(config={"parallelism.default": "2"}, status=a_status())
+
+
 def unread_and_read():
     """Yield resources before and after the ConfigMap that they need can be read."""
     text = {"flink-conf.yaml": f"state.checkpoints.dir: {ROOT}\n"}
-    plain = a_plain_deployment(**mounted({"configMap": {"name": "conf"}}))
-    started = a_deployment(config={"parallelism.default": "2"}, status=a_status())
-    for document, name in ((plain, "conf"), (started, "flink-config-orders")):
+    names = ("conf", "flink-config-orders")
+    for document, name in zip(unread_documents(), names, strict=True):
         (before,) = found([document]).resources
         (after,) = found([document], {name: text}).resources
         yield before, after

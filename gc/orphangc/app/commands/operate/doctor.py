@@ -32,7 +32,7 @@ from orphangc.app.wiring.compose import (
     state_of,
     state_place,
 )
-from orphangc.app.wiring.discovering import loaded_with_discovery
+from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.observe.checkpoints import scan_checkpoints
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
@@ -69,7 +69,7 @@ def diagnose(config: Path) -> list[dict[str, Any]]:
         SettingsError: The configuration itself is not usable.
 
     """
-    found = loaded_with_discovery(config)
+    found = load_and_discover(config)
     configuration, shared = found.configuration, shared_checkpoints()
     findings = [
         finding

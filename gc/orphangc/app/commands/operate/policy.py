@@ -17,7 +17,7 @@ from orphangc.app.config.paths import overlap
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.options import Partition, Provider
 from orphangc.app.console.text import visible
-from orphangc.app.wiring.discovering import effective_configuration
+from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.aws import AWS_LIMITS, CEPH_LIMITS, MOST_CHARACTERS, aws_policy
 from orphangc.core.iam.azure import AZURE_LIMITS, azure_policy
@@ -125,7 +125,7 @@ def _wanted(
         return [needs_of(settings, mode=mode or RunMode.DELETE, may_undelete=may_undelete)]
     if any(value for name, value in values.items() if name != "root"):
         raise SettingsError("with --config, the file says all of the storage roots")
-    roots = effective_configuration(config).storage_roots
+    roots = load_and_discover(config).configuration.storage_roots
     _check_apart(roots)
     return [
         needs_of(

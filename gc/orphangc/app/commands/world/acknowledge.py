@@ -10,7 +10,7 @@ from orphangc.app.config.validate import settings_from
 from orphangc.app.telemetry.logs import always_shown
 from orphangc.app.wiring.clock import now, this_process
 from orphangc.app.wiring.compose import state_of
-from orphangc.app.wiring.discovering import effective_configuration
+from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import (
     DamagedMemoryError,
@@ -64,7 +64,7 @@ def _settings(
     if (root is None) == (config is None):
         raise SettingsError("give either a storage root or --config")
     if config is not None:
-        return effective_configuration(config).storage_roots or ()
+        return load_and_discover(config).configuration.storage_roots or ()
     return [settings_from({"root": root, "state": state})]
 
 

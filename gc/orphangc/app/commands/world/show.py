@@ -13,7 +13,7 @@ from rich.text import Text
 from orphangc.app.console.text import visible
 from orphangc.app.render.world_tables import world_tables
 from orphangc.app.wiring.compose import opened, state_of
-from orphangc.app.wiring.discovering import effective_configuration
+from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
@@ -77,7 +77,7 @@ def worlds_of(config: Path) -> dict[str, World]:
         OrphanGcError: A storage root, an extra root or a state location cannot be read.
 
     """
-    roots = effective_configuration(config).storage_roots
+    roots = load_and_discover(config).configuration.storage_roots
     shared = shared_checkpoints()
     return {each.root: unlisted_cycle_of(each.bare, shared).world for each in roots}
 

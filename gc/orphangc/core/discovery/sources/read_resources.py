@@ -88,7 +88,8 @@ def discovery_of(
         found += [_of_unknown_kind(kind, each.namespace) for kind in each.unknown_kinds]
         origin = Origin(kind="Namespace", namespace="", name=each.namespace)
         unclear += [
-            UnclearFact(why=problem, is_everywhere=True, origin=origin) for problem in each.problems
+            UnclearFact(why=problem, is_everywhere=True, is_until_read=True, origin=origin)
+            for problem in each.problems
         ]
     found += [_of_file(each, replace(reading, is_local_here=True)) for each in files]
     return Discovery(resources=tuple(found), unclear=tuple(unclear))
