@@ -150,7 +150,8 @@ WITHIN = {**MERGED, "execution.checkpointing.file-merging.across-checkpoint-boun
 ACROSS = {**MERGED, "execution.checkpointing.file-merging.across-checkpoint-boundary": "true"}
 
 
-LAYOUTS = {"within": WITHIN, "across": ACROSS, "flat": {}}
+FORST = {"state.backend.type": "forst"}
+LAYOUTS = {"within": WITHIN, "across": ACROSS, "flat": {}, "forst": FORST}
 
 
 @pytest.mark.parametrize(
@@ -164,6 +165,7 @@ LAYOUTS = {"within": WITHIN, "across": ACROSS, "flat": {}}
         )
         for version in ("1.20.5", "2.3.0")
         for name in LAYOUTS
+        if (version, name) != ("1.20.5", "forst")
     ],
     indirect=["started_flink_cluster"],
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from orphangc import __version__
+from orphangc.collect.decide.lost_checkpoints import lost_checkpoints
 from orphangc.collect.decide.plan_sections import area_parts, evidence_of, job_part, root_part
 from orphangc.collect.decide.verdicts import Counts, JobView, Reported
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages
@@ -76,7 +77,11 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
             environment.extras, surveyed.markers, with_versions=settings.noncurrent_versions
         ),
         world=found.world,
-        warnings=(*_warnings(found), *_ha_warnings(found, settings, environment)),
+        warnings=(
+            *_warnings(found),
+            *_lost_checkpoints(found, storage.location),
+            *_ha_warnings(found, settings, environment),
+        ),
         settings=settings,
     )
 
@@ -193,6 +198,12 @@ def _warnings(found: Found) -> tuple[str, ...]:
             " shared/ is not in this one"
         )
     return tuple(warnings)
+
+
+def _lost_checkpoints(found: Found, base: Location) -> Iterator[str]:
+    """Yield what Flink, or a person, has broken already: it may still be undone (R51)."""
+    for key, view in found.views.items():
+        yield from lost_checkpoints(view.evidence, found.missing[key], base)
 
 
 def _ha_warnings(
