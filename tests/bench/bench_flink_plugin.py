@@ -9,8 +9,11 @@ the neighbours. The last line bounds each median ratio: the truth lies there in 
 however the ratios are spread; that takes six pairs at least. ``--parts`` chooses what the one
 cluster has: ``storage`` (shared files named after checkpoints), ``exporter`` (as by default),
 ``eager`` (exports as often as can be), ``unclaimed`` (the watched state backend), or ``none``,
-which shows how far two equal clusters differ here. ``--registry ENTRIES`` instead measures how
-long an export of that many entries takes, and how long of it Flink's registry is held.
+which shows how far two equal clusters differ here. ``--alternate`` runs both
+jobs of a pair on one cluster, one after the other: for parts that a job's settings choose
+(``unclaimed``, ``none``), in one process that compiles its code once. ``--registry ENTRIES``
+instead measures how long an export of that many entries takes, and how long of it Flink's registry
+is held.
 """
 
 from __future__ import annotations
@@ -23,8 +26,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -47,6 +50,7 @@ _EAGER = {
     "orphangc.registry.nonce-interval": "1 s",
 }
 _WARM_UP_CHECKPOINTS = 10
+ON_OFF = (True, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,7 @@ class Bench:
             self._settings |= {
                 "state.backend.type": UNCLAIMED,
                 "orphangc.state.backend.type": "rocksdb",
+                "orphangc.registry.dir": f"file://{self._registry}",
             }
         libraries = [plugin_jar(version)] if parts else []
         self.flink = Cluster(
@@ -137,15 +142,40 @@ def pair(
         return {on: bench.result(before[on]) for on, bench in both.items()}
 
 
-def compare(version: str, pairs: int, seconds: float, parts: Collection[str]) -> None:
+Pair = Callable[[bool], dict[bool, Run]]
+"""Measures both jobs of a pair, that with the plugin first or last; with the plugin is True."""
+
+
+@contextmanager
+def alternating(version: str, seconds: float, parts: Collection[str]) -> Iterator[Pair]:
+    """Yield what runs one job after the other on one cluster."""
+    with tempfile.TemporaryDirectory(prefix="orphangc-bench-") as folder:
+        both = {on: Bench(version, Path(folder) / str(on), parts if on else ()) for on in ON_OFF}
+        flink = both[True].flink
+
+        def measured(bench: Bench) -> Run:
+            bench.flink = flink
+            bench.warm_up()
+            before = bench.now()
+            time.sleep(seconds)
+            found = bench.result(before)
+            flink.cancel(bench.job)
+            return found
+
+        with flink:
+            for bench in both.values():
+                measured(bench)  # compiles its code
+            yield lambda first: {on: measured(both[on]) for on in (first, not first)}
+
+
+def compare(heading: str, pairs: int, measure: Pair) -> None:
     """Run all pairs and print a line each: without, with."""
-    cores, with_what = os.cpu_count(), "+".join(parts) or "none"
-    print(f"Flink {version}, {cores} cores, {seconds:.0f} s a pair; without → with {with_what}")
+    print(heading)
     print("| pair | records/s | checkpoints | p50 ms | p95 ms | TM µs/record | JM ms/checkpoint |")
     print("|---|---|---|---|---|---|---|")
     ratios = []
     for number in range(pairs):
-        found = pair(version, seconds, parts, plugin_first=number % 2 == 1)
+        found = measure(number % 2 == 1)
         columns = list(zip(astuple(found[False]), astuple(found[True]), strict=True))
         ratios.append([on / off for off, on in columns])
         cells = (f"{off:,.1f} → {on:,.1f}" for off, on in columns)
@@ -154,6 +184,14 @@ def compare(version: str, pairs: int, seconds: float, parts: Collection[str]) ->
     middle = [f"{statistics.median(column):.2f}" for column in by_figure]
     print(f"| median of with / without | {' | '.join(middle)} |")
     print(f"| 95 % of medians | {' | '.join(map(bounds, by_figure))} |")
+
+
+def _heading(version: str, seconds: float, parts: Collection[str]) -> str:
+    with_what = "+".join(parts) or "none"
+    return (
+        f"Flink {version}, {os.cpu_count()} cores, {seconds:.0f} s a pair;"
+        f" without → with {with_what}"
+    )
 
 
 def bounds(ratios: Sequence[float]) -> str:
@@ -186,13 +224,17 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30)
     choices = ("storage", "exporter", "eager", "unclaimed", "none")
     parser.add_argument("--parts", nargs="+", choices=choices, default=["storage", "exporter"])
+    parser.add_argument("--alternate", action="store_true")
     parser.add_argument("--registry", type=int, metavar="ENTRIES")
     chosen = parser.parse_args()
     if chosen.registry:
         registry(chosen.version, chosen.registry)
     else:
         parts = [part for part in chosen.parts if part != "none"]
-        compare(chosen.version, chosen.pairs, chosen.seconds, parts)
+        asked = chosen.version, chosen.seconds, parts
+        at_once = nullcontext(lambda first: pair(*asked, plugin_first=first))
+        with alternating(*asked) if chosen.alternate else at_once as measure:
+            compare(_heading(*asked), chosen.pairs, measure)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from integration.flink.test_unclaimed import AS_WRITTEN, DRAWERS, KEYS, ONCE
 from integration.harness.flinkbed.cluster import Cluster
 from integration.harness.flinkbed.fixtures import NEWEST, VERSIONS, require_flink
 from integration.harness.flinkbed.plugin import UNCLAIMED, plugin_jar
-from integration.harness.flinkbed.settings import ON_REQUEST, Workload
+from integration.harness.flinkbed.settings import ON_REQUEST, Workload, as_numbers
 from integration.harness.flinkbed.truth import retained
 from integration.harness.flinkbed.waiting import FlinkbedError, wait_until
 from orphangc.app.commands.checkpoints.declarations_file import read_declarations
@@ -351,6 +351,47 @@ def forms(path: Path) -> dict[str, tuple[object, ...]]:
         for each in read_declarations(path).operators
         if each.keyed_states or each.operator_states or each.coordinator
     }
+
+
+def test_forst_is_reported_and_learnt_and_nothing_of_it_is_dropped(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """Keyed state stays with the policy ``ignore``, too; operator state goes."""
+    if as_numbers(bench.version) < (2,):
+        pytest.skip("ForSt came with Flink 2.0")
+    left = version_1(bench.plain, tmp_path / "left", "forst")
+    with bench.cluster("ignore") as cluster:
+        job = cluster.submit(
+            tmp_path,
+            left,
+            "NO_CLAIM",
+            interval=ON_REQUEST,
+            config=watched("forst", **{"unclaimed-state.policy": "ignore"}),
+            arguments=version_6(),
+        )
+        found = read_back(cluster, job)
+        assert {name: found[name] for name in AS_WRITTEN} == AS_WRITTEN
+        cluster.wait_for_checkpoints(job, 2)
+
+        def dropped() -> dict[str, bool]:
+            return {
+                state["name"]: state["dropped"]
+                for each in bench.reports("ignore", job)
+                for state in each["states"]
+                if each["subtask"] >= 0
+            }
+
+        expected = {"forgotten": False, "dropped": True, "boxes": True, "SourceReaderState": True}
+        wait_until("reports of all that is left", lambda: dropped() == expected)
+        learnt = bench.written("ignore", job) / "declarations.yaml"
+        of_operators = {each for each in LEFT if each[1] == "operator state"}
+        wait_until(
+            "declarations learnt from the running job",
+            lambda: (undeclared(left, learnt) or set()) >= of_operators,
+        )
+        states = {each.id for op in read_declarations(learnt).operators for each in op.keyed_states}
+        assert states == {"labels"}
+        cluster.cancel(job, between_checkpoints=True)
 
 
 @pytest.mark.ci
