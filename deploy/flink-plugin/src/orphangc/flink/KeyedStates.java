@@ -115,7 +115,7 @@ final class KeyedStates {
     }
 
     /** Returns a field's value, {@code null} if there is no such field. */
-    private static Object value(Object owner, String name) throws ReflectiveOperationException {
+    static Object value(Object owner, String name) throws ReflectiveOperationException {
         for (Class<?> type = owner.getClass(); type != null; type = type.getSuperclass()) {
             for (Field field : type.getDeclaredFields()) {
                 if (field.getName().equals(name)) {

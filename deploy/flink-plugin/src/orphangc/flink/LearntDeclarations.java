@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 
 import org.apache.flink.core.fs.FileStatus;
 import org.apache.flink.core.fs.FileSystem;
@@ -32,6 +33,7 @@ import org.slf4j.LoggerFactory;
 final class LearntDeclarations {
 
     private static final Logger LOG = LoggerFactory.getLogger(LearntDeclarations.class);
+    private static final Pattern NAME = Pattern.compile("[0-9a-f]{32}-[0-9a-f-]{36}\\.json");
 
     private final Path file;
     private final Path parts;
@@ -85,15 +87,27 @@ final class LearntDeclarations {
             String name = each.getPath().getName();
             long time = each.getModificationTime();
             Part known = read.get(name);
-            if (time >= since && (known == null || known.time != time)) {
-                try (InputStream in = fs.open(each.getPath())) {
-                    read.put(name, new Part(time, new ObjectMapper().readTree(in).path("operators")));
-                } catch (IOException e) { // half written: the next export finds it whole
-                    LOG.debug("A part of the learnt declarations cannot be read: {}", each.getPath(), e);
-                }
+            if (!NAME.matcher(name).matches()) {
+                continue;
+            }
+            if (time < since) { // of an earlier start of the job: one that still lives writes it again
+                fs.delete(each.getPath(), false);
+            } else if (known == null || known.time != time) {
+                read(fs, each.getPath(), time);
             }
         }
         return !read.isEmpty();
+    }
+
+    private void read(FileSystem fs, Path path, long time) {
+        try (InputStream in = fs.open(path)) {
+            JsonNode operators = new ObjectMapper().readTree(in).path("operators");
+            if (operators.isArray()) {
+                read.put(path.getName(), new Part(time, operators));
+            }
+        } catch (Exception e) { // half written: the next export finds it whole
+            LOG.debug("A part of the learnt declarations cannot be read: {}", path, e);
+        }
     }
 
     private FileStatus[] listed(FileSystem fs) throws IOException {

@@ -19,8 +19,8 @@ final class LearntOperators {
 
     static final String FOLDER = "declared";
 
-    /** A part is written again after this time: a new JobManager believes only what was written since it began. */
-    private static final long REPEATED_MILLIS = 300_000;
+    /** A part is written again after this time, should it be older than the marker of a JobManager on a slow storage. */
+    private static final long REPEATED_MILLIS = 6 * 3600_000L;
 
     /** All subtasks of an operator start at once: one of them writes. */
     private static final long AT_ONCE_MILLIS = 10_000;
@@ -44,10 +44,13 @@ final class LearntOperators {
 
     private LearntOperators() {}
 
-    /** Returns what is known of an operator of a job. */
-    static LearntOperators of(JobID job, String id) {
+    /**
+     * Returns what is known of an operator of one start of a job: its next version may have the same id and run in the same
+     * process. Flink 1.15 does not say which start an attempt belongs to.
+     */
+    static LearntOperators of(JobID job, String id, Object start) {
         synchronized (KNOWN) {
-            return KNOWN.computeIfAbsent(job + "/" + id, unknown -> new LearntOperators());
+            return KNOWN.computeIfAbsent(job + "/" + id + "/" + start, unknown -> new LearntOperators());
         }
     }
 

@@ -140,7 +140,8 @@ final class RestoredOperator {
         }
         try {
             Map<String, String> forms = keyed == null ? Collections.emptyMap() : keyed.registered();
-            LearntOperators known = LearntOperators.of(environment.getJobID(), id);
+            Object start = KeyedStates.value(environment.getExecutionId(), "executionGraphId");
+            LearntOperators known = LearntOperators.of(environment.getJobID(), id, start);
             if (known.add(forms, redistributions(), !isLearnt)) {
                 Path part = LearntOperators.part(settings.directory, environment.getJobID(), id);
                 UnclaimedReports.writeLater(part, known.document(id, name));

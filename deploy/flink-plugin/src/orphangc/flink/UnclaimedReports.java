@@ -4,6 +4,9 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.core.fs.FileSystem;
@@ -16,9 +19,23 @@ final class UnclaimedReports {
 
     private static final Logger LOG = LoggerFactory.getLogger(UnclaimedReports.class);
 
+    private static final ThreadPoolExecutor WRITER =
+            new ThreadPoolExecutor(1, 1, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), UnclaimedReports::thread);
+
+    static {
+        WRITER.allowCoreThreadTimeOut(true);
+    }
+
     private UnclaimedReports() {}
 
-    /** Writes a report from a thread of its own: no task waits for a storage. */
+    private static Thread thread(Runnable work) {
+        Thread thread = new Thread(work, "orphangc-unclaimed-state");
+        thread.setDaemon(true);
+        thread.setContextClassLoader(UnclaimedReports.class.getClassLoader()); // not that of a job, which it would keep
+        return thread;
+    }
+
+    /** Writes a report. */
     static void write(
             UnclaimedSettings settings,
             JobID job,
@@ -47,12 +64,10 @@ final class UnclaimedReports {
         }
     }
 
-    /** Writes a file from a thread of its own. */
+    /** Writes a file later, one after the other: no task waits for a storage, and the last content of a file stays. */
     static void writeLater(Path path, String text) {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-        Thread writer = new Thread(() -> write(path, bytes), "orphangc-unclaimed-state");
-        writer.setDaemon(true);
-        writer.start();
+        WRITER.execute(() -> write(path, bytes));
     }
 
     private static void write(Path path, byte[] bytes) {
