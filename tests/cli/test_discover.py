@@ -250,6 +250,17 @@ def test_a_configuration_in_bytes_is_read(kubernetes) -> None:
     assert document["not_understood"] == []
 
 
+def test_the_configuration_that_the_operator_made_is_read_by_its_name(kubernetes) -> None:
+    """Also where a person's tool took its labels away."""
+    made = a_config_map("flink-config-orders")
+    made["metadata"]["labels"] = {}
+    made["data"] = {"config.yaml": "execution.checkpointing.savepoint-dir: s3://prod/savepoints"}
+    kubernetes.add(made)
+    kubernetes.operate(a_deployment())
+    document = run("discover", "--namespace", "flink").json
+    assert [each["uri"] for each in document["extra_roots"]] == ["s3://prod/savepoints"]
+
+
 def test_a_namespace_that_cannot_be_read_is_unreachable(kubernetes, tmp_path) -> None:
     """Exit code 10, and what was read is shown all the same."""
     kubernetes.denied.add("flinksessionjobs")

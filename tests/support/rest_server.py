@@ -1,6 +1,7 @@
 """A loopback stand-in for Flink's REST API that serves saved answers, or misbehaves on request."""
 
 import json
+import ssl
 from collections import Counter
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -49,16 +50,23 @@ def as_json(value: object, status: int = 200) -> Reply:
 class RestServer:
     """Serves ``routes`` on a free port; a reply is status and body, or a function that misbehaves.
 
-    ``asked`` counts requests by path, ``headers`` keeps the last request's.
+    ``asked`` counts requests by path, ``headers`` keeps the last request's. With a certificate, a
+    PEM file with its key, it speaks TLS.
     """
 
-    def __init__(self, routes: dict[str, Reply]) -> None:
+    def __init__(self, routes: dict[str, Reply], certificate: Path | None = None) -> None:
         self.routes = routes
         self.asked: Counter[str] = Counter()
         self.headers: dict[str, str] = {}
         self.stopped = Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
+        self._scheme = "http"
+        if certificate is not None:
+            self._scheme = "https"
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self._thread = Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     @property
@@ -69,7 +77,7 @@ class RestServer:
     @property
     def url(self) -> str:
         """Where it answers."""
-        return f"http://{self.address}"
+        return f"{self._scheme}://{self.address}"
 
     def __enter__(self) -> Self:
         self._thread.start()

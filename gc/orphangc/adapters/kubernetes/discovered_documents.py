@@ -10,6 +10,7 @@ from orphangc.adapters.kubernetes.namespace_listing import NamespaceListing
 from orphangc.core.cluster.kubernetes_json import KINDS
 from orphangc.core.discovery.sources.plain_deployments import (
     is_job_manager,
+    made_config_maps,
     named_config_maps,
 )
 from orphangc.core.discovery.sources.read_resources import NamespaceDocuments
@@ -34,7 +35,8 @@ def read_namespace(namespace: str, *, timeout: timedelta) -> NamespaceDocuments:
         maps = _made_by_flink(listing)
         started = [each for found in workloads.values() for each in found if is_job_manager(each)]
         templates = [each for found in operated.values() for each in found]
-        for name in named_config_maps([*started, *templates]):
+        made = made_config_maps(operated["flinkdeployments"])
+        for name in (*made, *named_config_maps([*started, *templates])):
             if name not in maps:
                 maps |= listing.config_map_texts(field_selector=f"metadata.name={name}")
     except RegistryUnavailableError as err:

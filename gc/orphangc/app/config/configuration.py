@@ -152,7 +152,7 @@ class DiscoverySettings(_ConfigSection):
     """``KIND/NAMESPACE/NAME#CODE`` of parts that are not understood, of which everything that they
     could touch is searched. ``orphangc discover`` shows the code of each part."""
     forgotten: tuple[str, ...] = ()
-    """``KIND/NAMESPACE/NAME`` of resources whose earlier storages are gone."""
+    """``KIND/NAMESPACE/NAME`` of resources that are gone, and their storages with them."""
 
     @property
     def is_on(self) -> bool:

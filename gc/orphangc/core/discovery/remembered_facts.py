@@ -75,14 +75,17 @@ def united(now: Discovery, before: DiscoveryMemory, forgotten: Collection[str] =
     Args:
         now: Discovery of this cycle.
         before: Memory of earlier ones.
-        forgotten: Resources of which a person stated that what they named earlier is gone.
+        forgotten: Resources of which a person stated that they are gone, and all that they named:
+            one that is there is not forgotten.
 
     """
-    known = {
-        _identity(each): each for each in before.resources if each.origin.resource not in forgotten
-    }
+    known = {_identity(each): each for each in before.resources}
     present = [_united(each, known.pop(_identity(each), None)) for each in now.resources]
-    gone = [each.model_copy(update={"is_present": False}) for each in known.values()]
+    gone = [
+        each.model_copy(update={"is_present": False})
+        for each in known.values()
+        if each.origin.resource not in forgotten
+    ]
     return Discovery(resources=(*present, *gone), unclear=now.unclear)
 
 

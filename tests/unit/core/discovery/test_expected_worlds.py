@@ -1,6 +1,7 @@
 """Resources of every kind, upgrade mode and state, and the worlds that they describe, by hand."""
 
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ from orphangc.core.discovery.remembered_facts import (
     united,
 )
 from orphangc.core.discovery.sources.flink_options import Reading
+from orphangc.core.discovery.sources.operator_resources import JOB_STATES
+from orphangc.core.discovery.sources.plain_deployments import WORKLOADS
 from orphangc.core.discovery.sources.read_resources import (
     FileText,
     NamespaceDocuments,
@@ -158,6 +161,18 @@ CASES: dict[str, Case] = {
     ),
     "suspended, stateless": Case(documents=(suspended("stateless"),), clusters=()),
     "not deployed yet": Case(documents=(a_deployment(status={}),), jobs=()),
+    **{
+        f"a job that is {state}, upgraded by {mode}": Case(
+            documents=(
+                a_deployment(
+                    status=a_status(state=state), job={"state": "running", "upgradeMode": mode}
+                ),
+            )
+        )
+        for state, mode in zip(
+            sorted(JOB_STATES), cycle(("savepoint", "last-state", "stateless")), strict=False
+        )
+    },
     "its JobManager fails": Case(
         documents=(
             a_deployment(status=a_status(state="RECONCILING", jobManagerDeploymentStatus="ERROR")),
@@ -402,6 +417,21 @@ CASES: dict[str, Case] = {
 }
 
 
+def test_the_cases_have_every_kind_state_and_upgrade_mode() -> None:
+    """More than thirty resources; what is true of each field below is true of all these."""
+    shown = [each for case in CASES.values() for each in case.documents]
+    jobs = [each["spec"]["job"] for each in shown if "job" in each["spec"]]
+    states = {each["status"]["jobStatus"]["state"] for each in shown if _has_job(each)}
+    assert len(shown) > 30
+    assert {each["kind"] for each in shown} == {*SCHEMAS, *WORKLOADS}
+    assert {each.get("upgradeMode") for each in jobs} >= {"savepoint", "last-state", "stateless"}
+    assert states == JOB_STATES
+
+
+def _has_job(document: dict[str, Any]) -> bool:
+    return "state" in document.get("status", {}).get("jobStatus", {})
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_resources_describe_exactly_the_expected_world(name: str) -> None:
     """Storage roots, extra roots, clusters, HA, pins, jobs, and what blocks which prefixes."""
@@ -606,6 +636,8 @@ def test_only_a_person_takes_a_resource_out_of_the_world() -> None:
     assert [each.origin.resource for each in memory_of(forgotten).resources] == [
         "FlinkDeployment/flink/orders"
     ]
+    corrected = united(found([a_deployment(), a_deployment("hidden")]), memory, [name])
+    assert blocks_of(world_of_discovery(corrected)) == (ALL,)
     still = united(found([a_deployment(), hidden]), memory, [name])
     assert blocks_of(world_of_discovery(still)) == (ALL,)
     (part,) = world_of_discovery(still).unclear

@@ -3,7 +3,7 @@
 import pytest
 
 from orphangc.core.discovery.discovered_world import world_of_discovery
-from support.discovered import ALL, ROOT, SAVEPOINTS, blocks_of, found
+from support.discovered import ALL, NATIVE, ROOT, SAVEPOINTS, blocks_of, found
 from support.flink_resources import a_deployment, a_plain_deployment, configuration, mounted
 
 SET = f"-Dstate.checkpoints.dir={ROOT}"
@@ -16,6 +16,7 @@ MAPS = {
     "properties": {"FLINK_PROPERTIES": LINE, "P": LINE},
     "bytes": {"flink-conf.yaml": None},
 }
+TASKS = "taskmanager"
 IN_SECRET = {"secretKeyRef": {"name": "s", "key": "k"}}
 
 SECRET = {"secret": {"secretName": "s"}}
@@ -176,6 +177,7 @@ HIDING = {
     ),
     "a script of the image": {"container": {"args": ["/start.sh", SET]}},
     "no command": {"container": {"args": []}},
+    "a variable of another image": plain(env=[env("FLINK_CFG_STATE_SAVEPOINTS_DIR", SAVEPOINTS)]),
     "a hook behind the start": plain(lifecycle={"postStart": {"exec": {"command": ["sed"]}}}),
     "a field that is not known": plain(configuration={"from": "elsewhere"}),
 }
@@ -220,9 +222,13 @@ def test_a_workload_is_known_by_what_it_starts() -> None:
         ({"container": {"args": ["x"], "env": [env("FLINK_PROPERTIES", LINE)]}}, 1),
         ({"container": {"args": ["taskmanager"], "env": [env("FLINK_PROPERTIES", LINE)]}}, 0),
         ({"container": {"args": ["nginx"]}}, 0),
+        ({"container": {"args": ["nginx"]}, "labels": {"component": "jobmanager"}}, 1),
+        ({"container": {"args": ["bin/taskmanager.sh"]}, "labels": {"type": NATIVE}}, 0),
+        ({"container": {"args": ["wait", "jobmanager"]}, "labels": {"component": TASKS}}, 0),
+        ({"container": {"args": ["standalone-job"]}, "labels": {"component": TASKS}}, 1),
     ):
-        labels = {"app": "ours"}
-        assert len(found([a_plain_deployment(labels=labels, **given)]).resources) == seen
+        shown = {"labels": {"app": "ours"}, **given}
+        assert len(found([a_plain_deployment(**shown)]).resources) == seen, given
 
 
 def test_a_job_that_has_ended_is_not_asked() -> None:
@@ -250,6 +256,18 @@ def test_the_pod_templates_of_an_operators_resource_are_read(where) -> None:
     over = [{"name": "v", "mountPath": "/opt/flink/conf/config.yaml", "subPath": "config.yaml"}]
     assert blocks(volumeMounts=over) == ((), (ALL,))
     assert blocks(volumeMounts=[{"name": "v", "mountPath": "/etc/tls"}]) == ((), ())
+
+
+def test_templates_of_one_resource_are_merged() -> None:
+    """The volume of the common one is mounted by that of the JobManager."""
+    mount = [{"name": "v", "mountPath": "/opt/flink/conf/config.yaml", "subPath": "config.yaml"}]
+    main = {"name": "flink-main-container", "volumeMounts": mount}
+    common = {"spec": {"volumes": [{"name": "v", "configMap": {"name": "new"}}]}}
+    job_manager = {"podTemplate": {"spec": {"containers": [main]}}}
+    maps = {"new": {"config.yaml": f"execution.checkpointing.savepoint-dir: {SAVEPOINTS}"}}
+    shown = found([a_deployment(podTemplate=common, jobManager=job_manager)], maps)
+    world = world_of_discovery(shown)
+    assert (world.extra_roots, blocks_of(world)) == ((SAVEPOINTS,), ())
 
 
 def test_both_files_of_a_made_configuration_count() -> None:

@@ -183,12 +183,19 @@ def _of_spec(spec: DocumentField, resource: Resource) -> Iterator[Found]:
     yield FoundOptions(content.mapping(), resource.origin.of(content.path))
     yield job.child("initialSavepointPath")
     job.child("state").word(_WANTED_STATES)
-    for around in (spec, spec.child("jobManager")):
-        pod = around.child("podTemplate", "spec")
+    around = (spec, spec.child("jobManager"))
+    pods = [each.child("podTemplate", "spec") for each in around]
+    volumes = tuple(volume for pod in pods for volume in pod.child("volumes").items())
+    for pod in pods:
         if pod.value is not None:
-            yield from pod_sources(
-                PodPlace(pod=pod, origin=resource.origin, maps=resource.maps, is_completed=True)
+            place = PodPlace(
+                pod=pod,
+                origin=resource.origin,
+                maps=resource.maps,
+                volumes=volumes,
+                is_completed=True,
             )
+            yield from pod_sources(place)
 
 
 def _effective(_: DocumentField, resource: Resource) -> Iterator[Found]:

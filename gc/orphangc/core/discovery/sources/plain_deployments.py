@@ -39,7 +39,8 @@ WORKLOADS = ("Deployment", "StatefulSet", "Job")
 
 _NATIVE, _STANDALONE = "flink-native-kubernetes", "flink-standalone-kubernetes"
 _REFERENCES = frozenset({"configMap", "configMapRef", "configMapKeyRef"})
-_STARTING = ("jobmanager", "standalone-job", "jobmanager.sh", "standalone-job.sh")
+_STARTING = frozenset({"standalone-job", "jobmanager.sh", "standalone-job.sh"})
+_TASK_MANAGERS = frozenset({"taskmanager", "taskmanager.sh", "kubernetes-taskmanager.sh"})
 _POD = ("spec", "template", "spec")
 
 
@@ -47,18 +48,14 @@ def is_job_manager(document: Mapping[str, Any]) -> bool:
     """Return whether a workload is a JobManager's, by its labels or by what its containers say."""
     labels = labels_of(document)
     component = labels.get("component") or labels.get("app.kubernetes.io/component") or ""
-    if component == "taskmanager":
-        return False
-    is_labelled = component == "jobmanager" or labels.get("type") in {_NATIVE, _STANDALONE}
-    return is_labelled or _speaks_of_job_managers(document)
-
-
-def _speaks_of_job_managers(document: Mapping[str, Any]) -> bool:
-    """Return whether a container has FLINK_PROPERTIES, or a word that starts a JobManager."""
     words = {part for each in _texts(_at(document, _POD, "containers")) for part in each.split()}
     names = {each.rpartition("/")[2] for each in words}
-    is_other = bool(names & {"taskmanager", "taskmanager.sh"})
-    return bool(names & set(_STARTING)) or (PROPERTIES in words and not is_other)
+    if names & _STARTING:
+        return True
+    if component == "taskmanager" or names & _TASK_MANAGERS:
+        return False
+    is_labelled = component == "jobmanager" or labels.get("type") in {_NATIVE, _STANDALONE}
+    return is_labelled or "jobmanager" in names or PROPERTIES in words
 
 
 def _at(document: Any, path: Iterable[str], *last: str) -> Any:
@@ -100,6 +97,12 @@ def labels_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
+def made_config_maps(documents: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the names of the ConfigMaps that the operator makes for FlinkDeployments."""
+    names = (_at(document, ("metadata", "name")) for document in documents)
+    return [f"flink-config-{name}" for name in names if isinstance(name, str)]
+
+
 def named_config_maps(documents: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the names of the ConfigMaps that pod templates of resources mount or refer to."""
     found = [name for document in documents for name in _names(document.get("spec"))]
@@ -138,7 +141,10 @@ def _sources(resource: Resource) -> Iterator[Found]:
     pod = DocumentField(resource.document).child(*_POD)
     if pod.value is None:
         raise UnclearFieldError(pod.path, "is missing")
-    yield from pod_sources(PodPlace(pod=pod, origin=resource.origin, maps=resource.maps))
+    volumes = tuple(pod.child("volumes").items())
+    yield from pod_sources(
+        PodPlace(pod=pod, origin=resource.origin, maps=resource.maps, volumes=volumes)
+    )
 
 
 def _services(resource: Resource, reading: Reading) -> Iterator[Fact]:

@@ -32,6 +32,8 @@ ConfigMaps = Mapping[str, Mapping[str, str | None]]
 """Texts of each readable ConfigMap of one namespace, by its name; ``None`` for bytes."""
 
 PROPERTIES, _FOLDER, _HOME = "FLINK_PROPERTIES", "FLINK_CONF_DIR", "FLINK_HOME"
+_OTHER_IMAGE = "FLINK_CFG_"
+"""Beginning of variables by which another maker's image of Flink is configured."""
 _USUAL_FOLDER = "/opt/flink/conf"
 _MAIN_CONTAINER = "flink-main-container"
 """Name of the container in the operator's pod templates that Flink completes."""
@@ -59,6 +61,7 @@ class PodPlace:
         pod: Its pod spec.
         origin: The resource.
         maps: ConfigMaps of its namespace.
+        volumes: Volumes of its pods, those of another template that is merged with it included.
         is_completed: Whether Flink's operator gives it its command and its configuration.
 
     """
@@ -66,6 +69,7 @@ class PodPlace:
     pod: DocumentField
     origin: Origin
     maps: ConfigMaps
+    volumes: tuple[DocumentField, ...]
     is_completed: bool = False
 
 
@@ -87,6 +91,11 @@ class _Variables:
     harmless: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
     hidden: set[str] = field(default_factory=set)
+
+    @property
+    def names(self) -> set[str]:
+        """Return the names of all variables that are set."""
+        return {*self.known, *self.harmless, *self.unknown}
 
     def value(self, name: str) -> str:
         """Return the value of a variable, "" if none is set.
@@ -161,6 +170,9 @@ def _of_container(
     if container.child("lifecycle", "postStart").value is not None:
         raise container.child("lifecycle").error("has a postStart hook")
     variables = _variables(container, place)
+    if foreign := [each for each in sorted(variables.names) if each.startswith(_OTHER_IMAGE)]:
+        why = f"gives {foreign[0]}, a variable of another image than Flink's own"
+        raise container.child("env").error(why)
     if text := variables.value(PROPERTIES):
         where = place.origin.of(f"{container.path}.env.{PROPERTIES}")
         yield FoundOptions(options_of_lines(PROPERTIES, text), where)
@@ -229,7 +241,7 @@ def _config_map(reference: DocumentField, place: PodPlace) -> Mapping[str, str |
 def _of_mount(mount: DocumentField, place: PodPlace, folders: Iterable[str]) -> Iterator[Found]:
     """Yield the configuration files of a mount; one that may hide some is not understood."""
     name, path = mount.child("name").text(), mount.child("mountPath").text()
-    volumes = [v for v in place.pod.child("volumes").items() if v.child("name").text() == name]
+    volumes = [each for each in place.volumes if each.child("name").text() == name]
     if len(volumes) != 1:
         raise mount.error(f"mounts {name}, which is no volume of the template")
     if mount.child("subPathExpr").text():
