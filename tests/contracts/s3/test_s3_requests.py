@@ -6,7 +6,7 @@ import json
 import re
 import ssl
 import sys
-import time
+import threading
 from dataclasses import replace
 from datetime import timedelta
 from ipaddress import ip_address
@@ -27,6 +27,7 @@ from orphangc.adapters.open import open_storage
 from orphangc.adapters.s3.requests import request_template, s3_client
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import StorageUnreachableError
+from support import speed
 
 KEYS = [f"k{number:02}" for number in range(24)]
 CUT = Answer("<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>k02</Key>")
@@ -297,7 +298,8 @@ def test_where_botocore_knows_better_it_does_the_listing(stub, odd):
 
 def test_a_store_that_is_too_slow_for_a_page_is_asked_for_smaller_ones(stub, monkeypatch):
     """Half the keys after each timeout; after four good pages, twice as many again."""
-    monkeypatch.setitem(s3_client._CONFIG, "read_timeout", 0.4)
+    monkeypatch.setitem(s3_client._CONFIG, "read_timeout", speed.scaled(1))
+    too_late = threading.Event()
     storage = opened(stub, as_told=True)
     sizes: list[str | None] = []
 
@@ -305,12 +307,13 @@ def test_a_store_that_is_too_slow_for_a_page_is_asked_for_smaller_ones(stub, mon
         size = request.query.get("max-keys")
         sizes.append(size)
         if request.query.get("continuation-token") == "2" and int(size or 1000) > 300:
-            time.sleep(1)
+            too_late.wait(speed.patience())
         return served(request)
 
     stub.answer = answer
     assert keys_of(storage) == KEYS
     assert sizes == [None, None, "500", *["250"] * 4, *["500"] * 4, None, None, None]
+    too_late.set()
 
 
 # -- order, and answers that do not add up -----------------------------------------------------

@@ -11,6 +11,9 @@ LARGER = {
     "clocks: registry by time, all differ",
     "tombstones: two collectors that crash",
     "derived: slow listings, deaths",
+    "derived: a checkpoint left behind, ids begin anew",
+    "derived: CLAIM of a checkpoint left behind, of the same job",
+    "clocks: derived, the store's machines differ",
 }
 """Of several seconds each: of the class ``ci``."""
 EXPLORED = [

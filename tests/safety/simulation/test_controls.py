@@ -476,5 +476,5 @@ def test_the_machine_notices_that_a_guard_is_gone(control, monkeypatch, record_p
 )
 def test_the_same_machine_finds_nothing_while_all_guards_are_there(machine) -> None:
     """And it is no idle machine: it plans, and sweeps unless it is refused for a reason."""
-    searched(machine, 12)
+    searched(machine, 5)
     assert any(machine.tally.done[each] for each in ("sweeps", "runs", "refusals"))

@@ -6,9 +6,11 @@ Source: Flink 1.14-2.3, ``runtime.rest.messages`` (``/config``, ``/jobmanager/co
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 from http import HTTPStatus
 from time import monotonic
 
@@ -41,6 +43,15 @@ _HEADERS = {
     "Accept-Encoding": _PLAIN,  # the size of a compressed answer would have no bound
     "Cache-Control": "no-cache",
 }
+
+
+@cache
+def _authorities() -> ssl.SSLContext:
+    """Return what certificates are verified by, read once a process.
+
+    Reading it takes longer than all requests to a cluster.
+    """
+    return httpx.create_ssl_context()
 
 
 class _PassingError(Exception):
@@ -93,6 +104,7 @@ class FlinkRest:
         try:
             with httpx.Client(
                 auth=self._auth,
+                verify=_authorities(),
                 timeout=self._timeout_seconds,
                 headers=_HEADERS,
                 follow_redirects=False,
