@@ -21,6 +21,7 @@ from xdist.scheduler import LoadScopeScheduling
 from contracts.servers.moto import moto_server
 from support import speed
 from support.budget import Budgets
+from support.ending import ending
 from support.filing import Filing
 from support.leaks import Leaks
 
@@ -82,6 +83,8 @@ def pytest_configure(config: pytest.Config) -> None:
     else:  # a search takes what it is given
         config.pluginmanager.register(Budgets(factor=lambda: math.inf), "budgets")
         config.pluginmanager.register(Filing(), "filing")
+    if (chosen := ending()) is not None:
+        config.pluginmanager.register(chosen, "ending")
 
 
 @pytest.hookimpl(wrapper=True)

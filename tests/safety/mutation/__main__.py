@@ -1,6 +1,6 @@
 """Mutate ``orphangc.core`` and see whether its tests notice. Run by hand.
 
-    PYTHONPATH=tests .venv/bin/python -m safety.mutation [MODULE ...] [--work DIR] [--children 2]
+    PYTHONPATH=tests .venv/bin/python -m safety.mutation [MODULE ...] [--part N/M] [--work DIR]
 
 Prints how the mutants of each module ended, and every survivor that ``equivalents.toml`` does not
 argue to be no different; ends with an error if there is one. With ``--again``, mutants that
@@ -26,18 +26,18 @@ from safety.mutation.outcome import (
     survivors,
     unexplained,
 )
-from safety.mutation.tree import lay_out
+from safety.mutation.tree import lay_out, modules_of_part
 
 
-def run(work: Path, modules: list[str], children: int, *, again: bool) -> int:
-    """Mutate; return how many survivors nobody explains."""
+def run(work: Path, modules: list[str], asked: list[str], children: int, *, again: bool) -> int:
+    """Mutate; return how many survivors nobody explains; each module asked for has a mutant."""
     console, began = Console(width=110, highlight=False), time.monotonic()
     work.mkdir(parents=True, exist_ok=True)
     lay_out(work, modules)
     names = [each for each, word in statuses(work).items() if word not in KILLED] if again else []
     mutmut(work, "run", "--max-children", str(children), *names)
     found = statuses(work)
-    if untouched := set(modules) - counted(found).keys():
+    if untouched := set(asked) - counted(found).keys():
         raise SystemExit(f"no mutants of {', '.join(sorted(untouched))}: nothing is proven")
     if not found:
         raise SystemExit("no mutants: nothing is proven")
@@ -64,11 +64,17 @@ def main() -> None:
     parser.add_argument("--work", type=Path, help="keep the tree, and go on there next time")
     parser.add_argument("--children", type=int, default=2)
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--part", metavar="N/M", help="the modules of part N, from 0, of M")
     args = parser.parse_args()
+    modules = args.modules
+    if args.part is not None:
+        modules = [*modules, *modules_of_part(*map(int, args.part.split("/")))]
     if args.work is not None:
-        raise SystemExit(bool(run(args.work, args.modules, args.children, again=args.again)))
+        raise SystemExit(
+            bool(run(args.work, modules, args.modules, args.children, again=args.again))
+        )
     with tempfile.TemporaryDirectory(prefix="mutation-") as work:
-        raise SystemExit(bool(run(Path(work), args.modules, args.children, again=False)))
+        raise SystemExit(bool(run(Path(work), modules, args.modules, args.children, again=False)))
 
 
 if __name__ == "__main__":
