@@ -37,7 +37,7 @@ def run(work: Path, modules: list[str], asked: list[str], children: int, *, agai
     names = [each for each, word in statuses(work).items() if word not in KILLED] if again else []
     mutmut(work, "run", "--max-children", str(children), *names)
     found = statuses(work)
-    if untouched := set(asked) - counted(found).keys():
+    if untouched := set(asked) - {each.rpartition(".")[2] for each in counted(found)}:
         raise SystemExit(f"no mutants of {', '.join(sorted(untouched))}: nothing is proven")
     if not found:
         raise SystemExit("no mutants: nothing is proven")
