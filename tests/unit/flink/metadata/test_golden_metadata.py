@@ -154,8 +154,8 @@ def prefixes(file: GoldenFile, fields: list[int]) -> Iterator[int]:
         yield from range(size)
         return
     rng = random.Random(size)
-    yield from rng.sample(fields, min(len(fields), 25))
-    yield from (rng.randrange(size) for _ in range(10))
+    yield from rng.sample(fields, min(len(fields), 12))
+    yield from (rng.randrange(size) for _ in range(5))
     yield size - 1
 
 
