@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from cli.helpers import contents
+from support import speed
 
 TESTS = Path(__file__).parents[2]
 MOST_MEGABYTES = 800
@@ -28,7 +29,7 @@ def test_no_input_takes_all_memory_or_ends_in_a_traceback(tmp_path, record_prope
         [sys.executable, "-m", "robustness.security.limited", str(work)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=speed.command(),
         check=False,
         env=surroundings | {"PYTHONPATH": str(TESTS), "XDG_STATE_HOME": str(work / "state")},
         stdin=subprocess.DEVNULL,

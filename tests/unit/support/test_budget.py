@@ -97,7 +97,7 @@ SMALL = [
 class Durations:
     """Lets tests take as long as is said here, whatever the machine does meanwhile."""
 
-    SECONDS: ClassVar = {"test_slow": 0.5, "test_larger": 0.3}
+    SECONDS: ClassVar = {"test_slow": 0.8, "test_larger": 0.3}
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Iterator[None]:
@@ -126,7 +126,7 @@ def test_a_test_that_outgrows_its_class_fails_the_build(tiny) -> None:
     """By name, and with the class to move to."""
     done = run(tiny)
     done.assert_outcomes(passed=1, failed=1, deselected=2)
-    done.stdout.fnmatch_lines(["*outgrown: it took 0.5 s*'default' has*mark it 'ci'*"])
+    done.stdout.fnmatch_lines(["*outgrown: it took 0.8 s*'default' has*mark it 'ci'*"])
     done.stdout.fnmatch_lines(["FAILED *::test_slow*"])
 
 
