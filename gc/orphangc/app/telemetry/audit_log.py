@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 import structlog
 
 from orphangc.app.render.advice import condition_advice, guard_advice
-from orphangc.app.telemetry.logs import always_shown
+from orphangc.app.telemetry.logs import always_shown, needs_redaction, shown_together
+from orphangc.collect.delete.journal import json_lines
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.types import Action, Outcome
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 _CONDITIONS = frozenset(Condition)
+_DELETED = "object.deleted"
+_NAMED = ("key", "size", "reason", "etag", "outcome")
 
 
 class Audited:
@@ -42,13 +45,44 @@ class Audited:
         self.sink.write(batch)
         is_deletion = pc.equal(batch["action"], Action.DELETE)
         is_tried = pc.not_equal(batch["outcome"], Outcome.PLANNED)
-        for row in batch.filter(pc.and_(is_deletion, is_tried)).to_pylist():
+        tried = batch.filter(pc.and_(is_deletion, is_tried))
+        is_done = pc.and_(pc.equal(tried["outcome"], Outcome.DONE), tried["error"].is_null())
+        done, others = tried.filter(is_done), tried.filter(pc.invert(is_done))
+        if not (_are_plain(done) and shown_together(_DELETED, json_lines(_facts(done)))):
+            self._write_each(done)
+        self._write_each(others)
+
+    def _write_each(self, rows: pa.RecordBatch) -> None:
+        """Log rows one by one: slowly, in any form."""
+        for row in rows.to_pylist():
             is_done = row["outcome"] == Outcome.DONE
-            facts = {name: row[name] for name in ("key", "size", "reason", "etag", "outcome")}
+            facts = {name: row[name] for name in _NAMED}
             facts |= {"job_id": row["job_id"], "stored_at": row["modified_at"].isoformat()}
             if row["error"] is not None:
                 facts["error"] = row["error"]
-            self._log.info("object.deleted" if is_done else "object.not_deleted", **facts)
+            self._log.info(_DELETED if is_done else "object.not_deleted", **facts)
+
+
+def _are_plain(rows: pa.RecordBatch) -> bool:
+    """Return whether there are rows, each with a time, and nothing to redact in their few words."""
+    words = {word for name in ("reason", "job_id") for word in pc.unique(rows[name]).to_pylist()}
+    has_times = rows["modified_at"].null_count == 0
+    return bool(rows.num_rows) and has_times and not any(map(needs_redaction, words))
+
+
+def _facts(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the columns of log lines."""
+    times = rows["modified_at"]
+    whole = times.cast(pa.timestamp("s", tz="UTC"), safe=False)
+    if whole.cast(times.type).equals(times):
+        text = whole.cast(pa.timestamp("s")).cast(pa.string())  # no zone, so no file of zones
+        day, time = pc.utf8_slice_codeunits(text, 0, 10), pc.utf8_slice_codeunits(text, 11)
+        stored_at = pc.binary_join_element_wise(day, time, "T")
+        stored_at = pc.binary_join_element_wise(stored_at, "+00:00", "")
+    else:
+        stored_at = pa.array([at.isoformat() for at in times.to_pylist()], pa.string())
+    columns = [*(rows[name] for name in (*_NAMED, "job_id")), stored_at]
+    return pa.RecordBatch.from_arrays(columns, names=[*_NAMED, "job_id", "stored_at"])
 
 
 def log_unmet(unmet: Mapping[str, Iterable[tuple[str, str]]]) -> None:

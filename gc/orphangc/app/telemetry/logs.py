@@ -94,6 +94,33 @@ def always_shown() -> Any:
     )
 
 
+def shown_together(event: str, objects: bytes) -> bool:
+    """Log many lines of one event at any level, where the log is JSON; return whether it is.
+
+    The lines are those that ``always_shown`` would log one by one, at one moment.
+
+    Args:
+        event: Name of the event.
+        objects: Facts of each line as a JSON object, each on a line of its own. They are logged
+            unchanged: see ``needs_redaction``.
+
+    """
+    if not isinstance(structlog.get_config()["processors"][-1], structlog.processors.JSONRenderer):
+        return False
+    rendered = structlog.wrap_logger(
+        structlog.ReturnLogger(),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+    ).info(event)
+    lines = objects.replace(b"}\n", b", %b\n" % rendered[1:].encode())
+    structlog.PrintLogger(sys.stderr).msg(lines.decode().removesuffix("\n"))
+    return True
+
+
+def needs_redaction(text: str) -> bool:
+    """Return whether a text is logged otherwise than it is."""
+    return bool(_clean(text) != text)
+
+
 @contextmanager
 def run_named(**facts: str) -> Iterator[None]:
     """Add facts to every line that any thread logs during a block."""

@@ -1,0 +1,109 @@
+"""The audit log: lines that are made together are those that would be made one by one."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pytest
+
+from orphangc.app.config.configuration import LogSettings
+from orphangc.app.telemetry.audit_log import Audited
+from orphangc.app.telemetry.logs import configure_logs, run_named
+from orphangc.ports import OUTCOME_SCHEMA
+
+AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+JOB = "a" * 32
+KEYS = [
+    "a/shared/x",
+    'a/"quoted"\\',
+    "a/ü/\U0001f9ca",
+    "a/line}\nnext",
+    "a/\x01\x7f",
+    "a/password=x",
+]
+
+
+class Taken:
+    """A sink that keeps what it gets."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Count the rows."""
+        self.rows += batch.num_rows
+
+
+def outcome(key: str, **facts: object) -> dict[str, object]:
+    row = {"job_id": JOB, "key": key, "scope": "shared", "size": 7, "modified_at": AT, "etag": "e"}
+    row |= {"action": "delete", "reason": "quarantine_over", "outcome": "done"}
+    return row | facts
+
+
+def logged(capsys, rows: list[dict[str, object]], *, one_by_one: bool = False) -> list[dict]:
+    """Return the lines of a batch, without their times."""
+    configure_logs(LogSettings(format="json"))
+    audited = Audited(Taken())
+    batch = pa.RecordBatch.from_pylist(rows, schema=OUTCOME_SCHEMA)
+    with run_named(run_id="r", root="s3://b/ck"):
+        audited._write_each(batch) if one_by_one else audited.write(batch)
+    found = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert all(line.pop("timestamp") for line in found)
+    return found
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{}, {"etag": None}, {"modified_at": AT + timedelta(microseconds=1)}, {"etag": 'W/"1"'},
+     {"job_id": "user:pw@host"}, {"reason": "token=abc"}, {"job_id": ""}],
+    ids=["plain", "no etag", "fraction", "quotes", "job to redact", "reason to redact", "no job"],
+)  # fmt: skip
+def test_lines_made_together_are_those_made_one_by_one(capsys, facts):
+    """Names, values, and their order."""
+    rows = [outcome(key, **facts) for key in KEYS]
+    together, one_by_one = (logged(capsys, rows, one_by_one=each) for each in (False, True))
+    assert [list(line.items()) for line in together] == [list(line.items()) for line in one_by_one]
+    assert [line["key"] for line in together] == KEYS
+    assert {line["event"] for line in together} == {"object.deleted"}
+    assert {line["run_id"] for line in together} == {"r"}
+
+
+def test_each_attempt_has_its_line(capsys):
+    """What was only planned, and a tombstone, have none."""
+    rows = [
+        outcome("a"),
+        outcome("b", outcome="failed", error="denied for user:pw@host"),
+        outcome("c", outcome="planned"),
+        outcome("d", action="tombstone"),
+        outcome("e", outcome="gone"),
+        outcome("f"),
+    ]
+    found = {line["key"]: line for line in logged(capsys, rows)}
+    assert {key: line["event"] for key, line in found.items()} == {
+        "a": "object.deleted",
+        "f": "object.deleted",
+        "b": "object.not_deleted",
+        "e": "object.not_deleted",
+    }
+    assert "pw" not in found["b"]["error"]
+
+
+def test_people_see_lines_for_people(capsys):
+    """On a terminal, control characters in names are escaped."""
+    configure_logs(LogSettings(format="console"))
+    Audited(Taken()).write(
+        pa.RecordBatch.from_pylist([outcome("a/\x1b[2J")], schema=OUTCOME_SCHEMA)
+    )
+    shown = capsys.readouterr().err
+    assert "object.deleted" in shown
+    assert "[2J" in shown
+    assert "a/\x1b[2J" not in shown
+
+
+def test_no_line_is_hidden_by_a_level(capsys):
+    """The audit log is complete."""
+    configure_logs(LogSettings(format="json", level="warning"))
+    Audited(Taken()).write(pa.RecordBatch.from_pylist([outcome("a")], schema=OUTCOME_SCHEMA))
+    assert json.loads(capsys.readouterr().err)["key"] == "a"
