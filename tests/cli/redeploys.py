@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from cli.helpers import DAY, Bed, Job, Ran, flink, run
+from cli.helpers import AT_ONCE, DAY, Bed, Job, Ran, flink, run
 from support.rest_server import RestServer
 
 
@@ -72,3 +72,39 @@ class Redeploys:
         """Return the folder of a checkpoint: ``0/6`` is the newest one of the oldest job."""
         number, _, checkpoint = name.partition("/")
         return self.jobs[int(number)].folder / f"chk-{10 * int(number) + int(checkpoint)}"
+
+    def expired(self, *options: object, delete: bool = True) -> Path:
+        """Plan an expiry and sweep it; return the folder of the plan."""
+        self.bed.plans += 1
+        out = self.bed.folder / f"expiry-{self.bed.plans}"
+        made = self.expire("--out", out, *options)
+        assert made.code == 0, made.err
+        ran = run("sweep", out, *(["--delete"] if delete else []))
+        assert ran.code == 0, ran.err
+        return out
+
+    def collected(self, *options: object) -> None:
+        """Collect by the ordinary rules: tombstones, then deletions, without any margin."""
+        for _ in range(2):
+            self.bed.plans += 1
+            out = self.bed.folder / f"collect-{self.bed.plans}"
+            margins = ("--grace-period", "0", "--quiet-period", "0", "--max-delete-share", "1")
+            made = run("plan", *self.options, "--out", out, *AT_ONCE, *margins, *options)
+            assert made.code == 0, made.err
+            run("sweep", out, "--delete")
+
+    def names(self) -> set[str]:
+        """Return each stored ``_metadata``, as ``0/6`` for the newest one of the oldest job."""
+        return {
+            f"{number}/{int(each.parent.name.removeprefix('chk-')) % 10}"
+            for number, job in enumerate(self.jobs)
+            for each in job.folder.glob("chk-*/_metadata")
+        }
+
+    def files(self) -> set[str]:
+        """Return each file that a checkpoint names and that is stored, as its name is."""
+        return {
+            f"{number}/{int(each.name[-12:], 16) % 10}"
+            for number, job in enumerate(self.jobs)
+            for each in (job.folder / "shared").glob("*")
+        }

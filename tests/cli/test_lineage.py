@@ -26,7 +26,8 @@ def chain(tmp_path) -> Iterator[Redeploys]:
 def verdicts(ran: Ran) -> dict[str, tuple[str, str]]:
     """Return action and reason of each checkpoint, by job number and checkpoint."""
     assert ran.code == 0, ran.err
-    found = [each for lineage in ran.json["lineages"] for each in lineage["checkpoints"]]
+    document = ran.json.get("expiry") or ran.json
+    found = [each for lineage in document["lineages"] for each in lineage["checkpoints"]]
     return {
         f"{int(each['job_id'][:8])}/{each['checkpoint_id'] % 10}": (each["action"], each["reason"])
         for each in found
@@ -51,16 +52,16 @@ def test_a_chain_is_one_lineage_even_when_flink_has_forgotten_its_jobs(chain) ->
 
 
 def test_without_a_policy_it_reports_what_nothing_living_needs(chain) -> None:
-    before = contents(chain.bed.folder)
+    before = contents(chain.bed.root)
     ran = chain.expire()
     assert {reason for _, reason in verdicts(ran).values()} == {
         "no_policy",
         "held",
         "job_not_over",
     }
-    report: dict[str, Any] = ran.json
+    report: dict[str, Any] = ran.json["expiry"]
     assert (report["unneeded_objects"], report["expiring_objects"]) == (5, 0)
-    assert contents(chain.bed.folder) == before
+    assert contents(chain.bed.root) == before
     text = chain.expire("--output", "table", "--price", 1e9).out
     assert "Checkpoints that nothing living needs hold 210 bytes in 5 files" in text
     assert "No retention policy: nothing expires." in text
@@ -74,7 +75,7 @@ def test_a_policy_lets_go_what_the_running_job_superseded(chain) -> None:
         "3/5": ("keep", "job_not_over"),
         "3/6": ("keep", "held"),
     }
-    assert ran.json["expiring_objects"] == 5
+    assert ran.json["expiry"]["expiring_objects"] == 5
     four = chain.expire(*AT_ONCE_ENDED, "--keep-last", 5)
     assert verdicts(four)["1/5"] == ("expire", "superseded")
     assert verdicts(four)["2/5"] == ("keep", "keep_last")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from orphangc.app.cli.application import app
 from orphangc.app.cli.output import show
 from orphangc.app.console import options as o
+from orphangc.errors import ExitCode
 
 _ROOT_HELP = "The storage root: holds the job directories."
 _PRICE = 0.023
@@ -91,8 +93,10 @@ def expire(  # noqa: PLR0913 - one parameter an option
             " checkpoint may go; repeatable.",
         ),
     ] = None,
+    out: Annotated[Path | None, typer.Option(help="New folder for a plan, for sweep.")] = None,
     price: Annotated[float, typer.Option(help="Price of a GiB a month.", min=0)] = _PRICE,
     grace_period: o.GracePeriod = o.default_of("grace_period"),
+    quarantine_period: o.QuarantinePeriod = o.default_of("quarantine_period"),
     clock_skew: o.ClockSkew = o.default_of("clock_skew"),
     quiet_period: o.QuietPeriod = o.default_of("quiet_period"),
     allow_short_margins: o.AllowShortMargins = False,
@@ -110,16 +114,23 @@ def expire(  # noqa: PLR0913 - one parameter an option
     alias: o.AliasOption = None,
     pin: o.Pin = None,
     state: o.State = None,
+    max_deletes: o.MaxDeletes = None,
     output: o.OutputOption = None,
 ) -> None:
-    """Report what no living job needs, and which checkpoints a retention policy would let go."""
+    """Report what no living job needs, and which checkpoints a retention policy would let go.
+
+    ``sweep`` carries out the plan in ``--out``: ``_metadata`` alone goes into quarantine. A later
+    plan, when that is over, ends it; then ``plan`` finds the files that nothing names any more.
+    """
     values = dict(locals())
     from orphangc.app.commands.retention.lineage_tables import expiry_tables
     from orphangc.app.config.validate import policy_from, settings_from
-    from orphangc.app.runner.lineage_cycle import lineages_now
+    from orphangc.app.runner.expiry_runs import make_expiry
 
     policy = policy_from({name: values.pop(name) for name in _POLICY})
-    for name in ("price", "output"):
+    for name in ("out", "price", "output"):
         del values[name]
-    report = lineages_now(settings_from(values), policy)
-    show(output, report.model_dump(mode="json"), lambda: [*expiry_tables(report, price)])
+    plan = make_expiry(settings_from(values), policy, out)
+    show(output, plan.model_dump(mode="json"), lambda: [*expiry_tables(plan, price)])
+    if plan.are_all_refused:
+        raise typer.Exit(ExitCode.REFUSED)

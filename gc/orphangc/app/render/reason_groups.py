@@ -49,7 +49,7 @@ KINDS: Mapping[ReasonKind, KindText] = {
 }
 """Kinds in the order of a bar: what stays, what is on its way to deletion, the rest."""
 
-KIND_OF: Mapping[Reason, ReasonKind] = {
+KIND_OF: Mapping[str, ReasonKind] = {
     Reason.REFERENCED: ReasonKind.LIVE,
     Reason.NOT_OLDER_THAN_OLDEST_RETAINED: ReasonKind.YOUNG,
     Reason.TOO_YOUNG: ReasonKind.YOUNG,
@@ -109,9 +109,9 @@ AGE_LABELS: Mapping[AgeBucket, str] = {
 }
 
 
-def kind_order(reason: Reason) -> tuple[int, int]:
+def kind_order(reason: str) -> tuple[int, int]:
     """Return the sort key of a reason: by its kind, then by itself."""
-    return list(KINDS).index(KIND_OF[reason]), list(Reason).index(reason)
+    return list(KINDS).index(KIND_OF[reason]), [*Reason].index(Reason(reason))
 
 
 def by_kind(tallies: Iterable[Tally]) -> dict[ReasonKind, Amount]:

@@ -16,7 +16,8 @@ from orphangc.adapters.rows.temporary_rows import temporary_space
 from orphangc.adapters.spark.spark_engine import SparkEngine
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
-from orphangc.app.runner.locking import held_lock
+from orphangc.app.runner.expiry_runs import HeldExpiry
+from orphangc.app.runner.locking import Holding, held_lock
 from orphangc.app.telemetry.audit_log import Audited, log_unmet
 from orphangc.app.telemetry.logs import run_named
 from orphangc.app.wiring.auto_engine import settled
@@ -26,7 +27,6 @@ from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice, KnownSize
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.delete.distributed import DistributedWorkers
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
-from orphangc.collect.state.lock import Lock
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.result import SweepResult, code_of
@@ -73,28 +73,12 @@ def sweep_plan(
         run_id = _run_id(now(), lock.holder.token)
         with run_named(run_id=run_id, root=plan.root):
             holding = Holding(settings=settings, state=state, lock=lock, run_id=run_id)
+            if plan.expiry is not None:
+                return plan, HeldExpiry(holding, path, plan, is_deleting=is_deleting).carry_out()
             sweeping = HeldSweep(
                 holding, path, plan, is_deleting=is_deleting, engine=engine, relists=relists
             )
             return plan, sweeping.carry_out()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
-    """Run that holds the lock of its storage root.
-
-    Attributes:
-        settings: Settings of the storage root.
-        state: State of the storage root.
-        lock: Lock that the run holds.
-        run_id: Identifier of the run.
-
-    """
-
-    settings: StorageRootSettings
-    state: RootState
-    lock: Lock
-    run_id: str
 
 
 @dataclass(slots=True)

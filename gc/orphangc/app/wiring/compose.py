@@ -29,6 +29,7 @@ from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
+from orphangc.collect.observe.expired_checkpoints import QuarantinedMetadata, copy_name
 from orphangc.collect.observe.observation import Environment, read_checkpoint_at
 from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
 from orphangc.collect.state.store import RootState
@@ -240,6 +241,7 @@ def opened(
             siblings=siblings,
             remembered=remembered,
             device_of=device_of,
+            quarantined=quarantined_in(state_of(settings), memory),
             clusters=flink_clusters(settings),
             snapshots=lambda: load_snapshots(settings.registry),
             exporters=lambda: open_exports(settings.registry),
@@ -252,6 +254,25 @@ def opened(
             ha=ha_metadata(settings),
         )
         yield WiredRoot(settings, environment, pool)
+
+
+def quarantined_in(state: RootState, memory: WorldMemory | None) -> list[QuarantinedMetadata]:
+    """Return every ``_metadata`` that is in quarantine, with what reads its copy.
+
+    Args:
+        state: State of the storage root.
+        memory: What earlier cycles saw; read if it is ``None``.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be listed or read.
+
+    """
+    known = recalled(state).memory if memory is None else memory
+    return [
+        QuarantinedMetadata(each, partial(state.files.read, copy_name(state, each)))
+        for each in known.expired
+        if each.is_in_quarantine
+    ]
 
 
 def flink_clusters(settings: StorageRootSettings) -> list[ClusterClient]:

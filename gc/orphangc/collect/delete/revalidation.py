@@ -19,7 +19,7 @@ from orphangc.collect.observe.observation import (
     remembered_checkpoints,
     search_of,
 )
-from orphangc.collect.observe.reported import reported_places
+from orphangc.collect.observe.reported import reported_places, reported_uris
 from orphangc.collect.observe.searching import NOTHING_READ
 from orphangc.collect.state.lock import Lock
 from orphangc.collect.state.store import RootState
@@ -211,6 +211,10 @@ class Revalidation:
         if now.stopped_by is not None:
             raise now.stopped_by
         return now
+
+    def reported(self) -> frozenset[str]:
+        """Return the checkpoints that the last check found reported, pinned, or restored."""
+        return reported_uris(self._clusters, self._registries.snapshots, self.settings, ha=self._ha)
 
     def check_after(self) -> CurrentReferences:
         """Return what checkpoints name now, whatever else has changed.

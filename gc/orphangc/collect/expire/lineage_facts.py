@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_checkpoints import holds_of
@@ -54,9 +55,9 @@ def cycle_lineages(cycle: Cycle, settings: StorageRootSettings) -> CycleLineages
         for key, job in cycle.jobs.items()
     ]
     holds = holds_of(cycle, settings, over)
-    base = cycle.mark.owners.base
+    expired = _in_quarantine(cycle)
     checkpoints = [
-        _checkpoint(each, cycle, base, holds.of(each.folder)) for each in cycle.mark.checkpoints
+        _checkpoint(each, cycle, holds.of(each.folder), expired) for each in cycle.mark.checkpoints
     ]
     unique = Counter(job.job_id for job in jobs if job.job_id)
     directories = {
@@ -129,9 +130,25 @@ def _ended_as(job: JobEvidence, known: list[RememberedJob]) -> frozenset[str]:
     return frozenset(state for each in reported for state in each.ended_as)
 
 
+def _in_quarantine(cycle: Cycle) -> dict[tuple[str, str], datetime]:
+    """Return since when the ``_metadata`` of each checkpoint is in quarantine, and not stored."""
+    read = (*cycle.seen.first, *cycle.seen.second)
+    stored = {(str(each.folder), each.sha256) for part in read for each in part.checkpoints}
+    return {
+        (each.uri, each.sha256): each.expired_at
+        for each in cycle.remembered.expired
+        if each.is_in_quarantine and (each.uri, each.sha256) not in stored
+    }
+
+
 def _checkpoint(
-    checkpoint: Checkpoint, cycle: Cycle, base: Location, holds: Iterator[tuple[str, str]]
+    checkpoint: Checkpoint,
+    cycle: Cycle,
+    holds: Iterator[tuple[str, str]],
+    expired: Mapping[tuple[str, str], datetime],
 ) -> LineageCheckpoint:
+    base = cycle.mark.owners.base
+    expired_at = expired.get((str(checkpoint.folder), checkpoint.sha256))
     is_ordered = checkpoint.deleted_on is not None and not checkpoint.is_unclaimed
     return LineageCheckpoint(
         uri=str(checkpoint.folder),
@@ -140,10 +157,11 @@ def _checkpoint(
         is_savepoint=checkpoint.directory is None or checkpoint.is_savepoint is True,
         stored_at=checkpoint.modified_at,
         sha256=checkpoint.sha256,
-        is_restorable=not cycle.missing.of([checkpoint], base),
+        is_restorable=expired_at is None and not cycle.missing.of([checkpoint], base),
         is_collectable=_is_collectable(checkpoint, base),
         holds=tuple(holds),
         deleted_on=frozenset(checkpoint.deleted_on or ()) if is_ordered else None,
+        expired_at=expired_at,
     )
 
 

@@ -64,7 +64,10 @@ def lineage_report(
     fates = fates_of(
         known.lineages,
         RetentionFacts(
-            now=cycle.evidence.now, min_age=settings.margins.grace_period, policy=policy
+            now=cycle.evidence.now,
+            min_age=settings.margins.grace_period,
+            quarantine=settings.margins.quarantine_period,
+            policy=policy,
         ),
     )
     weighed = _weighed(known, fates, engine, progress)
@@ -191,4 +194,5 @@ def _checkpoint_part(fate: CheckpointFate) -> LineageCheckpointPart:
         reason=fate.reason,
         why=fate.why,
         restored_by=tuple(sorted(restored)),
+        expired_at=checkpoint.expired_at,
     )

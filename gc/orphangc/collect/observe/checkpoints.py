@@ -263,11 +263,12 @@ class CheckpointReader:
             except StorageUnreachableError as err:
                 uri = f"{base.child(folder)}/{METADATA_NAME}"
                 return UnreadableCheckpoint(uri=uri, reason=str(err), sha256="")
-            return None if data is None else self._decode(data, base, folder, listed)
+            return None if data is None else self.decoded(data, base, folder, listed)
 
-    def _decode(
+    def decoded(
         self, data: bytes, base: Location, folder: str, listed: StoredObject
     ) -> Checkpoint | UnreadableCheckpoint:
+        """Return the checkpoint that some bytes are, as if they were stored in a folder."""
         place = place_of_folder(folder, base.name)
         location = base.child(folder)
         is_own = place.checkpoint_id is not None and not place.inner

@@ -21,6 +21,10 @@ from orphangc.collect.observe.checkpoints import (
     CheckpointsRead,
     scan_checkpoints,
 )
+from orphangc.collect.observe.expired_checkpoints import (
+    QuarantinedMetadata,
+    quarantined_checkpoints,
+)
 from orphangc.collect.observe.exporters import ExporterHandshake, SeenExports, start_handshake
 from orphangc.collect.observe.reported import reported_places
 from orphangc.collect.observe.searching import NO_SCAN, NOTHING_READ, BaseSearch
@@ -80,6 +84,7 @@ class Environment:
         siblings: Other storage roots, searched like ``extra``; one of them may be unreachable.
         remembered: Job directories outside all of these in which an earlier cycle found
             checkpoints; each of them may be gone.
+        quarantined: Checkpoints whose ``_metadata`` is in quarantine.
         clusters: Flink clusters.
         snapshots: Reads the registry snapshots as they are now.
         exporters: Opens the folders that exporters write to.
@@ -108,6 +113,7 @@ class Environment:
     siblings: Sequence[Storage] = ()
     remembered: Sequence[Storage] = ()
     device_of: Callable[[Location], str | None] = _no_device
+    quarantined: Sequence[QuarantinedMetadata] = ()
 
     @property
     def bases(self) -> tuple[Storage, ...]:
@@ -225,6 +231,9 @@ def observe(
     ]
     elsewhere += unusable
     elsewhere += remembered_checkpoints(environment, reader).found
+    elsewhere += quarantined_checkpoints(
+        environment.quarantined, environment.storage.location, reader
+    )
     elsewhere += _read_hidden(environment, reader, (first[0].scan, second[0].scan))
     return Observation(
         time=time,

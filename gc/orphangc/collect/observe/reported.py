@@ -42,6 +42,17 @@ def reported_places(
     return sorted(places, key=str), unusable
 
 
+def reported_uris(
+    clusters: Iterable[ClusterFacts],
+    snapshots: Iterable[RegistrySnapshot],
+    settings: StorageRootSettings,
+    *,
+    ha: Iterable[HaFacts] = (),
+) -> frozenset[str]:
+    """Return the URI of every reported or pinned checkpoint folder."""
+    return frozenset(map(str, reported_places(clusters, snapshots, settings, ha=ha)[0]))
+
+
 def place_named(path: str, settings: StorageRootSettings) -> Location:
     """Return the checkpoint folder that a resource names: people may name its metadata file too.
 

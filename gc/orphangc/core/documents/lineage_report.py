@@ -63,6 +63,7 @@ class LineageCheckpointPart(FrozenPart):
         reason: Reason of that.
         why: Words for people beside the reason.
         restored_by: Ids of the jobs that are known to have been restored from it.
+        expired_at: Time at which its ``_metadata`` was put into quarantine; ``null`` if it was not.
 
     """
 
@@ -77,6 +78,7 @@ class LineageCheckpointPart(FrozenPart):
     reason: RetentionReason
     why: str
     restored_by: tuple[str, ...] = ()
+    expired_at: Instant | None = None
 
 
 class LineagePart(FrozenPart):

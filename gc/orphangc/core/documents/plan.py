@@ -11,7 +11,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
+from orphangc.core.lineage.checkpoint_fates import CheckpointKind, RetentionAction, RetentionReason
 from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import StorageRootSettings
@@ -160,9 +162,9 @@ class RootPart(FrozenPart):
 class Tally(FrozenPart):
     """How many objects of an area got a verdict, and their bytes."""
 
-    scope: Scope
-    action: Action
-    reason: Reason
+    scope: Scope | CheckpointKind
+    action: Action | RetentionAction
+    reason: Reason | RetentionReason
     objects: int
     bytes: int
 
@@ -273,6 +275,8 @@ class Plan(FrozenPart):
     warnings: tuple[str, ...] = ()
     verdict_files: Mapping[str, str] = Field(default_factory=dict)
     """sha256 by file name below ``verdicts/``."""
+    expiry: LineageReport | None = None
+    """Lineages, in a plan of ``expire``, whose verdicts are on checkpoints alone."""
     settings: StorageRootSettings
     """Settings of the plan, without credentials."""
 

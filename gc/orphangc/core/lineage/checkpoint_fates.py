@@ -20,6 +20,13 @@ class RetentionAction(StrEnum):
     EXPIRE = "expire"
 
 
+class CheckpointKind(StrEnum):
+    """What a row of a plan of ``expire`` is about, in the column ``scope``."""
+
+    CHECKPOINT = "checkpoint"
+    SAVEPOINT = "savepoint"
+
+
 class RetentionReason(StrEnum):
     """Why; one reason a checkpoint, in the order in which ``fate_of`` asks."""
 
@@ -52,6 +59,10 @@ class RetentionReason(StrEnum):
     KEEP_DAILY = "keep_daily"
     KEEP_WEEKLY = "keep_weekly"
     KEEP_MONTHLY = "keep_monthly"
+    IN_QUARANTINE = "in_quarantine"
+    """Its ``_metadata`` is in quarantine, which is not over."""
+    QUARANTINE_OVER = "quarantine_over"
+    """Its quarantine is over, and nothing has needed it: its references count no more (R44)."""
     MEANT_TO_BE_DELETED = "meant_to_be_deleted"
     """Flink was to delete it when its job ended, and did not (R40)."""
     SUPERSEDED = "superseded"
@@ -96,12 +107,14 @@ class RetentionFacts:
     Attributes:
         now: Start of the cycle, by the storage's clock.
         min_age: Age below which no checkpoint expires.
+        quarantine: Time that the ``_metadata`` of an expired checkpoint stays in quarantine.
         policy: The owner's policy; ``None`` without one.
 
     """
 
     now: datetime
     min_age: timedelta
+    quarantine: timedelta
     policy: RetentionPolicy | None = None
 
 
@@ -121,7 +134,7 @@ def _fate(checkpoint: LineageCheckpoint, lineage: Lineage, facts: RetentionFacts
     job = lineage.job_at(checkpoint.place)
     kept = _kept_whatever_the_policy(checkpoint, job, facts)
     if kept is None and job is not None:
-        kept = _kept_by_policy(checkpoint, job, lineage, facts)
+        kept = _kept_by_policy(checkpoint, job, lineage, facts) or _quarantined(checkpoint, facts)
     action, (reason, why) = RetentionAction.KEEP, kept or _expires(checkpoint, job, lineage, facts)
     if kept is None:
         action = RetentionAction.EXPIRE
@@ -168,6 +181,14 @@ def _kept_by_policy(
     if policy.declares_dead(lineage):
         return _living(lineage)
     return _without_successor(job, lineage) or _by_rules(checkpoint, lineage, policy, facts)
+
+
+def _quarantined(checkpoint: LineageCheckpoint, facts: RetentionFacts) -> _Said | None:
+    """Return that a checkpoint is in quarantine; a tie is not over."""
+    since = checkpoint.expired_at
+    if since is None or since < shifted(facts.now, -facts.quarantine):
+        return None
+    return RetentionReason.IN_QUARANTINE, f"since {since:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def is_meant_to_be_deleted(checkpoint: LineageCheckpoint, job: LineageJob) -> bool:
@@ -227,6 +248,8 @@ def _by_rules(
 def _expires(
     checkpoint: LineageCheckpoint, job: LineageJob | None, lineage: Lineage, facts: RetentionFacts
 ) -> _Said:
+    if checkpoint.expired_at is not None:
+        return RetentionReason.QUARANTINE_OVER, ""
     if job is not None and is_meant_to_be_deleted(checkpoint, job):
         return RetentionReason.MEANT_TO_BE_DELETED, ", ".join(sorted(job.ended_as))
     if facts.policy is not None and facts.policy.declares_dead(lineage):

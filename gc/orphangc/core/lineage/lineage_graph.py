@@ -61,6 +61,7 @@ class LineageCheckpoint:
             file in any other place.
         holds: What needs it now (R43), as words for people: a pin, an HA entry, a restored path.
         deleted_on: Ends of its job upon which Flink deletes it; ``None`` if unknown (R40).
+        expired_at: Time at which its ``_metadata`` was put into quarantine; ``None`` if it was not.
 
     """
 
@@ -74,6 +75,7 @@ class LineageCheckpoint:
     is_collectable: bool = True
     holds: tuple[tuple[str, str], ...] = ()
     deleted_on: frozenset[str] | None = None
+    expired_at: datetime | None = None
 
     @property
     def order(self) -> tuple[datetime, int, str]:

@@ -94,6 +94,7 @@ def compared(
                 if not each.is_acknowledged
             ),
             lineage=remembered_lineage(memory.lineage, sighting.lineage, sighting.at),
+            expired=memory.expired,
         ),
     )
 

@@ -47,6 +47,8 @@ class LossExplanation(StrEnum):
     Source: Flink 1.15-2.3, ``RestoreMode.NO_CLAIM``.
 
     One that is self-contained needs no such file, so that the job has gone on suffices."""
+    EXPIRED = "expired"
+    """A sweep of ``expire`` put its ``_metadata`` away, and its quarantine is over (R44)."""
     DECLARED = "declared"
     """The operator declares its job ended, and Flink deletes it upon every end.
 
@@ -64,6 +66,7 @@ class Explanations:
         present: Folders of all checkpoints that are there now.
         shown: Directories that contain checkpoints now.
         discarded: Checkpoints that their own cluster shows discarded; when each was triggered.
+        expired: Digests of the checkpoints that a sweep released from quarantine, by folder.
         unfound: Checkpoints that a cluster shows completed and not discarded after the listing,
             and that are not there.
         searched: Directories of which some checkpoint is there now, or was explained away; and of
@@ -82,6 +85,7 @@ class Explanations:
     present: frozenset[str]
     shown: Mapping[str, RememberedDirectory]
     discarded: Mapping[str, datetime]
+    expired: Mapping[str, frozenset[str]]
     unfound: Mapping[str, SeenReport]
     searched: frozenset[str]
     users: Mapping[str, frozenset[str]]
@@ -114,6 +118,7 @@ class Explanations:
             present=sighting.present,
             shown={each.uri: each for each in sighting.directories},
             discarded=sighting.discarded,
+            expired=_released(memory),
             unfound=_unfound(sighting),
             searched=_with_predecessors(found, claimers, sighting, by_job),
             users={uri: frozenset(each) for uri, each in users.items()},
@@ -147,6 +152,8 @@ class Explanations:
             return LossExplanation.SUBSUMED
         if self._is_discarded(checkpoint):
             return LossExplanation.DISCARDED
+        if checkpoint.sha256 in self.expired.get(checkpoint.uri, ()):
+            return LossExplanation.EXPIRED
         if self._has_ended(checkpoint, directory):
             return LossExplanation.ENDED
         if self._is_claimed(checkpoint, directory):
@@ -276,6 +283,15 @@ class Explanations:
         """
         users = self.users.get(directory, frozenset())
         return not users.isdisjoint(self._heirs({uri}) - {directory})
+
+
+def _released(memory: WorldMemory) -> dict[str, frozenset[str]]:
+    """Return the digests of the checkpoints whose quarantine is over, by folder."""
+    found: dict[str, set[str]] = {}
+    for each in memory.expired:
+        if each.released_at is not None and each.restored_at is None:
+            found.setdefault(each.uri, set()).add(each.sha256)
+    return {uri: frozenset(digests) for uri, digests in found.items()}
 
 
 def _unfound(sighting: Sighting) -> dict[str, SeenReport]:

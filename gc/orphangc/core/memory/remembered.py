@@ -14,6 +14,7 @@ from typing import TypeVar
 from pydantic import Field
 
 from orphangc.core.lineage.continuation import LineageMemory, merged_lineage
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, merged_expired
 from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.times.instants import Instant
 
@@ -276,6 +277,7 @@ class WorldMemory(FrozenPart):
         registries: Registry snapshots that concern the storage root.
         standing: Facts that the newest cycle missed.
         lineage: Which job continued which.
+        expired: Checkpoints whose ``_metadata`` was put into quarantine.
 
     """
 
@@ -291,6 +293,7 @@ class WorldMemory(FrozenPart):
     registries: tuple[RememberedRegistry, ...] = ()
     standing: tuple[StandingFact, ...] = ()
     lineage: LineageMemory = LineageMemory()
+    expired: tuple[ExpiredCheckpoint, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -328,6 +331,7 @@ def merged_memory(memories: Sequence[WorldMemory]) -> WorldMemory:
         ),
         standing=_newest_standing(memories),
         lineage=merged_lineage(each.lineage for each in memories),
+        expired=merged_expired(each for memory in memories for each in memory.expired),
     )
 
 

@@ -57,7 +57,7 @@ def fates(
     policy: RetentionPolicy | None = None,
 ) -> dict[str, CheckpointFate]:
     """Return the fate of each checkpoint by its URI."""
-    facts = RetentionFacts(now=NOW, min_age=3 * DAY, policy=policy)
+    facts = RetentionFacts(now=NOW, min_age=3 * DAY, quarantine=DAY, policy=policy)
     found = fates_of(lineages_of(jobs, checkpoints, edges), facts)
     return {each.checkpoint.uri: each for each in found}
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.rows.outcome_files import outcome_rows, read_outcome
 from orphangc.adapters.rows.plan_directory import PlanDirectory
+from orphangc.app.runner.expiry_runs import undo_expiry
 from orphangc.collect.sweep.restore_deleted import undelete
 from orphangc.errors import RefusedError
 from orphangc.ports import DeletionStatus, Undeleter
@@ -24,6 +25,8 @@ def undelete_run(path: Path) -> dict[str, Any]:
 
     """
     plan = PlanDirectory(path).read()
+    if plan.expiry is not None:
+        return undo_expiry(plan)
     read_outcome(path)
     storage = open_storage(plan.root)
     if not hasattr(storage, "undelete"):

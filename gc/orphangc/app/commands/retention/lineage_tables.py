@@ -16,6 +16,8 @@ from orphangc.core.documents.lineage_report import (
     LineagePart,
     LineageReport,
 )
+from orphangc.core.documents.plan import Plan
+from orphangc.core.model.types import JobState
 
 _GIB = 2**30
 
@@ -70,14 +72,32 @@ def verdict(checkpoint: LineageCheckpointPart) -> str:
     return f"{checkpoint.action} {checkpoint.reason}{why}{lost}"
 
 
-def expiry_tables(report: LineageReport, price: float) -> Iterator[RenderableType]:
+def expiry_tables(plan: Plan, price: float) -> Iterator[RenderableType]:
     """Yield what no living job needs, oldest lineage first, and what the policy would let go.
 
     Args:
-        report: Lineages of a storage root.
+        plan: Plan of ``expire``.
         price: Price of a GiB a month.
 
     """
+    report = plan.expiry
+    if report is None:
+        return
+    table = _unneeded(report, price)
+    if table.row_count:
+        yield table
+    yield Text(unneeded_sentence(report, price))
+    yield _reasons(report)
+    if report.policy is None:
+        yield Text("No retention policy: nothing expires. Try --keep-last 1.")
+    else:
+        size = human_bytes(report.expiring_bytes)
+        yield Text(f"{len(report.expiring)} checkpoints would expire; only they hold {size}.")
+    yield from (Text(visible(each)) for each in _stops(plan))
+    yield from (Text(visible(f"warning: {each}"), style="yellow") for each in plan.warnings)
+
+
+def _unneeded(report: LineageReport, price: float) -> Table:
     table = Table("lineage", "jobs", "checkpoints", "last sign of life", "unneeded", "a month")
     for lineage in report.lineages:
         if lineage.unneeded_bytes:
@@ -89,15 +109,16 @@ def expiry_tables(report: LineageReport, price: float) -> Iterator[RenderableTyp
                 human_bytes(lineage.unneeded_bytes),
                 money(lineage.unneeded_bytes, price),
             )
-    if table.row_count:
-        yield table
-    yield Text(unneeded_sentence(report, price))
-    yield _reasons(report)
-    if report.policy is None:
-        yield Text("No retention policy: nothing expires. Try --keep-last 1.")
-    else:
-        size = human_bytes(report.expiring_bytes)
-        yield Text(f"{len(report.expiring)} checkpoints would expire; only they hold {size}.")
+    return table
+
+
+def _stops(plan: Plan) -> Iterator[str]:
+    """Yield what stops the work on each job that is over."""
+    for job in plan.jobs:
+        if job.refused is not None:
+            yield f"job {job.job_id}: {job.refused.guard}: {job.refused.message}"
+        for each in job.blocked if job.state is JobState.ENDED else ():
+            yield f"job {job.job_id}: {each.condition}: {each.message}"
 
 
 def unneeded_sentence(report: LineageReport, price: float) -> str:

@@ -1,0 +1,382 @@
+"""``expire --out``, and the sweep and the undoing of its plan (R44)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from orphangc.adapters.open import open_state_files, open_storage
+from orphangc.adapters.rows.outcome_files import OutcomeFiles
+from orphangc.adapters.rows.plan_directory import PlanDirectory
+from orphangc.adapters.rows.verdict_files import VerdictFiles
+from orphangc.app.config.paths import check_outside
+from orphangc.app.console.progress import shown_progress
+from orphangc.app.runner.lineage_cycle import UnkeptVerdicts
+from orphangc.app.runner.locking import Holding, held_lock
+from orphangc.app.telemetry.audit_log import Audited
+from orphangc.app.wiring.clock import now
+from orphangc.app.wiring.compose import WiredRoot, opened, state_of
+from orphangc.collect.cycle import Cycle, run_cycle
+from orphangc.collect.delete.retry_queue import with_outcomes
+from orphangc.collect.delete.revalidation import Revalidation, preconditions_of
+from orphangc.collect.expire.expiry_rows import expiry_plan, rows_of, stored_metadata
+from orphangc.collect.expire.quarantine import (
+    Quarantine,
+    agreed,
+    expired_of,
+    is_release,
+    remember_expired,
+)
+from orphangc.collect.expire.reported_lineages import lineage_report
+from orphangc.collect.observe.checkpoints import CheckpointReader
+from orphangc.collect.observe.expired_checkpoints import copy_name
+from orphangc.collect.observe.reported import reported_uris
+from orphangc.collect.state.lock import Renewal
+from orphangc.collect.state.store import RootState
+from orphangc.collect.sweep.result import SweepResult, code_of
+from orphangc.collect.sweep.sweep import recalled_for
+from orphangc.collect.world.recalling import Recalled, new_state_warning, not_kept, recalled
+from orphangc.core.decision.evidence import UnreadableCheckpoint
+from orphangc.core.documents.lineage_report import LineageReport
+from orphangc.core.documents.plan import Plan
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
+from orphangc.core.lineage.retention_policy import RetentionPolicy
+from orphangc.core.model.codes import Condition
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import ObjectKey, Outcome, StoredObject
+from orphangc.errors import ExitCode, OrphanGcError, RefusedError
+from orphangc.ports import Progress
+
+log = structlog.get_logger()
+
+_HEADS_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpiryCycle:
+    """A fresh cycle, and the fate of every checkpoint in it."""
+
+    cycle: Cycle
+    report: LineageReport
+
+
+def expiry_cycle(
+    root: WiredRoot,
+    policy: RetentionPolicy | None,
+    *,
+    state: RootState,
+    before: Recalled,
+    reader: CheckpointReader,
+    progress: Progress,
+) -> ExpiryCycle:
+    """Return a fresh cycle of an opened storage root, with its lineages."""
+    cycle = run_cycle(
+        root.environment,
+        root.settings,
+        reader=reader,
+        tombstones=state.tombstones(),
+        halted=state.halted(),
+        open_sink=UnkeptVerdicts,
+        before=before,
+    )
+    engine = root.environment.engine
+    report = lineage_report(cycle, root.settings, policy, engine=engine, progress=progress)
+    return ExpiryCycle(cycle=cycle, report=report)
+
+
+def make_expiry(
+    settings: StorageRootSettings, policy: RetentionPolicy | None, out: Path | None
+) -> Plan:
+    """Return a plan of ``expire``, written to a new folder; nothing else is changed.
+
+    Its cycle is remembered, as that of ``plan`` is.
+
+    Raises:
+        OrphanGcError: Nothing was planned, and nothing was written.
+
+    """
+    check_outside(settings.root, [] if out is None else [out])
+    directory = None if out is None else PlanDirectory(out)
+    if directory is not None:
+        directory.prepare()
+    state = state_of(settings)
+    before = recalled(state)
+    with shown_progress() as progress, opened(settings, progress, memory=before.memory) as root:
+        found = expiry_cycle(
+            root,
+            policy,
+            state=state,
+            before=before,
+            reader=CheckpointReader.of(settings),
+            progress=progress,
+        )
+    rows = rows_of(found.report.checkpoints, stored_metadata(found.cycle))
+    plan = expiry_plan(found.cycle, found.report, rows)
+    warnings = [new_state_warning(state)] if before.is_new else []
+    problem = not_kept(state, before, found.cycle.remembered)
+    if problem is not None:
+        plan = plan.model_copy(update={"states": ()})
+        warnings.append(problem)
+    plan = plan.model_copy(update={"warnings": (*plan.warnings, *warnings)})
+    if directory is None:
+        return plan.signed()
+    sink = VerdictFiles(directory.verdicts)
+    if rows.num_rows:
+        sink.write(rows)
+    sink.close()
+    return directory.write(plan, sink.digests)
+
+
+@dataclass(slots=True)
+class HeldExpiry:
+    """Sweep of a plan of ``expire`` by a run that holds the lock.
+
+    Attributes:
+        holding: Run that holds the lock.
+        path: Folder of the plan.
+        plan: The plan.
+        is_deleting: Whether ``_metadata`` files go into quarantine; else the sweep only checks.
+        result: Result so far.
+
+    """
+
+    holding: Holding
+    path: Path
+    plan: Plan
+    _: KW_ONLY
+    is_deleting: bool
+    result: SweepResult = field(default_factory=SweepResult)
+
+    def carry_out(self) -> SweepResult:
+        """Expire and release what plan and a fresh cycle agree on; write the outcome beside it.
+
+        Raises:
+            OrphanGcError: Nothing was changed.
+
+        """
+        self.result.run_id = self.holding.run_id
+        self.holding.state.bind()
+        outcomes = OutcomeFiles(self.path)
+        sink = Audited(outcomes)
+        try:
+            with Renewal(self.holding.lock) as renewal:
+                self._go(sink, renewal)
+        except BaseException as err:
+            self.result.stopped_by = err
+            self.result.exit_code = code_of(err)
+            if outcomes.rows:
+                outcomes.publish(self._outcome())
+            outcomes.discard()
+            raise
+        outcomes.publish(self._outcome())
+        return self.result
+
+    def _go(self, sink: Audited, renewal: Renewal) -> None:
+        before = recalled_for(self.plan, self.holding.state)
+        reader = CheckpointReader.of(self.holding.settings)
+        with (
+            shown_progress() as progress,
+            opened(self.holding.settings, progress, memory=before.memory) as root,
+        ):
+            planned = self.plan.expiry
+            assert planned is not None  # noqa: S101 - a plan of expire, or this was not called
+            fresh = expiry_cycle(
+                root,
+                planned.policy,
+                state=self.holding.state,
+                before=before,
+                reader=reader,
+                progress=progress,
+            )
+            renewal.check()
+            problem = not_kept(self.holding.state, before, fresh.cycle.remembered)
+            if problem is not None:
+                raise RefusedError(problem, guard=Condition.MEMORY_UNREADABLE)
+            self._check_halt()
+            self._act(root, fresh, planned, reader, sink)
+
+    def _check_halt(self) -> None:
+        halted = self.holding.state.halted()
+        if halted is not None:
+            raise RefusedError(halted, guard=Condition.HALTED)
+
+    def _act(  # noqa: PLR0917 - the values of one sweep
+        self,
+        root: WiredRoot,
+        fresh: ExpiryCycle,
+        planned: LineageReport,
+        reader: CheckpointReader,
+        sink: Audited,
+    ) -> None:
+        """Carry out what is agreed on, journalled; write down what becomes of the rest."""
+        wanted = agreed(planned, fresh.report)
+        most = self.holding.settings.max_deletes
+        new = [each for each in wanted if not is_release(each)]
+        if most is not None and len(new) > most:
+            raise RefusedError(
+                f"{len(new)} checkpoints would expire, more than max_deletes allows ({most});"
+                " nothing expires: raise max_deletes",
+                guard=Condition.MAX_DELETES,
+            )
+
+        def record(rows: Any) -> None:
+            if rows.num_rows:
+                sink.write(rows)
+                self.result.count(rows)
+
+        cycle, seen = fresh.cycle, fresh.cycle.seen
+        agreed_on = {each.uri for each in wanted}
+        stale = [each for each in planned.expiring if each.uri not in agreed_on]
+        stored = stored_metadata(cycle)
+        record(with_outcomes(rows_of(stale, stored), Outcome.CHANGED))
+        if not self.is_deleting:
+            record(with_outcomes(rows_of(wanted, stored), Outcome.PLANNED))
+            return
+        self.holding.state.start_run(self.holding.run_id, cycle.evidence.now)
+        self.holding.state.write_journal(self.holding.run_id, "evidence", [self._evidence(cycle)])
+        quarantine = Quarantine(
+            storage=root.environment.storage,
+            state=self.holding.state,
+            run_id=self.holding.run_id,
+            revalidation=Revalidation(
+                environment=root.environment,
+                settings=self.holding.settings,
+                reader=reader,
+                jobs=preconditions_of(cycle.jobs.values()),
+                state=self.holding.state,
+                lock=self.holding.lock,
+            ),
+            cycle=cycle,
+            named=reported_uris(
+                (*seen.before, *seen.after),
+                seen.snapshots,
+                self.holding.settings,
+                ha=(*seen.ha_before, *seen.ha_after),
+            ),
+            put_back=partial(put_back, self.holding.settings),
+            record_outcomes=record,
+        )
+        self.result.stopped_by = quarantine.carry_out(wanted)
+        self.result.exit_code = _exit_code(self.result)
+        self.holding.state.finish_run(self.holding.run_id, self._outcome())
+        self.holding.state.close_run(self.holding.run_id)
+        log.info("expiry.finished", **self._outcome())
+
+    def _evidence(self, cycle: Cycle) -> dict[str, Any]:
+        return {
+            "plan_id": self.plan.plan_id,
+            "root": self.plan.root,
+            "live_set_sha256": cycle.plan.live_set_sha256,
+            "jobs": [job.model_dump(mode="json") for job in cycle.plan.jobs],
+            "roots": [each.model_dump(mode="json") for each in cycle.plan.roots],
+        }
+
+    def _outcome(self) -> dict[str, Any]:
+        return {
+            "schema_version": 1,
+            "run_id": self.holding.run_id,
+            "deleting": self.is_deleting,
+            "plan_id": self.plan.plan_id,
+            "root": self.plan.root,
+            "counts": self.result.counts(),
+            "refused": self.result.refused,
+            "stopped": self.result.stopped,
+            "exit_code": int(self.result.exit_code),
+        }
+
+
+def _exit_code(result: SweepResult) -> ExitCode:
+    if isinstance(result.stopped_by, OrphanGcError):
+        is_part_done = any(outcome == Outcome.DONE for _, outcome in result.objects)
+        return ExitCode.FAILED if is_part_done else ExitCode(result.stopped_by.exit_code)
+    is_failed = any(outcome == Outcome.FAILED for _, outcome in result.objects)
+    return ExitCode.SOME_DELETES_FAILED if is_failed else ExitCode.DONE
+
+
+def put_back(settings: StorageRootSettings, record: ExpiredCheckpoint, data: bytes) -> None:
+    """Store a ``_metadata`` again, unless exactly these bytes are stored there.
+
+    Raises:
+        RefusedError: Other bytes are stored there by now.
+        StorageUnreachableError: The storage root does not answer, or cannot be written.
+
+    """
+    files = open_state_files(settings.root)
+    if not files.create(record.key, data) and files.read(record.key) != data:
+        raise RefusedError(f"{settings.root}/{record.key} is another one by now; left as it is")
+
+
+def undo_expiry(plan: Plan) -> dict[str, Any]:
+    """Put back every ``_metadata`` that sweeps of a plan of ``expire`` put into quarantine.
+
+    One whose quarantine is over is put back only while all of its files are stored.
+
+    Raises:
+        RefusedError: Nothing of it is in quarantine.
+        LockHeldError: Another run holds the lock.
+
+    """
+    state = state_of(plan.settings)
+    expiring = () if plan.expiry is None else plan.expiry.expiring
+    counts: Counter[str] = Counter()
+    failed: list[dict[str, str]] = []
+    with held_lock(state):
+        records = list(expired_of(state, {(each.uri, each.sha256) for each in expiring}))
+        if not records:
+            raise RefusedError("no sweep of that plan put anything into quarantine")
+        for each in records:
+            try:
+                _undo(plan.settings, state, each)
+            except OrphanGcError as err:
+                failed.append({"key": each.key, "error": str(err)})
+            counts["failed" if failed and failed[-1]["key"] == each.key else "restored"] += 1
+    return {"plan_id": plan.plan_id, "root": plan.root, "counts": counts, "failed": failed}
+
+
+def _undo(settings: StorageRootSettings, state: RootState, record: ExpiredCheckpoint) -> None:
+    """Put one ``_metadata`` back, and end its quarantine.
+
+    Raises:
+        RefusedError: Its copy is damaged, or a file that it names is gone.
+
+    """
+    name = copy_name(state, record)
+    data = state.files.read(name)
+    if data is None or hashlib.sha256(data).hexdigest() != record.sha256:
+        raise RefusedError(f"{state.files.location}/{name} is gone or damaged")
+    _check_files(settings, record, data)
+    put_back(settings, record, data)
+    remember_expired(state, [record.model_copy(update={"restored_at": now()})])
+
+
+def _check_files(settings: StorageRootSettings, record: ExpiredCheckpoint, data: bytes) -> None:
+    """Make sure that the files of a checkpoint are stored; before its release they are.
+
+    Raises:
+        RefusedError: One is gone: what is put back could not be restored.
+
+    """
+    storage = open_storage(settings.root)
+    stored = StoredObject(key=ObjectKey(record.key), size=record.size, modified_at=record.stored_at)
+    folder = record.key.rpartition("/")[0]
+    reader = CheckpointReader.of(settings)
+    checkpoint = reader.decoded(data, storage.location, folder, stored)
+    if isinstance(checkpoint, UnreadableCheckpoint):
+        raise RefusedError(f"{checkpoint.uri}: {checkpoint.reason}")
+    keys = [
+        ObjectKey(f"{below}/{name}")
+        for place, names in checkpoint.files.items()
+        if (below := storage.location.key_of(place)) is not None
+        for name in names
+    ]
+    for start in range(0, len(keys), _HEADS_AT_ONCE):
+        some = keys[start : start + _HEADS_AT_ONCE]
+        for key, found in zip(some, storage.stat(some), strict=True):
+            if found is None:
+                raise RefusedError(f"{settings.root}/{key} is gone: it cannot be restored")

@@ -1,0 +1,116 @@
+"""A plan of ``expire``: one row for each ``_metadata``, the plan of its cycle around them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import pyarrow as pa
+
+from orphangc.collect.cycle import Cycle
+from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
+from orphangc.core.documents.plan import Plan, Tally
+from orphangc.core.lineage.checkpoint_fates import CheckpointKind
+from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.naming import METADATA_NAME
+from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.ports import VERDICT_SCHEMA
+
+
+def stored_metadata(cycle: Cycle) -> dict[str, StoredObject]:
+    """Return each stored or quarantined ``_metadata`` by the folder of its checkpoint.
+
+    In the storage root its key is relative to that, elsewhere it is its URI.
+    """
+    found: dict[str, StoredObject] = {}
+    base = cycle.mark.owners.base
+    for read in (*cycle.seen.first, *cycle.seen.second):
+        for checkpoint in read.checkpoints:
+            found.setdefault(
+                str(checkpoint.folder),
+                StoredObject(
+                    key=_key(checkpoint.folder, base), size=0, modified_at=checkpoint.modified_at
+                ),
+            )
+    for each in cycle.remembered.expired:
+        if each.is_in_quarantine:
+            found.setdefault(
+                each.uri,
+                StoredObject(key=ObjectKey(each.key), size=each.size, modified_at=each.stored_at),
+            )
+    for folder, listed in cycle.seen.second[0].scan.metadata.items():
+        found[str(base.child(folder))] = listed
+    return found
+
+
+def _key(folder: Location, base: Location) -> ObjectKey:
+    below = base.key_of(folder)
+    place = str(folder) if below is None else below
+    return ObjectKey(f"{place}/{METADATA_NAME}".lstrip("/"))
+
+
+def kind_of(checkpoint: LineageCheckpointPart) -> CheckpointKind:
+    """Return the word for a checkpoint in the column ``scope``."""
+    return CheckpointKind.SAVEPOINT if checkpoint.is_savepoint else CheckpointKind.CHECKPOINT
+
+
+def rows_of(
+    checkpoints: Iterable[LineageCheckpointPart], stored: Mapping[str, StoredObject]
+) -> pa.RecordBatch:
+    """Return the verdicts on some checkpoints, ``VERDICT_SCHEMA``."""
+    return pa.RecordBatch.from_pylist(
+        [
+            {
+                "job_id": each.job_id,
+                "key": facts.key,
+                "scope": kind_of(each).value,
+                "size": facts.size,
+                "modified_at": facts.modified_at,
+                "etag": facts.etag,
+                "checkpoint_id": each.checkpoint_id,
+                "action": each.action.value,
+                "reason": each.reason.value,
+            }
+            for each in checkpoints
+            for facts in (stored.get(each.uri) or _unknown(each),)
+        ],
+        schema=VERDICT_SCHEMA,
+    )
+
+
+def _unknown(checkpoint: LineageCheckpointPart) -> StoredObject:
+    """Return the facts of a checkpoint at a place that is reported, and not searched."""
+    folder = canonical(checkpoint.uri)
+    key = ObjectKey(f"{folder}/{METADATA_NAME}")
+    return StoredObject(key=key, size=0, modified_at=checkpoint.stored_at)
+
+
+def expiry_plan(cycle: Cycle, report: LineageReport, rows: pa.RecordBatch) -> Plan:
+    """Return the unsigned plan of ``expire``: that of its cycle, with verdicts on checkpoints."""
+    cells: Counter[tuple[str, str, str]] = Counter()
+    sizes: Counter[tuple[str, str, str]] = Counter()
+    for row in rows.select(["scope", "action", "reason", "size"]).to_pylist():
+        cell = (row["scope"], row["action"], row["reason"])
+        cells[cell] += 1
+        sizes[cell] += row["size"]
+    tallies = tuple(
+        Tally.model_validate(
+            {
+                "scope": cell[0],
+                "action": cell[1],
+                "reason": cell[2],
+                "objects": cells[cell],
+                "bytes": sizes[cell],
+            }
+        )
+        for cell in sorted(cells)
+    )
+    changes = {
+        "tallies": tallies,
+        "expiry": report,
+        "objects_listed": rows.num_rows,
+        "bytes_listed": sum(sizes.values()),
+        "reported": (),
+        "extras": None,
+    }
+    return cycle.plan.model_copy(update=changes)

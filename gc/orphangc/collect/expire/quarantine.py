@@ -1,0 +1,244 @@
+"""Carry out a plan of ``expire``: ``_metadata`` alone into quarantine, and out of it (R44).
+
+In this order: the journal; a copy of the ``_metadata`` in the state location, read back; the record
+in the memory that every cycle reads; the evidence once more (R18); and only then its deletion. A
+crash at any point leaves a checkpoint that is stored, or one whose references still count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import structlog
+
+from orphangc.collect.cycle import Cycle
+from orphangc.collect.delete.retry_queue import with_outcomes
+from orphangc.collect.delete.revalidation import Revalidation
+from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
+from orphangc.collect.observe.checkpoints import MAX_METADATA_BYTES
+from orphangc.collect.observe.expired_checkpoints import copy_name
+from orphangc.collect.state.store import RootState
+from orphangc.collect.world.memory_files import read_memory, write_memory
+from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
+from orphangc.core.lineage.checkpoint_fates import RetentionReason
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, merged_expired
+from orphangc.core.model.types import Outcome, StoredObject
+from orphangc.errors import OrphanGcError, RefusedError
+from orphangc.ports import DeletionStatus, Storage
+
+log = structlog.get_logger()
+
+_BATCH = 20
+_OUTCOMES = {
+    DeletionStatus.DELETED: Outcome.DONE,
+    DeletionStatus.GONE: Outcome.GONE,
+    DeletionStatus.CHANGED: Outcome.CHANGED,
+}
+
+PutBack = Callable[[ExpiredCheckpoint, bytes], None]
+"""Stores a ``_metadata`` again, unless something is stored there."""
+
+
+def agreed(planned: LineageReport, now: LineageReport) -> list[LineageCheckpointPart]:
+    """Return the checkpoints that expire by the plan and by a fresh cycle, for the same step."""
+    fresh = {(each.uri, each.sha256): each for each in now.expiring}
+    return [
+        each
+        for each in planned.expiring
+        if (same := fresh.get((each.uri, each.sha256))) is not None
+        and is_release(same) == is_release(each)
+    ]
+
+
+def is_release(checkpoint: LineageCheckpointPart) -> bool:
+    """Return whether its ``_metadata`` is in quarantine already, which is to end."""
+    return checkpoint.reason is RetentionReason.QUARANTINE_OVER
+
+
+@dataclass(slots=True, kw_only=True)
+class Quarantine:
+    """The steps of one run.
+
+    Attributes:
+        storage: Storage root.
+        state: State of the storage root.
+        run_id: Identifier of the run.
+        revalidation: Checks the evidence before each batch.
+        cycle: Fresh cycle of the run.
+        named: Checkpoints that Flink, a resource or a pin named in that cycle.
+        put_back: Stores a ``_metadata`` again.
+        record_outcomes: Receives what became of each checkpoint, ``OUTCOME_SCHEMA``.
+
+    """
+
+    storage: Storage
+    state: RootState
+    run_id: str
+    revalidation: Revalidation
+    cycle: Cycle
+    named: frozenset[str]
+    put_back: PutBack
+    record_outcomes: Callable[[pa.RecordBatch], None]
+    _stored: Mapping[str, StoredObject] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Take the facts of every ``_metadata``."""
+        self._stored = stored_metadata(self.cycle)
+
+    def carry_out(self, checkpoints: Sequence[LineageCheckpointPart]) -> OrphanGcError | None:
+        """Expire and release some checkpoints; return what ended it early, ``None`` if nothing."""
+        parts = [[each] for each in checkpoints if is_release(each)]
+        new = [each for each in checkpoints if not is_release(each)]
+        parts += [new[start : start + _BATCH] for start in range(0, len(new), _BATCH)]
+        stopped: OrphanGcError | None = None
+        for number, part in enumerate(parts):
+            rows = rows_of(part, self._stored)
+            if stopped is not None:
+                self.record_outcomes(with_outcomes(rows, Outcome.PLANNED))
+                continue
+            self.state.write_journal(self.run_id, f"expiry-{number:06d}", rows.to_pylist())
+            try:
+                outcomes = self._release(part) if is_release(part[0]) else self._expire(part)
+            except OrphanGcError as err:
+                stopped, outcomes = err, [(Outcome.PLANNED, None, None)] * len(part)
+            says, errors, versions = zip(*outcomes, strict=True)
+            done = with_outcomes(rows, list(map(str, says)), errors=errors, versions=versions)
+            self.state.write_journal(self.run_id, f"expiry-{number:06d}-done", done.to_pylist())
+            self.record_outcomes(done)
+        return stopped
+
+    def _release(self, part: Sequence[LineageCheckpointPart]) -> list[_Done]:
+        """End a quarantine: from now on the references of the checkpoint do not count."""
+        self._check(part)
+        known = {(each.uri, each.sha256): each for each in read_memory(self.state).memory.expired}
+        at = self.cycle.evidence.now
+        self._remember(
+            known[each.uri, each.sha256].model_copy(update={"released_at": at}) for each in part
+        )
+        return [(Outcome.DONE, None, None)] * len(part)
+
+    def _expire(self, part: Sequence[LineageCheckpointPart]) -> list[_Done]:
+        """Put the ``_metadata`` of some checkpoints into quarantine."""
+        records = [self._record(each) for each in part]
+        copies = [self._copied(each) for each in records]
+        self._remember(records)
+        self._check(part)
+        results = self.storage.delete([self._stored[each.uri] for each in part])
+        self._put_back_what_is_named(records, copies)
+        return [
+            (_OUTCOMES.get(each.status, Outcome.FAILED), each.error, each.version_id)
+            for each in results
+        ]
+
+    def _put_back_what_is_named(
+        self, records: Sequence[ExpiredCheckpoint], copies: Sequence[bytes]
+    ) -> None:
+        """Check once more after a deletion, and undo it where anything has changed (R22).
+
+        Raises:
+            OrphanGcError: The evidence does not hold any more; everything of the batch is back.
+
+        """
+        problem: OrphanGcError | None = None
+        named = frozenset(each.uri for each in records)
+        try:
+            self.revalidation.check()
+            named = self._newly_named()
+        except OrphanGcError as err:
+            problem = err
+        for record, data in zip(records, copies, strict=True):
+            if record.uri in named:
+                self.put_back(record, data)
+                self._remember([record.model_copy(update={"restored_at": record.expired_at})])
+                if problem is None:
+                    reason = f"{record.uri} expired while something restored it; it is put back"
+                    self.state.halt(reason, record.expired_at)
+                    problem = RefusedError(reason)
+        if problem is not None:
+            raise problem
+
+    def _newly_named(self) -> frozenset[str]:
+        """Return the checkpoints that Flink, a resource or a pin names since the cycle."""
+        return self.revalidation.reported() - self.named
+
+    def _check(self, part: Iterable[LineageCheckpointPart]) -> None:
+        """Make sure that the evidence still holds, and that nothing names a checkpoint (R18).
+
+        Raises:
+            OrphanGcError: It does not, or something does.
+
+        """
+        self.revalidation.check()
+        named = self._newly_named()
+        for each in part:
+            if each.uri in named:
+                raise RefusedError(f"{each.uri} is in use by now; stopped, nothing more expires")
+
+    def _record(self, checkpoint: LineageCheckpointPart) -> ExpiredCheckpoint:
+        stored = self._stored[checkpoint.uri]
+        return ExpiredCheckpoint(
+            uri=checkpoint.uri,
+            key=stored.key,
+            job_id=checkpoint.job_id,
+            checkpoint_id=checkpoint.checkpoint_id,
+            sha256=checkpoint.sha256,
+            size=stored.size,
+            stored_at=stored.modified_at,
+            expired_at=self.cycle.evidence.now,
+            run_id=self.run_id,
+            reason=checkpoint.reason,
+        )
+
+    def _copied(self, record: ExpiredCheckpoint) -> bytes:
+        """Return the bytes of a ``_metadata``, after writing a copy and reading it back.
+
+        Raises:
+            RefusedError: The stored bytes, or the copy, are not those that were judged.
+            StorageUnreachableError: The storage or the state location does not answer.
+
+        """
+        stored = self._stored[record.uri]
+        data = self.storage.read(stored.key, max_bytes=MAX_METADATA_BYTES)
+        if data is None or hashlib.sha256(data).hexdigest() != record.sha256:
+            raise RefusedError(f"{record.uri} changed since the cycle; stopped")
+        name = copy_name(self.state, record)
+        self.state.files.write(name, data)
+        if self.state.files.read(name) != data:
+            raise RefusedError(f"{self.state.files.location}/{name} is not what was written there")
+        return data
+
+    def _remember(self, records: Iterable[ExpiredCheckpoint]) -> None:
+        remember_expired(self.state, records)
+
+
+_Done = tuple[Outcome, str | None, str | None]
+"""What became of one checkpoint: outcome, error, version id of its delete marker."""
+
+
+def remember_expired(state: RootState, records: Iterable[ExpiredCheckpoint]) -> None:
+    """Write records into the memory that every cycle reads.
+
+    Raises:
+        OrphanGcError: The memory cannot be read or written: nothing may be deleted.
+
+    """
+    read = read_memory(state)
+    memory = read.memory.model_copy(
+        update={"expired": merged_expired((*read.memory.expired, *records))}
+    )
+    if memory.written_at is None:
+        raise RefusedError("no cycle has written the memory yet; nothing expires")
+    write_memory(state, memory, read, uuid.uuid4().hex[:16])
+
+
+def expired_of(
+    state: RootState, checkpoints: Collection[tuple[str, str]]
+) -> Iterator[ExpiredCheckpoint]:
+    """Yield which of some checkpoints expired and were not put back, by folder and digest."""
+    for each in read_memory(state).memory.expired:
+        if (each.uri, each.sha256) in checkpoints and each.restored_at is None:
+            yield each

@@ -1,0 +1,63 @@
+"""Checkpoints whose ``_metadata`` is in quarantine, read from its copy in the state location (R44).
+
+What such a checkpoint names stays in use until it is released: it can still be put back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from orphangc.collect.observe.checkpoints import CheckpointReader
+from orphangc.collect.state.store import RootState
+from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.errors import StorageUnreachableError
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinedMetadata:
+    """A ``_metadata`` in quarantine.
+
+    Attributes:
+        record: What the state location remembers of it.
+        read: Returns the bytes of its copy, ``None`` if there is none.
+
+    """
+
+    record: ExpiredCheckpoint
+    read: Callable[[], bytes | None]
+
+
+def copy_name(state: RootState, record: ExpiredCheckpoint) -> str:
+    """Return the name of the copy of a ``_metadata`` in the state location."""
+    return f"{state.folder}/expired/{record.name}.metadata"
+
+
+def quarantined_checkpoints(
+    quarantined: Iterable[QuarantinedMetadata], base: Location, reader: CheckpointReader
+) -> Iterator[Checkpoint | UnreadableCheckpoint]:
+    """Yield the checkpoints in quarantine; a copy that is not what was written is unreadable."""
+    for each in quarantined:
+        record = each.record
+        try:
+            data = each.read()
+        except StorageUnreachableError as err:
+            yield _unreadable(record, str(err))
+            continue
+        if data is None or hashlib.sha256(data).hexdigest() != record.sha256:
+            yield _unreadable(record, "its copy in the state location is gone or damaged")
+            continue
+        stored = StoredObject(
+            key=ObjectKey(record.key), size=record.size, modified_at=record.stored_at
+        )
+        yield reader.decoded(data, base, record.key.rpartition("/")[0], stored)
+
+
+def _unreadable(record: ExpiredCheckpoint, reason: str) -> UnreadableCheckpoint:
+    return UnreadableCheckpoint(
+        uri=f"{record.uri}/_metadata", reason=f"{reason}; it is in quarantine", sha256=""
+    )

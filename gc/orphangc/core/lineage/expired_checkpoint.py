@@ -1,0 +1,75 @@
+"""What the state location remembers of a checkpoint that expired (R44).
+
+Its ``_metadata`` is in quarantine: away from the storage, with a copy in the state location. Until
+it is released every cycle protects what it names, as if it were still stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from datetime import datetime
+
+from pydantic import Field
+
+from orphangc.core.model.frozen_part import FrozenPart
+from orphangc.core.times.instants import Instant
+
+
+class ExpiredCheckpoint(FrozenPart):
+    """One checkpoint whose ``_metadata`` was put into quarantine.
+
+    Attributes:
+        uri: Folder of the checkpoint.
+        key: Key of its ``_metadata`` in the storage root.
+        job_id: Job that it belongs to.
+        checkpoint_id: Identifier in the metadata.
+        sha256: Digest of its ``_metadata``, and of the copy.
+        size: Bytes of it.
+        stored_at: Store time of it.
+        expired_at: Time at which it was to be put into quarantine, by the storage's clock.
+        run_id: Run that did so.
+        reason: Reason of its fate.
+        released_at: Time at which its quarantine ended; ``None`` before.
+        restored_at: Time at which ``undelete`` put it back; ``None`` if it did not.
+
+    """
+
+    uri: str = Field(min_length=1)
+    key: str = Field(min_length=1)
+    job_id: str
+    checkpoint_id: int
+    sha256: str = Field(min_length=64, max_length=64)
+    size: int
+    stored_at: Instant | None = None
+    expired_at: Instant
+    run_id: str
+    reason: str
+    released_at: Instant | None = None
+    restored_at: Instant | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the name of its copy in the state location."""
+        return hashlib.sha256(f"{self.uri}\n{self.sha256}".encode()).hexdigest()
+
+    @property
+    def is_in_quarantine(self) -> bool:
+        """Return whether its references still count."""
+        return self.released_at is None and self.restored_at is None
+
+
+def merged_expired(records: Iterable[ExpiredCheckpoint]) -> tuple[ExpiredCheckpoint, ...]:
+    """Return each checkpoint once: the later expiry counts, and of one expiry the later step."""
+    found: dict[str, ExpiredCheckpoint] = {}
+    for each in records:
+        known = found.setdefault(each.name, each)
+        found[each.name] = max(known, each, key=_step)
+    return tuple(found[name] for name in sorted(found))
+
+
+def _step(record: ExpiredCheckpoint) -> tuple[datetime, int]:
+    return (
+        record.expired_at,
+        (record.released_at is not None) + 2 * (record.restored_at is not None),
+    )

@@ -1,0 +1,138 @@
+"""``expire``, ``sweep`` and ``undelete``: ``_metadata`` first and alone, files last (R44)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from cli.helpers import Planned, contents, outcomes, run
+from cli.redeploys import Redeploys
+
+ALL = {f"{number}/{checkpoint}" for number in range(3) for checkpoint in (5, 6)}
+SHORT = ("--quarantine-period", "0", "--allow-short-margins")
+
+
+@pytest.fixture
+def chain(tmp_path) -> Iterator[Redeploys]:
+    """Return a chain of three jobs."""
+    with ExitStack() as stack:
+        yield Redeploys.made(tmp_path, stack, count=3)
+
+
+GO = {"0/5", "0/6", "1/5"}
+
+
+def expire(chain: Redeploys, *options: object, delete: bool = True) -> Path:
+    """Expire by a policy that lets three checkpoints go."""
+    return chain.expired("--ended-for", "0", "--keep-last", "3", *options, delete=delete)
+
+
+def test_metadata_goes_alone_and_what_it_names_stays(chain) -> None:
+    files = chain.files()
+    out = expire(chain)
+    assert chain.names() == {"1/6", "2/5", "2/6"}
+    assert outcomes(Planned(chain.expire(), out)) == dict.fromkeys(
+        [f"{chain.folder_of(name).relative_to(chain.bed.root)}/_metadata" for name in GO], "done"
+    )
+    chain.collected()
+    assert chain.files() == files, "they can be put back, so what they name is in use"
+
+
+def test_nothing_goes_without_delete(chain) -> None:
+    before = contents(chain.bed.root)
+    out = expire(chain, delete=False)
+    assert contents(chain.bed.root) == before
+    assert set(outcomes(Planned(chain.expire(), out)).values()) == {"planned"}
+
+
+def test_the_plan_has_a_row_for_each_checkpoint(chain) -> None:
+    out = expire(chain, delete=False)
+    plan = Planned(chain.expire(), out)
+    rows = {
+        f"{int(row['job_id'][:8])}/{row['checkpoint_id'] % 10}": row for row in plan.rows.values()
+    }
+    assert {name for name, row in rows.items() if row["action"] == "expire"} == GO
+    assert {row["scope"] for row in rows.values()} == {"checkpoint"}
+    assert rows["1/6"]["reason"] == "held"
+    tallies = plan.document["tallies"]
+    assert sum(each["objects"] for each in tallies) == plan.document["objects_listed"] == 6
+    key = f"{chain.folder_of('0/6').relative_to(chain.bed.root)}/_metadata"
+    assert key in plan.rows
+
+
+def test_after_its_quarantine_only_what_it_alone_named_goes(chain) -> None:
+    expire(chain)
+    again = chain.expired("--ended-for", "0", "--keep-last", "3")
+    rows = Planned(chain.expire(), again).rows.values()
+    assert {row["reason"] for row in rows if row["action"] == "expire"} == set()
+    assert sum(row["reason"] == "in_quarantine" for row in rows) == 3
+    expire(chain, *SHORT)
+    chain.collected()
+    assert chain.files() == {"1/6", "2/5", "2/6"}
+    assert chain.names() == {"1/6", "2/5", "2/6"}
+
+
+def test_undelete_puts_it_back(chain) -> None:
+    before = contents(chain.bed.root)
+    out = expire(chain)
+    ran = run("undelete", out)
+    assert (ran.code, ran.json["counts"]) == (0, {"restored": 3})
+    digests = {name: each and each[0] for name, each in contents(chain.bed.root).items()}
+    assert digests == {name: each and each[0] for name, each in before.items()}
+    assert run("undelete", out).code == 4, "nothing is left to put back"
+    kept = chain.expire("--ended-for", "0", "--keep-last", "3").json["expiry"]["lineages"]
+    assert {each["action"] for each in kept[0]["checkpoints"]} == {"keep"}, "its age begins again"
+
+
+def test_undelete_after_the_quarantine_needs_every_file(chain) -> None:
+    out = expire(chain)
+    expire(chain, *SHORT)
+    lost = next((chain.jobs[0].folder / "shared").glob(f"*{5:012x}"))
+    lost.unlink()
+    ran = run("undelete", out)
+    assert (ran.code, ran.json["counts"]) == (3, {"restored": 2, "failed": 1})
+    assert "cannot be restored" in ran.json["failed"][0]["error"]
+    assert chain.names() == {"0/6", "1/5", "1/6", "2/5", "2/6"}
+
+
+def test_a_copy_that_is_damaged_stops_everything(chain) -> None:
+    expire(chain)
+    next(chain.bed.state.rglob("*.metadata")).write_bytes(b"x")
+    ran = run("plan", *chain.options)
+    assert (ran.code, {job["refused"]["guard"] for job in ran.json["jobs"]}) == (
+        4,
+        {"unreadable_root"},
+    )
+
+
+def test_a_running_job_that_fails_between_plan_and_sweep_keeps_all(chain) -> None:
+    out = chain.bed.folder / "late"
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+    chain.server.routes.update(chain.cluster(status="FAILED"))
+    ran = run("sweep", out, "--delete")
+    assert ran.code == 0, ran.err
+    assert chain.names() == ALL
+    assert set(outcomes(Planned(ran, out)).values()) == {"changed"}
+
+
+def test_an_expired_checkpoint_is_not_missed(chain) -> None:
+    """The memory of earlier cycles knows why it is gone: nothing is to be acknowledged."""
+    expire(chain)
+    for options in ((), SHORT):
+        expire(chain, *options)
+        plan = run("plan", *chain.options)
+        assert plan.code == 0, plan.err
+        unmet = {each["condition"] for job in plan.json["jobs"] for each in job["blocked"]}
+        assert unmet <= {"max_delete_share"}, "all of a job's files may go"
+        assert plan.json["world"]["changed"] == []
+
+
+def test_max_deletes_is_a_limit(chain) -> None:
+    out = chain.bed.folder / "many"
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3", "--max-deletes", "2")
+    ran = run("sweep", out, "--delete")
+    assert (ran.code, chain.names()) == (4, ALL)
+    assert "more than max_deletes allows (2)" in ran.err
