@@ -19,13 +19,13 @@ from orphangc.collect.cycle import Cycle
 from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.delete.revalidation import Revalidation
 from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
-from orphangc.collect.observe.checkpoints import MAX_METADATA_BYTES
 from orphangc.collect.observe.expired_checkpoints import copy_name
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory, write_memory
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
 from orphangc.core.lineage.checkpoint_fates import RetentionReason
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, merged_expired
+from orphangc.core.model.naming import MAX_METADATA_BYTES
 from orphangc.core.model.types import Outcome, StoredObject
 from orphangc.errors import OrphanGcError, RefusedError
 from orphangc.ports import DeletionStatus, Storage
