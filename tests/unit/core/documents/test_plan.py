@@ -207,6 +207,16 @@ def tampered(document: dict, path: tuple) -> dict:
 
 
 OTHER_WORDS = {
+    "expiry": {
+        "root": "s3://b/x",
+        "created_at": "2001-01-01T00:00:00Z",
+        "policy": None,
+        "lineages": [],
+        "unneeded_bytes": 0,
+        "unneeded_objects": 0,
+        "expiring_bytes": 0,
+        "expiring_objects": 0,
+    },
     "kind": "directory",
     "engine": "spark",
     "mode": "registry",
