@@ -11,6 +11,8 @@ from typing import Any
 from cli.helpers import AT_ONCE, DAY, Bed, Job, Ran, flink, run
 from support.rest_server import RestServer
 
+_CLAIMING = 16
+
 
 @dataclass
 class Redeploys:
@@ -28,18 +30,24 @@ class Redeploys:
     jobs: list[Job] = field(default_factory=list)
 
     @classmethod
-    def made(cls, folder: Path, stack: ExitStack, *, count: int = 4) -> Redeploys:
-        """Return a chain; a cycle saw the cluster after each redeploy."""
+    def made(
+        cls, folder: Path, stack: ExitStack, *, count: int = 4, claims: bool = False
+    ) -> Redeploys:
+        """Return a chain; a cycle saw the cluster after each redeploy.
+
+        The second job may have claimed a file of the first, which its newest checkpoint names.
+        """
         chain = cls(Bed(folder), stack.enter_context(RestServer({})))
         for number in range(count):
             job_id = f"{number:08x}" + "deadbeef" * 3
             chain.jobs.append(Job(job_id, chain.bed.root / job_id))
             age = timedelta(hours=100) if number == count - 1 else (100 - 10 * number) * DAY
             for checkpoint in (10 * number + 5, 10 * number + 6):
-                path = chain.jobs[-1].shared(
-                    f"{number:08x}-0000-4000-8000-{checkpoint:012x}", age=age
-                )
-                chain.jobs[-1].checkpoint(checkpoint, path, age=age)
+                name = f"{number:08x}-0000-4000-8000-{checkpoint:012x}"
+                paths = [chain.jobs[-1].shared(name, age=age)]
+                if claims and checkpoint == _CLAIMING:
+                    paths += (chain.jobs[0].folder / "shared").glob("*5")
+                chain.jobs[-1].checkpoint(checkpoint, *paths, age=age)
             chain.server.routes.update(chain.cluster())
             seen = run("plan", *chain.options)
             assert seen.code == 0, seen.err

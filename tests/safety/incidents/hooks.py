@@ -72,7 +72,7 @@ def folder_hidden(monkeypatch, name: str) -> None:
 
 def misreading(monkeypatch, *, parser: Iterable[Path], raw: Iterable[Path]) -> None:
     """Let the parser miss names of files, and the search of raw bytes some of them."""
-    decode = CheckpointReader._decode
+    decode = CheckpointReader.decoded
     unparsed, unseen = ({path.name for path in paths} for paths in (parser, raw))
 
     def decoded(self, data, base, folder, listed):  # noqa: PLR0917 - as what it stands for
@@ -86,7 +86,7 @@ def misreading(monkeypatch, *, parser: Iterable[Path], raw: Iterable[Path]) -> N
             root, files=files, raw=UuidSet(each for each in root.raw if each not in hidden)
         )
 
-    monkeypatch.setattr(CheckpointReader, "_decode", decoded)
+    monkeypatch.setattr(CheckpointReader, "decoded", decoded)
 
 
 def failing(monkeypatch, method: str, number: int) -> list[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -26,6 +27,7 @@ from orphangc.app.wiring import compose, discovering
 from orphangc.collect import cycle
 from orphangc.collect.decide import decide_listing
 from orphangc.collect.delete import revalidation
+from orphangc.collect.expire import lineage_facts, quarantine
 from orphangc.collect.mark import job_reports, mark
 from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
@@ -45,6 +47,9 @@ from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.discovery.discovered_facts import Discovery
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory, united
+from orphangc.core.lineage import checkpoint_fates
+from orphangc.core.lineage.lineage_graph import lineages_of
+from orphangc.core.lineage.retention_policy import kept_by
 from orphangc.core.model import bounds, settings
 from orphangc.core.model import locations as uris
 from orphangc.core.model.codes import Condition, Guard
@@ -76,7 +81,7 @@ def _content(*_: object) -> None:
 
 def _roots_are_filtered(patch: _Patch, keep: Callable[..., bool]) -> None:
     """Let only some of what a root names count, and nothing that its raw bytes show."""
-    decode = roots.CheckpointReader._decode
+    decode = roots.CheckpointReader.decoded
 
     def decoded(self, data, base, folder, listed):  # noqa: PLR0917 - as what it stands for
         root = decode(self, data, base, folder, listed)
@@ -86,7 +91,7 @@ def _roots_are_filtered(patch: _Patch, keep: Callable[..., bool]) -> None:
         files = {f: names for f, names in root.files.items() if keep(root, f, base, spelled)}
         return replace(root, files=files, raw=UuidSet())
 
-    patch.setattr(roots.CheckpointReader, "_decode", decoded)
+    patch.setattr(roots.CheckpointReader, "decoded", decoded)
 
 
 def _matching_by_name(patch: _Patch) -> None:
@@ -417,6 +422,40 @@ def _handles_in_state_bytes(patch: _Patch) -> None:
     patch.setattr(roots, "_WRITE_AHEAD_SINK", b"no such state")
 
 
+def _references_in_quarantine(patch: _Patch) -> None:
+    """Let files go before the ``_metadata`` that names them is gone for good (R44)."""
+    patch.setattr(compose, "quarantined_in", lambda *_: [])
+
+
+def _metadata_alone(patch: _Patch) -> None:
+    """Delete the directory of a job whose checkpoint expires (R44)."""
+    expire = quarantine.Quarantine._expire
+
+    def with_its_directory(self, part):
+        done = expire(self, part)
+        for each in part:
+            shutil.rmtree(Path(uris.canonical(each.uri).path).parent, ignore_errors=True)
+        return done
+
+    patch.setattr(quarantine.Quarantine, "_expire", with_its_directory)
+
+
+def _rules_of_a_lineage(patch: _Patch) -> None:
+    """Keep the newest checkpoints of each directory, whatever goes on in others (R41)."""
+
+    def kept(checkpoint, _job, lineage, facts):
+        own = [each for each in lineage.checkpoints if each.place == checkpoint.place]
+        rule = kept_by(facts.policy, own, facts.now).get(checkpoint.uri)
+        return rule and (checkpoint_fates.RetentionReason(rule), "")
+
+    patch.setattr(checkpoint_fates, "_kept_by_policy", kept)
+
+
+def _edges_of_lineages(patch: _Patch) -> None:
+    """Take each job for a lineage of its own (R41)."""
+    patch.setattr(lineage_facts, "lineages_of", lambda jobs, own, _: lineages_of(jobs, own, ()))
+
+
 REMOVALS: Mapping[str, _Removal] = {
     each.__name__.removeprefix("_"): each
     for each in (
@@ -462,5 +501,9 @@ REMOVALS: Mapping[str, _Removal] = {
         _merging_within,
         _quiet_is_an_end,
         _handles_in_state_bytes,
+        _references_in_quarantine,
+        _metadata_alone,
+        _rules_of_a_lineage,
+        _edges_of_lineages,
     )
 }

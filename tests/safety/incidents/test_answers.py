@@ -73,10 +73,29 @@ MUST_FAIL = {
         "test_r35_a_claimer_that_nobody_listed_keeps_files_of_every_area",
         "condition:closed_world",
     ),
+    "R44 with files first": (
+        "test_r44_what_is_in_quarantine_can_be_put_back_whole",
+        (
+            "references_in_quarantine + condition:checkpoint_not_found"
+            " + condition:job_directory_emptied"
+        ),
+    ),
+    "R44 by directory": (
+        "test_r44_what_a_claimer_names_stays_when_its_maker_expires",
+        "metadata_alone",
+    ),
+    "R41 with the last K of each directory": (
+        "test_r41_the_newest_of_a_directory_may_not_be_restorable",
+        "rules_of_a_lineage",
+    ),
+    "R41 without an edge": (
+        "test_r41_a_lineage_that_is_declared_dead_and_goes_on_keeps_all",
+        "edges_of_lineages",
+    ),
 }
 """Each must-fail control of collecting-the-rest, section 6: its story, and the condition taken.
 
-Two more are about what is not done: no root expires (R44), no upload is aborted (R50).
+One more is about what is not done: no upload is aborted (R50).
 """
 
 
@@ -88,7 +107,7 @@ def test_each_must_fail_control_is_a_story_that_loses_without_its_condition(cont
 
 
 def test_a_control_that_is_not_there_is_of_something_that_no_code_does() -> None:
-    """Whatever aborts uploads, or removes a root, needs its control first (R44, R50)."""
+    """Whatever aborts uploads needs its control first (R50); no ``_metadata`` is a candidate."""
     code = "".join(each.read_text() for each in PACKAGE.rglob("*.py"))
     assert not re.findall(r"abort_multipart|AbortMultipartUpload\"", code)
     for folder in ("chk-7", "savepoint-4ae4a2-0123456789ab"):

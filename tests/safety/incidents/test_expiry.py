@@ -1,0 +1,62 @@
+"""Losses by expiry: a checkpoint that was wanted, or files that another one needs (R41, R44)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from cli.helpers import run
+from cli.redeploys import Redeploys
+from safety.incidents.essential import must_be_there
+
+POLICY = ("--ended-for", "0", "--keep-last", "2")
+
+
+@pytest.fixture
+def chain(tmp_path) -> Iterator[Redeploys]:
+    """Return a job that ended, and one that continued it and runs."""
+    with ExitStack() as stack:
+        yield Redeploys.made(tmp_path, stack, count=2)
+
+
+@pytest.mark.answered_by(
+    "references_in_quarantine + condition:checkpoint_not_found + condition:job_directory_emptied"
+)
+def test_r44_what_is_in_quarantine_can_be_put_back_whole(chain) -> None:
+    """Files first would leave a root that names what is gone."""
+    files = list((chain.jobs[0].folder / "shared").iterdir())
+    out = chain.expired(*POLICY)
+    chain.collected()
+    must_be_there(*files)
+    assert run("undelete", out).json["counts"] == {"restored": 1}
+    must_be_there(chain.folder_of("0/5") / "_metadata")
+
+
+@pytest.mark.answered_by("metadata_alone")
+def test_r44_what_a_claimer_names_stays_when_its_maker_expires(tmp_path) -> None:
+    """The newest checkpoint of the job after it, which stays, names a file in its directory."""
+    with ExitStack() as stack:
+        chain = Redeploys.made(tmp_path, stack, count=3, claims=True)
+        (claimed,) = (chain.jobs[0].folder / "shared").glob("*5")
+        chain.expired("--ended-for", "0", "--keep-last", "3")
+    assert "0/5" not in chain.names()
+    must_be_there(claimed)
+
+
+@pytest.mark.answered_by("rules_of_a_lineage")
+def test_r41_the_newest_of_a_directory_may_not_be_restorable(chain) -> None:
+    """No running job continued it, and its newest checkpoint lacks a file."""
+    (lost,) = (chain.jobs[0].folder / "shared").glob("*6")
+    lost.unlink()
+    chain.server.routes.update(chain.cluster(status="CANCELED"))
+    chain.expired("--ended-for", "0", "--ended-job", chain.running.id)
+    must_be_there(chain.folder_of("0/5") / "_metadata")
+
+
+@pytest.mark.answered_by("edges_of_lineages")
+def test_r41_a_lineage_that_is_declared_dead_and_goes_on_keeps_all(chain) -> None:
+    """The owner names the oldest job; a job that continued it still runs."""
+    chain.expired("--ended-for", "0", "--dead", chain.jobs[0].id)
+    must_be_there(chain.folder_of("0/5") / "_metadata")
