@@ -588,16 +588,25 @@ def test_a_field_that_is_removed_is_remembered_and_said(name: str) -> None:
 
 # --------------------------------------------------------------------------- monotonicity
 
-EVERYTHING = [
+RENAMED = [
     changed(each, ("metadata", "name"), f"{each['metadata']['name']}-{number}")
     for number, each in enumerate(each for case in CASES.values() for each in case.documents)
 ]
 MAPS = {"conf": {"flink-conf.yaml": CONF}}
-"""ConfigMaps that plain workloads mount; without them all of these would block everything."""
+EVERYTHING = [
+    each for each in RENAMED if ALL not in blocks_of(world_of_discovery(found([each], MAPS)))
+]
+"""Resources of every kind, none of which blocks everything: beside such a one nothing is shown."""
 
 
 def shown(numbers):
+    """Return what is discovered of some of them."""
     return found([EVERYTHING[each] for each in sorted(numbers)], MAPS)
+
+
+def test_resources_of_each_kind_are_removed() -> None:
+    """Workloads without an operator, too."""
+    assert {each["kind"] for each in EVERYTHING} == {*SCHEMAS, *WORKLOADS}
 
 
 @given(seen=st.sets(st.integers(0, len(EVERYTHING) - 1), max_size=6), data=st.data())

@@ -14,6 +14,7 @@ MAPS = {
     "prod": {"prod.yaml": f"execution:\n  checkpointing.dir: {ROOT}\n"},
     "lines": {"prod.conf": LINE},
     "properties": {"FLINK_PROPERTIES": LINE, "P": LINE},
+    "options": {"P": SET},
     "bytes": {"flink-conf.yaml": None},
 }
 TASKS = "taskmanager"
@@ -154,6 +155,14 @@ HIDING = {
     "FLINK_PROPERTIES of a Secret": plain(env=[secret("FLINK_PROPERTIES")]),
     "FLINK_PROPERTIES of an unknown variable": plain(env=[env("FLINK_PROPERTIES", "$(X)")]),
     "a whole Secret": plain(envFrom=[{"secretRef": {"name": "s"}}]),
+    "a whole Secret over a ConfigMap": plain(
+        envFrom=[{"configMapRef": {"name": "properties"}}, {"secretRef": {"name": "s"}}]
+    ),
+    "an argument of a ConfigMap under a Secret": plain(
+        "$(P)",
+        envFrom=[{"configMapRef": {"name": "options"}}, {"secretRef": {"name": "s"}}],
+        env=[env("FLINK_PROPERTIES", LINE), env("FLINK_CONF_DIR", FOLDER)],
+    ),
     "a whole Secret with a prefix of Flink's": plain(
         envFrom=[{"prefix": "FLINK_", "secretRef": {"name": "s"}}]
     ),

@@ -30,7 +30,8 @@ _RUN_SCRIPT = re.compile(r"-[a-z]*c")
 _OPERATORS = re.compile(r"[;|&<>()`\n*?\[\]!~]")
 """Characters by which a shell does more than to run one command."""
 _VARIABLE = re.compile(r"\$(?:\{(?P<braced>\w+)\}|(?P<plain>\w+))")
-_REFERENCE = re.compile(r"\$\(([^()\s]+)\)")
+REFERENCE = re.compile(r"\$\(([^()\s]+)\)")
+"""A variable in a text, as Kubernetes expands it."""
 _LIKE_A_PATH = re.compile(r"^-\w/|:/|\$")
 _HOME = {"FLINK_HOME": "/opt/flink"}
 _SAVEPOINTS = ("-s", "--fromSavepoint")
@@ -94,7 +95,7 @@ def _with_references(word: str, variables: Mapping[str, str], harmless: frozense
 
     if "$$" in word:
         raise UnclearFieldError("", "holds $$, which is not understood")
-    return _REFERENCE.sub(value, word)
+    return REFERENCE.sub(value, word)
 
 
 def _unwrapped(words: Sequence[str], variables: Mapping[str, str]) -> Iterator[str]:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from orphangc.core.discovery.discovered_facts import Origin, UnclearFact
-from orphangc.core.discovery.sources.command_lines import CommandLine, command_line
+from orphangc.core.discovery.sources.command_lines import REFERENCE, CommandLine, command_line
 from orphangc.core.discovery.sources.configuration_texts import (
     CONFIGURATION_FILES,
     options_of_file,
@@ -73,29 +73,27 @@ class PodPlace:
     is_completed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Variables:
     """Environment of a container.
 
     Attributes:
         container: The container.
-        known: Values by name.
-        harmless: Names whose values are unknown, and can hold no option.
-        unknown: Names whose values are unknown.
-        hidden: Prefixes of names that a Secret may give.
+        values: Values by name, ``None`` if one is not known.
+        harmless: Names of those that can hold no option, though their values are not known.
+        hidden: Prefixes of further names that a Secret may give.
 
     """
 
     container: DocumentField
-    known: dict[str, str] = field(default_factory=dict)
-    harmless: set[str] = field(default_factory=set)
-    unknown: set[str] = field(default_factory=set)
-    hidden: set[str] = field(default_factory=set)
+    values: Mapping[str, str | None]
+    harmless: frozenset[str]
+    hidden: frozenset[str]
 
     @property
-    def names(self) -> set[str]:
-        """Return the names of all variables that are set."""
-        return {*self.known, *self.harmless, *self.unknown}
+    def known(self) -> dict[str, str]:
+        """Return the values that are known."""
+        return {name: value for name, value in self.values.items() if value is not None}
 
     def value(self, name: str) -> str:
         """Return the value of a variable, "" if none is set.
@@ -104,12 +102,17 @@ class _Variables:
             UnclearFieldError: It is not known.
 
         """
-        if name in self.unknown | self.harmless:
-            raise self.container.child("env").error(f"gives {name} from what is not readable")
-        if name not in self.known and any(name.startswith(each) for each in self.hidden):
+        if name not in self.values and _may_be_hidden(name, self.hidden):
             why = f"takes a Secret as a whole, which may give {name}: give {name} itself, if empty"
             raise self.container.child("envFrom").error(why)
-        return self.known.get(name, "")
+        value = self.values.get(name, "")
+        if value is None:
+            raise self.container.child("env").error(f"gives {name} from what is not readable")
+        return value
+
+
+def _may_be_hidden(name: str, prefixes: Iterable[str]) -> bool:
+    return any(name.startswith(each) for each in prefixes)
 
 
 Found = FoundOptions | DocumentField | UnclearFact
@@ -129,21 +132,17 @@ def _containers(place: PodPlace) -> Iterator[Found]:
             yield from guarded(place.origin, _of_container(each, place, None))
         return
     lines = [(each, _line_of(each, place)) for each in containers]
-    starting = [c for c, line in lines if _starts_job_manager(line)]
-    unclear = [(c, line) for c, line in lines if isinstance(line, UnclearFact)]
-    if not starting and not unclear:
+    understood = [(each, line) for each, line in lines if isinstance(line, CommandLine)]
+    starting = [(each, line) for each, line in understood if line.starts_job_manager]
+    images = {each.child("image").text() for each, _ in starting}
+    if not starting and len(understood) == len(lines):
         raise place.pod.child("containers").error("start no JobManager")
-    images = {each.child("image").text() for each in starting}
-    for container, why in unclear:
-        if not starting or container.child("image").text() in images:
-            yield why
     for container, line in lines:
-        if isinstance(line, CommandLine) and line.starts_job_manager:
-            yield from guarded(place.origin, _of_container(container, place, line))
-
-
-def _starts_job_manager(line: CommandLine | UnclearFact) -> bool:
-    return isinstance(line, CommandLine) and line.starts_job_manager
+        is_beside = images and container.child("image").text() not in images
+        if isinstance(line, UnclearFact) and not is_beside:
+            yield line
+    for container, command in starting:
+        yield from guarded(place.origin, _of_container(container, place, command))
 
 
 def _line_of(container: DocumentField, place: PodPlace) -> CommandLine | UnclearFact:
@@ -154,7 +153,7 @@ def _line_of(container: DocumentField, place: PodPlace) -> CommandLine | Unclear
     except UnclearFieldError as err:
         return err.fact(place.origin, hint=_HINT)
     try:
-        return command_line(words, variables.known, frozenset(variables.harmless))
+        return command_line(words, variables.known, variables.harmless)
     except UnclearFieldError as err:
         said = UnclearFieldError(f"{container.path}.args", str(err), value=words)
         return said.fact(place.origin, hint=_HINT)
@@ -170,7 +169,7 @@ def _of_container(
     if container.child("lifecycle", "postStart").value is not None:
         raise container.child("lifecycle").error("has a postStart hook")
     variables = _variables(container, place)
-    if foreign := [each for each in sorted(variables.names) if each.startswith(_OTHER_IMAGE)]:
+    if foreign := [each for each in sorted(variables.values) if each.startswith(_OTHER_IMAGE)]:
         why = f"gives {foreign[0]}, a variable of another image than Flink's own"
         raise container.child("env").error(why)
     if text := variables.value(PROPERTIES):
@@ -188,35 +187,32 @@ def _of_container(
 
 def _variables(container: DocumentField, place: PodPlace) -> _Variables:
     """Return the environment; a later entry wins, and each may refer to earlier ones."""
-    found = _Variables(container)
+    common: dict[str, str | None] = {}
+    hidden: set[str] = set()
     for source in container.child("envFrom").items():
-        prefix = source.child("prefix").text()
-        if source.child("configMapRef").value is not None:
-            for key, text in _config_map(source.child("configMapRef"), place).items():
-                _set(found, f"{prefix}{key}", text)
+        prefix, reference = source.child("prefix").text(), source.child("configMapRef")
+        if reference.value is None:
+            hidden.add(prefix)
         else:
-            found.hidden.add(prefix)
+            content = _config_map(reference, place)
+            common |= {f"{prefix}{key}": text for key, text in content.items()}
+    values = {n: None if _may_be_hidden(n, hidden) else value for n, value in common.items()}
+    fields: dict[str, str] = {}
     for variable in container.child("env").items():
-        _set(found, variable.child("name").text(), _value(variable, found, place), variable)
-    return found
+        name = variable.child("name").text()
+        values[name] = _value(variable, values, place)
+        fields[name] = variable.child("valueFrom", "fieldRef", "fieldPath").text()
+    return _Variables(
+        container=container,
+        values=values,
+        harmless=frozenset(name for name, path in fields.items() if _FIELDS.fullmatch(path)),
+        hidden=frozenset(hidden),
+    )
 
 
-def _set(
-    found: _Variables, name: str, value: str | None, variable: DocumentField | None = None
-) -> None:
-    for names in (found.harmless, found.unknown):
-        names.discard(name)
-    found.known.pop(name, None)
-    reference = variable and variable.child("valueFrom", "fieldRef", "fieldPath").text()
-    if value is not None:
-        found.known[name] = value
-    elif reference and _FIELDS.fullmatch(reference):
-        found.harmless.add(name)
-    else:
-        found.unknown.add(name)
-
-
-def _value(variable: DocumentField, found: _Variables, place: PodPlace) -> str | None:
+def _value(
+    variable: DocumentField, earlier: Mapping[str, str | None], place: PodPlace
+) -> str | None:
     """Return the value of one variable, ``None`` if it is not known."""
     reference = variable.child("valueFrom", "configMapKeyRef")
     if reference.value is not None:
@@ -224,10 +220,10 @@ def _value(variable: DocumentField, found: _Variables, place: PodPlace) -> str |
     if variable.child("valueFrom").value is not None:
         return None
     text = variable.child("value").text()
-    names = re.findall(r"\$\(([^()\s]+)\)", text)
-    if "$$" in text or any(name not in found.known for name in names):
+    values = {name: earlier.get(name) for name in REFERENCE.findall(text)}
+    if "$$" in text or None in values.values():
         return None
-    return re.sub(r"\$\(([^()\s]+)\)", lambda match: found.known[match[1]], text)
+    return REFERENCE.sub(lambda match: values[match[1]] or "", text)
 
 
 def _config_map(reference: DocumentField, place: PodPlace) -> Mapping[str, str | None]:
@@ -274,7 +270,8 @@ def _may_configure(path: str, folders: Iterable[str]) -> bool:
 def _files(source: DocumentField, place: PodPlace, path: str, part: str) -> Iterator[FoundOptions]:
     """Yield the configuration files of a ConfigMap, under the names that their mount gives them."""
     content = _config_map(source, place)
-    targets = {item.child("key").text(): item.child("path").text() for item in _items(source)}
+    items = source.child("items").items()
+    targets = {item.child("key").text(): item.child("path").text() for item in items}
     for key in targets or content:
         if key not in content:
             raise source.error(f"names the key {key}, which is not there")
@@ -288,10 +285,6 @@ def _files(source: DocumentField, place: PodPlace, path: str, part: str) -> Iter
                 kind="ConfigMap", namespace=place.origin.namespace, name=map_name, field=key
             )
             yield FoundOptions(text_of_file(name, content[key]), where)
-
-
-def _items(source: DocumentField) -> Iterator[DocumentField]:
-    yield from source.child("items").items()
 
 
 def text_of_file(name: str, text: str | None) -> Mapping[str, Any]:
