@@ -6,6 +6,7 @@ Source: Flink 1.14-2.3, ``runtime.rest.messages`` (``/config``, ``/jobmanager/co
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -37,6 +38,7 @@ from orphangc.errors import RegistryUnavailableError, SettingsError
 _ATTEMPTS = 4
 _MAX_ANSWER_BYTES = 64 << 20
 _MAX_REASON_CHARS = 200
+_NAMING_AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _PLAIN = "identity"
 _HEADERS = {
     "Accept": "application/json",
@@ -46,8 +48,8 @@ _HEADERS = {
 
 
 @cache
-def _authorities() -> ssl.SSLContext:
-    """Return what certificates are verified by, read once a process.
+def _authorities(*_: str | None) -> ssl.SSLContext:
+    """Return what certificates are verified by, read once for each setting of the environment.
 
     Reading it takes longer than all requests to a cluster.
     """
@@ -104,7 +106,7 @@ class FlinkRest:
         try:
             with httpx.Client(
                 auth=self._auth,
-                verify=_authorities(),
+                verify=_authorities(*map(os.environ.get, _NAMING_AUTHORITIES)),
                 timeout=self._timeout_seconds,
                 headers=_HEADERS,
                 follow_redirects=False,
