@@ -44,6 +44,10 @@ hypothesis.core.RepresentationPrinter = RepresentationPrinter
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# Every server of the tests is on this machine, where a user's proxy does not lead.
+_direct = [os.environ.get("no_proxy") or os.environ.get("NO_PROXY", ""), "127.0.0.1", "localhost"]
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = ",".join(filter(None, _direct))
+
 _LONG = ("flink", "image", "spark", "prometheus", "chromium")
 """Markers of tests that wait for others most of the time, the longest first."""
 

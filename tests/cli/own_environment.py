@@ -8,6 +8,7 @@ import pytest
 import structlog
 
 from orphangc.collect.observe import observation as observe
+from support import speed
 
 _FOREIGN = ("AWS_", "FSSPEC_", "ORPHANGC_", "XDG_")
 _COLOURS = ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS", "CLICOLOR_FORCE")
@@ -19,7 +20,8 @@ def own_surroundings(monkeypatch, tmp_path_factory, quick_sessions):  # noqa: AR
 
     No machine loses power while tests run: what is written need not reach a disk.
     """
-    for name in [name for name in os.environ if name.startswith(_FOREIGN) or name in _COLOURS]:
+    foreign = (name for name in os.environ if name.startswith(_FOREIGN) or name in _COLOURS)
+    for name in [name for name in foreign if name != speed.ENVIRONMENT]:
         monkeypatch.delenv(name)
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
