@@ -128,20 +128,18 @@ class KubernetesServer:
         self.stopped.set()
         self.stop()
 
-    def start(self, port: int = 0) -> None:
-        """Answer from now on."""
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
+    def start(self) -> None:
+        """Answer from now on, on a port of its own."""
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         self._thread = Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
 
-    def stop(self) -> int:
-        """Answer no more; returns the port."""
-        port = self._server.server_port
+    def stop(self) -> None:
+        """Answer no more."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
-        return port
 
     def _next(self) -> str:
         self._version += 1

@@ -10,6 +10,7 @@ import stamina
 
 from orphangc.adapters.flink.kubernetes_ha import KubernetesHa
 from orphangc.errors import RegistryUnavailableError, SettingsError
+from support import speed
 from support.kubernetes_server import CRDS, KubernetesServer, a_config_map, retained, saved, send
 
 JOB = "5d2f1c0e9a8b7c6d5e4f3a2b1c0d9e8f"
@@ -30,8 +31,9 @@ def quick_retries():
         yield
 
 
-def observed(timeout: timedelta = timedelta(seconds=5)):
-    return KubernetesHa("flink", timeout=timeout).observe()
+def observed(timeout: timedelta | None = None):
+    patient = timedelta(seconds=speed.answer())
+    return KubernetesHa("flink", timeout=timeout or patient).observe()
 
 
 def test_a_namespace_is_read_completely(server) -> None:
@@ -183,7 +185,7 @@ def test_config_maps_that_are_not_found_are_no_empty_answer(server) -> None:
 def test_another_namespace_than_the_granted_one_is_unknown() -> None:
     """A role is of one namespace."""
     with pytest.raises(RegistryUnavailableError, match="403"):
-        KubernetesHa("other", timeout=QUICK).observe()
+        KubernetesHa("other", timeout=timedelta(seconds=speed.answer())).observe()
 
 
 @pytest.mark.parametrize("code", [500, 503, 429])
@@ -241,12 +243,12 @@ def test_an_answer_that_is_no_listing_is_no_empty_one(server, plural: str, docum
 @pytest.mark.usefixtures("quick_retries")
 def test_nobody_there_is_unknown(server) -> None:
     """No connection at all."""
-    port = server.stop()
+    server.stop()
     try:
         with pytest.raises(RegistryUnavailableError, match="no answer"):
             observed(QUICK)
     finally:
-        server.start(port)
+        server.start()
 
 
 def test_no_kubeconfig_is_unknown(monkeypatch, tmp_path) -> None:
