@@ -6,9 +6,15 @@ import json
 from typing import Any
 
 import pytest
+from rich.table import Table
 
 from cli.helpers import run
-from orphangc.app.commands.checkpoints.rescale import Rescaling, rescaled_document, rescaled_rows
+from orphangc.app.commands.checkpoints.rescale import (
+    Rescaling,
+    rescaled_document,
+    rescaled_rows,
+    rescaled_tables,
+)
 from orphangc.flink.values.handles import FileHandle, OperatorHandle, OperatorState, StateMode
 from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
 from unit.flink.metadata.golden_files import golden
@@ -172,6 +178,29 @@ def test_union_state_is_written_once_for_all_subtasks() -> None:
     (shown,) = rescaled_rows(document)
     assert len(shown.rows) == 128 * 3
     assert "all 128 partitions of all subtasks" in shown.rows[0][2]
+
+
+def test_many_operators_share_the_rows_of_the_tables() -> None:
+    """40 operators are no table without an end; each says how much of it is left out."""
+    handle = OperatorHandle(
+        states=(OperatorState(name="s", mode=StateMode.SPLIT_DISTRIBUTE, offsets=(0, 10)),),
+        delegate=FileHandle(path="file:/x/0", size=20),
+    )
+    operators = tuple(
+        Operator(
+            id=f"{number:032x}",
+            parallelism=1,
+            max_parallelism=128,
+            subtasks=(Subtask(index=0, managed_operator=handle),),
+        )
+        for number in range(40)
+    )
+    metadata = Metadata(format_version=4, checkpoint_id=1, master_states=(), operators=operators)
+    tables = rescaled_tables(rescaled_document(metadata, Rescaling(every=32)))
+    assert len(tables) == 40
+    shown = [each for each in tables if isinstance(each, Table)]
+    assert [each.row_count for each in shown] == [4] * 40
+    assert all("the first 4 of 32" in str(each.caption) for each in shown)
 
 
 def test_the_table_names_state_old_subtask_and_size() -> None:
