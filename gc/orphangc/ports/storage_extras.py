@@ -121,6 +121,8 @@ class HiddenKind(StrEnum):
 
     UPLOAD = "upload"
     """A multipart upload that was neither completed nor aborted; its parts cost money."""
+    DEAD_UPLOAD = "dead_upload"
+    """An upload that nothing completes any more; it is counted as ``UPLOAD`` too."""
     NONCURRENT = "noncurrent"
     """A version that a newer one or a delete marker hides."""
     DELETE_MARKER = "delete_marker"

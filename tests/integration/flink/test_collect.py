@@ -151,6 +151,7 @@ ACROSS = {**MERGED, "execution.checkpointing.file-merging.across-checkpoint-boun
 
 
 FORST = {"state.backend.type": "forst"}
+"""For synchronous state ForSt writes flat files; its own layout takes asynchronous state."""
 LAYOUTS = {"within": WITHIN, "across": ACROSS, "flat": {}, "forst": FORST}
 
 

@@ -95,7 +95,8 @@ MUST_FAIL = {
 }
 """Each must-fail control of collecting-the-rest, section 6: its story, and the condition taken.
 
-One more is about what is not done: no upload is aborted (R50).
+One more is about what is not done: no upload is aborted (R50). What a plan says of uploads has its
+control beside it (``unit/collect/decide/test_judge_uploads.py``).
 """
 
 

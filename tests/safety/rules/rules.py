@@ -272,6 +272,18 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "unit/core/decision/test_bounds_of_job.py::test_what_keeps_merged_files_is_named",
         ),
     ),
+    "R50": (
+        "unfinished uploads are reported, by the rules of their keys; none is aborted",
+        (
+            "unit/collect/decide/test_judge_uploads.py::test_an_upload_of_a_running_job_is_dead_only_by_the_rule_of_its_key",
+        ),
+    ),
+    "R51": (
+        "what is gone and may come back is shown with the command",
+        (
+            "unit/collect/decide/test_lost_checkpoints.py::test_each_checkpoint_that_lacks_a_file_is_named_with_the_command",
+        ),
+    ),
     "R56": (
         "a refusal stops an area unless its rule needs nothing that the guard asks for",
         (

@@ -75,6 +75,8 @@ def _uploads(part: ExtrasPart) -> ExtraRow:
     unsized = sum(area.uploads_of_unknown_size or 0 for area in part.areas)
     oldest = [area.oldest_upload_at for area in part.areas if area.oldest_upload_at is not None]
     remarks = [f"the oldest of {instant(min(oldest))}"] if oldest else []
+    dead = sum(area.dead_uploads for area in part.areas)
+    remarks += [f"nothing completes {dead:,} of them any more"] if dead else []
     remarks += [f"bytes of {unsized:,} of them unknown"] if unsized else []
     return _row(
         name,

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orphangc import __version__
+from orphangc.collect.decide.judge_uploads import UploadRule
 from orphangc.collect.decide.lost_checkpoints import lost_checkpoints
 from orphangc.collect.decide.plan_sections import area_parts, evidence_of, job_part, root_part
-from orphangc.collect.decide.verdicts import Counts, JobView, Reported
+from orphangc.collect.decide.verdicts import Counts, JobView, Reported, decided_job
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.mark.missing import Missing
@@ -74,7 +75,9 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
         inventory=_inventory_part(storage),
         listed_at=found.evidence.listed_at,
         extras=extras_part(
-            environment.extras, surveyed.markers, with_versions=settings.noncurrent_versions
+            *(environment.extras, surveyed.markers),
+            with_versions=settings.noncurrent_versions,
+            is_dead=_upload_rule(found).is_dead,
         ),
         world=found.world,
         warnings=(
@@ -83,6 +86,15 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
             *_ha_warnings(found, settings, environment),
         ),
         settings=settings,
+    )
+
+
+def _upload_rule(found: Found) -> UploadRule:
+    """Return what decides on unfinished uploads: the rules of the verdicts (R50)."""
+    return UploadRule(
+        owners=found.marked.owners,
+        jobs={key: decided_job(view) for key, view in found.views.items()},
+        live=found.marked.live,
     )
 
 

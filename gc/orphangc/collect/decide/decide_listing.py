@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from orphangc.collect.decide.judged_cycle import JudgedCycle
-from orphangc.collect.decide.verdicts import Counts, DecidedJob, DecidePass, JobView
+from orphangc.collect.decide.verdicts import Counts, DecidePass, JobView, decided_job
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.mark.missing_check import earlier_of
 from orphangc.collect.observe.observation import Environment
@@ -64,10 +64,7 @@ def decide_listing(
     views = _views(known, listed_at)
     deciding = DecidePass(
         owners=marked.owners,
-        jobs={
-            key: DecidedJob(view.evidence.job_id, view.bounds, view.facts, view.judgement.spared)
-            for key, view in views.items()
-        },
+        jobs={key: decided_job(view) for key, view in views.items()},
         outside_jobs=bounds_outside_jobs(known.judged.values(), known.evidence),
         areas=frozenset(settings.scope),
         open_sink=open_sink,

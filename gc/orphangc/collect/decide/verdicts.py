@@ -80,6 +80,19 @@ class DecidedJob:
         object.__setattr__(self, "open", by_area | {None: common})
         object.__setattr__(self, "kept", replace(self.bounds, is_report_only=True))
 
+    def judges(self, area: AreaName) -> bool:
+        """Return whether no refusal is about an area's files."""
+        return area in self.spared if self.bounds.is_refused else True
+
+    def open_in(self, area: AreaName) -> JobBounds:
+        """Return the bounds of objects of an area that nothing refuses."""
+        return self.open.get(area, self.open[None])
+
+
+def decided_job(view: JobView) -> DecidedJob:
+    """Return what the objects of a judged job are compared with."""
+    return DecidedJob(view.evidence.job_id, view.bounds, view.facts, view.judgement.spared)
+
 
 @dataclass(slots=True)
 class Reported:

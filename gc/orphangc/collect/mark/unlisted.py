@@ -118,6 +118,7 @@ class HiddenSums:
             return _Shown(of.number, of.size, of.without_size, from_microseconds(of.oldest_us))
 
         uploads, old = shown(HiddenKind.UPLOAD), shown(HiddenKind.NONCURRENT)
+        dead = self._sums.get((scope, job_id, HiddenKind.DEAD_UPLOAD), _Sum())
         return HiddenPart(
             scope=scope,
             job_id=job_id,
@@ -129,6 +130,8 @@ class HiddenSums:
             noncurrent_bytes=old.size,
             delete_markers=shown(HiddenKind.DELETE_MARKER).number,
             directory_markers=shown(HiddenKind.DIRECTORY_MARKER).number or 0,
+            dead_uploads=dead.number,
+            dead_upload_bytes=dead.size,
         )
 
 
@@ -146,7 +149,11 @@ def markers_in(listing: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def extras_part(
-    extras: Extras | None, markers: HiddenSums, *, with_versions: bool
+    extras: Extras | None,
+    markers: HiddenSums,
+    *,
+    with_versions: bool,
+    is_dead: Callable[[str, datetime | None], bool] = lambda *_: False,
 ) -> ExtrasPart | None:
     """Return the plan's part about everything beside the objects; ``None`` on other stores.
 
@@ -156,12 +163,15 @@ def extras_part(
         extras: Source of these facts; ``None`` if there is none.
         markers: Directory markers, which the listing showed.
         with_versions: Whether the operator wants a second listing for them.
+        is_dead: Returns whether nothing completes an upload of a key, begun at a time.
 
     """
     if extras is None:
         return None
     problems: list[str] = []
-    uploads, unfinished = _counted(extras.uploads, markers.root_name, problems)
+    uploads, unfinished = _counted(
+        lambda: _with_dead(extras.uploads(), is_dead), markers.root_name, problems
+    )
     versions, old = ExtraStatus.NOT_ASKED, HiddenSums(markers.root_name)
     if with_versions:
         versions, old = _counted(extras.versions, markers.root_name, problems)
@@ -170,6 +180,21 @@ def extras_part(
         uncounted |= {HiddenKind.NONCURRENT, HiddenKind.DELETE_MARKER}
     areas = HiddenSums(markers.root_name).together([markers, unfinished, old]).parts(uncounted)
     return ExtrasPart(uploads=uploads, versions=versions, problems=tuple(problems), areas=areas)
+
+
+def _with_dead(
+    batches: Iterator[pa.RecordBatch], is_dead: Callable[[str, datetime | None], bool]
+) -> Iterator[pa.RecordBatch]:
+    """Yield uploads, and those of them that nothing completes once more as such (R50)."""
+    for batch in batches:
+        yield batch
+        keys, times = batch["key"].to_pylist(), batch["at"].to_pylist()
+        dead = [is_dead(key, at) for key, at in zip(keys, times, strict=True)]
+        if any(dead):
+            found = batch.filter(pa.array(dead))
+            kinds = pa.repeat(HiddenKind.DEAD_UPLOAD.value, found.num_rows)
+            columns = [kinds, *found.columns[1:]]
+            yield pa.RecordBatch.from_arrays(columns, schema=HIDDEN_SCHEMA)
 
 
 def _counted(

@@ -210,6 +210,8 @@ class HiddenPart(FrozenPart):
         upload_bytes: Bytes of the uploaded parts, for uploads of known size.
         uploads_of_unknown_size: Number of uploads with further bytes that were not counted.
         oldest_upload_at: Start of the oldest upload.
+        dead_uploads: Number of uploads that nothing completes any more (R50).
+        dead_upload_bytes: Theirs, for uploads of known size.
         noncurrent_versions: Versions that a newer one or a delete marker hides.
         noncurrent_bytes: Theirs.
         delete_markers: All of them.
@@ -227,6 +229,8 @@ class HiddenPart(FrozenPart):
     noncurrent_bytes: int | None
     delete_markers: int | None
     directory_markers: int
+    dead_uploads: int = 0
+    dead_upload_bytes: int = 0
 
 
 class ExtrasPart(FrozenPart):

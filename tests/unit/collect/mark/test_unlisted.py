@@ -105,6 +105,17 @@ def test_every_kind_is_told_by_job_and_area() -> None:
     )
 
 
+def test_uploads_that_nothing_completes_are_counted_among_all() -> None:
+    """R50: and shown beside them; none is aborted."""
+    markers = HiddenSums("checkpoints")
+    found = extras_part(
+        Told([UPLOADS], []), markers, with_versions=False, is_dead=lambda key, _: "chk-" in key
+    )
+    counts = {each.scope: (each.uploads, each.dead_uploads) for each in found.areas}
+    assert counts == {Scope.EXCLUSIVE: (1, 1), Scope.SHARED: (2, 0)}
+    assert {each.dead_upload_bytes for each in found.areas} == {0, 1}
+
+
 def test_versions_are_asked_for_only_if_the_operator_wants_a_second_listing() -> None:
     """And are unknown then, not zero."""
     told = Told([UPLOADS], [VERSIONS])

@@ -555,6 +555,15 @@ def test_an_end_that_rest_proves_needs_roots_if_it_had_checkpoints() -> None:
     assert refusal(a_job(**ROOTLESS, before=none, after=none)) is None
 
 
+def test_a_job_that_is_over_and_lost_its_checkpoints_need_not_wait_for_one() -> None:
+    """Flink discards them all at the end of a job that is canceled."""
+    over = (some_facts(status="CANCELED", checkpoints=()),)
+    message = judge(a_job(**ROOTLESS, before=over, after=over), a_cycle()).refused.message
+    assert "pending" not in message
+    assert "Flink discarded them" in message
+    assert f"--ended-job {JOB}" in message
+
+
 def test_only_a_declared_end_accepts_a_damaged_latest_checkpoint() -> None:
     """R8 **T:** remove one SST; a CLAIM may have caused it in an ended job's directory."""
     over = (some_facts(status="CANCELED"),)

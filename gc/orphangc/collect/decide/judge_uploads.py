@@ -1,0 +1,51 @@
+"""Which unfinished uploads nothing completes any more, by the verdicts' own rules (R50)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from orphangc.collect.decide.verdicts import DecidedJob
+from orphangc.core.areas.dead_uploads import area_of_upload, upload_objection
+from orphangc.core.areas.table import AREAS
+from orphangc.core.columns.live_set import LiveSet
+from orphangc.core.model.bounds import NEVER
+from orphangc.core.model.naming import place_of_folder, uuid_of
+from orphangc.core.model.owners import Owners
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadRule:
+    """What decides on uploads.
+
+    Attributes:
+        owners: Owner of each job directory.
+        jobs: Each collected job, by key.
+        live: UUIDs in use: what a checkpoint names, no upload of the same name is dead.
+
+    """
+
+    owners: Owners
+    jobs: Mapping[str, DecidedJob]
+    live: LiveSet
+
+    def is_dead(self, key: str, begun_at: datetime | None) -> bool:
+        """Return whether nothing completes an upload.
+
+        Args:
+            key: Key relative to the storage root.
+            begun_at: When it was begun by the store's clock, ``None`` if unknown.
+
+        """
+        folder, _, name = key.rpartition("/")
+        place = place_of_folder(folder, self.owners.base.name)
+        area, owner = area_of_upload(place, name), self.owners.job_key(place)
+        job = None if owner is None else self.jobs.get(owner)
+        uuid = uuid_of(name)
+        if area is None or job is None or job.facts is None or begun_at is None:
+            return False
+        if (uuid is not None and uuid in self.live) or not job.judges(area):
+            return False
+        objection = upload_objection(job.facts, area) or AREAS[area].objection(job.facts, place)
+        return objection is None and NEVER < begun_at < job.open_in(area).cutoff
