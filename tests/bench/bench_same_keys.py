@@ -41,28 +41,30 @@ def their_keys(tools: Path, name: str, synth: Synth) -> Counter[str]:
     return Counter(json.loads(done.stdout))
 
 
+def row(ours: Counter[str], tools: Path, name: str, synth: Synth) -> str:
+    """Return what another client lists beside ours."""
+    try:
+        theirs = their_keys(tools, name, synth)
+    except subprocess.CalledProcessError:
+        return "ends with an error | - | - | "
+    less = ours - theirs
+    examples = ", ".join(repr(key.partition("/")[2][-24:]) for key in [*less][:_SHOWN])
+    shown = f"{theirs.total():,} of {ours.total():,}"
+    return f"{shown} | {(theirs - ours).total()} | {less.total()} | {examples}"
+
+
 def main() -> None:
     """Compare on two layouts."""
     keys = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
-    print(
-        "| keys | client | lists | not ours | only ours | for example |\n|---|---|---|---|---|---|"
-    )
+    print("| keys | client | lists | not ours | only ours | for example |")
+    print("|---|---|---|---|---|---|")
     with tools_folder(sys.argv[2] if len(sys.argv) > 2 else None) as tools:
         clients = sorted(installed(tools) & {"boto3", "obstore", "s3fs"})
         for layout in ("uuid", "hostile"):
             with synth_server(keys=keys, layout=layout) as synth:
                 ours = our_keys(synth)
                 for name in clients:
-                    theirs = their_keys(tools, name, synth)
-                    more, less = theirs - ours, ours - theirs
-                    examples = ", ".join(
-                        repr(key.partition("/")[2][-24:]) for key in [*less][:_SHOWN]
-                    )
-                    print(
-                        f"| {layout} | {name} | {theirs.total():,} of {ours.total():,} |"
-                        f" {more.total()} | {less.total()} | {examples} |",
-                        flush=True,
-                    )
+                    print(f"| {layout} | {name} | {row(ours, tools, name, synth)} |", flush=True)
 
 
 if __name__ == "__main__":
