@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import yaml
 
 from cli.helpers import Planned, contents, outcomes, run
 from cli.redeploys import Redeploys
@@ -136,3 +137,36 @@ def test_max_deletes_is_a_limit(chain) -> None:
     ran = run("sweep", out, "--delete")
     assert (ran.code, chain.names()) == (4, ALL)
     assert "more than max_deletes allows (2)" in ran.err
+
+
+def scheduled(chain: Redeploys, **changes: object) -> dict[str, object]:
+    """Run the storage root by a configuration file, and return the record of the run."""
+    file = chain.bed.folder / "orphangc.yaml"
+    settings = {
+        "root": str(chain.bed.root),
+        "state": str(chain.bed.state),
+        "closed_world": True,
+        "flink_rest": [chain.server.url],
+        "ended_job": [job.id for job in chain.jobs[:-1]],
+        "mode": "delete",
+        **changes,
+    }
+    content = {"storage_roots": [settings], "plans": str(chain.bed.folder / "plans")}
+    file.write_text(yaml.safe_dump(content))
+    ran = run("run", "--config", file, "--output", "json")
+    assert ran.code == 0, ran.err
+    return ran.json["runs"][0] if "runs" in ran.json else ran.json[0]
+
+
+def test_a_schedule_expires_only_where_a_policy_is_configured(chain) -> None:
+    policy = {"ended_for": "0", "keep_last": 3}
+    assert scheduled(chain)["expiry"] is None
+    assert chain.names() == ALL
+    assert scheduled(chain, mode="report", expire=policy)["expiry"]["expired"] == 0
+    assert chain.names() == ALL
+    record = scheduled(chain, expire=policy)["expiry"]
+    assert (record["expired"], record["in_quarantine"], record["in_use"]) == (3, 0, 0)
+    assert chain.names() == {"1/6", "2/5", "2/6"}
+    short = {"quarantine_period": "0", "allow_short_margins": True}
+    again = scheduled(chain, expire=policy, **short)["expiry"]
+    assert (again["expired"], again["released"], again["in_quarantine"]) == (0, 3, 3)

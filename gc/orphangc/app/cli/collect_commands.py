@@ -181,7 +181,7 @@ def undelete(
     run: Annotated[Path, typer.Argument(help="Folder of the swept plan.", metavar="RUN")],
     output: o.OutputOption = None,
 ) -> None:
-    """Restore what a run deleted, on a versioned bucket."""
+    """Restore what a run deleted, on a versioned bucket, or checkpoints that it expired."""
     from orphangc.app.commands.operate.undelete import undelete_run
 
     document = undelete_run(run)

@@ -16,6 +16,7 @@ from pydantic_settings import (
 from orphangc.app.config.paths import default_plans
 from orphangc.app.config.schedule import check_schedule, check_timezone
 from orphangc.core.documents.run_record import RunMode
+from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import (
     AliasText,
     NamespaceName,
@@ -63,6 +64,8 @@ class ScheduledRoot(StorageRootSettings):
     """Number of objects from which ``auto`` chooses Spark, if a cluster and ``work`` are there."""
     work: Place | None = None
     """Folder that every Spark executor can reach."""
+    expire: RetentionPolicy | None = None
+    """Retention policy for checkpoints of jobs that are over; without one nothing expires."""
 
     @property
     def bare(self) -> StorageRootSettings:

@@ -45,6 +45,8 @@ from orphangc.collect.world.recalling import Recalled, new_state_warning, not_ke
 from orphangc.core.decision.evidence import UnreadableCheckpoint
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.documents.plan import Plan
+from orphangc.core.documents.run_record import ExpiryRecord
+from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.codes import Condition
@@ -289,6 +291,40 @@ class HeldExpiry:
             "stopped": self.result.stopped,
             "exit_code": int(self.result.exit_code),
         }
+
+
+def scheduled_expiry(
+    holding: Holding, policy: RetentionPolicy | None, folder: Path, *, is_deleting: bool
+) -> tuple[ExpiryRecord, str | None]:
+    """Return what a scheduled run did by a retention policy, and what ended it early.
+
+    Args:
+        holding: Run that holds the lock.
+        policy: The owner's policy.
+        folder: New folder for the plan.
+        is_deleting: Whether the run's mode allows deletions.
+
+    Raises:
+        OrphanGcError: Nothing was changed.
+
+    """
+    plan = make_expiry(holding.settings, policy, folder)
+    assert plan.expiry is not None  # noqa: S101 - made above
+    result = SweepResult()
+    if is_deleting:
+        result = HeldExpiry(holding, folder, plan, is_deleting=True).carry_out()
+    done = {each.uri for each in plan.expiry.expiring if is_release(each)} if is_deleting else ()
+    quarantined = [each for each in plan.expiry.checkpoints if each.expired_at is not None]
+    released = min(len(done), result.objects[RetentionAction.EXPIRE, Outcome.DONE])
+    record = ExpiryRecord(
+        expired=result.objects[RetentionAction.EXPIRE, Outcome.DONE] - released,
+        released=released,
+        in_quarantine=len(quarantined),
+        in_use=sum(each.reason is RetentionReason.HELD for each in quarantined),
+        unneeded_bytes=plan.expiry.unneeded_bytes,
+        expiring_bytes=plan.expiry.expiring_bytes,
+    )
+    return record, result.stopped
 
 
 def _exit_code(result: SweepResult) -> ExitCode:

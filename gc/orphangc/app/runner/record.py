@@ -18,6 +18,7 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.documents.plan import JobPart, Plan, Tally
 from orphangc.core.documents.run_record import (
     DuePart,
+    ExpiryRecord,
     JobRecord,
     Phase,
     PhaseRecord,
@@ -79,6 +80,7 @@ class Draft:
         breakdown: Breakdown of the plan, once it is made.
         plan_folder: Folder of the plan.
         swept: Result of the sweep, once it has begun.
+        expiry: Result of the retention policy, once it was carried out.
         tombstones: Tombstones at the end of the run.
         halted: Reason why all collection is stopped at the end of the run.
         error: Error that ended the run early.
@@ -98,6 +100,7 @@ class Draft:
     breakdown: Breakdown | None = None
     plan_folder: str | None = None
     swept: SweepResult | None = None
+    expiry: ExpiryRecord | None = None
     tombstones: TombstonesPart | None = None
     halted: str | None = None
     error: str | None = None
@@ -149,6 +152,7 @@ class Draft:
             swept=() if swept is None else _swept(swept),
             stopped=None if swept is None or swept.stopped is None else redacted(swept.stopped),
             tombstones=self.tombstones,
+            expiry=self.expiry,
             halted=self.halted,
             registry_age_seconds=None if plan is None else _registry_age(plan),
             grace_period_seconds=self.settings.grace_period.total_seconds(),

@@ -13,6 +13,7 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.config.paths import located
 from orphangc.app.console.exit import Signals
+from orphangc.app.runner.expiry_runs import scheduled_expiry
 from orphangc.app.runner.locking import Holding, held_lock
 from orphangc.app.runner.make_plan import MadePlan, make_plan
 from orphangc.app.runner.plan_store import KeptPlans
@@ -187,6 +188,8 @@ class _ScheduledRun:
             renewal.check()
         if draft.effective_mode is not RunMode.REPORT and draft.exit_code == ExitCode.DONE:
             self._phase(Phase.SWEEP, self._sweep)  # which renews by itself
+        if draft.settings.expire is not None and draft.exit_code == ExitCode.DONE:
+            self._phase(Phase.EXPIRE, self._expire)
 
     def _phase(self, phase: Phase, work: Callable[[], int]) -> None:
         started_at, begun = now(), monotonic()
@@ -244,6 +247,32 @@ class _ScheduledRun:
         elif result.exit_code == ExitCode.REFUSED:
             draft.error = "nothing that is due may be deleted: see what refuses or blocks its jobs"
         return result.exit_code
+
+    def _expire(self) -> int:
+        """Carry out the retention policy as far as the mode allows.
+
+        What stops it fails the run: the sweep before it may have deleted something.
+        """
+        draft = self.draft
+        assert draft.plan_folder is not None  # noqa: S101 - the phase before
+        holding = Holding(
+            settings=draft.settings.bare,
+            state=self.state,
+            lock=self.lock,
+            run_id=f"{draft.run_id}-expiry",
+        )
+        try:
+            draft.expiry, stopped = scheduled_expiry(
+                holding,
+                draft.settings.expire,
+                Path(draft.plan_folder) / "expiry",
+                is_deleting=draft.effective_mode is RunMode.DELETE,
+            )
+        except OrphanGcError as err:
+            stopped = str(err)
+        if stopped is not None:
+            draft.error = redacted(stopped)
+        return ExitCode.DONE if stopped is None else ExitCode.FAILED
 
     def record_end(self) -> None:
         """Record tombstones and halt at the end, and remove old plans; neither fails the run."""

@@ -126,6 +126,7 @@ class Metrics(Collector):
         yield from self._counters()
         yield self._durations()
         yield from self._findings()
+        yield from self._expiry()
         yield from self._settings()
 
     def _totals(self) -> Iterator[tuple[str, Totals]]:
@@ -224,6 +225,25 @@ class Metrics(Collector):
             halted.add_metric((root,), known.is_halted)
             _fill(refused, root, ((rule,) for rule in _RULES), known.refusals)
         yield from (missing, held, held_bytes, age, tombstone, halted, refused, sustained)
+
+    def _expiry(self) -> Iterator[Metric]:
+        unneeded = _gauge(
+            "unneeded_bytes",
+            "Bytes that only checkpoints hold which nothing living needs; 0 without `expire`.",
+        )
+        quarantined = _gauge(
+            "quarantined_checkpoints", "Checkpoints whose `_metadata` is in quarantine."
+        )
+        in_use = _gauge(
+            "quarantined_checkpoints_in_use",
+            "Those of them that something names or was restored from: a person must look.",
+        )
+        for root, known in self._known_roots():
+            expiry = None if known.newest_plan is None else known.newest_plan.expiry
+            unneeded.add_metric((root,), 0 if expiry is None else expiry.unneeded_bytes)
+            quarantined.add_metric((root,), 0 if expiry is None else expiry.in_quarantine)
+            in_use.add_metric((root,), 0 if expiry is None else expiry.in_use)
+        yield from (unneeded, quarantined, in_use)
 
     def _known_roots(self) -> Iterator[tuple[str, _Known]]:
         """Yield the metrics of each storage root that has any."""

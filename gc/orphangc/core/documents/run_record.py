@@ -42,6 +42,7 @@ class Phase(StrEnum):
 
     PLAN = "plan"
     SWEEP = "sweep"
+    EXPIRE = "expire"
 
 
 class RunResult(StrEnum):
@@ -142,6 +143,27 @@ class SweptPart(_RecordPart):
     bytes: int
 
 
+class ExpiryRecord(_RecordPart):
+    """What a run did by the retention policy, and what it found.
+
+    Attributes:
+        expired: Checkpoints whose ``_metadata`` it put into quarantine.
+        released: Checkpoints whose quarantine it ended.
+        in_quarantine: Checkpoints that were in quarantine when it began.
+        in_use: Those of them that something names or was restored from: a person must look.
+        unneeded_bytes: Bytes that only checkpoints hold which nothing living needs.
+        expiring_bytes: Bytes that only checkpoints hold which expire.
+
+    """
+
+    expired: int
+    released: int
+    in_quarantine: int
+    in_use: int
+    unneeded_bytes: int
+    expiring_bytes: int
+
+
 class Totals(_RecordPart):
     """Everything that the runs of one storage root ever counted, this one included.
 
@@ -204,6 +226,7 @@ class RunRecord(_RecordPart):
         swept: Outcomes of the verdicts.
         stopped: Reason why the sweep ended early.
         tombstones: ``None`` where the state could not be read.
+        expiry: What it did by the retention policy; ``None`` without one.
         halted: Reason why all collection is stopped until a person has checked, or ``None``.
         registry_age_seconds: Age of the oldest of the jobs' newest registry snapshots.
         grace_period_seconds: The setting.
@@ -241,6 +264,7 @@ class RunRecord(_RecordPart):
     swept: tuple[SweptPart, ...] = ()
     stopped: str | None = None
     tombstones: TombstonesPart | None = None
+    expiry: ExpiryRecord | None = None
     halted: str | None = None
     registry_age_seconds: float | None = None
     grace_period_seconds: float
