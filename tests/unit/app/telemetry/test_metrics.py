@@ -14,6 +14,7 @@ from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.telemetry.metrics import Metrics
 from orphangc.core.documents.plan import Tally
 from orphangc.core.documents.run_record import (
+    ExpiryRecord,
     JobRecord,
     Phase,
     RunRecord,
@@ -39,6 +40,9 @@ CONTRACT = {
     "orphangc_missing_objects": {"root"},
     "orphangc_held_back_objects": {"root"},
     "orphangc_held_back_bytes": {"root"},
+    "orphangc_unneeded_bytes": {"root"},
+    "orphangc_quarantined_checkpoints": {"root"},
+    "orphangc_quarantined_checkpoints_in_use": {"root"},
     "orphangc_registry_age_seconds": {"root"},
     "orphangc_list_requests": {"root"},
     "orphangc_oldest_tombstone_timestamp_seconds": {"root"},
@@ -86,6 +90,14 @@ def full_record() -> RunRecord:
         missing_objects=4,
         held_back_objects=5,
         held_back_bytes=50,
+        expiry=ExpiryRecord(
+            expired=1,
+            released=0,
+            in_quarantine=2,
+            in_use=1,
+            unneeded_bytes=60,
+            expiring_bytes=30,
+        ),
         registry_age_seconds=7.0,
         list_requests=11,
         tombstones=TombstonesPart(objects=1, bytes=1, oldest_at=T0),
@@ -141,6 +153,9 @@ def test_a_record_is_reported_whole() -> None:
     assert value(of, "orphangc_missing_objects") == 4
     assert value(of, "orphangc_held_back_objects") == 5
     assert value(of, "orphangc_held_back_bytes") == 50
+    assert value(of, "orphangc_unneeded_bytes") == 60
+    assert value(of, "orphangc_quarantined_checkpoints") == 2
+    assert value(of, "orphangc_quarantined_checkpoints_in_use") == 1
     assert value(of, "orphangc_registry_age_seconds") == 7
     assert value(of, "orphangc_list_requests_total") == 11
     assert value(of, "orphangc_oldest_tombstone_timestamp_seconds") == T0.timestamp()
