@@ -95,6 +95,12 @@
       newest(series('missing_objects')) + ' > 0'
     ),
     alert(
+      'OrphangcExpiredInUse',
+      'A checkpoint in quarantine is in use.',
+      '{{ $value }} checkpoints of {{ $labels.root }} expired and are named by something, or were restored from.',
+      newest(series('quarantined_checkpoints_in_use')) + ' > 0'
+    ),
+    alert(
       'OrphangcUnreadableRoot',
       'A checkpoint or savepoint cannot be read.',
       'A _metadata file of {{ $labels.root }} cannot be read, so it might name any file: nothing is deleted there ({{ $value }} jobs refused).',

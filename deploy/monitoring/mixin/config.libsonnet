@@ -56,6 +56,7 @@
     alerts: {
       OrphangcHalted: { severity: 'critical', 'for': '1m' },
       OrphangcMissingLiveFile: { severity: 'critical', 'for': '1m' },
+      OrphangcExpiredInUse: { severity: 'critical', 'for': '1m' },
       OrphangcUnreadableRoot: { severity: 'warning', 'for': '1m' },
       OrphangcRefused: { severity: 'warning', 'for': '1m' },
       OrphangcBlocked: { severity: 'warning', 'for': '1m' },

@@ -158,6 +158,8 @@ local panels = import 'panels.libsonnet';
           { header: 'Orphans', unit: 'bytes', expr: sumOf('root', 'stored_bytes', orphans) },
           { header: 'Held back', unit: 'bytes', expr: newest('root', 'held_back_bytes') },
           { header: 'Objects held back', unit: 'short', expr: newest('root', 'held_back_objects') },
+          { header: 'Unneeded', unit: 'bytes', expr: newest('root', 'unneeded_bytes') },
+          { header: 'Expired', unit: 'short', expr: newest('root', 'quarantined_checkpoints') },
           { header: 'Objects', unit: 'short', expr: sumOf('root', 'stored_objects') },
           { header: 'Oldest tombstone', unit: 's', expr: 'time() - (%s > 0)' % newest('root', 'oldest_tombstone_timestamp_seconds') },
           { header: 'Grace period', unit: 's', expr: newest('root', 'grace_period_seconds') },

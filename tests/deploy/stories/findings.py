@@ -45,6 +45,27 @@ FINDINGS = (
     ),
     Case("OrphangcMissingLiveFile", "none is", {of_root("missing_objects"): "0x100"}, "1h"),
     Case(
+        "OrphangcExpiredInUse",
+        "a job was restored from a checkpoint in quarantine",
+        {of_root("quarantined_checkpoints_in_use"): "0x3 2x100"},
+        "1h",
+        (
+            {
+                **FOUND,
+                "description": (
+                    f"2 checkpoints of {ROOT} expired and are named by something, or were"
+                    " restored from."
+                ),
+            },
+        ),
+    ),
+    Case(
+        "OrphangcExpiredInUse",
+        "none is",
+        {of_root("quarantined_checkpoints_in_use"): "0x100"},
+        "1h",
+    ),
+    Case(
         "OrphangcUnreadableRoot",
         "a first push tells of it: there was no sample before",
         {pushed("refused_jobs", guard="unreadable_root"): "_x3 2x100"},

@@ -187,9 +187,9 @@ class _ScheduledRun:
             self._phase(Phase.PLAN, self._plan)
             renewal.check()
         if draft.effective_mode is not RunMode.REPORT and draft.exit_code == ExitCode.DONE:
-            self._phase(Phase.SWEEP, self._sweep)  # which renews by itself
-        if draft.settings.expire is not None and draft.exit_code == ExitCode.DONE:
-            self._phase(Phase.EXPIRE, self._expire)
+            self._phase(Phase.SWEEP, self._sweep_and_expire)  # which renews by itself
+        elif draft.exit_code == ExitCode.DONE:
+            draft.exit_code = self._expire()
 
     def _phase(self, phase: Phase, work: Callable[[], int]) -> None:
         started_at, begun = now(), monotonic()
@@ -248,12 +248,19 @@ class _ScheduledRun:
             draft.error = "nothing that is due may be deleted: see what refuses or blocks its jobs"
         return result.exit_code
 
+    def _sweep_and_expire(self) -> int:
+        """Sweep, then carry out the retention policy: a part of the same phase."""
+        code = self._sweep()
+        return code or self._expire()
+
     def _expire(self) -> int:
         """Carry out the retention policy as far as the mode allows.
 
         What stops it fails the run: the sweep before it may have deleted something.
         """
         draft = self.draft
+        if draft.settings.expire is None:
+            return ExitCode.DONE
         assert draft.plan_folder is not None  # noqa: S101 - the phase before
         holding = Holding(
             settings=draft.settings.bare,

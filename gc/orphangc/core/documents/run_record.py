@@ -42,7 +42,6 @@ class Phase(StrEnum):
 
     PLAN = "plan"
     SWEEP = "sweep"
-    EXPIRE = "expire"
 
 
 class RunResult(StrEnum):
