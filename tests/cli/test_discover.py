@@ -114,8 +114,10 @@ def test_every_entry_says_where_it_comes_from(kubernetes) -> None:
         assert all({"kind", "namespace", "name", "field"} == set(e["from"]) for e in document[key])
     (root,) = document["storage_roots"]
     assert root["from"]["field"] == "spec.flinkConfiguration.execution.checkpointing.dir"
-    assert document["not_understood"][0]["blocks"] == ["s3://prod/"]
+    (unclear,) = document["not_understood"]
+    assert unclear["blocks"] == ["s3://prod/"]
     table = run("discover", "--namespace", "flink", "--output", "table").out
+    assert unclear["statement"].partition("#")[2] in table.replace("\n", "")
     assert "s3://prod/checkpoints" in table
     assert "storage_roots:\n- root: s3://prod/checkpoints" in table
 

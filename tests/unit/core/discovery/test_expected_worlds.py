@@ -315,7 +315,7 @@ CASES: dict[str, Case] = {
         documents=(
             a_deployment(),
             *(
-                a_snapshot_resource(state.lower(), f"{SAVEPOINTS}/{state}", state)
+                a_snapshot_resource(state.lower().replace("_", "-"), f"{SAVEPOINTS}/{state}", state)
                 for state in ("COMPLETED", "FAILED", "IN_PROGRESS", "ABANDONED")
             ),
             a_snapshot_resource("pending", "", "TRIGGER_PENDING"),

@@ -82,7 +82,7 @@ _COLUMNS: Mapping[str, Sequence[str]] = {
     "pins": ("uri",),
     "jobs": ("job_id", "name", "state", "followed_by"),
     "lineage": ("job_id", "continues"),
-    "not_understood": ("why", "blocks"),
+    "not_understood": ("why", "blocks", "statement"),
     "lost": ("what",),
 }
 

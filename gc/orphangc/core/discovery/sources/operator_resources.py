@@ -182,7 +182,6 @@ def _of_spec(spec: DocumentField, resource: Resource) -> Iterator[Found]:
     content, job = spec.child("flinkConfiguration"), spec.child("job")
     yield FoundOptions(content.mapping(), resource.origin.of(content.path))
     yield job.child("initialSavepointPath")
-    job.child("state").word(_WANTED_STATES)
     around = (spec, spec.child("jobManager"))
     pods = [each.child("podTemplate", "spec") for each in around]
     volumes = tuple(volume for pod in pods for volume in pod.child("volumes").items())
@@ -196,6 +195,7 @@ def _of_spec(spec: DocumentField, resource: Resource) -> Iterator[Found]:
                 is_completed=True,
             )
             yield from pod_sources(place)
+    job.child("state").word(_WANTED_STATES)
 
 
 def _effective(_: DocumentField, resource: Resource) -> Iterator[Found]:
