@@ -38,7 +38,7 @@ from orphangc.core.model.naming import Artifact, FilePlace, artifact_name, place
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.types import AreaName, JobState, ObjectKey, StoredObject, Tombstone
 from properties.test_kernel import World, listed, worlds
-from support.builders import JOB, OTHER_JOB, some_bounds
+from support.builders import JOB, OTHER_JOB, ago, some_bounds
 
 __all__ = ["Fate", "Generated", "drawn", "on_spark", "spark_fates"]
 
@@ -52,8 +52,18 @@ _FACTS = (
     AreaFacts(state=JobState.ENDED, is_end_proven=True, has_write_ahead_sink=True),
     AreaFacts(state=JobState.ENDED),
     AreaFacts(state=JobState.RUNNING, completed_id=42),
+    AreaFacts(
+        state=JobState.RUNNING,
+        completed_id=42,
+        newest_trigger=ago("4d"),
+        not_merged_within=None,
+    ),
     AreaFacts(state=JobState.UNKNOWN),
 )
+
+
+_SPARED = frozenset({AreaName.EXCLUSIVE, AreaName.CHANGELOG})
+"""Areas that are judged though their job is refused."""
 
 
 class Fate(NamedTuple):
@@ -97,6 +107,10 @@ class Generated:
             is_open = area is not None and area.name is AreaName.SHARED
         else:
             is_open = area is not None and area.objection(self.facts[place.job_id], place) is None
+            if area is not None and is_open:
+                further = area.bounds_of(self.facts[place.job_id])
+                is_refused = bounds.is_refused and area.name not in _SPARED
+                bounds = replace(bounds, is_refused=is_refused, bounds=(*bounds.bounds, *further))
         return replace(bounds, is_report_only=bounds.is_report_only or not is_open)
 
     def rule(self) -> Iterator[Fate]:
@@ -233,7 +247,12 @@ def on_spark(folder: Path, work: Location | None) -> None:
         deciding = DecidePass(
             owners=Owners(ROOT, {}),
             jobs={
-                job_id: DecidedJob(job_id, bounds, generated.facts[job_id])
+                job_id: DecidedJob(
+                    job_id,
+                    bounds,
+                    generated.facts[job_id],
+                    _SPARED if bounds.is_refused else frozenset(),
+                )
                 for job_id, bounds in generated.jobs.items()
             },
             outside_jobs=generated.others,
