@@ -11,6 +11,8 @@ import yaml
 
 from cli.helpers import Planned, contents, outcomes, run
 from cli.redeploys import Redeploys
+from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.collect.expire.quarantine import Quarantine
 
 ALL = {f"{number}/{checkpoint}" for number in range(3) for checkpoint in (5, 6)}
 SHORT = ("--quarantine-period", "0", "--allow-short-margins")
@@ -129,6 +131,49 @@ def test_an_expired_checkpoint_is_not_missed(chain) -> None:
         unmet = {each["condition"] for job in plan.json["jobs"] for each in job["blocked"]}
         assert unmet <= {"max_delete_share"}, "all of a job's files may go"
         assert plan.json["world"]["changed"] == []
+
+
+def test_a_crash_before_the_deletion_leaves_the_checkpoint(chain, monkeypatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalStorage, "delete", crash)
+        with pytest.raises(RuntimeError, match="crash"):
+            expire(chain)
+    assert chain.names() == ALL
+    expire(chain)
+    assert chain.names() == {"1/6", "2/5", "2/6"}
+
+
+def test_a_crash_after_the_deletion_leaves_what_can_be_put_back(chain, monkeypatch) -> None:
+    files, plans = chain.files(), chain.bed.plans
+    with monkeypatch.context() as patch:
+        patch.setattr(Quarantine, "_put_back_what_is_named", crash)
+        with pytest.raises(RuntimeError, match="crash"):
+            expire(chain)
+    assert chain.names() == {"1/6", "2/5", "2/6"}
+    chain.collected()
+    assert chain.files() == files
+    ran = run("undelete", chain.bed.folder / f"expiry-{plans + 1}")
+    assert (ran.code, chain.names()) == (0, ALL)
+
+
+def test_what_is_restored_from_meanwhile_is_put_back_and_halts(chain, monkeypatch) -> None:
+    def named(_: Quarantine) -> frozenset[str]:
+        gone = not (chain.folder_of("0/6") / "_metadata").exists()
+        return frozenset({str(chain.folder_of("0/6"))} if gone else ())
+
+    out = chain.bed.folder / "raced"
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+    with monkeypatch.context() as patch:
+        patch.setattr(Quarantine, "_newly_named", named)
+        ran = run("sweep", out, "--delete")
+    assert ran.code != 0
+    assert "0/6" in chain.names()
+    assert "expired while something restored it" in run("plan", *chain.options).out
+
+
+def crash(*_: object) -> None:
+    """Stop the process where it is."""
+    raise RuntimeError("crash")
 
 
 def test_max_deletes_is_a_limit(chain) -> None:

@@ -250,7 +250,9 @@ class HeldExpiry:
                 environment=root.environment,
                 settings=self.holding.settings,
                 reader=reader,
-                jobs=preconditions_of(cycle.jobs.values()),
+                jobs=preconditions_of(
+                    job for key, job in cycle.jobs.items() if cycle.judged[key].refused is None
+                ),
                 state=self.holding.state,
                 lock=self.holding.lock,
             ),
