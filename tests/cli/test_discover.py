@@ -239,6 +239,26 @@ def test_a_namespace_that_never_showed_anything_blocks_everything(
     assert "discovery_unclear" not in blocks(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("chosen", "roots"),
+    [
+        ({"all_namespaces": True}, 1),
+        ({"namespace_selector": "team=flink"}, 1),
+        ({"namespace_selector": "team=flnik"}, 0),
+    ],
+)
+def test_namespaces_are_selected_or_nothing_is_understood(
+    kubernetes, tmp_path, chosen, roots
+) -> None:
+    """A selector that selects nothing may be misspelled."""
+    kubernetes.operate(a_deployment())
+    config = configured(tmp_path, discovery={"namespaces": [], **chosen})
+    done = run("discover", "--config", config)
+    assert (len(done.json["storage_roots"]), done.code) == (roots, 0 if roots else 10)
+    blocked = [each["from"]["kind"] for each in done.json["not_understood"]]
+    assert blocked == ([] if roots else ["Namespaces"])
+
+
 def test_a_configuration_in_bytes_is_read(kubernetes) -> None:
     """A ConfigMap may hold a text as ``binaryData``."""
     text = b"state.checkpoints.dir: s3://prod/checkpoints"

@@ -170,6 +170,9 @@ class KubernetesServer:
         if url.path.startswith("/apis") and "/namespaces/" not in url.path:
             self._discover(handler, url.path)
             return
+        if url.path == "/api/v1/namespaces":
+            self._list_namespaces(handler, parse_qs(url.query))
+            return
         match = _CORE.fullmatch(url.path) or _GROUP.fullmatch(url.path)
         if match is None or match["ns"] != self.namespace:
             status(handler, 403, "Forbidden")
@@ -190,6 +193,14 @@ class KubernetesServer:
             query = {key: values[0] for key, values in parse_qs(url.query).items()}
             with self._guard:
                 self._carry_out(handler, plural, name, query=query, body=body)
+
+    def _list_namespaces(
+        self, handler: BaseHTTPRequestHandler, query: Mapping[str, list[str]]
+    ) -> None:
+        """Answer with the one namespace, which has the label ``team=flink``."""
+        is_wanted = query.get("labelSelector", ["team=flink"]) == ["team=flink"]
+        shown = [{"metadata": {"name": self.namespace}}] if is_wanted else []
+        send(handler, 200, {"kind": "NamespaceList", "metadata": {}, "items": shown})
 
     def _discover(self, handler: BaseHTTPRequestHandler, path: str) -> None:
         """Answer a question about the API itself."""

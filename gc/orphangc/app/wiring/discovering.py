@@ -83,6 +83,19 @@ class Discovered:
     different: tuple[SettingDifference, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Memories:
+    """What the state locations remember, and why some of them cannot be read."""
+
+    reads: tuple[DiscoveryRead, ...]
+    problems: tuple[UnclearFact, ...]
+
+    @property
+    def before(self) -> DiscoveryMemory:
+        """Return what all of them remember together."""
+        return merged_memories(each.memory for each in self.reads)
+
+
 def load_and_discover(path: Path, *, is_remembered: bool = False) -> Discovered:
     """Return the configuration of a file, completed, and what is discovered.
 
@@ -119,25 +132,48 @@ def discovered(configuration: Configuration, *, is_remembered: bool = False) -> 
             cannot be configured.
 
     """
-    settings = configuration.discovery
-    documents = _documents(settings)
-    files = [_file(each) for each in settings.files]
-    reading = _reading(configuration)
-    shown = discovery_of(documents, files, reading)
-    asked = tuple(_asked(url, reading) for url in settings.flink_rest)
-    memories = [_remembered(each) for each in _memory_files(configuration)]
-    before = merged_memories(each.memory for each, _ in memories)
-    problems = [problem for _, problem in memories if problem is not None]
-    seen = {each.origin.namespace for each in before.resources} - {""}
+    documents = _documents(configuration.discovery)
+    memories = _memories(configuration)
+    shown = _shown(configuration, documents, memories)
+    known = united(shown, memories.before, configuration.discovery.forgotten)
+    world = _world(configuration, known, documents)
+    over = _confirmed(successions(known), world.clusters)
+    if is_remembered and not memories.problems:
+        for read in memories.reads:
+            write_discovery_memory(memory_of(known), read)
+    return Discovered(
+        configuration=_completed(configuration, world, over),
+        discovery=known,
+        world=world,
+        lost=lost_statements(shown, memories.before),
+        over=over,
+        different=differences(configuration.storage_roots, world),
+    )
+
+
+def _shown(
+    configuration: Configuration, documents: Sequence[NamespaceDocuments], memories: _Memories
+) -> Discovery:
+    """Return what all sources show now, and which of them are not understood."""
+    settings, reading = configuration.discovery, _reading(configuration)
+    found = discovery_of(documents, [_file(each) for each in settings.files], reading)
+    asked = [_asked(url, reading) for url in settings.flink_rest]
+    seen = {each.origin.namespace for each in memories.before.resources} - {""}
     silent = [
         each
         for each in silent_sources(documents, _selection(settings), seen)
         if each.origin.resource not in settings.without_state
     ]
-    shown = Discovery(
-        resources=(*shown.resources, *asked), unclear=(*shown.unclear, *problems, *silent)
+    return Discovery(
+        resources=(*found.resources, *asked),
+        unclear=(*found.unclear, *memories.problems, *silent),
     )
-    known = united(shown, before, settings.forgotten)
+
+
+def _world(
+    configuration: Configuration, known: Discovery, documents: Iterable[NamespaceDocuments]
+) -> DiscoveredWorld:
+    settings = configuration.discovery
     world = world_of_discovery(
         known,
         configured=[each.root for each in configuration.storage_roots],
@@ -145,19 +181,8 @@ def discovered(configuration: Configuration, *, is_remembered: bool = False) -> 
         explained=settings.explained,
         namespaces=[each.namespace for each in documents],
     )
-    world = world.model_copy(update={"clusters": _with_credentials(world.clusters, settings)})
-    over = _confirmed(successions(known), world.clusters)
-    if is_remembered and not problems:
-        for read, _ in memories:
-            write_discovery_memory(memory_of(known), read)
-    return Discovered(
-        configuration=_completed(configuration, world, over),
-        discovery=known,
-        world=world,
-        lost=lost_statements(shown, before),
-        over=over,
-        different=differences(configuration.storage_roots, world),
-    )
+    clusters = _with_credentials(world.clusters, settings)
+    return world.model_copy(update={"clusters": clusters})
 
 
 def _documents(settings: DiscoverySettings) -> list[NamespaceDocuments]:
@@ -237,13 +262,19 @@ def _memory_files(configuration: Configuration) -> list[StateFiles]:
     return [open_state_files(each) for each in places or (own,)]
 
 
-def _remembered(files: StateFiles) -> tuple[DiscoveryRead, UnclearFact | None]:
-    try:
-        return read_discovery_memory(files), None
-    except OrphanGcError as err:
-        origin = Origin(kind="State", namespace="", name=str(files.location), field="discovery")
-        unclear = UnclearFact(why=str(err), is_everywhere=True, is_until_read=True, origin=origin)
-        return DiscoveryRead(files, DiscoveryMemory()), unclear
+def _memories(configuration: Configuration) -> _Memories:
+    """Return what every state location remembers; one that cannot be read is not understood."""
+    reads: list[DiscoveryRead] = []
+    problems: list[UnclearFact] = []
+    for files in _memory_files(configuration):
+        try:
+            reads.append(read_discovery_memory(files))
+        except OrphanGcError as err:
+            origin = Origin(kind="State", namespace="", name=str(files.location), field="discovery")
+            problems.append(
+                UnclearFact(why=str(err), is_everywhere=True, is_until_read=True, origin=origin)
+            )
+    return _Memories(tuple(reads), tuple(problems))
 
 
 def _confirmed(candidates: Sequence[Succession], clusters: Iterable[str]) -> tuple[Succession, ...]:
