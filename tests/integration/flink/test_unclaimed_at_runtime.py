@@ -5,11 +5,14 @@ operator under an old uid; Flink alone restores it without a word.
 """
 
 import json
+import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -35,6 +38,7 @@ LEFT = {
 }
 COORDINATOR = ("numbers", "coordinator state", "")
 UIDS = {operator_id(uid): uid for uid in ("numbers", "attic", "chest")}
+CHEST = operator_id("chest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +338,18 @@ def test_what_a_running_job_registers_is_learnt_as_its_declarations(
             "declarations of every operator",
             lambda: undeclared(checkpoint, learnt) == set() and "missing" not in learnt.read_text(),
         )
+        before = learnt.read_text()
+        parts = learnt.parent / "declared"
+        old, half = (parts / f"{each}-{uuid4()}.json" for each in ("0" * 32, CHEST))
+        whole = next(parts.glob("*.json")).read_text()
+        ready = tmp_path / "part.json"
+        ready.write_text(re.sub('"id":"[0-9a-f]{32}"', f'"id":"{"0" * 32}"', whole))
+        os.utime(ready, (0, 0))
+        ready.rename(old)
+        half.write_text(whole[:-5])
+        cluster.wait_for_checkpoints(job, 1)
+        wait_until("the part of an earlier start to be gone", lambda: not old.exists())
+        assert learnt.read_text() == before
         cluster.cancel(job, between_checkpoints=True)
     declared = tmp_path / "declared.yaml"
     assert run("declare", checkpoint, "--out", declared).code == 0
