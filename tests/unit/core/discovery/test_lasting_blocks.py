@@ -7,7 +7,7 @@ from orphangc.core.discovery.remembered_facts import memory_of, merged_memories,
 from orphangc.core.discovery.silent_sources import silent_sources
 from orphangc.core.discovery.sources.asked_clusters import cluster_resource
 from orphangc.core.discovery.sources.flink_options import Reading
-from orphangc.core.discovery.sources.read_resources import discovery_of
+from orphangc.core.discovery.sources.read_resources import FileText, discovery_of
 from support.discovered import ALL, ROOT, blocks_of, found, namespace
 from support.flink_resources import (
     a_deployment,
@@ -17,6 +17,7 @@ from support.flink_resources import (
     mounted,
 )
 
+SUBDIRECTORY = "state.checkpoints.create-subdir"
 TEMPLATE = "s3://prod/${TEAM}/checkpoints"
 
 
@@ -129,3 +130,28 @@ def test_a_selected_namespace_without_flink_is_nothing_to_ask_about() -> None:
     ]
     assert not list(silent_sources(shown, "every namespace", ()))
     assert list(silent_sources(shown[:1], "every namespace", ()))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"state.savepoints.dir": [1]}, {"state.savepoints.dir": [2]}),
+        ({"s3.endpoint": [1]}, {"s3.endpoint": [2]}),
+        ({"state.backend.own": "jdbc://u:a@h"}, {"state.backend.own": "jdbc://u:b@h"}),
+        ({SUBDIRECTORY: "false"}, {SUBDIRECTORY: "false", "state.savepoints.dir": "s3://b/c"}),
+    ],
+)
+def test_a_statement_does_not_explain_another_value(one, other) -> None:
+    """Not even where both are described in the same words."""
+    documents = [a_deployment(config={**configuration(), **each}) for each in (one, other)]
+    first, second = (found([each]) for each in documents)
+    assert blocks_of(world_of_discovery(first, explained=statements_of(first))) == ()
+    assert blocks_of(world_of_discovery(second, explained=statements_of(first)))
+
+
+def test_a_statement_does_not_explain_what_a_file_says_later() -> None:
+    """One with another name than those that Flink reads."""
+    files = [[FileText(path="/conf/prod.yaml", text=text)] for text in ("a: 1", "a: 2")]
+    first, second = (found([], files=each) for each in files)
+    assert blocks_of(world_of_discovery(first, explained=statements_of(first))) == ()
+    assert blocks_of(world_of_discovery(second, explained=statements_of(first))) == (ALL,)

@@ -40,7 +40,8 @@ def options_of_file(name: str, text: str) -> Mapping[str, Any]:
         return options_of_lines(name, text)
     if name == NEW_FILE:
         return _of_yaml(name, text)
-    raise UnclearFieldError(name, f"is none of the files that Flink reads: {CONFIGURATION_FILES}")
+    why = f"is none of the files that Flink reads: {CONFIGURATION_FILES}"
+    raise UnclearFieldError(name, why, value=text)
 
 
 def options_of_lines(name: str, text: str) -> dict[str, str]:

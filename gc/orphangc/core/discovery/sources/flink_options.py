@@ -20,6 +20,7 @@ from orphangc.core.discovery.discovered_facts import (
     Origin,
     PinFact,
     UnclearFact,
+    digest_of,
 )
 from orphangc.core.model.locations import Alias, Location, canonical
 from orphangc.core.model.redaction import redacted
@@ -133,8 +134,8 @@ def flat_options(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[
             yield name, value
 
 
-def mistyped_options(content: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """Yield each option that is read and whose value is neither text, number nor truth value.
+def mistyped_options(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield each option that is read, with its value, if that is no text, number or truth value.
 
     ``high-availability`` is both an option and, nested, the name around others.
     """
@@ -145,7 +146,7 @@ def mistyped_options(content: Mapping[str, Any], above: str = "") -> Iterator[st
         )
         is_read = name in _READ or _LIKE_A_PLACE.fullmatch(name) or _ENDPOINT.fullmatch(name)
         if is_read and not is_around and not isinstance(value, str | int | float | bool | None):
-            yield name
+            yield name, value
         if isinstance(value, Mapping):
             yield from mistyped_options(value, name)
 
@@ -203,8 +204,13 @@ def option_facts(found: FoundOptions, reading: Reading) -> Iterator[Fact]:
 
     """
     content, origin = found.content, found.origin
-    for name in mistyped_options(content):
-        yield UnclearFact(why=f"{name} is no text", is_everywhere=True, origin=origin.below(name))
+    for name, value in mistyped_options(content):
+        yield UnclearFact(
+            why=f"{name} is no text",
+            is_everywhere=True,
+            digest=digest_of(value),
+            origin=origin.below(name),
+        )
     for name, value in flat_options(content):
         where = origin.below(name)
         if name in _PLACES:
@@ -229,7 +235,8 @@ def _place(name: str, value: Any, where: Origin, reading: Reading) -> Fact | Non
     if value is None or value == "":
         return None
     if not isinstance(value, str):
-        return UnclearFact(why="is no text", is_everywhere=True, origin=where)
+        digest = digest_of(value)
+        return UnclearFact(why="is no text", is_everywhere=True, digest=digest, origin=where)
     if use is DirectoryUse.FORST and value.strip().lower() in _SHORTCUTS:
         return None
     found = understood(value.strip(), where, reading)
@@ -356,6 +363,7 @@ def _unclear(problem: str, value: str, where: Origin, reading: Reading) -> Uncle
         why=f"{where.field.rpartition('.')[2]} {redacted(value)!r} {problem}",
         reach=() if prefix is None else meant_by(prefix, reading.aliases),
         is_everywhere=prefix is None,
+        digest=digest_of(value),
         origin=where,
     )
 
@@ -386,5 +394,6 @@ def _sub_directory(content: Mapping[str, Any], origin: Origin, reading: Reading)
                 " storage root by hand, with owner",
                 reach=tuple(known),
                 is_everywhere=not known or len(places) < len(roots),
+                digest=digest_of(roots),
                 origin=origin.below(name),
             )

@@ -295,5 +295,5 @@ def text_of_file(name: str, text: str | None) -> Mapping[str, Any]:
 
     """
     if text is None:
-        raise UnclearFieldError(name, "is no text")
+        raise UnclearFieldError(name, "is no text", is_until_read=True)
     return options_of_file(name, text)
