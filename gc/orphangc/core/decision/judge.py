@@ -23,7 +23,7 @@ from orphangc.core.decision.evidence import (
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, exported_problem
 from orphangc.core.model.codes import Condition, Guard
-from orphangc.core.model.types import AreaName
+from orphangc.core.model.types import AreaName, JobState
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +104,15 @@ def judge(
         for condition, check in conditions.items()
         if (message := check(job, cycle)) is not None
     )
-    return Judgement(next(iter(refusals), None), blocked, _spared(refusals))
+    spared = _spared(refusals) if job.state is JobState.RUNNING else frozenset()
+    return Judgement(next(iter(refusals), None), blocked, spared)
 
 
 def _spared(refusals: Sequence[Refusal]) -> frozenset[AreaName]:
-    """Return the areas that withstand every refusal of a job."""
+    """Return the areas that withstand every refusal of a running job (R56).
+
+    Of a job that is over, a refusal for its layout is of a layout that is none of Flink's own.
+    """
     guards = {each.guard for each in refusals}
     return frozenset(name for name, area in AREAS.items() if guards and guards <= area.withstands)
 

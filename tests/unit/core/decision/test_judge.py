@@ -74,6 +74,14 @@ def test_an_area_is_spared_only_if_it_withstands_every_refusal(guards, spared) -
     assert judged.stops(AreaName.SHARED) is bool(guards)
 
 
+def test_of_a_job_that_is_over_a_refusal_spares_no_area() -> None:
+    """R35, R56: a layout that is none of Flink's own says nothing of what names its files."""
+    assert judge(a_job(survey=STRANGE), a_cycle()).spared
+    judged = judge(an_ended_job(survey=STRANGE), a_cycle())
+    assert judged.refused.guard is Guard.UNPROVEN_LAYOUT
+    assert judged.is_wholly_refused
+
+
 def test_what_a_living_job_needs_is_refused_in_every_area() -> None:
     """R12, R38: its own areas may be spared, those that it claimed are not."""
     job = feeding(
