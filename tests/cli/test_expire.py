@@ -11,8 +11,11 @@ import yaml
 
 from cli.helpers import Planned, contents, outcomes, run
 from cli.redeploys import Redeploys
+from cli.stories_on_s3 import JOB_ID, NO_MARGINS, S3Story, on_s3, s3_server
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.collect.expire.quarantine import Quarantine
+
+__all__ = ["on_s3", "s3_server"]
 
 ALL = {f"{number}/{checkpoint}" for number in range(3) for checkpoint in (5, 6)}
 SHORT = ("--quarantine-period", "0", "--allow-short-margins")
@@ -215,3 +218,19 @@ def test_a_schedule_expires_only_where_a_policy_is_configured(chain) -> None:
     short = {"quarantine_period": "0", "allow_short_margins": True}
     again = scheduled(chain, expire=policy, **short)["expiry"]
     assert (again["expired"], again["released"], again["in_quarantine"]) == (0, 3, 3)
+
+
+@pytest.mark.ci
+def test_in_a_bucket_it_is_the_same(on_s3: S3Story) -> None:
+    """Also where a bucket keeps versions: the copy in the state location is what comes back."""
+    on_s3.plan()
+    before, out = on_s3.contents(), on_s3.folder / "expiry"
+    place = (on_s3.root, "--state", f"s3://{on_s3.bucket}/state", "--closed-world")
+    policy = ("--ended-job", "all", "--dead", JOB_ID, "--ended-for", "0")
+    made = run("expire", *place, *policy, *NO_MARGINS, "--out", out)
+    assert made.code == 0, made.err
+    assert run("sweep", out, "--delete").code == 0
+    gone = set(before) - set(on_s3.contents())
+    assert gone == {key for key in before if key.endswith("_metadata")}
+    assert run("undelete", out).json["counts"] == {"restored": len(gone)}
+    assert on_s3.contents() == before
