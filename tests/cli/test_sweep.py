@@ -18,6 +18,7 @@ from cli.helpers import (
     AT_ONCE,
     DAY,
     ENDED,
+    UUID_1,
     Bed,
     Planned,
     contents,
@@ -757,3 +758,22 @@ def test_a_plan_and_a_sweep_read_the_memory_once_each(story, monkeypatch) -> Non
     assert len(reads) == 1
     assert story.bed.sweep(plan, "--delete").code == 0
     assert len(reads) == 2
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["a dead folder", "nothing dead"])
+def test_a_refusal_is_said_and_is_an_exit_code_unless_a_spared_area_was_collected(
+    tmp_path, is_there
+) -> None:
+    """R56: exit code 4 is for a sweep that deleted nothing; the guard is named in any case."""
+    story = make_story(Bed(tmp_path, (*AT_ONCE, "--closed-world", "--max-delete-share", "1")))
+    dead = write(story.job.folder / ("chk-6" if is_there else "chk-8") / UUID_1, b"state", 30 * DAY)
+    for number in (8, 18):
+        if number == 18:
+            story.job.checkpoint(18, *story.live, age=0 * DAY)
+        with RestServer(flink(story.job, completed=number, max_concurrent=4)) as server:
+            plan = story.bed.plan("--flink-rest", server.url)
+            assert plan.ran.code == 4
+            swept = story.bed.sweep(plan, "--delete")
+            assert "4 checkpoints pending at once" in swept.json["refused"][story.job.id]
+    assert dead.exists() is not is_there
+    assert swept.code == (0 if is_there else 4)

@@ -67,7 +67,7 @@ class SweepResult:
 def _unmet_of(view: JobView) -> tuple[tuple[str, str], ...]:
     """Return the guard that refused a job, or else its unmet conditions."""
     refused, blocked = view.judgement.refused, view.judgement.blocked
-    if refused is not None and view.judgement.is_wholly_refused:
+    if refused is not None:
         return ((refused.guard, refused.message),)
     return tuple((each.condition, each.message) for each in blocked)
 
@@ -88,7 +88,7 @@ def exit_code_of(cycle: Cycle, result: SweepResult, *, is_deleting: bool) -> Exi
     if isinstance(result.stopped_by, OrphanGcError):
         is_part_done = is_refusal and deletions[Outcome.DONE]
         return ExitCode.FAILED if is_part_done else result.stopped_by.exit_code
-    if cycle.plan.is_wholly_refused:
+    if cycle.plan.are_all_refused and not deletions[Outcome.DONE]:
         return ExitCode.REFUSED
     held_back = deletions[Outcome.PLANNED] + result.objects[Action.TOMBSTONE, Outcome.PLANNED]
     is_idle = not deletions[Outcome.DONE] and held_back

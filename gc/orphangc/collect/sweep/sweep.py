@@ -252,7 +252,9 @@ class Sweep:
         """Return the deletions that are due, of the jobs that nothing stops; record the others."""
         is_halted = self.state.halted() is not None
         free = frozenset(
-            key for key in cycle.views if key not in self.result.refused and not is_halted
+            key
+            for key, view in cycle.views.items()
+            if not is_halted and not view.judgement.blocked and not view.judgement.is_wholly_refused
         )
         rows = self.scratch.rows(OUTCOME_SCHEMA)
         take = rows.append if self.is_deleting else record
