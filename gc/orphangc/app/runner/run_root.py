@@ -218,7 +218,10 @@ class _ScheduledRun:
         )
         self.draft.plan, self.draft.breakdown = made.plan, made.breakdown
         self.draft.plan_folder = str(folder)
-        if not made.plan.is_wholly_refused:
+        may_collect = (
+            self.draft.effective_mode is not RunMode.REPORT and not made.plan.is_wholly_refused
+        )
+        if may_collect or not made.plan.are_all_refused:
             return ExitCode.DONE
         self.draft.error = "a guard refused every job"
         return ExitCode.REFUSED
