@@ -104,6 +104,32 @@ def test_undelete_after_the_quarantine_needs_every_file(chain) -> None:
     assert chain.names() == {"0/6", "1/5", "1/6", "2/5", "2/6"}
 
 
+def test_undelete_after_the_release_halts_where_its_files_have_tombstones(chain) -> None:
+    """Their deletion was decided on without it: a person looks before anything is deleted."""
+    out = expire(chain)
+    expire(chain, *SHORT)
+    assert run("sweep", chain.collection()).code == 0, "tombstones are laid"
+    files = chain.files()
+    ran = run("undelete", out)
+    assert (ran.code, ran.json["counts"]) == (0, {"restored": 3})
+    assert "orphangc sweep once with --unsafe-clear-halt" in ran.json["warning"]
+    chain.collected()
+    assert chain.files() == files
+    halted = run("plan", *chain.options)
+    assert "had a tombstone and is referred to again" in halted.out
+    for job in halted.json["jobs"]:
+        assert "halted" in {each["condition"] for each in job["blocked"]}
+    cleared = run("sweep", chain.collection(), "--delete", "--unsafe-clear-halt")
+    assert cleared.code == 0, cleared.err
+    assert chain.files() == files
+    assert "had a tombstone" not in run("plan", *chain.options).out
+
+
+def test_undelete_before_the_release_warns_of_nothing(chain) -> None:
+    ran = run("undelete", expire(chain))
+    assert (ran.code, ran.json["warning"]) == (0, None)
+
+
 def test_a_copy_that_is_damaged_stops_everything(chain) -> None:
     expire(chain)
     next(chain.bed.state.rglob("*.metadata")).write_bytes(b"x")

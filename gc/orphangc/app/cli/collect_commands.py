@@ -189,5 +189,7 @@ def undelete(
         print_json(document)
     else:
         print_tables([f"{name}: {count}" for name, count in document["counts"].items()])
+        if document.get("warning"):
+            print_tables([document["warning"]])
     if document["failed"]:
         raise typer.Exit(ExitCode.SOME_DELETES_FAILED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -353,7 +354,8 @@ def put_back(settings: StorageRootSettings, record: ExpiredCheckpoint, data: byt
 def undo_expiry(plan: Plan) -> dict[str, Any]:
     """Put back every ``_metadata`` that sweeps of a plan of ``expire`` put into quarantine.
 
-    One whose quarantine is over is put back only while all of its files are stored.
+    One whose quarantine is over is put back only while all of its files are stored. If some of
+    them have a tombstone, the document warns that the next sweep halts (R17).
 
     Raises:
         RefusedError: Nothing of it is in quarantine.
@@ -364,21 +366,39 @@ def undo_expiry(plan: Plan) -> dict[str, Any]:
     expiring = () if plan.expiry is None else plan.expiry.expiring
     counts: Counter[str] = Counter()
     failed: list[dict[str, str]] = []
+    warning: str | None = None
     with held_lock(state):
         records = list(expired_of(state, {(each.uri, each.sha256) for each in expiring}))
         if not records:
             raise RefusedError("no sweep of that plan put anything into quarantine")
         for each in records:
             try:
-                _undo(plan.settings, state, each)
+                keys = _undo(plan.settings, state, each)
+                if each.released_at is not None:
+                    warning = warning or _halt_warning(state, keys)
             except OrphanGcError as err:
                 failed.append({"key": each.key, "error": str(err)})
             counts["failed" if failed and failed[-1]["key"] == each.key else "restored"] += 1
-    return {"plan_id": plan.plan_id, "root": plan.root, "counts": counts, "failed": failed}
+    document = {"plan_id": plan.plan_id, "root": plan.root, "counts": counts, "failed": failed}
+    return document | {"warning": warning}
 
 
-def _undo(settings: StorageRootSettings, state: RootState, record: ExpiredCheckpoint) -> None:
-    """Put one ``_metadata`` back, and end its quarantine.
+def _halt_warning(state: RootState, keys: Sequence[ObjectKey]) -> str | None:
+    """Return that files put back into use halt the next sweep, ``None`` if none has a tombstone."""
+    tombstones = state.tombstones()
+    marked = next((key for key in keys if tombstones.get(key) is not None), None)
+    if marked is None:
+        return None
+    return (
+        f"{marked} is in use again and has a tombstone: the next sweep deletes nothing and halts"
+        " (R17). This undelete is the cause: then run orphangc sweep once with --unsafe-clear-halt"
+    )
+
+
+def _undo(
+    settings: StorageRootSettings, state: RootState, record: ExpiredCheckpoint
+) -> list[ObjectKey]:
+    """Put one ``_metadata`` back, and end its quarantine; return the keys that it names.
 
     Raises:
         RefusedError: Its copy is damaged, or a file that it names is gone.
@@ -388,13 +408,16 @@ def _undo(settings: StorageRootSettings, state: RootState, record: ExpiredCheckp
     data = state.files.read(name)
     if data is None or hashlib.sha256(data).hexdigest() != record.sha256:
         raise RefusedError(f"{state.files.location}/{name} is gone or damaged")
-    _check_files(settings, record, data)
+    keys = _stored_files(settings, record, data)
     put_back(settings, record, data)
     remember_expired(state, [record.model_copy(update={"restored_at": now()})])
+    return keys
 
 
-def _check_files(settings: StorageRootSettings, record: ExpiredCheckpoint, data: bytes) -> None:
-    """Make sure that the files of a checkpoint are stored; before its release they are.
+def _stored_files(
+    settings: StorageRootSettings, record: ExpiredCheckpoint, data: bytes
+) -> list[ObjectKey]:
+    """Return the keys of the files of a checkpoint, all of which are stored.
 
     Raises:
         RefusedError: One is gone: what is put back could not be restored.
@@ -418,3 +441,4 @@ def _check_files(settings: StorageRootSettings, record: ExpiredCheckpoint, data:
         for key, found in zip(some, storage.stat(some), strict=True):
             if found is None:
                 raise RefusedError(f"{settings.root}/{key} is gone: it cannot be restored")
+    return keys
