@@ -54,6 +54,25 @@ def test_a_file_is_taken_as_it_runs(tmp_path) -> None:
     assert orphans not in allowed(ran.json, "DeleteObject")
 
 
+def test_an_expiry_is_covered_where_it_is_asked_for(tmp_path) -> None:
+    """By the file of each storage root, or by an option; the file alone says it of a file."""
+    command = ("policy", "--provider", "aws")
+    metadata = f"bkt/one/{'?' * 32}/chk-*/_metadata"
+    ran = run(*command, "--root", "s3://bkt/one", "--expire")
+    assert metadata in allowed(ran.json, "DeleteObject") & allowed(ran.json, "PutObject")
+    roots = [
+        {"root": "s3://bkt/one", "mode": "delete", "expire": {"keep_last": 1}},
+        {"root": "s3://bkt/two", "mode": "delete"},
+    ]
+    config = tmp_path / "orphangc.yaml"
+    config.write_text(json.dumps({"storage_roots": roots, "plans": str(tmp_path / "plans")}))
+    ran = run(*command, "--config", config)
+    assert ran.code == 0, ran.err
+    assert allowed(ran.json, "PutObject") == {metadata}
+    assert metadata in allowed(ran.json, "DeleteObject")
+    assert run(*command, "--config", config, "--expire").code == 2
+
+
 def test_the_folder_around_a_job_directory_may_be_searched_too() -> None:
     """A run searches it: the jobs beside may have claimed its checkpoints."""
     ran = run("policy", "--provider", "aws", "--root", f"s3://bkt/cp/{JOB}", "--scope", "shared")

@@ -38,6 +38,7 @@ def policy(  # noqa: PLR0913 - one parameter an option
     config: o.PolicyConfig = None,
     mode: o.PolicyMode = None,
     undelete: o.MayUndelete = False,
+    expire: o.MayExpire = False,
     scope: o.ScopeOption = None,
     state: o.State = None,
     extra_roots: o.ExtraRoots = None,
@@ -53,11 +54,17 @@ def policy(  # noqa: PLR0913 - one parameter an option
     from orphangc.app.commands.operate.policy import make_policy, policy_tables
     from orphangc.core.documents.run_record import RunMode
 
-    for name in ("provider", "config", "mode", "undelete", "partition", "output"):
+    for name in ("provider", "config", "mode", "undelete", "expire", "partition", "output"):
         del values[name]
     highest = None if mode is None else RunMode(mode)
     made = make_policy(
-        provider, values, config=config, mode=highest, may_undelete=undelete, partition=partition
+        provider,
+        values,
+        config=config,
+        mode=highest,
+        may_undelete=undelete,
+        may_expire=expire,
+        partition=partition,
     )
     show(output, made.document, lambda: policy_tables(made))
     sys.stderr.writelines(f"note: {note}\n" for note in made.notes)

@@ -397,6 +397,9 @@ PolicyMode = Annotated[
     typer.Option(help="Highest mode of the runs; by default the file's, or delete without a file."),
 ]
 MayUndelete = Annotated[bool, typer.Option("--undelete", help="Also allow undelete.")]
+MayExpire = Annotated[
+    bool, typer.Option("--expire", help="Also allow sweeps of plans of expire; a file says it.")
+]
 PartitionOption = Annotated[Partition, typer.Option(help="Partition of AWS.")]
 OneCheckpoint = Annotated[
     str,

@@ -76,6 +76,7 @@ _SIDS: Mapping[Purpose, str] = {
     Purpose.EXPORTERS: "AskExporters",
     Purpose.INVENTORY: "ReadInventory",
     Purpose.ORPHANS: "DeleteOrphans",
+    Purpose.EXPIRY: "ExpireCheckpoints",
     Purpose.UNDELETE: "BringBack",
 }
 
@@ -88,7 +89,7 @@ def aws_policy(
     """Return an identity policy that allows the needs and nothing else.
 
     IAM's ``*`` and ``?`` match slashes too: so objects deeper than an orphan can be are denied,
-    and with them every ``_metadata``.
+    and with them every ``_metadata``; where checkpoints expire, every other one than theirs.
 
     Args:
         needs: All of them in S3.
@@ -194,25 +195,23 @@ def _objects(needs: Iterable[StorageNeed], arn: str, *, is_ceph: bool) -> Iterab
 
 def _keys(need: StorageNeed, *, is_ceph: bool) -> list[str]:
     """Return patterns of keys below the place of a need."""
-    match need.area:
-        case StorageArea.METADATA:
-            depths = _CEPH_DEPTHS if is_ceph else range(2)
-            return ["*/" * depth + "_metadata" for depth in depths]
-        case StorageArea.SHARED:
-            return [f"{_JOB}/shared/*"]
-        case StorageArea.OWN_SHARED:
-            return ["shared/*"]
-        case StorageArea.FILES:
-            # the log of the changelog may be in a folder of its own, beside the job directories
-            return [*(f"{_JOB}/{folder}*" for folder in FOLDERS_OF_FILES), f"*/{_JOB}/dstl/*"]
-        case StorageArea.OWN_FILES:
-            return [f"{folder}*" for folder in FOLDERS_OF_FILES]
-        case StorageArea.NONCES:
-            return [f"{_JOB}/nonce"]
-        case StorageArea.PROBES:
-            return [f"{_JOB}/doctor-*"]
-        case _:
-            return ["*"]
+    if need.area is StorageArea.METADATA:
+        depths = _CEPH_DEPTHS if is_ceph else range(2)
+        return ["*/" * depth + "_metadata" for depth in depths]
+    return _KEYS.get(need.area, ["*"])
+
+
+_KEYS: Mapping[StorageArea, list[str]] = {
+    StorageArea.SHARED: [f"{_JOB}/shared/*"],
+    StorageArea.OWN_SHARED: ["shared/*"],
+    # the log of the changelog may be in a folder of its own, beside the job directories
+    StorageArea.FILES: [*(f"{_JOB}/{folder}*" for folder in FOLDERS_OF_FILES), f"*/{_JOB}/dstl/*"],
+    StorageArea.OWN_FILES: [f"{folder}*" for folder in FOLDERS_OF_FILES],
+    StorageArea.ROOTS: [f"{_JOB}/chk-*/_metadata"],
+    StorageArea.OWN_ROOTS: ["chk-*/_metadata"],
+    StorageArea.NONCES: [f"{_JOB}/nonce"],
+    StorageArea.PROBES: [f"{_JOB}/doctor-*"],
+}
 
 
 def _resource(need: StorageNeed, keys: str, arn: str) -> str:
@@ -221,12 +220,22 @@ def _resource(need: StorageNeed, keys: str, arn: str) -> str:
     return f"{arn}{need.place.authority}/{_prefix(need.place)}{keys}"
 
 
+_METADATA = "*_metadata"
 _DENIED: Mapping[StorageArea, tuple[str, ...]] = {
-    StorageArea.SHARED: ("*/*/", "*/*/*/*", "*_metadata"),
-    StorageArea.OWN_SHARED: ("*/", "*/*/*", "*_metadata"),
-    StorageArea.FILES: ("*/", "*/*/*/*/*/*", "*_metadata"),
-    StorageArea.OWN_FILES: ("*/", "*/*/*/*/*", "*_metadata"),
+    StorageArea.SHARED: ("*/*/", "*/*/*/*", _METADATA),
+    StorageArea.OWN_SHARED: ("*/", "*/*/*", _METADATA),
+    StorageArea.FILES: ("*/", "*/*/*/*/*/*", _METADATA),
+    StorageArea.OWN_FILES: ("*/", "*/*/*/*/*", _METADATA),
 }
+_DENIED_OF_ROOTS: Mapping[StorageArea, tuple[str, ...]] = {
+    area: (
+        f"{job}*/*/*_metadata",
+        f"{job}chk-*/?*_metadata",
+        *(f"{job}{each}*_metadata" for each in FOLDERS_OF_FILES if each.endswith("/")),
+    )
+    for area, job in ((StorageArea.ROOTS, "*/"), (StorageArea.OWN_ROOTS, ""))
+}
+"""What stays denied of ``*_metadata`` where checkpoints expire: all but ``chk-N/_metadata``."""
 
 
 def _denials(needs: Iterable[StorageNeed], arn: str) -> Iterable[Statement]:
@@ -234,15 +243,24 @@ def _denials(needs: Iterable[StorageNeed], arn: str) -> Iterable[Statement]:
 
     ``<job>/shared/<name>`` has two slashes: with a third one, either the name has a folder in it,
     or what looked like a job id has. A key that ends in a slash is a folder's marker. Files of
-    other areas are up to two folders deeper.
+    other areas are up to two folders deeper. No version of a ``_metadata`` is ever deleted.
     """
-    resources: set[str] = set()
-    for need in needs:
-        denied = _DENIED.get(need.area, ())
-        resources |= {_resource(need, keys, arn) for keys in denied}
-    if resources:
-        actions = ["s3:DeleteObject", "s3:DeleteObjectVersion"]
-        yield {**_allow("NeverAnythingElse", actions, sorted(resources)), "Effect": "Deny"}
+    asked = list(needs)
+    roots = [need for need in asked if need.purpose is Purpose.EXPIRY]
+    expiring = {need.place for need in roots}
+    denied = {True: set[str](), False: set[str]()}
+    for need in asked:
+        for keys in _DENIED.get(need.area, ()):
+            is_theirs = keys == _METADATA and need.place in expiring
+            denied[is_theirs].add(_resource(need, keys, arn))
+    others = {_resource(each, keys, arn) for each in roots for keys in _DENIED_OF_ROOTS[each.area]}
+    for sid, actions, resources in (
+        ("NeverAnythingElse", ["s3:DeleteObject", "s3:DeleteObjectVersion"], denied[False]),
+        ("NeverOtherMetadata", ["s3:DeleteObject", "s3:PutObject"], others),
+        ("NeverTheirVersions", ["s3:DeleteObjectVersion"], denied[True]),
+    ):
+        if resources:
+            yield {**_allow(sid, actions, sorted(resources)), "Effect": "Deny"}
 
 
 def _bulk_deletions(needs: Iterable[StorageNeed], arn: str) -> Iterable[Statement]:

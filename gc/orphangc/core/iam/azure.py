@@ -136,6 +136,12 @@ def _listed(need: StorageNeed) -> str:
             return _both(need, [f"{_PREFIX} StringStartsWith {_text(below)}"] if below else [])
 
 
+_BESIDE_NONCES: Mapping[StorageArea, str] = {
+    StorageArea.NONCES: f"{_JOB}/nonce",
+    StorageArea.PROBES: f"{_JOB}/doctor-*",
+}
+
+
 def _objects(need: StorageNeed) -> str:
     """Return what must be true of the path of a blob."""
     below = _like(_below(need))
@@ -154,12 +160,12 @@ def _objects(need: StorageNeed) -> str:
             tests = [_likes(f"{below}shared/*"), *map(_unlike, deeper)]
         case StorageArea.FILES | StorageArea.OWN_FILES:
             tests = _files(below, is_own=need.area is StorageArea.OWN_FILES)
-        case StorageArea.NONCES:
-            tests = [_likes(f"{below}{_JOB}/nonce")]
-        case StorageArea.PROBES:
-            tests = [_likes(f"{below}{_JOB}/doctor-*")]
+        case StorageArea.ROOTS:
+            tests = [_likes(f"{below}{_JOB}/chk-*/_metadata"), _unlike(f"{below}*/*/*/*")]
+        case StorageArea.OWN_ROOTS:
+            tests = [_likes(f"{below}chk-*/_metadata"), _unlike(f"{below}*/*/*")]
         case _:
-            tests = [_likes(f"{below}*")]
+            tests = [_likes(f"{below}{_BESIDE_NONCES.get(need.area, '*')}")]
     return _both(need, tests)
 
 

@@ -127,9 +127,9 @@ def _condition(need: StorageNeed) -> str:
         case StorageArea.OWN_SHARED:
             shared = _text(f"{base}shared/")
             parts = [f"resource.name.startsWith({shared})", _NOT_METADATA]
-        case StorageArea.FILES | StorageArea.OWN_FILES:
-            is_own = need.area is StorageArea.OWN_FILES
-            parts = [below, _in_folders(base, is_own=is_own), _NOT_METADATA]
+        case area if area in _IN_FOLDERS:
+            folders, is_own, tail = _IN_FOLDERS[area]
+            parts = [below, _in_folders(base, folders, is_own=is_own), tail]
         case StorageArea.NONCES:
             parts = [below, 'resource.name.endsWith("/nonce")']
         case StorageArea.PROBES:
@@ -139,18 +139,27 @@ def _condition(need: StorageNeed) -> str:
     return " && ".join([_IS_OBJECT, *parts])
 
 
-def _in_folders(base: str, *, is_own: bool) -> str:
-    """Return the expression for files of all areas."""
+def _in_folders(base: str, folders: Iterable[str], *, is_own: bool) -> str:
+    """Return the expression for files in some folders of a job."""
     found = [
         f"resource.name.startsWith({_text(base + each)})"
         if is_own
         else f'{_extracted(base, "job", f"/{each}")} != ""'
-        for each in FOLDERS_OF_FILES
+        for each in folders
     ]
     return f"({' || '.join(found)})"
 
 
 _NOT_METADATA = '!resource.name.endsWith("/_metadata")'
+
+
+_IN_FOLDERS: Mapping[StorageArea, tuple[tuple[str, ...], bool, str]] = {
+    StorageArea.FILES: (FOLDERS_OF_FILES, False, _NOT_METADATA),
+    StorageArea.OWN_FILES: (FOLDERS_OF_FILES, True, _NOT_METADATA),
+    StorageArea.ROOTS: (("chk-",), False, _NOT_METADATA[1:]),
+    StorageArea.OWN_ROOTS: (("chk-",), True, _NOT_METADATA[1:]),
+}
+"""Folders of a job, whether the place is the directory of one, and how names end."""
 
 
 def _extracted(base: str, name: str, following: str) -> str:

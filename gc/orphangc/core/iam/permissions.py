@@ -45,6 +45,8 @@ class StorageArea(StrEnum):
     OWN_SHARED = "shared files of the one job"
     FILES = "files of all areas of any job"
     OWN_FILES = "files of all areas of the one job"
+    ROOTS = "_metadata files of checkpoints of any job"
+    OWN_ROOTS = "_metadata files of checkpoints of the one job"
     NONCES = "nonces of any job"
     PROBES = "throwaway files beside nonces"
 
@@ -55,6 +57,7 @@ class Purpose(StrEnum):
     LOOK = "look"
     STATE = "state"
     ORPHANS = "orphans"
+    EXPIRY = "expiry"
     UNDELETE = "undelete"
     REGISTRY = "registry"
     EXPORTERS = "exporters"
@@ -77,6 +80,7 @@ def needs_of(
     *,
     mode: RunMode,
     may_undelete: bool = False,
+    may_expire: bool = False,
     work: str | None = None,
 ) -> tuple[StorageNeed, ...]:
     """Return all permissions that runs of a storage root need.
@@ -85,6 +89,7 @@ def needs_of(
         settings: Settings of the storage root.
         mode: Configured mode of its runs.
         may_undelete: Whether what was deleted is to be brought back by the same identity.
+        may_expire: Whether checkpoints expire by a retention policy, or only come back.
         work: Folder that Spark's executors exchange files in.
 
     """
@@ -100,6 +105,7 @@ def needs_of(
         *_own(settings.state, Purpose.STATE),
         *_own(work, Purpose.WORK),
         *_orphans(settings, root, mode=mode, may_undelete=may_undelete),
+        *(_expiry(settings, root, mode=mode, may_undelete=may_undelete) if may_expire else ()),
     )
 
 
@@ -178,7 +184,7 @@ def _own(uri: str | None, purpose: Purpose) -> Iterator[StorageNeed]:
 def _orphans(
     settings: StorageRootSettings, root: Location, *, mode: RunMode, may_undelete: bool
 ) -> Iterator[StorageNeed]:
-    is_one_job = is_job_id(root.name) or settings.owner is not None
+    is_one_job = _is_one_job(settings, root)
     is_flat = set(settings.scope) == {AreaName.SHARED}
     if is_one_job:
         area = StorageArea.OWN_SHARED if is_flat else StorageArea.OWN_FILES
@@ -189,3 +195,18 @@ def _orphans(
     if may_undelete:
         right = Right.DELETE_VERSIONS
         yield StorageNeed(right=right, area=area, place=root, purpose=Purpose.UNDELETE)
+
+
+def _expiry(
+    settings: StorageRootSettings, root: Location, *, mode: RunMode, may_undelete: bool
+) -> Iterator[StorageNeed]:
+    """Yield what an expiry takes: its sweep deletes ``_metadata``, and puts it back (R44)."""
+    area = StorageArea.OWN_ROOTS if _is_one_job(settings, root) else StorageArea.ROOTS
+    if mode is RunMode.DELETE:
+        yield StorageNeed(right=Right.DELETE, area=area, place=root, purpose=Purpose.EXPIRY)
+    if mode is RunMode.DELETE or may_undelete:
+        yield StorageNeed(right=Right.WRITE, area=area, place=root, purpose=Purpose.EXPIRY)
+
+
+def _is_one_job(settings: StorageRootSettings, root: Location) -> bool:
+    return is_job_id(root.name) or settings.owner is not None

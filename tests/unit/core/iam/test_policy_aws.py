@@ -19,9 +19,16 @@ BELOW = "check*points?/$flink/"
 UUID = "00000000-0000-4000-8000-000000000001"
 
 
-def policy(root: str = ROOT, *, mode: str = "delete", undelete: bool = False, **more):
+def policy(
+    root: str = ROOT,
+    *,
+    mode: str = "delete",
+    undelete: bool = False,
+    expire: bool = False,
+    **more,
+):
     settings = StorageRootSettings.model_validate({"root": root, "scope": ["shared"], **more})
-    needs = needs_of(settings, mode=RunMode(mode), may_undelete=undelete)
+    needs = needs_of(settings, mode=RunMode(mode), may_undelete=undelete, may_expire=expire)
     return aws_policy(needs)
 
 
@@ -225,3 +232,46 @@ def test_no_metadata_may_be_deleted_whatever_is_collected(key: str) -> None:
     assert not (is_kept and may(ALL_AREAS, "DeleteObject", key))
     for metadata in (f"{BELOW}{JOB}/chk-7/_metadata", f"{BELOW}{JOB}/shared/_metadata"):
         assert not may(ALL_AREAS, "DeleteObject", metadata)
+
+
+EXPIRING = [
+    policy(scope=scope, expire=True, undelete=True) for scope in (("shared",), tuple(AreaName))
+]
+
+
+@given(KEYS)
+def test_where_checkpoints_expire_their_metadata_alone_may_go_and_come_back(key: str) -> None:
+    """Thirty-two characters, ``chk-N``, ``_metadata``: no other one, and no version of any."""
+    parts = key.removeprefix(BELOW).split("/")
+    is_root = (
+        key.startswith(BELOW)
+        and [len(parts[0]), *parts[2:]] == [32, "_metadata"]
+        and parts[1].startswith("chk-")
+    )
+    for document, before in zip(EXPIRING, (DELETE, ALL_AREAS), strict=True):
+        assert may(document, "PutObject", key) is is_root
+        assert may(document, "DeleteObject", key) is (is_root or may(before, "DeleteObject", key))
+        is_version = may(document, "DeleteObjectVersion", key)
+        assert is_version is may(before, "DeleteObject", key)
+
+
+def test_an_expiry_is_allowed_only_where_runs_delete_or_something_comes_back() -> None:
+    """A report takes nothing; who only undeletes may write; one job's root has its own."""
+    root = f"{BELOW}{JOB}/chk-7/_metadata"
+    for mode, undelete, expected in (
+        ("report", False, (False, False)),
+        ("report", True, (False, True)),
+        ("delete", False, (True, True)),
+    ):
+        document = policy(mode=mode, undelete=undelete, expire=True)
+        assert (may(document, "DeleteObject", root), may(document, "PutObject", root)) == expected
+    one = policy(f"s3://bucket/cp/{JOB}", expire=True, scope=tuple(AreaName))
+    for action in ("DeleteObject", "PutObject"):
+        assert may(one, action, f"cp/{JOB}/chk-7/_metadata")
+        for other in (
+            "_metadata",
+            "shared/_metadata",
+            "chk-7/a/_metadata",
+            "savepoint-1/_metadata",
+        ):
+            assert not may(one, action, f"cp/{JOB}/{other}")

@@ -218,3 +218,22 @@ def test_files_of_every_area_may_be_deleted_where_all_are_collected(file: str) -
     own = azure_policy(needs(f"{AZURE}/cp/{JOB}", scope=tuple(AreaName)))
     assert may("delete", f"cp/{JOB}/{file}/{UUID}", own)
     assert not may("delete", f"cp/{JOB}/{file}/_metadata", own)
+
+
+EXPIRING = azure_policy(
+    needs_of(
+        StorageRootSettings.model_validate({"root": f"{AZURE}/c*p", "scope": ["shared"]}),
+        mode=RunMode.DELETE,
+        may_expire=True,
+    )
+)
+
+
+def test_where_checkpoints_expire_their_metadata_alone_may_go_and_come_back() -> None:
+    """``chk-N`` of thirty-two characters without a slash: no other ``_metadata``."""
+    for key in (*LIKELY, f"c*p/{JOB}/chk-7/a/_metadata", f"c*p/a/{JOB}/chk-7/_metadata"):
+        job, folder, *name = [*key.removeprefix("c*p/").split("/"), ""]
+        is_root = key.startswith("c*p/") and len(job) == 32 and name == ["_metadata", ""]
+        is_root = is_root and folder.startswith("chk-")
+        assert may("delete", key, EXPIRING) is (is_orphan(key) or is_root), key
+        assert may("write", key, EXPIRING) is is_root, key

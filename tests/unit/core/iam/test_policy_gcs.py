@@ -237,3 +237,17 @@ def test_files_of_every_area_may_be_deleted_where_all_are_collected(file: str) -
         assert allows(document, "delete", f"cp/{JOB}/{file}/{UUID}")
         assert not allows(document, "delete", f"cp/{JOB}/{file}/_metadata")
         assert not allows(document, "delete", f"cp/{JOB}/other/{UUID}")
+
+
+def test_where_checkpoints_expire_their_metadata_may_go_and_come_back() -> None:
+    """As near as conditions come: ``_metadata`` below a ``chk-``; without an expiry, none."""
+    settings = StorageRootSettings.model_validate({"root": "gs://bucket/cp"})
+    documents = [
+        gcs_policy(needs_of(settings, mode=RunMode.DELETE, may_expire=expires))
+        for expires in (False, True)
+    ]
+    keys = {f"cp/{JOB}/{folder}/_metadata": folder == "chk-7" for folder in ("chk-7", "shared")}
+    for key, is_root in (keys | {f"cp2/{JOB}/chk-7/_metadata": False}).items():
+        for document, expires in zip(documents, (False, True), strict=True):
+            for permission in ("create", "delete"):
+                assert allows(document, permission, key) is (expires and is_root), key

@@ -78,6 +78,7 @@ def make_policy(
     config: Path | None,
     mode: RunMode | None,
     may_undelete: bool,
+    may_expire: bool,
     partition: Partition,
 ) -> Policy:
     """Return the policy of one storage root, or of all that a configuration file names.
@@ -88,13 +89,14 @@ def make_policy(
         config: Configuration file, in place of options.
         mode: Highest mode of the runs; by default the file's, or ``delete`` without a file.
         may_undelete: Whether the same identity may undelete.
+        may_expire: Whether checkpoints of the one storage root may expire; a file says it itself.
         partition: Partition of AWS.
 
     Raises:
         SettingsError: The settings are not usable, or the provider cannot express them.
 
     """
-    wanted = _wanted(values, config, mode, may_undelete=may_undelete)
+    wanted = _wanted(values, config, mode, may_undelete=may_undelete, may_expire=may_expire)
     needs = tuple(need for each in wanted for need in each if _is_of(provider, need))
     try:
         document = _document(provider, needs, partition)
@@ -115,15 +117,21 @@ def make_policy(
 
 
 def _wanted(
-    values: Mapping[str, Any], config: Path | None, mode: RunMode | None, *, may_undelete: bool
+    values: Mapping[str, Any],
+    config: Path | None,
+    mode: RunMode | None,
+    *,
+    may_undelete: bool,
+    may_expire: bool,
 ) -> list[tuple[StorageNeed, ...]]:
     """Return the permissions that each storage root needs."""
     if (config is None) == (values.get("root") is None):
         raise SettingsError("name one storage root with --root, or all of them with --config")
     if config is None:
         settings = settings_from(values)
-        return [needs_of(settings, mode=mode or RunMode.DELETE, may_undelete=may_undelete)]
-    if any(value for name, value in values.items() if name != "root"):
+        mode = mode or RunMode.DELETE
+        return [needs_of(settings, mode=mode, may_undelete=may_undelete, may_expire=may_expire)]
+    if may_expire or any(value for name, value in values.items() if name != "root"):
         raise SettingsError("with --config, the file says all of the storage roots")
     roots = load_and_discover(config).configuration.storage_roots
     _check_apart(roots)
@@ -132,6 +140,7 @@ def _wanted(
             each,
             mode=mode or each.mode or RunMode.REPORT,
             may_undelete=may_undelete,
+            may_expire=each.expire is not None,
             work=each.work,
         )
         for each in roots
