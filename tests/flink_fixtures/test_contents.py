@@ -14,6 +14,8 @@ from flink_fixtures.unpacked import ARCHIVE, NAMES
 from orphangc.collect.checkpoints.read_contents import contents_of
 from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.state.contents import OperatorContents
+from orphangc.flink.state.expected_sizes import expected_files
+from orphangc.flink.values.metadata_values import Metadata
 
 TIMERS = {
     "_timer_state/processing_user-timers": "timers",
@@ -65,19 +67,25 @@ class Tree:
         folder = ARCHIVE / name
         self.truth = json.loads(gzip.decompress((folder / "truth.json.gz").read_bytes()))
         with tarfile.open(folder / "tree.tar.xz") as packed:
+            files = {each.name.removeprefix("tree/"): each for each in packed if each.isfile()}
+            self.sizes = {key: each.size for key, each in files.items()}
             self.files = {
-                each.name.removeprefix("tree/"): packed.extractfile(each).read()
-                for each in packed
-                if each.isfile() and "/shared/" not in each.name
+                key: packed.extractfile(each).read()
+                for key, each in files.items()
+                if "/shared/" not in key
             }
 
     def place(self, key: str) -> str:
         """Return where the job saw a file."""
         return f"{self.truth['run_path']}/{key}"
 
+    def key(self, path: str) -> str:
+        """Return the key of a file by the path that the job knew."""
+        return path.removeprefix(self.place(""))
+
     def part(self, path: str, *, start: int, size: int) -> bytes | None:
         """Return a part of a file by the path that the job knew."""
-        data = self.files.get(path.removeprefix(self.place("")))
+        data = self.files.get(self.key(path))
         return None if data is None else data[start : start + size]
 
 
@@ -89,6 +97,7 @@ def test_states_are_those_that_flink_reads(name) -> None:
     for truth in every_states()[name]:
         folder = truth["metadata"].rpartition("/")[0]
         metadata = read_metadata(tree.files[truth["metadata"]])
+        assert_only_absent_files_are_wrong(tree, metadata, folder, set(missing[folder]))
         contents = contents_of(metadata, directory=tree.place(folder), read=tree.part)
         assert contents.checkpoint_id == truth["checkpoint_id"]
         by_id = {each["id"]: each for each in truth["operators"]}
@@ -106,6 +115,18 @@ def test_states_are_those_that_flink_reads(name) -> None:
             if has_keyed and is_whole:
                 assert keyed_states(found) == KEYED[found.id]
             assert keyed_states(found).items() <= KEYED.get(found.id, {}).items()
+
+
+def assert_only_absent_files_are_wrong(
+    tree: Tree, metadata: Metadata, folder: str, missing: set[str]
+) -> None:
+    """``inspect --verify`` finds the files that Flink does not find, and no other fault."""
+    wrong = {
+        tree.key(each.path): problem
+        for each in expected_files(metadata, directory=tree.place(folder))
+        if (problem := each.problem(tree.sizes.get(tree.key(each.path))))
+    }
+    assert wrong == dict.fromkeys(missing, "is missing")
 
 
 def test_every_storage_has_its_states() -> None:

@@ -25,12 +25,7 @@ from orphangc.flink.values.handles import (
 )
 
 _Outer = (
-    KeyGroupsHandle
-    | IncrementalHandle
-    | ChangelogHandle
-    | ChangelogFilesHandle
-    | OperatorStateHandle
-    | ChannelStateHandle
+    KeyGroupsHandle | IncrementalHandle | ChangelogHandle | OperatorStateHandle | ChannelStateHandle
 )
 
 
@@ -100,6 +95,9 @@ def extents_of(handle: Handle | None, directory: str) -> Iterator[Extent | Inlin
             yield place_of(handle, directory)
         case ChangelogBytesHandle():
             yield from (Inline(data=each.change) for each in handle.changes)
+        case ChangelogFilesHandle():
+            for file in handle.files:
+                yield from map(_changes_in, extents_of(file.handle, directory))
         case _:
             for each in _inner(handle):
                 yield from extents_of(each, directory)
@@ -112,10 +110,19 @@ def _inner(handle: _Outer) -> tuple[Handle | None, ...]:
             return (handle.meta, *(each.handle for each in files))
         case ChangelogHandle():
             return (*handle.materialized, *handle.increments)
-        case ChangelogFilesHandle():
-            return tuple(each.handle for each in handle.files)
         case _:
             return (handle.delegate,)
+
+
+def _changes_in(extent: Extent | Inline) -> Extent | Inline:
+    """Return the extent of the changes in a file of the change log.
+
+    They follow a byte that says whether they are compressed, which the size in the handle does not
+    count: Flink 1.15 to 2.3, StateChangeFsUploader, OutputStreamWithPos.
+    """
+    if isinstance(extent, Extent) and extent.start is None and extent.size is not None:
+        return extent._replace(start=1)
+    return extent
 
 
 def size_of(extents: Iterable[Extent | Inline]) -> int:
