@@ -52,6 +52,7 @@ from orphangc.core.documents.plan import Plan
 from orphangc.core.documents.run_record import JobRecord
 from orphangc.core.documents.s3_inventory import read_manifest, report_time
 from orphangc.core.exporter.registry_format import read_snapshot, write_snapshot
+from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.locations import canonical
 from orphangc.core.ranges.key_ranges import EVERYTHING
 from orphangc.core.times.instants import EPOCH, from_microseconds
@@ -151,6 +152,17 @@ def _record(us: int, _: Path, *, place: str) -> datetime | None:
     }[place]
 
 
+def _lineage(us: int, _: Path) -> datetime | None:
+    edge = {"older": "a", "newer": "b", "source": "rest", "seen_at": spelled(us)}
+    return _remembered({"lineage": {"continuations": [edge]}}).lineage.continuations[0].seen_at
+
+
+def _expired(us: int, _: Path) -> datetime | None:
+    record = {"uri": "u", "key": "k", "job_id": "j", "checkpoint_id": 1, "sha256": "0" * 64}
+    record |= {"size": 1, "expired_at": spelled(us), "run_id": "r", "reason": "policy"}
+    return _remembered({"expired": [record]}).expired[0].expired_at
+
+
 _MEMORY = {
     "root": str(BASE),
     "written_at": spelled(0),
@@ -160,12 +172,17 @@ _MEMORY = {
 
 def _memory(us: int, _: Path) -> datetime | None:
     clusters = [{"uri": "http://f:8081", "answered_at": spelled(us)}]
-    data = json.dumps(_MEMORY | {"clusters": clusters}).encode()
+    return _remembered({"clusters": clusters}).clusters[0].answered_at
+
+
+def _remembered(content: dict[str, Any]) -> WorldMemory:
+    """Return what is read back of a memory with this content."""
+    data = json.dumps(_MEMORY | content).encode()
     state = RootState(SteppedFiles(), BASE)
     digest = hashlib.sha256(data).hexdigest()
     name = f"20261121T140000000000Z-{'0' * 16}-{digest}.json"
     state.files.write(f"{state.folder}/world/{name}", data)
-    return read_memory(state).memory.clusters[0].answered_at
+    return read_memory(state).memory
 
 
 def _marker(us: int, _: Path) -> datetime | None:
@@ -192,15 +209,36 @@ def _known_state(us: int, folder: Path) -> datetime | None:
     return known[0].at if known else None
 
 
+_REPORT = {
+    "root": "s3://b/ck",
+    "created_at": spelled(0),
+    "policy": None,
+    "lineages": (),
+    "unneeded_bytes": 0,
+    "unneeded_objects": 0,
+    "expiring_bytes": 0,
+    "expiring_objects": 0,
+}
+
+
 def _plan(us: int, folder: Path, *, place: str) -> datetime | None:
     content = PLAN.model_copy(update={"world": WORLD}).model_dump(mode="json")
-    part = content if place == "created_at" else content["world"]["places"][0]
-    part[place] = spelled(us)
+    content["expiry"] = dict(_REPORT)
+    parts = {
+        "created_at": content,
+        "since": content["world"]["places"][0],
+        "expiry": content["expiry"],
+    }
+    parts[place]["created_at" if place == "expiry" else place] = spelled(us)
     with suppress(ValueError):  # the reader must refuse it, too
         content = Plan.model_validate(content).signed().model_dump(mode="json")
     (folder / "plan.json").write_text(json.dumps(content))
     plan = PlanDirectory(folder).read_head()
-    return plan.created_at if place == "created_at" else plan.world.places[0].since
+    return {
+        "created_at": plan.created_at,
+        "since": plan.world.places[0].since,
+        "expiry": plan.expiry.created_at,
+    }[place]
 
 
 def _planned(us: int, folder: Path) -> Plan:
@@ -428,7 +466,16 @@ READERS = {
     "plan, since": Reader(
         module="core.world.known_world", read=partial(_plan, place="since"), names="plan.json"
     ),
+    "plan, expiry": Reader(
+        module="core.documents.lineage_report",
+        read=partial(_plan, place="expiry"),
+        names="plan.json",
+    ),
     "memory of the world": Reader(module="core.memory.remembered", read=_memory, names="world/"),
+    "lineage": Reader(module="core.lineage.continuation", read=_lineage, names="world/"),
+    "expired checkpoint": Reader(
+        module="core.lineage.expired_checkpoint", read=_expired, names="world/"
+    ),
     "marker of a memory": Reader(
         module="core.world.known_states", read=_marker, names="remembers.json"
     ),
