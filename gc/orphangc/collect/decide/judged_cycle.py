@@ -18,6 +18,7 @@ from orphangc.collect.world.sighted import sighting_of
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
 from orphangc.core.decision.flink_traces import with_other_runs, with_remembered_traces
 from orphangc.core.decision.judge import Judgement, judge_all
+from orphangc.core.lineage.expired_checkpoint import written_times
 from orphangc.core.memory.compare_cycles import CycleComparison, compared
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world import World
@@ -93,6 +94,7 @@ def judged_cycle(
         memory_problem=before.memory_problem,
         state_problem=before.state_problem,
         listed_at=listed_at(seen, environment.storage),
+        written_at=written_times(before.memory.expired),
     )
     return JudgedCycle(
         jobs=jobs,

@@ -403,6 +403,8 @@ class CycleEvidence:
         has_write_ahead_sink: Whether any checkpoint, also one that could not be read, may hold
             handles in state bytes (R37).
         listed_at: Start of a listing that is older than the cycle; ``None`` if it is the cycle's.
+        written_at: Times at which expired checkpoints were written, by folder and digest: where
+            they were put back, their store times are later (R44).
 
     """
 
@@ -425,6 +427,7 @@ class CycleEvidence:
     state_problem: str | None = None
     unclear: tuple[UnclearPart, ...] = ()
     listed_at: datetime | None = None
+    written_at: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
     has_write_ahead_sink: bool = False
     is_file_system: bool = False
 

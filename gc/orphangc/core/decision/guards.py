@@ -9,6 +9,7 @@ Source: ownership-and-safety, section 8 (R1-R30).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from itertools import chain
 
 from orphangc.core.areas.table import is_known_sub_folder
@@ -187,23 +188,30 @@ def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
 def _written_by_another(job: JobEvidence, cycle: CycleEvidence) -> Checkpoint | None:
     """Return a checkpoint in the job's directory that no cluster knows which shows the job.
 
-    One that contradicts the order in which such a cluster counts is none of its either.
+    One that contradicts the order in which such a cluster counts is none of its either. What
+    ``undelete`` put back counts by the time at which it was written.
     """
     own = [checkpoint for checkpoint in job.own_checkpoints if checkpoint.directory is not None]
     slack = cycle.margins.clock_skew
-    stored = {checkpoint.checkpoint_id: checkpoint.modified_at for checkpoint in own}
+    stored = {each.checkpoint_id: _written_at(each, cycle) for each in own}
     contradicting = {out_of_order(stored, facts, slack) for facts in job.after}
     unknown = (
         checkpoint
         for checkpoint in own
         if job.after
         and all(
-            is_anothers(checkpoint.checkpoint_id, checkpoint.modified_at, facts, slack)
+            is_anothers(checkpoint.checkpoint_id, _written_at(checkpoint, cycle), facts, slack)
             for facts in job.after
         )
     )
     late = (checkpoint for checkpoint in own if checkpoint.checkpoint_id in contradicting)
     return next(chain(unknown, late), None)
+
+
+def _written_at(checkpoint: Checkpoint, cycle: CycleEvidence) -> datetime | None:
+    """Return when a checkpoint was written: ``undelete`` stores the same bytes later (R44)."""
+    known = cycle.written_at.get((str(checkpoint.folder), checkpoint.sha256))
+    return known or checkpoint.modified_at
 
 
 def _ended_job_is_running(job: JobEvidence, _: CycleEvidence) -> str | None:

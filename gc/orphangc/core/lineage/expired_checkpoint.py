@@ -26,7 +26,7 @@ class ExpiredCheckpoint(FrozenPart):
         checkpoint_id: Identifier in the metadata.
         sha256: Digest of its ``_metadata``, and of the copy.
         size: Bytes of it.
-        stored_at: Store time of it.
+        stored_at: Store time of it, before it was ever put back.
         expired_at: Time at which it was to be put into quarantine, by the storage's clock.
         run_id: Run that did so.
         reason: Reason of its fate.
@@ -60,12 +60,28 @@ class ExpiredCheckpoint(FrozenPart):
 
 
 def merged_expired(records: Iterable[ExpiredCheckpoint]) -> tuple[ExpiredCheckpoint, ...]:
-    """Return each checkpoint once: the later expiry counts, and of one expiry the later step."""
+    """Return each checkpoint once: the later expiry counts, and of one expiry the later step.
+
+    Of store times the earliest one counts: what was put back was not written then.
+    """
     found: dict[str, ExpiredCheckpoint] = {}
     for each in records:
         known = found.setdefault(each.name, each)
-        found[each.name] = max(known, each, key=_step)
+        times = [e.stored_at for e in (known, each) if e.stored_at is not None]
+        later = max(known, each, key=_step)
+        found[each.name] = later.model_copy(update={"stored_at": min(times, default=None)})
     return tuple(found[name] for name in sorted(found))
+
+
+def written_times(
+    records: Iterable[ExpiredCheckpoint],
+) -> dict[tuple[str, str], datetime]:
+    """Return when each checkpoint was written that may have been put back, by folder and digest."""
+    return {
+        (each.uri, each.sha256): each.stored_at
+        for each in merged_expired(records)
+        if each.stored_at is not None
+    }
 
 
 def _step(record: ExpiredCheckpoint) -> tuple[datetime, int]:

@@ -633,6 +633,18 @@ def test_a_checkpoint_that_the_answering_jobmanager_does_not_know_is_anothers() 
     assert refusal(an_ended_job(own_checkpoints=roots)) is None
 
 
+def test_what_undelete_put_back_counts_by_the_time_at_which_it_was_written() -> None:
+    """R3, R44: its bytes are those that the job wrote, and only its store time is new."""
+    older, newer = a_root(42, age="1m"), a_root(43, age="1h")
+    ended = (some_facts(status="CANCELED", started_at=ago("1d")),)
+    job = replace(a_job(own_checkpoints=(older, newer)), before=ended, after=ended)
+    assert "chk-42 was stored after" in judge(job, a_cycle()).refused.message
+    back = {(str(older.folder), older.sha256): ago("2h")}
+    assert refusal(job, a_cycle(written_at=back)) is not Guard.TWO_OWNERS
+    other = {(str(older.folder), newer.sha256): ago("2h")}
+    assert refusal(job, a_cycle(written_at=other)) is Guard.TWO_OWNERS
+
+
 @pytest.mark.parametrize("discarded", [True, None])
 def test_a_root_that_may_have_been_subsumed_meanwhile_proves_nothing(discarded) -> None:
     """R12: presence alone is no evidence; its deletion may lag."""
