@@ -93,6 +93,14 @@ def test_undelete_puts_it_back(chain) -> None:
     assert {each["action"] for each in kept[0]["checkpoints"]} == {"keep"}, "its age begins again"
 
 
+def test_what_was_put_back_is_as_old_for_a_policy_as_before(chain) -> None:
+    """Its store time is the newest of all, and it stands for none that was written after it."""
+    out = expire(chain)
+    assert run("undelete", out).code == 0
+    expire(chain, "--grace-period", "0", "--quiet-period", "0", "--clock-skew", "0", *SHORT)
+    assert chain.names() == {"1/6", "2/5", "2/6"}
+
+
 def test_undelete_after_the_quarantine_needs_every_file(chain) -> None:
     out = expire(chain)
     expire(chain, *SHORT)

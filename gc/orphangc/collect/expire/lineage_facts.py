@@ -148,20 +148,24 @@ def _checkpoint(
     expired: Mapping[tuple[str, str], datetime],
 ) -> LineageCheckpoint:
     base = cycle.mark.owners.base
-    expired_at = expired.get((str(checkpoint.folder), checkpoint.sha256))
+    identity = (str(checkpoint.folder), checkpoint.sha256)
+    expired_at, stored_at = expired.get(identity), checkpoint.modified_at
+    written_at = cycle.evidence.written_at.get(identity, stored_at)
+    is_back = stored_at is not None and written_at != stored_at
     is_ordered = checkpoint.deleted_on is not None and not checkpoint.is_unclaimed
     return LineageCheckpoint(
         uri=str(checkpoint.folder),
         place=str(checkpoint.directory or checkpoint.folder),
         checkpoint_id=checkpoint.checkpoint_id,
         is_savepoint=checkpoint.directory is None or checkpoint.is_savepoint is True,
-        stored_at=checkpoint.modified_at,
+        stored_at=written_at if is_back else stored_at,
         sha256=checkpoint.sha256,
         is_restorable=expired_at is None and not cycle.missing.of([checkpoint], base),
         is_collectable=_is_collectable(checkpoint, base),
         holds=tuple(holds),
         deleted_on=frozenset(checkpoint.deleted_on or ()) if is_ordered else None,
         expired_at=expired_at,
+        put_back_at=stored_at if is_back else None,
     )
 
 

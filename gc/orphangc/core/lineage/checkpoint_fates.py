@@ -43,7 +43,7 @@ class RetentionReason(StrEnum):
     STORE_TIME_UNKNOWN = "store_time_unknown"
     """The storage does not say when it was stored."""
     TOO_YOUNG = "too_young"
-    """It is younger than the grace period."""
+    """It was stored, or put back, less than the grace period ago."""
     LINEAGE_LIVES = "lineage_lives"
     """Its lineage is declared dead, and a job of it may run all the same."""
     ENDED_RECENTLY = "ended_recently"
@@ -160,7 +160,7 @@ def _kept_whatever_the_policy(
         return RetentionReason.NOT_COLLECTABLE, "not all of its files are in the storage root"
     if checkpoint.stored_at is None:
         return RetentionReason.STORE_TIME_UNKNOWN, ""
-    if checkpoint.stored_at > shifted(facts.now, -facts.min_age):
+    if (checkpoint.put_back_at or checkpoint.stored_at) > shifted(facts.now, -facts.min_age):
         return RetentionReason.TOO_YOUNG, ""
     return None
 

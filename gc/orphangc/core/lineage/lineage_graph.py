@@ -54,7 +54,7 @@ class LineageCheckpoint:
         place: Job directory or savepoint folder that is its node.
         checkpoint_id: Identifier in the metadata.
         is_savepoint: Whether it is a savepoint.
-        stored_at: Store time of its ``_metadata``; ``None`` if unknown.
+        stored_at: Store time of its ``_metadata``, before it was put back; ``None`` if unknown.
         sha256: Digest of its ``_metadata``.
         is_restorable: Whether every file that it names was found.
         is_collectable: Whether its files are collected: it is in the storage root, and names no
@@ -62,6 +62,7 @@ class LineageCheckpoint:
         holds: What needs it now (R43), as words for people: a pin, an HA entry, a restored path.
         deleted_on: Ends of its job upon which Flink deletes it; ``None`` if unknown (R40).
         expired_at: Time at which its ``_metadata`` was put into quarantine; ``None`` if it was not.
+        put_back_at: Time at which ``undelete`` stored it again; ``None`` if it did not.
 
     """
 
@@ -76,6 +77,7 @@ class LineageCheckpoint:
     holds: tuple[tuple[str, str], ...] = ()
     deleted_on: frozenset[str] | None = None
     expired_at: datetime | None = None
+    put_back_at: datetime | None = None
 
     @property
     def order(self) -> tuple[datetime, int, str]:
