@@ -147,6 +147,6 @@ def _compile(libraries: list[Path], sources: list[Path], jar: Path) -> None:
             raise RuntimeError(f"{sources[0].name} does not compile: {done.stderr}")
         built = Path(scratch) / jar.name
         with zipfile.ZipFile(built, "w") as packed:
-            for path in sorted(classes.iterdir()):
-                packed.write(path, path.name)
+            for path in sorted(classes.rglob("*.class")):
+                packed.write(path, path.relative_to(classes))
         built.rename(jar)

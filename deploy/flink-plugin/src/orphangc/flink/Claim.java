@@ -13,6 +13,12 @@ final class Claim {
 
     private Claim() {}
 
+    /** Returns the words for a file that cannot be read; its message names it. */
+    static String unreadable(String who, Map<String, Set<String>> states, UnreadableDeclarationsException problem) {
+        return "orphangc: unclaimed state of " + who + ": " + states + ", and what may be left behind is not known: "
+                + problem.getMessage() + ". Mend the file, or set " + UnclaimedSettings.POLICY.key() + " to report";
+    }
+
     static String refusal(String who, Map<String, Set<String>> states, UnclaimedSettings settings) {
         StringBuilder text = new StringBuilder("orphangc: unclaimed state of ").append(who).append(':');
         for (Map.Entry<String, Set<String>> each : states.entrySet()) {

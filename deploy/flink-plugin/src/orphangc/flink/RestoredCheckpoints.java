@@ -113,7 +113,7 @@ public final class RestoredCheckpoints {
                 coordinated.add(each.operatorId());
             }
         }
-        Declared declared = Declared.of(settings.declarations);
+        Declared declared = declared(job, settings);
         Set<OperatorState> left = new LinkedHashSet<>();
         for (OperatorState each : checkpoint.getOperatorStates().values()) {
             if (each.getCoordinatorState() != null && !coordinated.contains(each.getOperatorID())) {
@@ -124,6 +124,18 @@ public final class RestoredCheckpoints {
         comparison.show(job);
         UnclaimedReports.writeRestore(settings, job, comparison);
         left.forEach(each -> unclaimed(job, each, declared, settings));
+    }
+
+    private static Declared declared(JobID job, UnclaimedSettings settings) {
+        try {
+            return Declared.of(settings.declarations);
+        } catch (UnreadableDeclarationsException e) {
+            LOG.error("what job {} declares is not known", job, e);
+            if (settings.policy == UnclaimedSettings.Policy.FAIL) {
+                throw new UnclaimedStateException(Claim.unreadable("job " + job, Collections.emptyMap(), e));
+            }
+            return Declared.NOTHING;
+        }
     }
 
     private static void unclaimed(JobID job, OperatorState operator, Declared declared, UnclaimedSettings settings) {

@@ -121,7 +121,8 @@ final class RestoredOperator {
         }
     }
 
-    void beforeSnapshot() {
+    /** Looks on at a snapshot that begins: whether its checkpoint completes is not shown here. */
+    void beforeSnapshot(boolean isSavepoint) {
         if (isAwaited && !isDecided && snapshots >= settings.graceCheckpoints && hasSeenRecords()) {
             try {
                 decide();
@@ -129,7 +130,7 @@ final class RestoredOperator {
                 environment.failExternally(e);
             }
         }
-        snapshots++;
+        snapshots += isSavepoint ? 0 : 1;
         learn();
     }
 
@@ -205,21 +206,27 @@ final class RestoredOperator {
     }
 
     private void decide(TreeMap<String, Set<String>> unclaimed) throws Exception {
-        Declared declared = Declared.of(settings.declarations);
-        TreeMap<String, Set<String>> undeclared = new TreeMap<>();
-        unclaimed.forEach((kind, names) -> undeclared.put(kind, declared.undeclared(id, kind, names)));
-        undeclared.values().removeIf(Set::isEmpty);
+        Verdict verdict = Verdict.of(settings, id, attempt(), unclaimed);
         gauged.set(unclaimed.values().stream().mapToInt(Set::size).sum());
-        String who = this + declared.uidOf(id).map(uid -> ", uid " + uid).orElse("");
-        boolean isFatal = settings.policy == UnclaimedSettings.Policy.FAIL && !undeclared.isEmpty();
-        boolean isDropped = settings.policy == UnclaimedSettings.Policy.IGNORE;
-        TreeMap<String, Set<String>> dropped = isDropped ? dropped(undeclared) : new TreeMap<>();
-        LOG.warn("unclaimed state of {}: {} was restored and is not registered; policy {}, dropped {}",
-                who, unclaimed, settings.policy, dropped);
-        UnclaimedReports.write(settings, environment.getJobID(), id, name, subtask, unclaimed, dropped);
-        if (isFatal) {
-            throw new UnclaimedStateException(Claim.refusal(who, undeclared, settings));
+        String who = this + verdict.uid.map(uid -> ", uid " + uid).orElse("");
+        if (verdict.unreadable != null) {
+            LOG.error("unclaimed state of {}: {}; nothing is dropped", who, unclaimed, verdict.unreadable);
         }
+        TreeMap<String, Set<String>> dropped = verdict.isDropped ? dropped(verdict.undeclared) : new TreeMap<>();
+        LOG.warn("unclaimed state of {}: {} was restored and is not registered; policy {}{}, dropped {}", who, unclaimed,
+                settings.policy, verdict.objection == null ? "" : " is not carried out: " + verdict.objection, dropped);
+        UnclaimedReports.write(settings, environment.getJobID(), id, name, subtask, unclaimed, dropped);
+        if (verdict.isFatal) {
+            throw new UnclaimedStateException(verdict.unreadable != null
+                    ? Claim.unreadable(who, unclaimed, verdict.unreadable)
+                    : Claim.refusal(who, verdict.undeclared, settings));
+        }
+    }
+
+    /** Returns the number of the task's attempt, from 0; its class became an interface between releases. */
+    private int attempt() throws ReflectiveOperationException {
+        Object info = environment.getClass().getMethod("getTaskInfo").invoke(environment);
+        return (Integer) info.getClass().getMethod("getAttemptNumber").invoke(info);
     }
 
     private TreeMap<String, Set<String>> dropped(TreeMap<String, Set<String>> undeclared) throws Exception {

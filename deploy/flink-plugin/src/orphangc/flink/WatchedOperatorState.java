@@ -5,6 +5,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 
+import org.apache.flink.runtime.checkpoint.CheckpointOptions;
 import org.apache.flink.runtime.state.OperatorStateBackend;
 
 /**
@@ -39,7 +40,7 @@ final class WatchedOperatorState implements InvocationHandler {
             return proxy == arguments[0];
         }
         if (name.equals("snapshot")) {
-            operator.beforeSnapshot();
+            operator.beforeSnapshot(isSavepoint(arguments));
         } else if (arguments != null && arguments.length == 1 && name.startsWith("get") && name.endsWith("State")) {
             operator.accessed(arguments[0]);
         }
@@ -48,5 +49,15 @@ final class WatchedOperatorState implements InvocationHandler {
         } catch (InvocationTargetException e) {
             throw e.getTargetException();
         }
+    }
+
+    /** Returns whether the options of a snapshot say so; all releases give them last. */
+    private static boolean isSavepoint(Object[] arguments) {
+        for (Object each : arguments) {
+            if (each instanceof CheckpointOptions) {
+                return ((CheckpointOptions) each).getCheckpointType().isSavepoint();
+            }
+        }
+        return false;
     }
 }

@@ -1,0 +1,153 @@
+"""The plugin reads declarations as strictly as the command line, each time anew, and what cannot be
+read, or does not name the operator of a job that fails over, condemns no state.
+"""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from integration.harness.flinkbed.distribution import compiled, jars, java_tool
+from integration.harness.flinkbed.fixtures import NEWEST, require_flink
+from integration.harness.flinkbed.plugin import PLUGIN
+from orphangc.flink.operator_ids import operator_id
+from support import speed
+from unit.app.commands.checkpoints.test_declarations_file import EXAMPLE, WRONG
+
+PROBE = Path(__file__).parents[1] / "harness" / "flinkbed" / "java" / "DeclarationsProbe.java"
+
+pytestmark = pytest.mark.flink
+
+KEPT = "version: 1\noperators: [{uid: a, keyed_states: [{id: kept, type: map}]}]\n"
+OTHERS = "version: 1\noperators: [{uid: b}]\n"
+FOUND_BY_ATTACK = {
+    "an alias of states": (
+        "version: 1\noperators:\n- {uid: b, keyed_states: &ks [{id: kept, type: map}]}\n"
+        "- {uid: a, keyed_states: *ks}\n"
+    ),
+    "a merge": "version: 1\noperators:\n- &b {uid: b}\n- {<<: *b, uid: a}\n",
+    "a merge without an alias": "version: 1\noperators: [{<<: {uid: a}}]\n",
+    "an id in capitals": "version: 1\noperators: [{id: 717C7B8AFEBBFB7137F6F0F99BEB2A94}]\n",
+    "a uid twice": "version: 1\noperators: [{uid: a}, {uid: a}]\n",
+    "a version that is text": 'version: "1"\noperators: []\n',
+    "a key in camel case": "version: 1\noperators: [{uid: a, keyedStates: []}]\n",
+    "a uid that is no text": "version: 1\noperators: [{uid: no}]\n",
+    "two documents": "version: 1\noperators: []\n---\nversion: 1\noperators: []\n",
+    "a flag that is text": "version: 1\noperators: [{uid: a, coordinator: 'true'}]\n",
+}
+REFUSED = {name: text for name, (text, _) in WRONG.items()} | FOUND_BY_ATTACK
+READ = {"kept": KEPT, "example": EXAMPLE, "others": OTHERS}
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What the plugin made of the files, by their names."""
+
+    read: Mapping[str, str]
+    verdicts: Mapping[str, list[str]]
+    again: str
+    refusal: str
+
+
+@pytest.fixture(scope="module")
+def probed(tmp_path_factory: pytest.TempPathFactory) -> Probed:
+    """One JVM for all files; at its end ``changed`` holds what ``kept`` holds."""
+    require_flink(NEWEST)
+    folder = tmp_path_factory.mktemp("declared-")
+    texts = READ | REFUSED | {"changed": OTHERS}
+    files = {folder / f"{position}": name for position, name in enumerate(texts)}
+    for path, name in files.items():
+        path.write_text(texts[name])
+    files = {**files, folder / "absent": "absent", folder / "none": "none"}
+    last = next(path for path, name in files.items() if name == "changed")
+    order = [*(path for path in files if path != last), last]
+    said = [line.split("\t", 2) for line in _ask(order).splitlines()]
+    names = {str(path): name for path, name in files.items()}
+    verdicts: dict[str, list[str]] = {}
+    for what, path, found in said:
+        if what == "verdict":
+            verdicts.setdefault(names[path], []).append(found)
+    (again,) = (found for what, _, found in said if what == "again")
+    (refusal,) = (found for what, _, found in said if what == "refusal")
+    read = {names[path]: found for what, path, found in said if what == "read"}
+    return Probed(read, verdicts, again, refusal)
+
+
+def _ask(files: list[Path]) -> str:
+    jar = compiled(NEWEST, PROBE, *sorted((PLUGIN / "src").rglob("*.java")))
+    path = os.pathsep.join(map(str, [jar, *jars(NEWEST)]))
+    command = [java_tool("java"), "-cp", path, "orphangc.flink.DeclarationsProbe"]
+    done = subprocess.run(
+        [*map(str, command), *map(str, files)],
+        check=True,
+        stdout=subprocess.PIPE,
+        timeout=speed.command(),
+    )
+    return done.stdout.decode()
+
+
+def does(probed: Probed, name: str) -> dict[str, str]:
+    """Return what becomes of the state, by policy and attempt."""
+    words = (found.partition("\t")[0].split(" ", 2) for found in probed.verdicts[name])
+    return {f"{policy} {attempt}": what for policy, attempt, what in words}
+
+
+@pytest.mark.parametrize("name", [*REFUSED, "absent"])
+def test_what_the_command_line_refuses_condemns_nothing(probed: Probed, name: str) -> None:
+    """The policy ``fail`` fails the first attempt and names the file; nothing is dropped."""
+    assert probed.read[name].startswith("refused orphangc.declarations: cannot read file:")
+    assert does(probed, name) == {
+        "report 0": "reports []",
+        "report 1": "reports []",
+        "fail 0": "fails []",
+        "fail 1": "reports []",
+        "ignore 0": "reports []",
+        "ignore 1": "reports []",
+    }
+    assert all("cannot read file:" in found for found in probed.verdicts[name])
+
+
+def test_what_the_command_line_reads_is_read_alike(probed: Probed) -> None:
+    """Ids, uids, coordinators and names."""
+    of_a, of_b = operator_id("a"), operator_id("b")
+    assert probed.read["kept"] == f"ok {of_a} a false [left][kept, left]"
+    assert probed.read["others"] == f"ok {of_b} b false [kept, left][kept, left]"
+    ledger = "c813a8a9e8f9c0aa40c67f3aee4d5b3c ledger false [kept, left][kept, left]"
+    source = "717c7b8afebbfb7137f6f0f99beb2a94 - true [kept, left][kept, left]"
+    assert probed.read["example"] == f"ok {source} {ledger}"
+
+
+def test_declarations_that_name_the_operator_count_in_every_attempt(probed: Probed) -> None:
+    """Only what they do not name is refused or dropped."""
+    assert does(probed, "kept") == {
+        "report 0": "reports [left]",
+        "report 1": "reports [left]",
+        "fail 0": "fails [left]",
+        "fail 1": "fails [left]",
+        "ignore 0": "drops [left]",
+        "ignore 1": "drops [left]",
+    }
+
+
+@pytest.mark.parametrize("name", ["none", "others"])
+def test_a_failover_without_declarations_is_reported_only(probed: Probed, name: str) -> None:
+    """Windows and triggers register state with a record; it says which option is missing."""
+    found = does(probed, name)
+    assert [found["fail 0"], found["ignore 0"]] == ["fails [kept, left]", "drops [kept, left]"]
+    assert [found["fail 1"], found["ignore 1"]] == ["reports [kept, left]"] * 2
+    said = [each for each in probed.verdicts[name] if each.startswith(("fail 1", "ignore 1"))]
+    assert all("orphangc.declarations does not name the operator" in each for each in said)
+
+
+def test_a_file_that_changes_in_place_is_read_anew(probed: Probed) -> None:
+    """A TaskManager outlives the versions of a job."""
+    assert probed.read["changed"] == probed.read["others"]
+    assert probed.again == probed.read["kept"]
+
+
+def test_a_refusal_is_final(probed: Probed) -> None:
+    """A restart would make of it a failover, which is reported only."""
+    assert probed.refusal == "NonRecoverableError"
