@@ -109,6 +109,10 @@ class StorageUnreachableError(OrphanGcError):
     exit_code = ExitCode.UNREACHABLE
 
 
+class AbsentStorageError(StorageUnreachableError):
+    """The store says that a storage root does not exist; an HTTP server may only be silent."""
+
+
 class LockHeldError(OrphanGcError):
     """Another run holds the lock of this storage root."""
 

@@ -759,3 +759,57 @@ def test_entries_that_cannot_be_counted_are_not_none(whole: tuple[Path, str]) ->
     assert any("is missing" in line for line in ran.complaints)
     states = [s for o in ran.json["contents"]["operators"] for s in o["keyed_states"] or ()]
     assert None in {each["entries"] for each in states}
+
+
+ABSENT = ["memory://nothing-here/chk-1", "http://127.0.0.1:1/chk-1"]
+
+
+@pytest.mark.parametrize("place", ABSENT)
+@pytest.mark.parametrize("command", ["unclaimed", "declare", "against", "extract"])
+def test_a_checkpoint_that_cannot_be_read_gives_1_in_any_store(
+    checkpoint: Path, declarations: Path, tmp_path: Path, *, command: str, place: str
+) -> None:
+    """As on the local disk: the words are about the checkpoint, and nothing is written."""
+    new = tmp_path / "new"
+    asked: dict[str, tuple[object, ...]] = {
+        "unclaimed": ("unclaimed", place, "--declarations", declarations, "--prune-to", new),
+        "declare": ("declare", place, "--out", new),
+        "against": ("inspect", checkpoint, "--against", place),
+        "extract": ("extract", place, "--operator", "a", "--state", "b", "--out", new),
+    }
+    ran = run(*asked[command])
+    assert ran.code == 1, ran.err
+    (line,) = ran.complaints
+    assert f"checkpoint {place} cannot be read" in line
+    assert "storage root" not in line
+    assert not new.exists()
+
+
+def test_a_target_that_cannot_be_written_is_no_unreachable_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit 1, and the line is about the pruned checkpoint; the original was read."""
+    asked, pruned = pruning_of_keyed_state(tmp_path)
+
+    def fails(_: LocalStateFiles, name: str, __: bytes) -> bool:
+        raise StorageUnreachableError(f"cannot create {name}: no space left")
+
+    monkeypatch.setattr(LocalStateFiles, "create", fails)
+    ran = run(*asked, "--prune-to", pruned)
+    assert ran.code == 1
+    assert f"the pruned checkpoint {pruned} cannot be written" in ran.complaints[-1]
+    assert "no space left" in ran.complaints[-1]
+
+
+@pytest.mark.parametrize("place", ["s3://bucket/x.yaml", "memory://x/y", "file:///tmp/x"])
+def test_a_uri_is_no_local_file(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """A folder named ``s3:`` would hold what its writer looks for in a bucket."""
+    monkeypatch.chdir(tmp_path)
+    more = "--operator", "buffer-uid", "--state", "buffer-list"
+    for asked in (("declare", checkpoint), ("extract", checkpoint, *more)):
+        ran = run(*asked, "--out", place)
+        assert ran.code == 2, ran.err
+        assert "a local path is needed" in ran.complaints[-1]
+    assert list(tmp_path.iterdir()) == []

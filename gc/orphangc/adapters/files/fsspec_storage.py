@@ -22,7 +22,7 @@ from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.core.times.instants import from_microseconds, known_microseconds
-from orphangc.errors import SettingsError, StorageUnreachableError
+from orphangc.errors import AbsentStorageError, SettingsError, StorageUnreachableError
 from orphangc.ports import DeletionResult, DeletionStatus, Folder, StoreTime
 
 _TESTED = {"file", "memory"}
@@ -234,9 +234,7 @@ class FsspecStorage:
             try:
                 info = self._fs.info(self._root or "/")
             except FileNotFoundError:
-                raise StorageUnreachableError(
-                    f"storage root {self.location} does not exist"
-                ) from None
+                raise AbsentStorageError(f"storage root {self.location} does not exist") from None
         if not _is_folder(info):
             raise StorageUnreachableError(f"storage root {self.location} is not a folder")
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from orphangc.core.model.locations import Alias, Location, canonical, parse_alias
 from orphangc.errors import SettingsError
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+"""Beginning of a URI, also with the one slash that ``Path`` leaves of two."""
 
 
 def absolute(uri: str) -> str:
@@ -49,6 +53,18 @@ def _with_absolute_sides(text: str) -> str:
 def local(path: Path) -> Location:
     """Return the location of a local path; leading slashes become one, links stay."""
     return canonical("/" + str(path.absolute()).lstrip("/"))
+
+
+def local_target(path: Path) -> Location:
+    """Return the location of a local file or folder to write.
+
+    Raises:
+        SettingsError: It is a URI, of which a path would make folders such as ``s3:``.
+
+    """
+    if _URI.match(str(path)):
+        raise SettingsError(f"{path} is a URI: a local path is needed here")
+    return local(path)
 
 
 def resolved(place: Location) -> Location:

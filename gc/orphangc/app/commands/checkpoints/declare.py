@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.app.commands.checkpoints.declarations_file import declarations_yaml
 from orphangc.app.commands.checkpoints.open_checkpoint import OpenedCheckpoint, read_checkpoint
-from orphangc.app.config.paths import aliases_from, local, resolved
+from orphangc.app.config.paths import aliases_from, local_target, resolved
 from orphangc.app.config.validate import first_problem
 from orphangc.errors import OrphanGcError, SettingsError, UnreadableMetadataError
 from orphangc.flink.compatibility.declarations import Declarations
@@ -22,13 +22,13 @@ def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str
     """Write the declarations file of a checkpoint; return what it lacks, one line each.
 
     Raises:
-        SettingsError: The file exists, or would be inside the checkpoint's folder, which Flink
-            deletes only if nothing else is in it.
+        SettingsError: The file is a URI, exists, or would be inside the checkpoint's folder, which
+            Flink deletes only if nothing else is in it.
         OrphanGcError: The checkpoint cannot be read. Nothing is written.
 
     """
+    place = local_target(out)
     checkpoint = read_named(uri, alias)
-    place = local(out)
     if resolved(checkpoint.folder).contains(resolved(place)):
         raise SettingsError(f"{out} is inside the checkpoint {checkpoint.folder}: choose another")
     contents = checkpoint.contents
@@ -38,7 +38,7 @@ def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str
         heading=f"what checkpoint {contents.checkpoint_id} in {checkpoint.folder} implies",
         remarks=remarks,
     )
-    folder = LocalStateFiles(local(out.parent))
+    folder = LocalStateFiles(place.parent)
     if not folder.create(out.name, text.encode()):
         raise SettingsError(f"{out} exists and is left as it is: give a new file")
     return [

@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, read_checkpoint
-from orphangc.app.config.paths import aliases_from, local, resolved
+from orphangc.app.config.paths import aliases_from, local_target, resolved
 from orphangc.core.model.locations import Location
 from orphangc.errors import OrphanGcError, SettingsError, UnreadableMetadataError
 from orphangc.flink.rescale.extraction import FoundPartition, find_operator, find_partitions
@@ -43,18 +43,18 @@ def extract_state(
     position of each in storage; ``source`` is null for bytes in ``_metadata``.
 
     Raises:
-        SettingsError: The folder exists, or is inside the checkpoint's folder; or there is no such
-            operator or state.
+        SettingsError: The folder is a URI, exists, or is inside the checkpoint's folder; or there
+            is no such operator or state.
         OrphanGcError: A file is missing, shorter than its partitions, or cannot be read. The new
             folder is then removed.
 
     """
-    aliases = aliases_from(alias)
+    aliases, place = aliases_from(alias), local_target(out)
     try:
         checkpoint = read_checkpoint(uri, aliases=aliases, reads_state=False)
     except UnreadableMetadataError as err:
         raise OrphanGcError(f"{uri}: {err}; nothing is written") from err
-    _check_new(out, checkpoint.folder)
+    _check_new(out, place, checkpoint.folder)
     owner = find_operator(checkpoint.metadata, operator)
     found = find_partitions(owner, state, subtask=subtask)
     source = _Source(str(checkpoint.folder), CheckpointFiles(checkpoint.folder, aliases))
@@ -86,10 +86,10 @@ def extracted_tables(document: dict[str, Any]) -> list[RenderableType]:
     return [table]
 
 
-def _check_new(out: Path, checkpoint: Location) -> None:
+def _check_new(out: Path, place: Location, checkpoint: Location) -> None:
     if out.exists() or out.is_symlink():
         raise SettingsError(f"{out} exists and is left as it is: give a new folder")
-    if resolved(checkpoint).contains(resolved(local(out))):
+    if resolved(checkpoint).contains(resolved(place)):
         raise SettingsError(f"{out} is inside the checkpoint {checkpoint}: choose another")
 
 

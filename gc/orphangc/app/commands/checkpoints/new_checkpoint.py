@@ -10,7 +10,7 @@ from typing import Self
 from orphangc.adapters.open import open_state_files
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import METADATA_NAME
-from orphangc.errors import OrphanGcError, SettingsError
+from orphangc.errors import OrphanGcError, SettingsError, StorageUnreachableError
 
 
 class NewCheckpoint:
@@ -25,21 +25,34 @@ class NewCheckpoint:
 
         Raises:
             SettingsError: It is a file, or not empty.
+            OrphanGcError: It cannot be listed.
 
         """
         if place.scheme == "file" and Path(place.path).is_file():
             raise SettingsError(f"{place} is a file: give a new folder")
-        self._files = open_state_files(place)
-        if self._files.names(""):
-            raise SettingsError(f"{place} is not empty: give a new folder")
         self._place = place
+        self._files = open_state_files(place)
+        try:
+            is_new = not self._files.names("")
+        except StorageUnreachableError as err:
+            raise self._unwritten(err) from err
+        if not is_new:
+            raise SettingsError(f"{place} is not empty: give a new folder")
         self._written: list[str] = []
         self._metadata: bytes | None = None
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a new file under a name that no other process uses."""
+        """Write a new file under a name that no other process uses.
+
+        Raises:
+            OrphanGcError: It cannot be written.
+
+        """
         self._written.append(name)  # first: a write whose answer is lost may have happened
-        self._files.create(name, data)
+        try:
+            self._files.create(name, data)
+        except OrphanGcError as err:
+            raise self._unwritten(err) from err
 
     def finish(self, metadata: bytes) -> None:
         """Write ``_metadata``, which makes the folder a checkpoint.
@@ -52,14 +65,18 @@ class NewCheckpoint:
         self._metadata = metadata
         try:
             is_ours = self._files.create(METADATA_NAME, metadata)
-        except OrphanGcError:
+        except OrphanGcError as err:
             if self._files.read(METADATA_NAME) != metadata:
-                raise
+                raise self._unwritten(err) from err
             is_ours = True  # only the answer was lost
         if not is_ours:
             raise SettingsError(
                 f"{self._place} was filled by another process meanwhile: give a new folder"
             )
+
+    def _unwritten(self, err: OrphanGcError) -> OrphanGcError:
+        """Return the error: the store of the original was reached, so it is none of that."""
+        return OrphanGcError(f"the pruned checkpoint {self._place} cannot be written: {err}")
 
     def __enter__(self) -> Self:
         """Return itself."""

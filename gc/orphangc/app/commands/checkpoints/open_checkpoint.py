@@ -20,7 +20,12 @@ from orphangc.core.model.naming import (
     place_of_folder,
 )
 from orphangc.core.model.types import JobId, ObjectKey, StoredObject
-from orphangc.errors import OrphanGcError, SettingsError
+from orphangc.errors import (
+    AbsentStorageError,
+    OrphanGcError,
+    SettingsError,
+    StorageUnreachableError,
+)
 from orphangc.flink.compatibility.declarations import Declarations
 from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.state.contents import CheckpointContents, OperatorContents
@@ -65,12 +70,12 @@ def read_checkpoint(
 
     Raises:
         SettingsError: ``uri`` names no place.
-        StorageUnreachableError: The place cannot be read.
+        StorageUnreachableError: The store cannot be reached, or refuses access.
         UnreadableMetadataError: The bytes are not exactly one metadata file.
         OrphanGcError: There is no checkpoint.
 
     """
-    folder, stored_at, data = _read(located(uri))
+    folder, stored_at, data = _read_reported(located(uri))
     metadata = read_metadata(data)
     contents = contents_of(
         metadata,
@@ -164,6 +169,18 @@ def _opened(folder: Location) -> Storage | OrphanGcError:
         return open_storage(folder)
     except OrphanGcError as err:
         return err
+
+
+def _read_reported(place: Location) -> tuple[Location, datetime | None, bytes]:
+    """Return what ``_read`` does; an error of the store names the checkpoint."""
+    try:
+        return _read(place)
+    except AbsentStorageError as err:
+        raise OrphanGcError(
+            f"checkpoint {place} cannot be read: it does not exist, or its server does not answer"
+        ) from err
+    except StorageUnreachableError as err:
+        raise StorageUnreachableError(f"checkpoint {place} cannot be read: {err}") from err
 
 
 def _read(place: Location) -> tuple[Location, datetime | None, bytes]:
