@@ -813,3 +813,32 @@ def test_a_uri_is_no_local_file(
         assert ran.code == 2, ran.err
         assert "a local path is needed" in ran.complaints[-1]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_another_serializer_is_a_warning_and_no_other_exit_code(
+    checkpoint: Path, declarations: Path
+) -> None:
+    """Flink may migrate the state; a hint in words of another tool is not compared."""
+
+    def other(word: str):
+        def change(operator: dict) -> dict:
+            for state in operator.get("keyed_states", ()):
+                if state.get("serializer") == "LongSerializerSnapshot":
+                    state["serializer"] = word
+            return operator
+
+        return change
+
+    text = declarations.read_text()
+    assert "serializer: LongSerializerSnapshot" in text
+    changed(declarations, other("StringSerializerSnapshot"))
+    ran = run(*UNVERIFIED, checkpoint, "--declarations", declarations)
+    assert ran.code == 0
+    assert ran.json["changed"] == []
+    stated = {(each["stored"], each["declared"]) for each in ran.json["serializers"]}
+    assert stated == {("LongSerializerSnapshot", "StringSerializerSnapshot")}
+    assert "is stored by LongSerializerSnapshot" in ran.complaints[0]
+    declarations.write_text(text)
+    changed(declarations, other("pickle"))
+    ran = run(*UNVERIFIED, checkpoint, "--declarations", declarations)
+    assert (ran.code, ran.complaints, ran.json["serializers"]) == (0, [], [])

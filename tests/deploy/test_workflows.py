@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -156,3 +157,36 @@ def test_what_a_workflow_runs_is_shell(name: str) -> None:
             if word.startswith(".ci/"):
                 assert (TOP / word).is_file()
                 assert word.endswith(".py") or os.access(TOP / word, os.X_OK)
+
+
+PIPELINES = ("gitlab-ci", "github-workflows")
+
+
+def pipelines_of_the_page() -> list[str]:
+    """Return the two pipelines of the page for those who deploy, GitLab's first."""
+    page = (TOP / "gc" / "DEPLOYING.md").read_text()
+    section = page.partition("## 4. In a pipeline")[2].partition("\n## ")[0]
+    return re.findall(r"^```yaml\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+
+
+def test_the_pipelines_of_the_page_keep_the_schemas(tmp_path) -> None:
+    """GitLab's and GitHub's own; GitHub's part of a workflow gets a trigger."""
+    gitlab, github = pipelines_of_the_page()
+    for schema, text in zip(PIPELINES, (gitlab, f"on: push\n{github}"), strict=True):
+        path = tmp_path / f"{schema}.yml"
+        path.write_text(text)
+        assert schema_errors(schema, path) == ""
+
+
+def test_each_file_that_gitlab_reads_comes_from_a_job_that_is_needed() -> None:
+    """A job has the artifacts of the jobs in its ``needs`` alone."""
+    jobs = yaml.safe_load(pipelines_of_the_page()[0])
+    stages = jobs.pop("stages")
+    assert {each["stage"] for each in jobs.values()} == set(stages)
+    readers = set()
+    for name, job in jobs.items():
+        given = {path for each in job.get("needs", ()) for path in jobs[each]["artifacts"]["paths"]}
+        read = {path for line in job["script"] for path in re.findall(r"\$\(cat (\S+?)\)", line)}
+        assert read <= given, name
+        readers |= {name} if read else set()
+    assert readers == {"state-check", "deploy"}

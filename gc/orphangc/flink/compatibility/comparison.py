@@ -84,6 +84,20 @@ class ChangedState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OtherSerializer:
+    """A state whose declared serializer differs from the stored one.
+
+    Flink migrates the state or refuses it: only the classes themselves decide that.
+    """
+
+    kind: FindingKind
+    operator: OperatorRef
+    state: str
+    stored: str
+    declared: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplacedOperator:
     """An operator whose uid now belongs to another operator, which finds no state of its own.
 
@@ -175,6 +189,7 @@ class DeclarationComparison:
     uncompared: tuple[Uncompared, ...]
     absent: tuple[AbsentOperator, ...]
     missing: tuple[MissingState, ...]
+    serializers: tuple[OtherSerializer, ...] = ()
 
     @property
     def is_clean(self) -> bool:

@@ -76,7 +76,7 @@ class KeyedState(_Value):
     type: _Type
     """Type of the state."""
     serializer: str | None = None
-    """Hint for people: serializer of the values. No comparison uses it."""
+    """Hint: serializer of the values. Another stored one is a warning, if both name classes."""
     queryable_name: str | None = None
     """Name under which other programs query the state. No comparison uses it."""
     new: bool = False
@@ -97,7 +97,7 @@ class DeclaredOperatorState(_Value):
     redistribution: _Mode
     """How Flink redistributes the state when the parallelism changes."""
     serializer: str | None = None
-    """Hint for people: serializer of the elements. No comparison uses it."""
+    """Hint: serializer of the elements. Another stored one is a warning, if both name classes."""
     new: bool = False
     """Whether it is new: no checkpoint needs to hold it yet."""
 

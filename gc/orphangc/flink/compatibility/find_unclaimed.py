@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +14,7 @@ from orphangc.flink.compatibility.comparison import (
     FindingKind,
     MissingState,
     OperatorRef,
+    OtherSerializer,
     ReplacedOperator,
     Unclaimed,
     Uncompared,
@@ -22,7 +24,7 @@ from orphangc.flink.compatibility.declarations import (
     OperatorDeclaration,
     RedistributionMode,
 )
-from orphangc.flink.compatibility.infer import is_flinks_own
+from orphangc.flink.compatibility.infer import is_flinks_own, value_serializer
 from orphangc.flink.compatibility.unstored import absent_operator, missing_states
 from orphangc.flink.state.contents import (
     CheckpointContents,
@@ -31,6 +33,9 @@ from orphangc.flink.state.contents import (
     OperatorContents,
 )
 from orphangc.flink.values.metadata_values import HandleKind, Metadata, Operator, Subtask
+
+_SNAPSHOT = "Snapshot"
+_NESTED = re.compile("[<(]")
 
 _KEY_GROUPS = frozenset({HandleKind.KEY_GROUPS, HandleKind.KEY_GROUPS_SAVEPOINT})
 """Kinds of handles whose entries can be rewritten; not if a heap backend wrote its own format."""
@@ -90,6 +95,7 @@ def compared(
             if each.operator_id not in stored
         ),
         missing=tuple(chain.from_iterable(each.missing for each in found)),
+        serializers=tuple(chain.from_iterable(each.serializers for each in found)),
     )
 
 
@@ -102,6 +108,7 @@ class _Found:
     replaced: ReplacedOperator | None = None
     uncompared: tuple[Uncompared, ...] = ()
     missing: tuple[MissingState, ...] = ()
+    serializers: tuple[OtherSerializer, ...] = ()
 
 
 def _of_operator(
@@ -126,6 +133,7 @@ def _of_operator(
         replaced=_replaced(operator, declared, unclaimed, missing=missing, ref=ref),
         uncompared=tuple(_uncompared_of(operator, ref)),
         missing=missing,
+        serializers=tuple(_other_serializers(operator, declared, ref)),
     )
 
 
@@ -196,6 +204,37 @@ def _differing(
             yield ChangedState(
                 kind=kind, operator=ref, state=name, stored=form.value, declared=wanted.value
             )
+
+
+def _other_serializers(
+    operator: OperatorContents, declared: OperatorDeclaration, ref: OperatorRef
+) -> Iterator[OtherSerializer]:
+    stored = {each.name: value_serializer(each) for each in operator.keyed_states or ()}
+    hints = {each.id: each.serializer for each in declared.keyed_states}
+    areas = [(FindingKind.KEYED_STATE, stored, hints)]
+    stored = {each.name: each.serializer for each in operator.operator_states}
+    hints = {each.id: each.serializer for each in declared.operator_states}
+    areas.append((FindingKind.OPERATOR_STATE, stored, hints))
+    for kind, names, wanted in areas:
+        for state, name in names.items():
+            hint = wanted.get(state)
+            if name is not None and hint is not None and serializers_differ(name, hint):
+                yield OtherSerializer(
+                    kind=kind, operator=ref, state=state, stored=name, declared=hint
+                )
+
+
+def serializers_differ(stored: str | None, hint: str | None) -> bool:
+    """Return whether both sides name the class of a serializer's snapshot, and not the same one.
+
+    A hint in other words (``pickle``, ``long``) is not compared. Nested classes that could not be
+    read are left out, and so compare with anything.
+    """
+    if stored is None or hint is None or not _NESTED.split(hint)[0].endswith(_SNAPSHOT):
+        return False
+    if "<" in stored and "<" in hint:
+        return stored != hint
+    return stored.partition("<")[0] != hint.partition("<")[0]
 
 
 def _uncompared_of(operator: OperatorContents, ref: OperatorRef) -> Iterator[Uncompared]:

@@ -60,7 +60,9 @@ def _operator(operator: OperatorContents) -> OperatorDeclaration:
         id=None if is_hashed else operator.id,
         name=operator.name if operator.name and _is_text(operator.name) else None,
         keyed_states=tuple(
-            KeyedState(id=each.name, type=KeyedStateType(each.kind), serializer=_hint(each))
+            KeyedState(
+                id=each.name, type=KeyedStateType(each.kind), serializer=value_serializer(each)
+            )
             for each in operator.keyed_states or ()
             if _is_declarable(each)
         ),
@@ -84,7 +86,7 @@ def _is_text(name: str) -> bool:
     return bool(name) and name.encode("utf-8", "replace") == name.encode("utf-8", "surrogatepass")
 
 
-def _hint(state: KeyedStateContents) -> str | None:
+def value_serializer(state: KeyedStateContents) -> str | None:
     """Return the serializer of the state's values, if it is known and a file can hold it."""
     for each in state.serializers:
         if each.role == _VALUES and _is_text(each.snapshot):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from orphangc.flink.compatibility.find_unclaimed import stateful_operators
+from orphangc.flink.compatibility.find_unclaimed import serializers_differ, stateful_operators
 from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.operator_ids import operator_id
 from orphangc.flink.values.handles import BytesHandle, ChannelHandle, OperatorHandle
@@ -300,3 +300,21 @@ def test_any_handle_is_state_to_flink(coordinator, subtask, *, is_stateful: bool
     )
     metadata = Metadata(format_version=6, checkpoint_id=1, master_states=(), operators=(operator_,))
     assert bool(stateful_operators(metadata)) is is_stateful
+
+
+@pytest.mark.parametrize(
+    ("stored", "hint", "differs"),
+    [
+        ("LongSerializerSnapshot", "LongSerializerSnapshot", False),
+        ("LongSerializerSnapshot", "StringSerializerSnapshot", True),
+        ("PojoSerializerSnapshot(a.Order)", "PojoSerializerSnapshot(a.Order2)", True),
+        ("ListSerializerSnapshot<ASnapshot>", "ListSerializerSnapshot<BSnapshot>", True),
+        ("ListSerializerSnapshot<ASnapshot>", "ListSerializerSnapshot", False),
+        ("LongSerializerSnapshot", "long", False),
+        ("LongSerializerSnapshot", None, False),
+        (None, "LongSerializerSnapshot", False),
+    ],
+)
+def test_serializers_differ_only_where_both_sides_name_one(stored, hint, differs) -> None:
+    """Nested classes that were not read are left out, and say nothing."""
+    assert serializers_differ(stored, hint) is differs

@@ -19,6 +19,7 @@ from orphangc.flink.compatibility.comparison import (
     DeclarationComparison,
     FindingKind,
     MissingState,
+    OtherSerializer,
     ReplacedOperator,
     Unclaimed,
     Uncompared,
@@ -34,6 +35,7 @@ def comparison_document(claims: Claims) -> dict[str, Any]:
         "unclaimed": [asdict(each) for each in found.unclaimed],
         "unclaimed_bytes": _known_bytes(found.unclaimed),
         "changed": [asdict(each) for each in found.changed],
+        "serializers": [asdict(each) for each in found.serializers],
         "replaced": [asdict(each) for each in found.replaced],
         "not_compared": [asdict(each) for each in found.uncompared],
         "absent": [asdict(each) for each in found.absent],
@@ -121,6 +123,7 @@ def comparison_warnings(claims: Claims) -> list[str]:
         *(claims.verified.lines() if claims.verified is not None else ()),
         *map(_replaced, found.replaced),
         *map(_changed, found.changed),
+        *map(_other_serializer, found.serializers),
         *map(_absent, found.absent),
         *map(_missing, found.missing),
         *map(_uncompared, found.uncompared),
@@ -177,6 +180,14 @@ def _changed(each: ChangedState) -> str:
         f"{each.kind.replace('_', ' ')} {visible(each.state)} of operator"
         f" {visible(each.operator.label)} is stored as {each.stored} and declared as"
         f" {each.declared}: Flink will refuse to restore it"
+    )
+
+
+def _other_serializer(each: OtherSerializer) -> str:
+    return (
+        f"{each.kind.replace('_', ' ')} {visible(each.state)} of operator"
+        f" {visible(each.operator.label)} is stored by {visible(each.stored)} and declared with"
+        f" {visible(each.declared)}: Flink migrates it or refuses it, which is not known here"
     )
 
 
