@@ -45,5 +45,6 @@ def found(
 
 
 def blocks_of(world: DiscoveredWorld) -> tuple[tuple[str, ...] | str, ...]:
-    """Return what each part blocks that is not understood."""
-    return tuple(ALL if each.is_everywhere else each.reach for each in world.unclear)
+    """Return what the parts block that are not understood, each once."""
+    found = (ALL if each.is_everywhere else each.reach for each in world.unclear)
+    return tuple(dict.fromkeys(found))

@@ -9,6 +9,7 @@ import pytest
 import stamina
 
 from orphangc.adapters.flink.kubernetes_ha import KubernetesHa
+from orphangc.adapters.kubernetes.namespace_listing import selected_namespaces
 from orphangc.errors import RegistryUnavailableError, SettingsError
 from support import speed
 from support.kubernetes_server import CRDS, KubernetesServer, a_config_map, retained, saved, send
@@ -163,6 +164,15 @@ def test_a_listing_that_is_cut_off_is_no_answer(server, plural: str) -> None:
     server.faults[plural] = lambda handler: send(handler, 200, document)
     with pytest.raises(RegistryUnavailableError, match=f"{plural} is cut off: 3 items remain"):
         observed()
+
+
+def test_a_listing_of_namespaces_that_is_cut_off_is_no_answer(server, monkeypatch) -> None:
+    """More namespaces remain, and no token leads to them."""
+    item = {"metadata": {"name": "flink"}}
+    document = {"kind": "List", "metadata": {"remainingItemCount": 3}, "items": [item]}
+    monkeypatch.setattr(server, "_list_namespaces", lambda handler, _: send(handler, 200, document))
+    with pytest.raises(RegistryUnavailableError, match="namespaces is cut off: 3 items remain"):
+        selected_namespaces(None, timeout=timedelta(seconds=5))
 
 
 @pytest.mark.parametrize("plural", ["configmaps", *CRDS])

@@ -282,7 +282,11 @@ def selected_namespaces(selector: str | None, *, timeout: timedelta) -> list[str
 
             listed = api.ask_again(call)
             found += [each.metadata.name for each in listed.items]
-            page = listed.metadata._continue  # noqa: SLF001 - "continue" is a keyword of Python
+            page = _next_page(
+                "namespaces",
+                listed.metadata._continue,  # noqa: SLF001 - "continue" is a keyword of Python
+                listed.metadata.remaining_item_count,
+            )
             if not page:
                 return found
     except KubernetesProblem as err:

@@ -135,6 +135,7 @@ class UnclearFact(FrozenPart):
         is_absence: Whether only the absence of a place is not understood, so that the statement
             ``without_state`` explains it.
         is_present: Whether this cycle saw it; otherwise an earlier one did.
+        use: What Flink keeps in the directory that is not understood, ``None`` for any other part.
         digest: Digest of the value that is not understood, "" if ``why`` shows all of it.
         origin: Place of the part.
 
@@ -147,6 +148,7 @@ class UnclearFact(FrozenPart):
     is_until_read: bool = False
     is_absence: bool = False
     is_present: bool = True
+    use: DirectoryUse | None = None
     digest: str = ""
     origin: Origin
 
@@ -205,6 +207,12 @@ class ResourceFacts(FrozenPart):
     def uses(self, use: DirectoryUse) -> tuple[DirectoryFact, ...]:
         """Return its directories of one use."""
         return tuple(each for each in self.directories if each.use is use)
+
+    @property
+    def names_checkpoints(self) -> bool:
+        """Return whether it names a checkpoint directory, understood or not."""
+        unclear = (each.use for each in self.unclear)
+        return DirectoryUse.CHECKPOINTS in {*(each.use for each in self.directories), *unclear}
 
 
 def gathered_facts(origin: Origin, facts: Iterator[Fact], *, uid: str = "") -> ResourceFacts:

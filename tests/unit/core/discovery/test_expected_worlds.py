@@ -234,7 +234,7 @@ CASES: dict[str, Case] = {
     "a templated path": Case(
         documents=(a_deployment(config=configuration("s3://prod/teams/${TEAM}/checkpoints")),),
         roots=(),
-        blocks=(("s3://prod/teams",),),
+        blocks=(ALL,),
     ),
     "a templated bucket": Case(
         documents=(a_deployment(config=configuration("s3://${BUCKET}/checkpoints")),),
@@ -250,12 +250,12 @@ CASES: dict[str, Case] = {
         ),
         roots=(),
         pins=(f"{ROOT}/{OTHER}/chk-4",),
-        blocks=(("s3://prod/teams", ROOT),),
+        blocks=(ALL,),
     ),
     "entropy injection": Case(
         documents=(a_deployment(config=configuration("s3://prod/_entropy_/checkpoints")),),
         roots=(),
-        blocks=(("s3://prod/",),),
+        blocks=(ALL,),
     ),
     "a path without a file system": Case(
         documents=(a_deployment(config=configuration("/flink/checkpoints")),),
@@ -277,7 +277,7 @@ CASES: dict[str, Case] = {
     "a path of its pods": Case(
         documents=(a_deployment(config=configuration("file:///flink-data/checkpoints")),),
         roots=(),
-        blocks=(("/flink-data/checkpoints",),),
+        blocks=(ALL,),
     ),
     "a misspelled option": Case(
         documents=(a_deployment(config=configuration(**{"state.savepoint.dir": SAVEPOINTS})),),
@@ -286,7 +286,7 @@ CASES: dict[str, Case] = {
     "another store of the same name": Case(
         documents=(a_deployment(config=configuration(**{"s3.endpoint": "http://minio:9000"})),),
         roots=(),
-        blocks=((ROOT,),),
+        blocks=(ALL,),
     ),
     "no job directories": Case(
         documents=(
@@ -470,14 +470,14 @@ def test_aliases_say_what_paths_and_templates_mean_here() -> None:
     """A template below an alias blocks the place that is meant, too."""
     reading = Reading(aliases=(parse_alias("file:///flink-data=/mnt/flink"),))
     spelled = [
-        ("file:///flink-data/checkpoints", ("/mnt/flink/checkpoints",), ()),
-        ("file:///flink-data/${TEAM}/ck", (), (("/flink-data", "/mnt/flink"),)),
-        ("file:///${DATA}/ck", (), (("/", "/mnt/flink"),)),
+        ("file:///flink-data/savepoints", ("/mnt/flink/savepoints",), ()),
+        ("file:///flink-data/${TEAM}/sp", (), (("/flink-data", "/mnt/flink", ROOT),)),
+        ("file:///${DATA}/sp", (), (("/", "/mnt/flink", ROOT),)),
     ]
-    for value, roots, blocks in spelled:
-        documents = [a_deployment(config=configuration(value))]
+    for value, extra, blocks in spelled:
+        documents = [a_deployment(config=configuration(state__savepoints__dir=value))]
         world = world_of_discovery(found(documents, reading=reading))
-        assert (world.storage_roots, blocks_of(world)) == (roots, blocks)
+        assert (world.extra_roots, blocks_of(world)) == (extra, blocks)
 
 
 def test_a_kind_that_is_not_known_blocks_until_it_is_stated_to_keep_no_state() -> None:

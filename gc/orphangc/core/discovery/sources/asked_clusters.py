@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.discovery.discovered_facts import (
     ClusterFact,
-    DirectoryFact,
     DirectoryUse,
     Fact,
     Origin,
@@ -15,7 +14,7 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
     gathered_facts,
 )
-from orphangc.core.discovery.sources.flink_options import Reading, understood
+from orphangc.core.discovery.sources.flink_options import Reading, directory_fact
 
 _OPTION = "execution.checkpointing.dir"
 
@@ -40,8 +39,4 @@ def _facts(uri: str, shown: ClusterFacts | str, origin: Origin, reading: Reading
         return
     where = origin.of(_OPTION)
     for path in sorted(shown.checkpoint_directories):
-        found = understood(path, where, reading)
-        if isinstance(found, UnclearFact):
-            yield found
-        else:
-            yield DirectoryFact(uri=str(found), use=DirectoryUse.CHECKPOINTS, origin=where)
+        yield directory_fact(path, DirectoryUse.CHECKPOINTS, where, reading)

@@ -208,6 +208,7 @@ def option_facts(found: FoundOptions, reading: Reading) -> Iterator[Fact]:
         yield UnclearFact(
             why=f"{name} is no text",
             is_everywhere=True,
+            use=DIRECTORY_OPTIONS.get(name),
             digest=digest_of(value),
             origin=origin.below(name),
         )
@@ -236,15 +237,30 @@ def _place(name: str, value: Any, where: Origin, reading: Reading) -> Fact | Non
         return None
     if not isinstance(value, str):
         digest = digest_of(value)
-        return UnclearFact(why="is no text", is_everywhere=True, digest=digest, origin=where)
+        return UnclearFact(
+            why="is no text", is_everywhere=True, use=use, digest=digest, origin=where
+        )
     if use is DirectoryUse.FORST and value.strip().lower() in _SHORTCUTS:
         return None
+    if use is not None:
+        return directory_fact(value.strip(), use, where, reading)
     found = understood(value.strip(), where, reading)
-    if isinstance(found, UnclearFact):
-        return found
-    if use is None:
-        return PinFact(uri=str(found), origin=where)
-    return DirectoryFact(uri=str(found), use=use, origin=where)
+    return found if isinstance(found, UnclearFact) else PinFact(uri=str(found), origin=where)
+
+
+def directory_fact(
+    value: str, use: DirectoryUse, where: Origin, reading: Reading
+) -> DirectoryFact | UnclearFact:
+    """Return the directory that a path names, or why it names none that is known here.
+
+    A directory of checkpoints that cannot be searched blocks every storage root: its checkpoints
+    may refer to files of any of them.
+    """
+    found = understood(value, where, reading)
+    if not isinstance(found, UnclearFact):
+        return DirectoryFact(uri=str(found), use=use, origin=where)
+    wide = {"reach": (), "is_everywhere": True} if use is DirectoryUse.CHECKPOINTS else {}
+    return found.model_copy(update={"use": use, **wide})
 
 
 def understood(value: str, where: Origin, reading: Reading) -> Location | UnclearFact:

@@ -15,7 +15,6 @@ from typing import Any
 
 from orphangc.core.discovery.discovered_facts import (
     ClusterFact,
-    DirectoryUse,
     Fact,
     HaFact,
     JobFact,
@@ -392,19 +391,14 @@ def _without_directory(
     A job of a session inherits its cluster's directory; one whose checkpoints stay in the
     JobManager's memory needs none.
     """
-    if resource.kind != _DEPLOYMENT or found.uses(DirectoryUse.CHECKPOINTS):
+    if resource.kind != _DEPLOYMENT:
         return None
-    if any(each.is_everywhere for each in found.unclear) or _has_unclear_directory(found):
+    missing = missing_directory(found, options)
+    if missing is None:
         return None
-    if keeps_no_files(options):
-        return None
-    missing = missing_directory(resource.origin)
-    return missing.model_copy(
-        update={
-            "is_until_remembered": not _may_run(resource),
-            "is_until_read": f"flink-config-{resource.name}" not in resource.maps,
-        }
-    )
+    is_unread = missing.is_until_read or f"flink-config-{resource.name}" not in resource.maps
+    update = {"is_until_remembered": not _may_run(resource), "is_until_read": is_unread}
+    return missing.model_copy(update=update)
 
 
 def _may_run(resource: Resource) -> bool:
@@ -414,19 +408,23 @@ def _may_run(resource: Resource) -> bool:
     return shown != "MISSING"
 
 
-def _has_unclear_directory(found: ResourceFacts) -> bool:
-    return any(
-        each.origin.field.endswith((".dir", "checkpointdir", "create-subdir"))
-        for each in found.unclear
-    )
+def missing_directory(found: ResourceFacts, options: Options) -> UnclearFact | None:
+    """Return that no field of a resource names a checkpoint directory; ``None`` if one does.
 
+    Other parts that are not understood do not hide it: each may be explained on its own.
 
-def missing_directory(origin: Origin) -> UnclearFact:
-    """Return that no field of a resource names a checkpoint directory."""
+    Args:
+        found: What the resource says.
+        options: Its options: one whose checkpoints stay in memory needs no directory.
+
+    """
+    if found.names_checkpoints or keeps_no_files(options):
+        return None
     return UnclearFact(
         why="names no checkpoint directory: the operator's defaults or the job's code may; set"
-        f" execution.checkpointing.dir, or name {origin.resource} in discovery.without_state",
+        f" execution.checkpointing.dir, or name {found.origin.resource} in discovery.without_state",
         is_everywhere=True,
         is_absence=True,
-        origin=origin,
+        is_until_read=any(each.is_until_read for each in found.unclear),
+        origin=found.origin,
     )

@@ -12,7 +12,6 @@ from typing import Any
 
 from orphangc.core.discovery.discovered_facts import (
     ClusterFact,
-    DirectoryUse,
     Fact,
     ResourceFacts,
     gathered_facts,
@@ -21,7 +20,6 @@ from orphangc.core.discovery.sources.flink_options import (
     Reading,
     all_of,
     first_of,
-    keeps_no_files,
 )
 from orphangc.core.discovery.sources.operator_resources import (
     Resource,
@@ -132,9 +130,10 @@ def workload_facts(resource: Resource, reading: Reading) -> ResourceFacts:
     facts = [*source_facts(sources, origin, reading)]
     facts += guarded(origin, _services(resource, reading))
     found = gathered_facts(origin, iter(facts), uid=resource.uid)
-    if found.uses(DirectoryUse.CHECKPOINTS) or found.unclear or keeps_no_files(options):
+    missing = missing_directory(found, options)
+    if missing is None:
         return found
-    return found.model_copy(update={"unclear": (missing_directory(origin),)})
+    return found.model_copy(update={"unclear": (*found.unclear, missing)})
 
 
 def _sources(resource: Resource) -> Iterator[Found]:

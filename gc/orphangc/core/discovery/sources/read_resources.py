@@ -8,7 +8,6 @@ from typing import Any
 
 from orphangc.core.discovery.discovered_facts import (
     ClusterFact,
-    DirectoryUse,
     Discovery,
     Fact,
     Origin,
@@ -23,7 +22,6 @@ from orphangc.core.discovery.sources.flink_options import (
     Options,
     Reading,
     first_of,
-    keeps_no_files,
     option_facts,
     text_options,
 )
@@ -43,7 +41,7 @@ from orphangc.core.discovery.sources.plain_deployments import (
     workload_facts,
 )
 from orphangc.core.discovery.sources.pod_templates import ConfigMaps
-from orphangc.core.discovery.sources.strict_fields import guarded
+from orphangc.core.discovery.sources.strict_fields import UnclearFieldError, guarded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,21 +144,32 @@ def _of_session_job(
     """Return what a session job says; it inherits the options of its cluster."""
     cluster = session_cluster_of(resource)
     found = resource_facts(replace(resource, surrounding=sessions.get(cluster, {})), reading)
-    is_known = found.uses(DirectoryUse.CHECKPOINTS) or cluster in sessions or found.unclear
-    if is_known or not cluster:
+    if found.names_checkpoints or cluster in sessions:
         return found
     unclear = UnclearFact(
-        why=f"runs in the session cluster {cluster}, which is not seen",
+        why=f"runs in the session cluster {cluster or 'of no name'}, which is not seen",
         is_everywhere=True,
         is_until_read=True,
         origin=resource.origin.of("spec.deploymentName"),
     )
-    return found.model_copy(update={"unclear": (unclear,)})
+    return found.model_copy(update={"unclear": (*found.unclear, unclear)})
 
 
 def _of_file(file: FileText, reading: Reading) -> ResourceFacts:
     origin = Origin(kind="File", namespace="", name=file.path)
-    return gathered_facts(origin, guarded(origin, _file_facts(file, origin, reading)))
+    found = gathered_facts(origin, guarded(origin, _file_facts(file, origin, reading)))
+    missing = missing_directory(found, _options_of_file(file))
+    if missing is None:
+        return found
+    return found.model_copy(update={"unclear": (*found.unclear, missing)})
+
+
+def _options_of_file(file: FileText) -> Options:
+    """Return the options of a configuration file, none of one that is not understood."""
+    try:
+        return text_options(options_of_file(file.path.rpartition("/")[2], file.text or ""))
+    except UnclearFieldError:
+        return {}
 
 
 def _file_facts(file: FileText, origin: Origin, reading: Reading) -> Iterator[Fact]:
@@ -169,14 +178,9 @@ def _file_facts(file: FileText, origin: Origin, reading: Reading) -> Iterator[Fa
         return
     content = options_of_file(file.path.rpartition("/")[2], file.text)
     options = text_options(content)
-    facts = list(option_facts(FoundOptions(content, origin), replace(reading, options=options)))
-    yield from facts
+    yield from option_facts(FoundOptions(content, origin), replace(reading, options=options))
     yield from ha_facts(options, origin, "default")
     if address := first_of(options, "rest.address", "jobmanager.rpc.address"):
         scheme = "https" if first_of(options, REST_SSL) == "true" else "http"
         uri = f"{scheme}://{address}:{first_of(options, 'rest.port') or '8081'}"
         yield ClusterFact(uri=uri, origin=origin.of("rest.address"))
-    names_one = any(getattr(each, "use", None) is DirectoryUse.CHECKPOINTS for each in facts)
-    is_said = names_one or any(isinstance(each, UnclearFact) for each in facts)
-    if not is_said and not keeps_no_files(options):
-        yield missing_directory(origin)
