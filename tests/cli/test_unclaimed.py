@@ -842,3 +842,25 @@ def test_another_serializer_is_a_warning_and_no_other_exit_code(
     changed(declarations, other("pickle"))
     ran = run(*UNVERIFIED, checkpoint, "--declarations", declarations)
     assert (ran.code, ran.complaints, ran.json["serializers"]) == (0, [], [])
+
+
+def test_a_pruned_keyed_state_keeps_its_name_and_the_way_on_is_said(tmp_path: Path) -> None:
+    """The entries are gone, whose size is unknown; the name is reported again."""
+    asked, pruned = pruning_of_keyed_state(tmp_path)
+    ran = run(*asked, "--prune-to", pruned, "--output", "table")
+    shown = " ".join(ran.out.split())
+    assert "1 entry left out, of unknown size" in shown
+    assert "0 bytes" not in shown
+    (line,) = (each for each in ran.complaints if "keeps its name" in each)
+    assert "--count-entries" in line
+    assert "--ignore-unclaimed-state" in line
+    again = "unclaimed", pruned, *asked[2:-1]
+    assert run(*again).code == 5
+    assert run(*again, "--ignore-unclaimed-state").code == 0
+
+
+def test_a_misspelt_operator_to_rescale_has_a_hint(checkpoint: Path) -> None:
+    """The nearest name comes before the list of all."""
+    ran = run("inspect", checkpoint, "--rescale-to", "conter=4")
+    assert ran.code == 2
+    assert "has no operator 'conter'; did you mean 'counter'?" in ran.err

@@ -94,7 +94,8 @@ class RememberedUsageCheck(UsageCheckPart):
         if self.value and self.confirmed_at is None:
             return (
                 f"{self.why}; seen so once: a second look, after checkpoint"
-                f" {self.since_checkpoint_id}, must confirm it"
+                f" {self.since_checkpoint_id} or with proof that the job has ended, must"
+                " confirm it"
             )
         if self.also_named_by:
             return f"{self.why}; but {', '.join(self.also_named_by)} still needs files of it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -60,7 +61,10 @@ def find_operator(metadata: Metadata, wanted: str) -> Operator:
         ids = ", ".join(each.id for each in found)
         raise SettingsError(f"several operators are called {wanted!r}: give an id of {ids}")
     known = ", ".join(_label(each) for each in metadata.operators) or "none"
-    raise SettingsError(f"the checkpoint has no operator {wanted!r}; it has: {known}")
+    names = [name for each in metadata.operators for name in (each.uid, each.name) if name]
+    close = difflib.get_close_matches(wanted, names, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    raise SettingsError(f"the checkpoint has no operator {wanted!r}; {hint}it has: {known}")
 
 
 def _label(operator: Operator) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -46,10 +46,15 @@ def comparison_document(claims: Claims) -> dict[str, Any]:
     }
 
 
-def _pruned(claims: Claims) -> dict[str, Any]:
+def _parted(claims: Claims) -> tuple[list[Unclaimed], list[Unclaimed]]:
+    """Return what a pruned checkpoint lacks, and what stays in it."""
     found = claims.comparison.unclaimed
     stay = [each for each in found if not each.is_prunable or _is_kept(each, claims)]
-    gone = [each for each in found if each not in stay]
+    return [each for each in found if each not in stay], stay
+
+
+def _pruned(claims: Claims) -> dict[str, Any]:
+    gone, stay = _parted(claims)
     return {
         "directory": str(claims.pruned_to),
         "left_out": len(gone),
@@ -79,7 +84,7 @@ def comparison_tables(claims: Claims) -> list[RenderableType]:
             Text(
                 f"written to {visible(pruned['directory'])}:"
                 f" {counted(pruned['left_out'], 'entry', 'entries')} left out,"
-                f" {human_bytes(pruned['left_out_bytes'])};"
+                f" {_size(_parted(claims)[0])};"
                 f" {len(pruned['not_prunable'])} cannot be left out offline"
             )
         )
@@ -95,11 +100,15 @@ def _head(claims: Claims) -> str:
 
 
 def _sum(found: DeclarationComparison) -> str:
-    known = _known_bytes(found.unclaimed)
-    is_whole = all(each.bytes is not None for each in found.unclaimed)
+    return f"{len(found.unclaimed)} unclaimed, {_size(found.unclaimed)}"
+
+
+def _size(found: Sequence[Unclaimed]) -> str:
+    known = _known_bytes(found)
+    is_whole = all(each.bytes is not None for each in found)
     if not (known or is_whole):
-        return f"{len(found.unclaimed)} unclaimed, of unknown size"
-    return f"{len(found.unclaimed)} unclaimed, {human_bytes(known)}{'' if is_whole else ' or more'}"
+        return "of unknown size"
+    return f"{human_bytes(known)}{'' if is_whole else ' or more'}"
 
 
 def _table(found: tuple[Unclaimed, ...]) -> Table:
@@ -135,6 +144,8 @@ def comparison_warnings(claims: Claims) -> list[str]:
     elif not found.is_complete:
         lines.append(f"whether more is unclaimed cannot be known: {_head(claims)}: {_none(found)}")
     if claims.pruned_to is not None:
+        gone = (each for each in _parted(claims)[0] if each.kind is FindingKind.KEYED_STATE)
+        lines += map(_emptied, gone)
         lines.append(_leaning(claims))
     return lines
 
@@ -156,6 +167,14 @@ def _kept(each: Unclaimed, claims: Claims) -> str:
     )
 
 
+def _emptied(each: Unclaimed) -> str:
+    return (
+        f"keyed state {visible(each.state or '')} of operator {visible(each.operator.label)} keeps"
+        " its name in the pruned checkpoint, without entries, and is reported of it again: inspect"
+        " --count-entries shows that it is empty, unclaimed --ignore-unclaimed-state accepts it"
+    )
+
+
 def _leaning(claims: Claims) -> str:
     return (
         f"{visible(str(claims.pruned_to))} refers to files of the original checkpoint, which must"
@@ -167,10 +186,11 @@ def _replaced(each: ReplacedOperator) -> str:
     left = ", ".join(map(visible, each.left)) or "its coordinator's state"
     when = "was" if each.has_happened else "would be"
     missing = f" ({', '.join(map(visible, each.missing))})" if each.missing else ""
+    size = f" ({human_bytes(each.bytes)})" if each.bytes else ""  # unknown sizes count as 0
     return (
         f"DANGER: operator {visible(each.operator.label)} {when} replaced under the same uid."
         f" Flink restores without complaint, the new operator finds nothing of its own{missing}"
-        f" and starts empty, and {left} ({human_bytes(each.bytes)}) stays unread in every"
+        f" and starts empty, and {left}{size} stays unread in every"
         " checkpoint. Give the new operator a uid of its own"
     )
 
