@@ -9,7 +9,8 @@ import java.util.TreeMap;
  * What becomes of the unclaimed state of one operator, by its policy, its declarations and the attempt of its task.
  *
  * <p>The first attempt restores what another version left. A later one restores the job's own checkpoint, in which state of
- * windows and triggers may wait for its next record: only declarations that name the operator may condemn it there.
+ * windows and triggers may wait for its next record: only declarations that name the operator may drop it there. A later attempt
+ * is also what follows a refusal, so {@code fail} holds in each.
  */
 final class Verdict {
 
@@ -34,10 +35,10 @@ final class Verdict {
             unclaimed.forEach((kind, names) -> undeclared.put(kind, declared.undeclared(id, kind, names)));
             undeclared.values().removeIf(Set::isEmpty);
         }
-        boolean isFailover = attempt > 0 && !declared.operators().contains(id);
+        boolean isFailover = policy == UnclaimedSettings.Policy.IGNORE && attempt > 0 && !declared.operators().contains(id);
         this.objection = policy == UnclaimedSettings.Policy.REPORT ? null : objection(attempt, isFailover, unreadable);
         boolean isLeft = unreadable != null || !undeclared.isEmpty();
-        this.isFatal = policy == UnclaimedSettings.Policy.FAIL && isLeft && !isFailover;
+        this.isFatal = policy == UnclaimedSettings.Policy.FAIL && isLeft;
         this.isDropped = policy == UnclaimedSettings.Policy.IGNORE && !undeclared.isEmpty() && !isFailover;
     }
 

@@ -12,12 +12,10 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 import org.apache.flink.configuration.Configuration;
-import org.apache.flink.runtime.throwable.ThrowableClassifier;
 
 /**
  * What the plugin makes of declarations files: a line for each, for each policy and attempt a line with what becomes of the keyed
- * state "kept" and "left" of the operator whose uid is "a", the same again with the first file in the place of the last, and how
- * Flink takes a refusal.
+ * state "kept" and "left" of the operator whose uid is "a", the same again with the first file in the place of the last.
  *
  * <p>Arguments: the files.
  */
@@ -31,7 +29,6 @@ public final class DeclarationsProbe {
         Path last = Paths.get(files[files.length - 1]);
         Files.copy(Paths.get(files[0]), last, StandardCopyOption.REPLACE_EXISTING);
         say("again", last.toString(), read(last.toString()));
-        say("refusal", "", String.valueOf(ThrowableClassifier.getThrowableType(new UnclaimedStateException(""))));
     }
 
     private static String read(String file) {
