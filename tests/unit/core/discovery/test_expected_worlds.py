@@ -411,7 +411,9 @@ CASES: dict[str, Case] = {
         documents=(
             a_deployment(),
             a_plain_deployment("tm", labels={"component": "taskmanager", "type": NATIVE}),
-            a_plain_deployment("web", labels={"app": "web"}, container={"args": ["nginx"]}),
+            a_plain_deployment(
+                "web", labels={"app": "web"}, container={"image": "nginx", "args": ["x"]}
+            ),
         ),
     ),
 }

@@ -3,6 +3,7 @@
 import pytest
 
 from orphangc.core.discovery.discovered_world import world_of_discovery
+from orphangc.core.discovery.sources.flink_options import Reading
 from orphangc.core.discovery.sources.read_resources import FileText
 from support.discovered import ALL, blocks_of, found
 from support.flink_resources import (
@@ -89,3 +90,90 @@ def test_an_explained_part_does_not_explain_what_is_missing(more) -> None:
     explained = set(stated) - set(missing)
     assert explained
     assert blocks_of(world_of_discovery(shown, explained=explained)) == (ALL,)
+
+
+ELSEWHERE = "-Dstate.checkpoints.dir=s3://other/x"
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("kubernetes.jobmanager.entrypoint.args", ELSEWHERE),
+        ("containerized.master.env.FLINK_PROPERTIES", "state.checkpoints.dir: s3://other/x"),
+        ("env.java.opts.jobmanager", ELSEWHERE),
+        ("env.java.opts.all", "-XX:+UseG1GC -DFLINK_CONF_DIR=/data"),
+        ("kubernetes.pod-template-file.jobmanager", "/data/pod.yaml"),
+        ("kubernetes.pod-template-file", "/data/pod.yaml"),
+        ("kubernetes.hadoop.conf.config-map.name", "core-site"),
+        ("execution.checkpointing.storage", "com.acme.Storage"),
+        ("state.checkpoint-storage", "com.acme.Storage"),
+        (" execution.checkpointing.dir", "s3://other/x"),
+        ("state.checkpoints.dir ", "s3://other/x"),
+    ],
+)
+def test_an_option_that_sets_what_is_not_read_blocks_everything(option, value) -> None:
+    """What it sets may be a second checkpoint directory."""
+    assert ALL in blocks(a_deployment(config={**configuration(), option: value}))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("env.java.opts.all", "-XX:+UseG1GC -Duser.timezone=UTC"),
+        ("kubernetes.pod-template-file.jobmanager", "/tmp/flink_op_generated_podTemplate_1.yaml"),
+        ("kubernetes.pod-template-file.taskmanager", "/data/pod.yaml"),
+        ("execution.checkpointing.storage", "filesystem"),
+    ],
+)
+def test_an_option_that_sets_nothing_of_flink_blocks_nothing(option, value) -> None:
+    """Nor a file that the operator made of what is read."""
+    assert blocks(a_deployment(config={**configuration(), option: value})) == ()
+
+
+@pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])
+def test_an_endpoint_in_the_environment_counts_as_one_in_an_option(name) -> None:
+    """Its bucket is another one than that of the same name here."""
+    container = {"name": "flink-main-container", "env": [{"name": name, "value": "http://m:9000"}]}
+    pod = {"spec": {"containers": [container]}}
+    assert blocks(a_deployment(podTemplate=pod)) == (ALL,)
+    near = Reading(endpoints=frozenset({"m:9000"}))
+    assert blocks(a_deployment(podTemplate=pod), reading=near) == ()
+
+
+OTHER = {"image": "ours/run:1", "command": ["/run.sh"], "args": []}
+SIGNS = {
+    "image": {**OTHER, "image": "registry/flink-orders:1"},
+    "port": {**OTHER, "ports": [{"containerPort": 6123}]},
+    "class": {**OTHER, "command": ["java", "org.apache.flink.container.entrypoint.Any"]},
+    "script": {**OTHER, "command": ["sh", "-c", "true;jobmanager.sh;true"]},
+    "variable": {**OTHER, "env": [{"name": "FLINK_CONF_DIR", "value": "/x"}]},
+}
+
+
+@pytest.mark.parametrize("name", SIGNS)
+def test_a_workload_with_a_sign_of_flink_blocks_until_it_is_stated_to_keep_no_state(name) -> None:
+    """It may be a JobManager of another maker."""
+    documents = [a_deployment(), a_plain_deployment("x", {"app": "x"}, container=SIGNS[name])]
+    assert blocks(*documents) == (ALL,)
+    stated = world_of_discovery(found(documents), without_state=["Deployment/flink/x"])
+    assert blocks_of(stated) == ()
+
+
+def test_a_label_in_another_case_is_a_sign_of_flink() -> None:
+    """Its pods may be a JobManager's."""
+    labels = {"component": "JobManager"}
+    assert blocks(a_plain_deployment("x", labels, container=OTHER)) == (ALL,)
+
+
+@pytest.mark.parametrize(
+    ("labels", "container"),
+    [
+        ({"app": "x"}, OTHER),
+        ({"component": "taskmanager"}, SIGNS["image"]),
+        ({"app": "x"}, {**SIGNS["image"], "args": ["taskmanager"]}),
+        ({"app": "x"}, {**SIGNS["variable"], "image": "ghcr.io/apache/flink-kubernetes-operator"}),
+    ],
+)
+def test_a_workload_that_is_no_job_manager_blocks_nothing(labels, container) -> None:
+    """A TaskManager, the operator, another program."""
+    assert blocks(a_plain_deployment("x", labels, container=container)) == ()

@@ -93,10 +93,29 @@ _LIKE_A_PLACE = re.compile(
     r"(?:state|execution|savepoints|high-availability|recovery|dstl)\.(?!.*local).*(?:dir|path)"
 )
 """Names of options that may be misspelled names of places."""
+_UNREAD = re.compile(
+    r"kubernetes\.jobmanager\.entrypoint\.args|containerized\.master\.env\..+"
+    r"|kubernetes\.hadoop\.conf\.config-map\.name"
+    r"|kubernetes\.pod-template-file(?:\.default|\.jobmanager)?"
+)
+"""Options that bring a configuration from elsewhere, which is not read.
+
+A TaskManager's pod template brings none: the JobManager chooses the directories.
+"""
+_MADE_FILE = "flink_op_generated_"
+"""Beginning of the file that the operator makes of a ``podTemplate``, which is read.
+
+Source: Flink Kubernetes operator 1.8-1.15, ``FlinkConfigBuilder``.
+"""
+_JAVA_OPTIONS = re.compile(r"env\.java\.opts(?:\.all|\.jobmanager)?")
+_SETS_FLINK = re.compile(
+    r"FLINK_CONF_DIR|-D\s*[\"']?(?:state|execution|savepoints|high-availability|recovery|dstl)\."
+)
+_STORAGES = frozenset({"jobmanager", "filesystem"})
 _ENTROPY = "_entropy_"
 _TEMPLATE = re.compile(rf"[${{}}<>*%]|{_ENTROPY}")
 _ENDPOINT = re.compile(
-    r"(?:s3|s3a|s3p|fs\.s3|fs\.s3a|presto\.s3)\.(?:bucket\.(?P<bucket>.+)\.)?endpoint"
+    r"(?:flink\.hadoop\.)?(?:s3|s3a|s3p|fs\.s3|fs\.s3a|presto\.s3)\.(?:bucket\.(?P<bucket>.+)\.)?endpoint"
 )
 """Options that name an S3 store, for one bucket or for all."""
 _WITH_BUCKET = frozenset({"s3", "gs", "oss", "cos", "obs"})
@@ -192,7 +211,7 @@ def first_of(options: Options, *names: str) -> str:
 
 def keeps_no_files(options: Options) -> bool:
     """Return whether every source that names a storage of checkpoints names the memory."""
-    return set(all_of(options, *STORAGE_OPTIONS)) == {"jobmanager"}
+    return {each.lower() for each in all_of(options, *STORAGE_OPTIONS)} == {"jobmanager"}
 
 
 def option_facts(found: FoundOptions, reading: Reading) -> Iterator[Fact]:
@@ -214,6 +233,10 @@ def option_facts(found: FoundOptions, reading: Reading) -> Iterator[Fact]:
         )
     for name, value in flat_options(content):
         where = origin.below(name)
+        if (unread := _unread(name, value)) is not None:
+            why = f"{name} {unread}"
+            digest = digest_of(value)
+            yield UnclearFact(why=why, is_everywhere=True, digest=digest, origin=where)
         if name in _PLACES:
             place = _place(name, value, where, reading)
             yield from () if place is None else (place,)
@@ -392,6 +415,22 @@ def _misspelled(name: str, value: Any) -> str | None:
         return "stands under an option that Flink does not know: it is spelled otherwise"
     if name.startswith(_STATE_PREFIXES) and isinstance(value, str) and "://" in value:
         return "stands under an option that is not known to name a place"
+    return None
+
+
+def _unread(name: str, value: Any) -> str | None:
+    """Return why an option may set others that are not read, ``None`` if it does not."""
+    text = "" if value is None else _spelled(value)
+    if any(each != each.strip() for each in name.split(".")):
+        return "has spaces around its name: some releases read it without them"
+    if not text:
+        return None
+    if _UNREAD.fullmatch(name) and not text.rpartition("/")[2].startswith(_MADE_FILE):
+        return "brings a configuration that is not read: set its options themselves"
+    if _JAVA_OPTIONS.fullmatch(name) and _SETS_FLINK.search(text):
+        return "sets options of Flink where they are not read: set them themselves"
+    if name in STORAGE_OPTIONS and text.lower() not in _STORAGES:
+        return "names a storage of checkpoints that is not known: where it keeps them is unknown"
     return None
 
 

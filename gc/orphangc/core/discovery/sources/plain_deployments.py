@@ -14,6 +14,7 @@ from orphangc.core.discovery.discovered_facts import (
     ClusterFact,
     Fact,
     ResourceFacts,
+    UnclearFact,
     gathered_facts,
 )
 from orphangc.core.discovery.sources.flink_options import (
@@ -40,20 +41,73 @@ _REFERENCES = frozenset({"configMap", "configMapRef", "configMapKeyRef"})
 _STARTING = frozenset({"standalone-job", "jobmanager.sh", "standalone-job.sh"})
 _TASK_MANAGERS = frozenset({"taskmanager", "taskmanager.sh", "kubernetes-taskmanager.sh"})
 _POD = ("spec", "template", "spec")
+_SIGNS = ("org.apache.flink", "jobmanager", "standalone-job", "start-cluster.sh", "FLINK_")
+_OPERATOR = "flink-kubernetes-operator"
+"""Image of the operator itself, which runs no job."""
+_RPC_PORT = 6123
 
 
 def is_job_manager(document: Mapping[str, Any]) -> bool:
     """Return whether a workload is a JobManager's, by its labels or by what its containers say."""
-    labels = labels_of(document)
-    component = labels.get("component") or labels.get("app.kubernetes.io/component") or ""
-    words = {part for each in _texts(_at(document, _POD, "containers")) for part in each.split()}
+    component = _component_of(document)
+    words = _words_of(document)
     names = {each.rpartition("/")[2] for each in words}
     if names & _STARTING:
         return True
-    if component == "taskmanager" or names & _TASK_MANAGERS:
+    if is_task_manager(document):
         return False
-    is_labelled = component == "jobmanager" or labels.get("type") in {_NATIVE, _STANDALONE}
+    is_labelled = component == "jobmanager" or labels_of(document).get("type") in {
+        _NATIVE,
+        _STANDALONE,
+    }
     return is_labelled or "jobmanager" in names or PROPERTIES in words
+
+
+def is_task_manager(document: Mapping[str, Any]) -> bool:
+    """Return whether a workload is a TaskManager's, by its label or a command of its containers."""
+    names = {each.rpartition("/")[2] for each in _words_of(document)}
+    return _component_of(document) == "taskmanager" or bool(names & _TASK_MANAGERS)
+
+
+def has_sign_of_flink(document: Mapping[str, Any]) -> bool:
+    """Return whether a workload may run Flink, by any sign of it."""
+    if any(str(value).lower() == "jobmanager" for value in labels_of(document).values()):
+        return True
+    found = [_at(document, _POD, kind) for kind in ("containers", "initContainers")]
+    return any(_may_run_flink(each) for part in found if isinstance(part, list) for each in part)
+
+
+def _may_run_flink(container: Any) -> bool:
+    image = str(_at(container, (), "image")).lower()
+    if _OPERATOR in image:
+        return False
+    ports = _at(container, (), "ports")
+    is_open = any(
+        _at(each, (), "containerPort") == _RPC_PORT
+        for each in (ports if isinstance(ports, list) else ())
+    )
+    texts = list(_texts([container]))
+    return "flink" in image or is_open or any(sign in text for text in texts for sign in _SIGNS)
+
+
+def unrecognised_facts(resource: Resource) -> ResourceFacts:
+    """Return that a workload with a sign of Flink is not understood."""
+    origin = resource.origin
+    why = (
+        "has a sign of Flink, and is recognised neither as a JobManager nor as a TaskManager: label"
+        f" it with its component, or name {origin.resource} in discovery.without_state"
+    )
+    unclear = UnclearFact(why=why, is_everywhere=True, is_absence=True, origin=origin)
+    return ResourceFacts(origin=origin, uid=resource.uid, unclear=(unclear,))
+
+
+def _component_of(document: Mapping[str, Any]) -> Any:
+    labels = labels_of(document)
+    return labels.get("component") or labels.get("app.kubernetes.io/component") or ""
+
+
+def _words_of(document: Mapping[str, Any]) -> set[str]:
+    return {part for each in _texts(_at(document, _POD, "containers")) for part in each.split()}
 
 
 def _at(document: Any, path: Iterable[str], *last: str) -> Any:

@@ -32,6 +32,8 @@ ConfigMaps = Mapping[str, Mapping[str, str | None]]
 """Texts of each readable ConfigMap of one namespace, by its name; ``None`` for bytes."""
 
 PROPERTIES, _FOLDER, _HOME = "FLINK_PROPERTIES", "FLINK_CONF_DIR", "FLINK_HOME"
+_ENDPOINTS = frozenset({"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"})
+"""Variables that name the S3 store, as the option ``s3.endpoint`` does."""
 _OTHER_IMAGE = "FLINK_CFG_"
 """Beginning of variables by which another maker's image of Flink is configured."""
 _USUAL_FOLDER = "/opt/flink/conf"
@@ -175,6 +177,7 @@ def _of_container(
     if text := variables.value(PROPERTIES):
         where = place.origin.of(f"{container.path}.env.{PROPERTIES}")
         yield FoundOptions(options_of_lines(PROPERTIES, text), where)
+    yield from _endpoints_of(variables, place)
     if line is not None:
         yield FoundOptions(line.settings, place.origin.of(f"{container.path}.args"))
         yield from (DocumentField(each, f"{container.path}.args") for each in line.restored)
@@ -183,6 +186,13 @@ def _of_container(
         folders.add(f"{home}/conf")
     for mount in container.child("volumeMounts").items():
         yield from guarded(place.origin, _of_mount(mount, place, folders - {""}))
+
+
+def _endpoints_of(variables: _Variables, place: PodPlace) -> Iterator[FoundOptions]:
+    """Yield the S3 stores that variables name, as the option that names one."""
+    for name in sorted(_ENDPOINTS & set(variables.values)):
+        where = place.origin.of(f"{variables.container.path}.env.{name}")
+        yield FoundOptions({"s3.endpoint": variables.value(name)}, where)
 
 
 def _variables(container: DocumentField, place: PodPlace) -> _Variables:

@@ -36,8 +36,11 @@ from orphangc.core.discovery.sources.operator_resources import (
 )
 from orphangc.core.discovery.sources.plain_deployments import (
     WORKLOADS,
+    has_sign_of_flink,
     is_job_manager,
     is_operated,
+    is_task_manager,
+    unrecognised_facts,
     workload_facts,
 )
 from orphangc.core.discovery.sources.pod_templates import ConfigMaps
@@ -129,8 +132,16 @@ def _of_namespace(shown: NamespaceDocuments, reading: Reading) -> Iterator[Resou
             yield _of_session_job(each, reading, sessions)
         elif each.kind not in WORKLOADS:
             yield resource_facts(each, reading)
-        elif is_job_manager(each.document) and not _is_covered(each, sessions):
-            yield workload_facts(each, reading)
+        elif not _is_covered(each, sessions):
+            yield from _of_workload(each, reading)
+
+
+def _of_workload(resource: Resource, reading: Reading) -> Iterator[ResourceFacts]:
+    document = resource.document
+    if is_job_manager(document):
+        yield workload_facts(resource, reading)
+    elif has_sign_of_flink(document) and not is_task_manager(document):
+        yield unrecognised_facts(resource)
 
 
 def _is_covered(resource: Resource, deployments: Collection[str]) -> bool:
