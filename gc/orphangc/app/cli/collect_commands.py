@@ -182,14 +182,9 @@ def undelete(
     output: o.OutputOption = None,
 ) -> None:
     """Restore what a run deleted, on a versioned bucket, or checkpoints that it expired."""
-    from orphangc.app.commands.operate.undelete import undelete_run
+    from orphangc.app.commands.operate.undelete import undelete_run, undeletion_lines
 
     document = undelete_run(run)
-    if is_json(output):
-        print_json(document)
-    else:
-        print_tables([f"{name}: {count}" for name, count in document["counts"].items()])
-        if document.get("warning"):
-            print_tables([document["warning"]])
+    show(output, document, lambda: undeletion_lines(document))
     if document["failed"]:
         raise typer.Exit(ExitCode.SOME_DELETES_FAILED)

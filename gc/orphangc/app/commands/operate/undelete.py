@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.rows.outcome_files import outcome_rows, read_outcome
 from orphangc.adapters.rows.plan_directory import PlanDirectory
+from orphangc.app.console.text import visible
 from orphangc.app.runner.expiry_runs import undo_expiry
 from orphangc.collect.sweep.restore_deleted import undelete
 from orphangc.errors import RefusedError
 from orphangc.ports import DeletionStatus, Undeleter
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 def undelete_run(path: Path) -> dict[str, Any]:
@@ -39,3 +43,12 @@ def undelete_run(path: Path) -> dict[str, Any]:
         if not is_back:
             failed.append({"key": each.key, "error": each.error})
     return {"plan_id": plan.plan_id, "root": plan.root, "counts": counts, "failed": failed}
+
+
+def undeletion_lines(document: dict[str, Any]) -> list[RenderableType]:
+    """Return what ``undelete_run`` returned as lines of text."""
+    from rich.text import Text  # noqa: PLC0415 - JSON needs none
+
+    lines = [f"{name}: {count}" for name, count in document["counts"].items()]
+    warning = document.get("warning")
+    return [Text(visible(each)) for each in (*lines, *([warning] if warning else ()))]
