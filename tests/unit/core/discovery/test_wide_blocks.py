@@ -177,3 +177,14 @@ def test_a_label_in_another_case_is_a_sign_of_flink() -> None:
 def test_a_workload_that_is_no_job_manager_blocks_nothing(labels, container) -> None:
     """A TaskManager, the operator, another program."""
     assert blocks(a_plain_deployment("x", labels, container=container)) == ()
+
+
+def test_a_hook_hides_no_variable_of_its_container() -> None:
+    """Explaining the hook does not take out what the variable names."""
+    container = {
+        "name": "flink-main-container",
+        "lifecycle": {"postStart": {"exec": {}}},
+        "env": [{"name": "FLINK_PROPERTIES", "value": "state.savepoints.dir: s3://kept/sp"}],
+    }
+    shown = found([a_deployment(podTemplate={"spec": {"containers": [container]}})])
+    assert world_of_discovery(shown).extra_roots == ("s3://kept/sp",)

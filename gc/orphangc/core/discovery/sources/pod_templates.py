@@ -165,19 +165,11 @@ def _of_container(
     container: DocumentField, place: PodPlace, line: CommandLine | None
 ) -> Iterator[Found]:
     """Yield what one container is configured by; ``line`` is ``None`` where Flink writes it."""
-    unknown = set(container.mapping()) - _HARMLESS_KEYS
-    if unknown:
-        raise UnclearFieldError(container.path, f"has {sorted(unknown)}", value=sorted(unknown))
-    if container.child("lifecycle", "postStart").value is not None:
-        raise container.child("lifecycle").error("has a postStart hook")
-    variables = _variables(container, place)
-    if foreign := [each for each in sorted(variables.values) if each.startswith(_OTHER_IMAGE)]:
-        why = f"gives {foreign[0]}, a variable of another image than Flink's own"
-        raise container.child("env").error(why)
-    if text := variables.value(PROPERTIES):
-        where = place.origin.of(f"{container.path}.env.{PROPERTIES}")
-        yield FoundOptions(options_of_lines(PROPERTIES, text), where)
-    yield from _endpoints_of(variables, place)
+    variables, origin = _variables(container, place), place.origin
+    for part in (_strange_fields, _strange_hooks, _strange_variables):
+        yield from guarded(origin, part(variables))
+    yield from guarded(origin, _properties(variables, place))
+    yield from guarded(origin, _endpoints_of(variables, place))
     if line is not None:
         yield FoundOptions(line.settings, place.origin.of(f"{container.path}.args"))
         yield from (DocumentField(each, f"{container.path}.args") for each in line.restored)
@@ -186,6 +178,33 @@ def _of_container(
         folders.add(f"{home}/conf")
     for mount in container.child("volumeMounts").items():
         yield from guarded(place.origin, _of_mount(mount, place, folders - {""}))
+
+
+def _strange_fields(variables: _Variables) -> Iterator[Found]:
+    unknown = sorted(set(variables.container.mapping()) - _HARMLESS_KEYS)
+    if unknown:
+        raise UnclearFieldError(variables.container.path, f"has {unknown}", value=unknown)
+    yield from ()
+
+
+def _strange_hooks(variables: _Variables) -> Iterator[Found]:
+    lifecycle = variables.container.child("lifecycle")
+    if lifecycle.child("postStart").value is not None:
+        raise lifecycle.error("has a postStart hook")
+    yield from ()
+
+
+def _strange_variables(variables: _Variables) -> Iterator[Found]:
+    if foreign := [each for each in sorted(variables.values) if each.startswith(_OTHER_IMAGE)]:
+        why = f"gives {foreign[0]}, a variable of another image than Flink's own"
+        raise variables.container.child("env").error(why)
+    yield from ()
+
+
+def _properties(variables: _Variables, place: PodPlace) -> Iterator[Found]:
+    if text := variables.value(PROPERTIES):
+        where = place.origin.of(f"{variables.container.path}.env.{PROPERTIES}")
+        yield FoundOptions(options_of_lines(PROPERTIES, text), where)
 
 
 def _endpoints_of(variables: _Variables, place: PodPlace) -> Iterator[FoundOptions]:
