@@ -861,6 +861,6 @@ def test_a_pruned_keyed_state_keeps_its_name_and_the_way_on_is_said(tmp_path: Pa
 
 def test_a_misspelt_operator_to_rescale_has_a_hint(checkpoint: Path) -> None:
     """The nearest name comes before the list of all."""
-    ran = run("inspect", checkpoint, "--rescale-to", "conter=4")
+    ran = run("inspect", checkpoint, "--rescale-to", "counterx=4")
     assert ran.code == 2
-    assert "has no operator 'conter'; did you mean 'counter'?" in ran.err
+    assert "has no operator 'counterx'; did you mean 'counter'?" in ran.err
