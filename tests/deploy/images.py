@@ -4,10 +4,12 @@ The base stands in for the official ``python:3.11-slim-bookworm``: the same Debi
 own Python 3.11. That proves each step of the Dockerfile, not the content of the official image.
 """
 
+import hashlib
 import os
 import shutil
 import subprocess
 import tarfile
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -32,6 +34,19 @@ events_logger = "file"
 """
 
 
+_LONGEST_RUN_FOLDER = 50
+"""Characters: podman takes no longer one, since sockets lie in it."""
+
+
+def _run_folder(folder: Path) -> Path:
+    """Return podman's run folder of a store, the same each time, also below a long home."""
+    run = folder / "run"
+    if len(str(run)) <= _LONGEST_RUN_FOLDER:
+        return run
+    digest = hashlib.sha256(str(folder).encode()).hexdigest()[:8]
+    return Path(tempfile.gettempdir()) / f"orphangc-run-{digest}"
+
+
 class ContainerEngine:
     """buildah and podman with a store of their own: nothing of the machine's is seen or changed."""
 
@@ -41,7 +56,7 @@ class ContainerEngine:
         (folder / "containers.conf").write_text(CONTAINERS_CONF)
         self._environment = {**os.environ, "CONTAINERS_CONF": str(folder / "containers.conf")}
         self._store = ["--storage-driver=overlay", f"--root={folder}/store"]
-        self._store.append(f"--runroot={folder}/run")
+        self._store.append(f"--runroot={_run_folder(folder)}")
 
     def podman(self, *arguments: str, **options) -> subprocess.CompletedProcess:
         """Run podman; by default it must succeed."""
