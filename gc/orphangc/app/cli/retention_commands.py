@@ -55,7 +55,7 @@ def lineage(  # noqa: PLR0913 - one parameter an option
     from orphangc.app.runner.lineage_cycle import lineages_now
 
     del values["output"]
-    report = lineages_now(settings_from(values), None)
+    report = lineages_now(settings_from(values))
     show(output, report.model_dump(mode="json"), lambda: [*lineage_tables(report)])
 
 

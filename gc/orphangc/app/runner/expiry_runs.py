@@ -18,12 +18,11 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.app.config.paths import check_outside
 from orphangc.app.console.progress import shown_progress
-from orphangc.app.runner.lineage_cycle import UnkeptVerdicts
+from orphangc.app.runner.lineage_cycle import LineageCycle, lineage_cycle
 from orphangc.app.runner.locking import Holding, held_lock
 from orphangc.app.telemetry.audit_log import Audited
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import WiredRoot, opened, state_of
-from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.delete.revalidation import Revalidation, preconditions_of
 from orphangc.collect.expire.expiry_rows import expiry_plan, rows_of, stored_metadata
@@ -34,15 +33,14 @@ from orphangc.collect.expire.quarantine import (
     is_release,
     remember_expired,
 )
-from orphangc.collect.expire.reported_lineages import lineage_report
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.expired_checkpoints import copy_name
 from orphangc.collect.observe.reported import reported_uris
 from orphangc.collect.state.lock import Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.result import SweepResult, code_of
-from orphangc.collect.sweep.sweep import recalled_for
-from orphangc.collect.world.recalling import Recalled, new_state_warning, not_kept, recalled
+from orphangc.collect.sweep.sweep import journal_evidence, recalled_for
+from orphangc.collect.world.recalling import new_state_warning, not_kept, recalled
 from orphangc.core.decision.evidence import UnreadableCheckpoint
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.documents.plan import Plan
@@ -54,43 +52,10 @@ from orphangc.core.model.codes import Condition
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey, Outcome, StoredObject
 from orphangc.errors import ExitCode, OrphanGcError, RefusedError
-from orphangc.ports import Progress
 
 log = structlog.get_logger()
 
 _HEADS_AT_ONCE = 1000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpiryCycle:
-    """A fresh cycle, and the fate of every checkpoint in it."""
-
-    cycle: Cycle
-    report: LineageReport
-
-
-def expiry_cycle(
-    root: WiredRoot,
-    policy: RetentionPolicy | None,
-    *,
-    state: RootState,
-    before: Recalled,
-    reader: CheckpointReader,
-    progress: Progress,
-) -> ExpiryCycle:
-    """Return a fresh cycle of an opened storage root, with its lineages."""
-    cycle = run_cycle(
-        root.environment,
-        root.settings,
-        reader=reader,
-        tombstones=state.tombstones(),
-        halted=state.halted(),
-        open_sink=UnkeptVerdicts,
-        before=before,
-    )
-    engine = root.environment.engine
-    report = lineage_report(cycle, root.settings, policy, engine=engine, progress=progress)
-    return ExpiryCycle(cycle=cycle, report=report)
 
 
 def make_expiry(
@@ -111,7 +76,7 @@ def make_expiry(
     state = state_of(settings)
     before = recalled(state)
     with shown_progress() as progress, opened(settings, progress, memory=before.memory) as root:
-        found = expiry_cycle(
+        found = lineage_cycle(
             root,
             policy,
             state=state,
@@ -189,7 +154,7 @@ class HeldExpiry:
         ):
             planned = self.plan.expiry
             assert planned is not None  # noqa: S101 - a plan of expire, or this was not called
-            fresh = expiry_cycle(
+            fresh = lineage_cycle(
                 root,
                 planned.policy,
                 state=self.holding.state,
@@ -212,7 +177,7 @@ class HeldExpiry:
     def _act(  # noqa: PLR0917 - the values of one sweep
         self,
         root: WiredRoot,
-        fresh: ExpiryCycle,
+        fresh: LineageCycle,
         planned: LineageReport,
         reader: CheckpointReader,
         sink: Audited,
@@ -242,7 +207,7 @@ class HeldExpiry:
             record(with_outcomes(rows_of(wanted, stored), Outcome.PLANNED))
             return
         self.holding.state.start_run(self.holding.run_id, cycle.evidence.now)
-        self.holding.state.write_journal(self.holding.run_id, "evidence", [self._evidence(cycle)])
+        journal_evidence(self.holding.state, self.holding.run_id, self.plan, cycle)
         quarantine = Quarantine(
             storage=root.environment.storage,
             state=self.holding.state,
@@ -272,15 +237,6 @@ class HeldExpiry:
         self.holding.state.finish_run(self.holding.run_id, self._outcome())
         self.holding.state.close_run(self.holding.run_id)
         log.info("expiry.finished", **self._outcome())
-
-    def _evidence(self, cycle: Cycle) -> dict[str, Any]:
-        return {
-            "plan_id": self.plan.plan_id,
-            "root": self.plan.root,
-            "live_set_sha256": cycle.plan.live_set_sha256,
-            "jobs": [job.model_dump(mode="json") for job in cycle.plan.jobs],
-            "roots": [each.model_dump(mode="json") for each in cycle.plan.roots],
-        }
 
     def _outcome(self) -> dict[str, Any]:
         return {
@@ -378,7 +334,9 @@ def undo_expiry(plan: Plan) -> dict[str, Any]:
                     warning = warning or _halt_warning(state, keys)
             except OrphanGcError as err:
                 failed.append({"key": each.key, "error": str(err)})
-            counts["failed" if failed and failed[-1]["key"] == each.key else "restored"] += 1
+                counts["failed"] += 1
+            else:
+                counts["restored"] += 1
     document = {"plan_id": plan.plan_id, "root": plan.root, "counts": counts, "failed": failed}
     return document | {"warning": warning}
 

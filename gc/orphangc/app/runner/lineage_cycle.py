@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pyarrow as pa
 
 from orphangc.app.console.progress import shown_progress
-from orphangc.app.wiring.compose import opened, state_of
-from orphangc.collect.cycle import run_cycle
+from orphangc.app.wiring.compose import WiredRoot, opened, state_of
+from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.expire.reported_lineages import lineage_report
 from orphangc.collect.observe.checkpoints import CheckpointReader
-from orphangc.collect.world.recalling import recalled
+from orphangc.collect.state.store import RootState
+from orphangc.collect.world.recalling import Recalled, recalled
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.ports import Progress
 
 
 class UnkeptVerdicts:
@@ -26,12 +30,40 @@ class UnkeptVerdicts:
         """See ``VerdictSink``."""
 
 
-def lineages_now(settings: StorageRootSettings, policy: RetentionPolicy | None) -> LineageReport:
-    """Return the lineages of a storage root as they are now; nothing is changed or remembered.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineageCycle:
+    """A fresh cycle, and the fate of every checkpoint in it."""
 
-    Args:
-        settings: Settings of the storage root.
-        policy: Retention policy; ``None`` without one.
+    cycle: Cycle
+    report: LineageReport
+
+
+def lineage_cycle(
+    root: WiredRoot,
+    policy: RetentionPolicy | None,
+    *,
+    state: RootState,
+    before: Recalled,
+    reader: CheckpointReader,
+    progress: Progress,
+) -> LineageCycle:
+    """Return a fresh cycle of an opened storage root, with its lineages."""
+    cycle = run_cycle(
+        root.environment,
+        root.settings,
+        reader=reader,
+        tombstones=state.tombstones(),
+        halted=state.halted(),
+        open_sink=UnkeptVerdicts,
+        before=before,
+    )
+    engine = root.environment.engine
+    report = lineage_report(cycle, root.settings, policy, engine=engine, progress=progress)
+    return LineageCycle(cycle=cycle, report=report)
+
+
+def lineages_now(settings: StorageRootSettings) -> LineageReport:
+    """Return the lineages of a storage root as they are now; nothing is changed or remembered.
 
     Raises:
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
@@ -39,19 +71,8 @@ def lineages_now(settings: StorageRootSettings, policy: RetentionPolicy | None) 
     """
     state = state_of(settings)
     before = recalled(state)
-    with (
-        shown_progress() as progress,
-        opened(settings, progress, memory=before.memory) as root,
-    ):
-        cycle = run_cycle(
-            root.environment,
-            settings,
-            reader=CheckpointReader.of(settings),
-            tombstones=state.tombstones(),
-            halted=state.halted(),
-            open_sink=UnkeptVerdicts,
-            before=before,
-        )
-        return lineage_report(
-            cycle, settings, policy, engine=root.environment.engine, progress=progress
-        )
+    with shown_progress() as progress, opened(settings, progress, memory=before.memory) as root:
+        reader = CheckpointReader.of(settings)
+        return lineage_cycle(
+            root, None, state=state, before=before, reader=reader, progress=progress
+        ).report

@@ -154,7 +154,7 @@ class Sweep:
                 planned = requested_verdicts(map(seen.take, planned_rows), self.scratch)
                 fresh = Fresh.of_plan(made.tombstones, seen)
             self.state.start_run(self.run_id, cycle.evidence.now)
-            self._journal_evidence(plan, cycle)
+            journal_evidence(self.state, self.run_id, plan, cycle)
             self._record_refusals(cycle)
             try:
                 self._act(plan, planned, cycle, fresh)
@@ -184,16 +184,6 @@ class Sweep:
         if problem is not None:
             log.warning("world.not_remembered", reason=problem)
         return cycle
-
-    def _journal_evidence(self, plan: Plan, cycle: Cycle) -> None:
-        header = {
-            "plan_id": plan.plan_id,
-            "root": plan.root,
-            "live_set_sha256": cycle.plan.live_set_sha256,
-            "jobs": [job.model_dump(mode="json") for job in cycle.plan.jobs],
-            "roots": [checkpoint.model_dump(mode="json") for checkpoint in cycle.plan.roots],
-        }
-        self.state.write_journal(self.run_id, "evidence", [header])
 
     def _record_refusals(self, cycle: Cycle) -> None:
         for key, view in cycle.views.items():
@@ -374,3 +364,15 @@ def _relied_on(cycle: Cycle) -> list[JobEvidence]:
         if not cycle.judged[key].is_wholly_refused
         and (key in collected or job.depends_on & collected)
     ]
+
+
+def journal_evidence(state: RootState, run_id: str, plan: Plan, cycle: Cycle) -> None:
+    """Write down which evidence a run acts on, before it changes anything."""
+    header = {
+        "plan_id": plan.plan_id,
+        "root": plan.root,
+        "live_set_sha256": cycle.plan.live_set_sha256,
+        "jobs": [job.model_dump(mode="json") for job in cycle.plan.jobs],
+        "roots": [checkpoint.model_dump(mode="json") for checkpoint in cycle.plan.roots],
+    }
+    state.write_journal(run_id, "evidence", [header])
