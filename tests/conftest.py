@@ -19,7 +19,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from contracts.servers.moto import moto_server
-from support import speed
+from support import night, speed
 from support.budget import Budgets
 from support.ending import ending
 from support.filing import Filing
@@ -32,7 +32,11 @@ settings.register_profile(  # the same examples each time, none from a database 
 )
 settings.register_profile("ci", settings.get_profile("dev"), max_examples=120)
 settings.register_profile(  # fresh ones: what they find is filed (tests/robustness/found)
-    "nightly", max_examples=3_000, deadline=None, suppress_health_check=_SLOW, print_blob=True
+    "nightly",
+    max_examples=night.share(3_000, least=120),
+    deadline=None,
+    suppress_health_check=_SLOW,
+    print_blob=True,
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from orphangc.core.model.locations import canonical
 from robustness.fuzz import answers, own_files, targets
 from robustness.fuzz.target import Target
-from support import speed
+from support import night, speed
 from support.filing import FoundInput
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "dev")
-EXAMPLES = {"dev": 40, "ci": 150, "nightly": 12_000}[PROFILE]
+EXAMPLES = {"dev": 40, "ci": 150, "nightly": night.share(12_000, least=150)}[PROFILE]
 _SECONDS = 2.0
 """Of processor time for one small input, on a machine that does too much at once."""
 

@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from safety.simulation.machine import Machine
+from support import night
 
-EXAMPLES = {"dev": 12, "ci": 36, "nightly": 2_000}
+EXAMPLES = {"dev": 12, "ci": 36, "nightly": night.share(2_000, least=36)}
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "dev")
 
 pytestmark = pytest.mark.timeout(7_200 if PROFILE == "nightly" else 600)

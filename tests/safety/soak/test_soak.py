@@ -11,7 +11,7 @@ from safety.soak.collectors import Commands, careless, scheduled
 from safety.soak.places import Places
 from safety.soak.soak import Report, soak
 from safety.soak.soak_scenario import Story
-from support import speed
+from support import night, speed
 
 pytestmark = pytest.mark.flink
 
@@ -20,7 +20,7 @@ _IS_NIGHTLY = _PROFILE == "nightly"
 SECONDS = int(os.environ.get("ORPHANGC_SOAK_SECONDS", {"nightly": 1800}.get(_PROFILE, 30)))
 SEED = int(os.environ.get("ORPHANGC_SOAK_SEED", "7"))
 CONTROL_SECONDS = 20
-UNGUARDED_SECONDS = 300
+UNGUARDED_SECONDS = night.share(300, least=100)
 # the oldest of CI's versions still has all three modes of restoring
 _VERSIONS = VERSIONS if _IS_NIGHTLY else VERSIONS[:1]
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from safety.mutation.tree import modules_of_part
+from support import night
 from support.ending import ENVIRONMENT, Ending, ending
 
 pytest_plugins = ["pytester"]
@@ -33,6 +36,63 @@ def test_the_page_says_the_minutes_of_each_proof() -> None:
     assert said is not None
     found = re.findall(r"`(\w+)` (\d+)", said[1])
     assert {name: int(each) for name, each in found} == MINUTES
+
+
+def nightly(folder: Path, percent: str) -> subprocess.CompletedProcess[str]:
+    """Run the script with a ``timeout`` that starts nothing and prints what it was given."""
+    stub = folder / "timeout"
+    stub.write_text(f'#!/bin/sh\necho "started after ${ENVIRONMENT} s of $3: $*"\n')
+    stub.chmod(0o755)
+    environment = os.environ | {
+        "PATH": f"{folder}:{os.environ['PATH']}",
+        "ORPHANGC_NIGHT": "7",
+        night.ENVIRONMENT: percent,
+    }
+    environment.pop("ORPHANGC_SOAK_SECONDS", None)
+    script = str(ROOT / ".ci" / "nightly")
+    return subprocess.run(
+        ["bash", script], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("percent", "given"),
+    [
+        (100, ["--checkpoints 3000 --seconds 600", "--part 2/5", "ORPHANGC_SOAK_SECONDS=1200"]),
+        (10, ["--checkpoints 500 --seconds 120", "--part 7/50", "ORPHANGC_SOAK_SECONDS=120"]),
+        (1, ["--checkpoints 500 --seconds 120", "--part 7/50", "ORPHANGC_SOAK_SECONDS=60"]),
+    ],
+)
+def test_a_part_of_a_night_gives_each_proof_a_part_of_its_time(
+    tmp_path: Path, percent: int, given: list[str]
+) -> None:
+    """What has begun by then has the same tenth of its minutes to end."""
+    done = nightly(tmp_path, str(percent))
+    assert done.returncode == 0, done.stdout
+    found = re.findall(r"^started after (\d+) s of (\d+)s:", done.stdout, re.MULTILINE)
+    searches = [54 * each * percent // 100 for each in MINUTES.values()]
+    ends = [some + 6 * each for some, each in zip(searches, MINUTES.values(), strict=True)]
+    assert [(int(some), int(end)) for some, end in found] == [*zip(searches, ends, strict=True)]
+    assert [each for each in given if each not in done.stdout] == []
+
+
+@pytest.mark.parametrize("percent", ["0", "101", "ten"])
+def test_what_is_no_part_of_a_night_runs_nothing(tmp_path: Path, percent: str) -> None:
+    """A night of 0 % would be green without a search."""
+    done = nightly(tmp_path, percent)
+    assert done.returncode == 2
+    assert f"ORPHANGC_NIGHT_PERCENT is {percent}" in done.stdout
+    assert "started" not in done.stdout
+
+
+def test_a_search_has_its_share_of_the_night(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No less than what each submission does."""
+    monkeypatch.delenv(night.ENVIRONMENT, raising=False)
+    assert night.share(3_000, least=120) == 3_000
+    monkeypatch.setenv(night.ENVIRONMENT, "10")
+    assert night.share(3_000, least=120) == 300
+    monkeypatch.setenv(night.ENVIRONMENT, "1")
+    assert night.share(3_000, least=120) == 120
 
 
 @pytest.mark.parametrize("seconds", [0, 3600])
@@ -61,3 +121,4 @@ def test_five_nights_mutate_every_module_once() -> None:
     assert len(together) == len(set(together))
     assert set(together) >= {"judge", "kernel", "guards", "conditions", "rate"}
     assert min(map(len, parts)) > 0
+    assert all(modules_of_part(number, 50) for number in range(50))  # none would mean all
