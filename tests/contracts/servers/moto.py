@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -15,7 +16,9 @@ def moto_server() -> Iterator[str]:
     """Yield the URL of a server that lives as long as the block."""
     with ExitStack() as stack:
         port = free_port()
-        child = start(stack, sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", port)
+        folder = stack.enter_context(tempfile.TemporaryDirectory())  # of what it records
+        command = ("-m", "moto.server", "-H", "127.0.0.1", "-p", port)
+        child = start(stack, sys.executable, *command, cwd=folder)
         url = f"http://127.0.0.1:{port}"
         await_http(url, child)
         yield url
