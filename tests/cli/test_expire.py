@@ -13,7 +13,13 @@ from cli.helpers import Planned, contents, outcomes, run
 from cli.redeploys import Redeploys
 from cli.stories_on_s3 import JOB_ID, NO_MARGINS, S3Story, on_s3, s3_server
 from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.adapters.open import open_state_files
+from orphangc.app.runner.run_root import _ScheduledRun
 from orphangc.collect.expire.quarantine import Quarantine
+from orphangc.collect.listing.local_engine import LocalEngine
+from orphangc.collect.state.store import RootState
+from orphangc.core.model.locations import canonical
+from unit.core.lineage.lineage_builders import NOW
 
 __all__ = ["on_s3", "s3_server"]
 
@@ -221,7 +227,7 @@ def test_max_deletes_is_a_limit(chain) -> None:
     assert "more than max_deletes allows (2)" in ran.err
 
 
-def scheduled(chain: Redeploys, **changes: object) -> dict[str, object]:
+def scheduled(chain: Redeploys, *, code: int = 0, **changes: object) -> dict[str, object]:
     """Run the storage root by a configuration file, and return the record of the run."""
     file = chain.bed.folder / "orphangc.yaml"
     settings = {
@@ -236,7 +242,7 @@ def scheduled(chain: Redeploys, **changes: object) -> dict[str, object]:
     content = {"storage_roots": [settings], "plans": str(chain.bed.folder / "plans")}
     file.write_text(yaml.safe_dump(content))
     ran = run("run", "--config", file, "--output", "json")
-    assert ran.code == 0, ran.err
+    assert ran.code == code, ran.err
     return ran.json["runs"][0] if "runs" in ran.json else ran.json[0]
 
 
@@ -252,6 +258,51 @@ def test_a_schedule_expires_only_where_a_policy_is_configured(chain) -> None:
     short = {"quarantine_period": "0", "allow_short_margins": True}
     again = scheduled(chain, expire=policy, **short)["expiry"]
     assert (again["expired"], again["released"], again["in_quarantine"]) == (0, 3, 3)
+
+
+def test_a_run_lists_the_storage_root_once(chain, monkeypatch) -> None:
+    """The policy is carried out by the cycle of the collection, as its verdicts are."""
+    listings: list[str] = []
+    list_all = LocalEngine.list_all
+
+    def counted(self, storage, *args):
+        listings.append(str(storage.location))
+        return list_all(self, storage, *args)
+
+    scheduled(chain)
+    monkeypatch.setattr(LocalEngine, "list_all", counted)
+    record = scheduled(chain, expire={"ended_for": "0", "keep_last": 3})
+    assert record["expiry"]["expired"] == 3
+    assert listings == [str(chain.bed.root)]
+
+
+LATE = {
+    "the job that continued them fails": lambda chain: chain.server.routes.update(
+        chain.cluster(status="FAILED")
+    ),
+    "what was to stay is gone": lambda chain: (chain.folder_of("1/5") / "_metadata").unlink(),
+    "something halts the collection": lambda chain: RootState(
+        open_state_files(canonical(str(chain.bed.state))), canonical(str(chain.bed.root))
+    ).halt("by hand", NOW),
+}
+
+
+@pytest.mark.parametrize("what", LATE)
+def test_what_happens_after_the_cycle_of_a_run_keeps_all(chain, monkeypatch, what) -> None:
+    """The sweep may take hours; what the fates rest on is read again before anything expires."""
+    sweep = _ScheduledRun._sweep
+
+    def slow(self):
+        code = sweep(self)
+        LATE[what](chain)
+        return code
+
+    scheduled(chain)
+    monkeypatch.setattr(_ScheduledRun, "_sweep", slow)
+    policy = {"ended_for": "0", "keep_last": 4 if "stay" in what else 3}
+    record = scheduled(chain, code=1, expire=policy)
+    assert record["expiry"] is None or record["expiry"]["expired"] == 0
+    assert chain.names() >= {"0/5", "0/6"}
 
 
 @pytest.mark.ci

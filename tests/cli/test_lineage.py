@@ -67,6 +67,37 @@ def test_without_a_policy_it_reports_what_nothing_living_needs(chain) -> None:
     assert "No retention policy: nothing expires." in text
 
 
+def test_a_plan_says_what_expire_could_free(chain) -> None:
+    """In JSON, on a terminal, and in the reports; of the collection itself nothing changes."""
+    page, summary = chain.bed.folder / "page.html", chain.bed.folder / "summary.md"
+    ran = run("plan", *chain.options, "--report", page, "--summary", summary)
+    assert {key: ran.json["unneeded"][key] for key in ("checkpoints", "lineages", "objects")} == {
+        "checkpoints": 5,
+        "lineages": 1,
+        "objects": 5,
+    }
+    report = chain.expire().json
+    assert ran.json["unneeded"]["bytes"] == report["expiry"]["unneeded_bytes"]
+    assert report["unneeded"] is None
+    oldest = report["expiry"]["lineages"][0]["jobs"][0]
+    assert oldest["last_life_at"] == ran.json["unneeded"]["last_life_at"]
+    sentence = "Checkpoints that nothing living needs hold 210 bytes in 5 files, 0.00 a month."
+    shown = " ".join(run("plan", *chain.options, "--output", "table").out.split())
+    for text in (shown, page.read_text(), summary.read_text()):
+        assert sentence in text
+
+
+def test_a_plan_of_jobs_that_live_says_nothing_of_it(chain) -> None:
+    options = [each for each in chain.options if each != "--ended-job"]
+    options = [each for each in options if each not in {job.id for job in chain.jobs}]
+    ran = run("plan", *options)
+    assert ran.json["unneeded"] == {
+        **dict.fromkeys(("checkpoints", "lineages", "objects", "bytes"), 0),
+        "last_life_at": None,
+    }
+    assert "nothing living needs" not in run("plan", *options, "--output", "table").out
+
+
 def test_a_policy_lets_go_what_the_running_job_superseded(chain) -> None:
     ran = chain.expire(*AT_ONCE_ENDED, "--keep-last", 3)
     assert verdicts(ran) == {

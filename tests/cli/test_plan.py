@@ -27,7 +27,7 @@ CONTRACT = {
 ADDED = {
     *("live_set_sha256", "reported", "warnings", "verdict_files", "settings"),
     *("engine_reason", "listed_at", "inventory", "extras", "world", "states"),
-    "expiry",
+    *("expiry", "unneeded"),
 }
 JOB = {
     *("job_id", "mode", "oldest_retained_checkpoint_id", "retained_checkpoint_ids"),
@@ -66,6 +66,9 @@ def test_the_plan_has_exactly_the_keys_of_the_contract(story) -> None:
     assert set(document["bounds"]) == {
         *("cutoff", "grace_period_seconds", "quarantine_period_seconds"),
         *("checkpoint_id_margin", "clock_skew_seconds"),
+    }
+    assert set(document["unneeded"]) == {
+        *("checkpoints", "lineages", "objects", "bytes", "last_life_at"),
     }
     (job,) = document["jobs"]
     assert set(job) == JOB | ADDED_TO_JOB

@@ -444,6 +444,8 @@ def _rules_of_a_lineage(patch: _Patch) -> None:
     """Keep the newest checkpoints of each directory, whatever goes on in others (R41)."""
 
     def kept(checkpoint, _job, lineage, facts):
+        if facts.policy is None:
+            return checkpoint_fates.RetentionReason.NO_POLICY, ""
         own = [each for each in lineage.checkpoints if each.place == checkpoint.place]
         rule = kept_by(facts.policy, own, facts.now).get(checkpoint.uri)
         return rule and (checkpoint_fates.RetentionReason(rule), "")

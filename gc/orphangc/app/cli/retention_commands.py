@@ -10,11 +10,10 @@ import typer
 from orphangc.app.cli.application import app
 from orphangc.app.cli.output import show
 from orphangc.app.console import options as o
+from orphangc.app.render.retention.unneeded_text import LIST_PRICE
 from orphangc.errors import ExitCode
 
 _ROOT_HELP = "The storage root: holds the job directories."
-_PRICE = 0.023
-"""List price of a GiB a month in S3 Standard."""
 _POLICY = (
     "keep_last",
     "keep_within",
@@ -94,7 +93,7 @@ def expire(  # noqa: PLR0913 - one parameter an option
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="New folder for a plan, for sweep.")] = None,
-    price: Annotated[float, typer.Option(help="Price of a GiB a month.", min=0)] = _PRICE,
+    price: Annotated[float, typer.Option(help="Price of a GiB a month.", min=0)] = LIST_PRICE,
     grace_period: o.GracePeriod = o.default_of("grace_period"),
     quarantine_period: o.QuarantinePeriod = o.default_of("quarantine_period"),
     clock_skew: o.ClockSkew = o.default_of("clock_skew"),

@@ -11,6 +11,7 @@ from jinja2 import Environment
 
 from orphangc.app.render.page_values import Row, job_views, rows_by_age, rows_by_job, settings_rows
 from orphangc.app.render.reason_groups import BOUND_TEXT, KINDS, kind_order
+from orphangc.app.render.retention.unneeded_text import expiry_hint
 from orphangc.app.render.stacked_bars import stacked
 from orphangc.app.render.summary import Fate, area_rows, headline, stops, summarise
 from orphangc.app.render.template_environment import page_environment
@@ -82,6 +83,7 @@ def _context(plan: Plan, breakdown: Breakdown) -> dict[str, Any]:
         "extras": () if plan.extras is None else extra_rows(plan.extras),
         "extras_advice": EXTRAS_ADVICE,
         "source": inventory_sentence(plan),
+        "hint": expiry_hint(plan),
         "statement": None if plan.world is None else statement(plan.world),
         "settings": settings_rows(plan.settings),
         "sections": _sections(plan, has_stops=bool(stopped)),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from orphangc.app.console.text import human_bytes, instant, share, visible
 from orphangc.app.render.page_values import JobPageView, job_views
 from orphangc.app.render.reason_groups import KINDS
+from orphangc.app.render.retention.unneeded_text import expiry_hint
 from orphangc.app.render.summary import Stop, area_rows, headline, stops, summarise
 from orphangc.app.render.unlisted_rows import extra_rows, inventory_sentence, is_worth_showing
 from orphangc.app.render.world_tables import statement
@@ -34,6 +35,7 @@ def render_markdown(plan: Plan, breakdown: Breakdown) -> str:
     parts = [
         [f"### orphangc plan of {instant(plan.created_at)}"],
         [f"{code(plan.root)}: {_sentence(headline(plan, summary))}"],
+        *([[hint]] if (hint := expiry_hint(plan)) is not None else []),
         *([[code(statement(plan.world))]] if plan.world is not None else []),
         *([[source]] if (source := inventory_sentence(plan)) is not None else []),
         _table(

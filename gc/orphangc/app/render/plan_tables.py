@@ -24,6 +24,7 @@ from orphangc.app.console.text import (
     visible,
 )
 from orphangc.app.render.reason_groups import KIND_OF, ReasonKind, kind_order
+from orphangc.app.render.retention.unneeded_text import expiry_hint
 from orphangc.app.render.summary import (
     Fate,
     Stop,
@@ -75,6 +76,8 @@ def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[Renderab
         parts.append(_jobs_table(plan.jobs))
     if len(plan.jobs) > _JOBS:
         parts.append(Text(f"{len(plan.jobs) - _JOBS:,} more jobs stand in plan.json."))
+    if (hint := expiry_hint(plan)) is not None:
+        parts.append(_text(hint, "bold"))
     if plan.world is not None:
         parts.append(_text(statement(plan.world)))
     parts += [_stop_block(stop) for stop in stops(plan.jobs)]

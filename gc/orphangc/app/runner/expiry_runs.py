@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ from orphangc.collect.state.lock import Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.result import SweepResult, code_of
 from orphangc.collect.sweep.sweep import journal_evidence, recalled_for
-from orphangc.collect.world.recalling import new_state_warning, not_kept, recalled
+from orphangc.collect.world.recalling import Recalled, new_state_warning, not_kept, recalled
 from orphangc.core.decision.evidence import UnreadableCheckpoint
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.documents.plan import Plan
@@ -56,6 +56,7 @@ from orphangc.errors import ExitCode, OrphanGcError, RefusedError
 log = structlog.get_logger()
 
 _HEADS_AT_ONCE = 1000
+_NOT_REMEMBERED = "the state location does not remember what this cycle saw; nothing expires"
 
 
 def make_expiry(
@@ -84,14 +85,20 @@ def make_expiry(
             reader=CheckpointReader.of(settings),
             progress=progress,
         )
-    rows = rows_of(found.report.checkpoints, stored_metadata(found.cycle))
-    plan = expiry_plan(found.cycle, found.report, rows)
     warnings = [new_state_warning(state)] if before.is_new else []
+    plan = found.cycle.plan
     problem = not_kept(state, before, found.cycle.remembered)
     if problem is not None:
         plan = plan.model_copy(update={"states": ()})
         warnings.append(problem)
     plan = plan.model_copy(update={"warnings": (*plan.warnings, *warnings)})
+    return _written(replace(found, cycle=replace(found.cycle, plan=plan)), directory)
+
+
+def _written(found: LineageCycle, directory: PlanDirectory | None) -> Plan:
+    """Return the plan of ``expire`` of one cycle, written to a prepared folder if there is one."""
+    rows = rows_of(found.report.checkpoints, stored_metadata(found.cycle))
+    plan = expiry_plan(found.cycle, found.report, rows)
     if directory is None:
         return plan.signed()
     sink = VerdictFiles(directory.verdicts)
@@ -110,6 +117,7 @@ class HeldExpiry:
         path: Folder of the plan.
         plan: The plan.
         is_deleting: Whether ``_metadata`` files go into quarantine; else the sweep only checks.
+        made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
         result: Result so far.
 
     """
@@ -119,6 +127,7 @@ class HeldExpiry:
     plan: Plan
     _: KW_ONLY
     is_deleting: bool
+    made: LineageCycle | None = None
     result: SweepResult = field(default_factory=SweepResult)
 
     def carry_out(self) -> SweepResult:
@@ -154,20 +163,34 @@ class HeldExpiry:
         ):
             planned = self.plan.expiry
             assert planned is not None  # noqa: S101 - a plan of expire, or this was not called
-            fresh = lineage_cycle(
-                root,
-                planned.policy,
-                state=self.holding.state,
-                before=before,
-                reader=reader,
-                progress=progress,
-            )
+            fresh = self.made
+            if fresh is None:
+                fresh = lineage_cycle(
+                    root,
+                    planned.policy,
+                    state=self.holding.state,
+                    before=before,
+                    reader=reader,
+                    progress=progress,
+                )
             renewal.check()
-            problem = not_kept(self.holding.state, before, fresh.cycle.remembered)
-            if problem is not None:
-                raise RefusedError(problem, guard=Condition.MEMORY_UNREADABLE)
+            self._check_remembered(fresh, before)
             self._check_halt()
             self._act(root, fresh, planned, reader, sink)
+
+    def _check_remembered(self, fresh: LineageCycle, before: Recalled) -> None:
+        """Make sure that what the cycle saw is written down: later cycles protect by it.
+
+        Raises:
+            RefusedError: It is not.
+
+        """
+        if self.made is None:
+            problem = not_kept(self.holding.state, before, fresh.cycle.remembered)
+        else:
+            problem = None if fresh.cycle.plan.states else _NOT_REMEMBERED
+        if problem is not None:
+            raise RefusedError(problem, guard=Condition.MEMORY_UNREADABLE)
 
     def _check_halt(self) -> None:
         halted = self.holding.state.halted()
@@ -223,6 +246,7 @@ class HeldExpiry:
                 lock=self.holding.lock,
             ),
             cycle=cycle,
+            report=fresh.report,
             named=reported_uris(
                 (*seen.before, *seen.after),
                 seen.snapshots,
@@ -253,13 +277,16 @@ class HeldExpiry:
 
 
 def scheduled_expiry(
-    holding: Holding, policy: RetentionPolicy | None, folder: Path, *, is_deleting: bool
+    holding: Holding, made: LineageCycle, folder: Path, *, is_deleting: bool
 ) -> tuple[ExpiryRecord, str | None]:
     """Return what a scheduled run did by a retention policy, and what ended it early.
 
+    It carries out the cycle of the run, as the sweep does (decision 23): the storage root is not
+    listed again. What that cycle rests on is read again before each batch.
+
     Args:
         holding: Run that holds the lock.
-        policy: The owner's policy.
+        made: Cycle of the run, and the fates by the owner's policy.
         folder: New folder for the plan.
         is_deleting: Whether the run's mode allows deletions.
 
@@ -267,11 +294,13 @@ def scheduled_expiry(
         OrphanGcError: Nothing was changed.
 
     """
-    plan = make_expiry(holding.settings, policy, folder)
+    directory = PlanDirectory(folder)
+    directory.prepare()
+    plan = _written(made, directory)
     assert plan.expiry is not None  # noqa: S101 - made above
     result = SweepResult()
     if is_deleting:
-        result = HeldExpiry(holding, folder, plan, is_deleting=True).carry_out()
+        result = HeldExpiry(holding, folder, plan, is_deleting=True, made=made).carry_out()
     done = {each.uri for each in plan.expiry.expiring if is_release(each)} if is_deleting else ()
     quarantined = [each for each in plan.expiry.checkpoints if each.expired_at is not None]
     released = min(len(done), result.objects[RetentionAction.EXPIRE, Outcome.DONE])

@@ -20,15 +20,19 @@ from orphangc.app.console.progress import shown_progress
 from orphangc.app.telemetry.audit_log import log_plan
 from orphangc.app.wiring.auto_engine import settled
 from orphangc.app.wiring.clock import now
-from orphangc.app.wiring.compose import opened, state_of
+from orphangc.app.wiring.compose import WiredRoot, opened, state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.decide.breakdown import Breakdown
+from orphangc.collect.expire.reported_lineages import lineage_report
+from orphangc.collect.expire.unneeded_bytes import unneeded_part
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import Recalled, new_state_warning, not_kept, recalled
+from orphangc.core.documents.lineage_report import LineageReport, UnneededPart
 from orphangc.core.documents.plan import Plan
+from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world.known_states import KnownState
@@ -95,7 +99,8 @@ def _work_folder(work: Location | None) -> Iterator[WorkFolder | None]:
         folder.remove()
 
 
-def cycle_of(
+@contextmanager
+def opened_cycle(
     settings: StorageRootSettings,
     open_sink: Callable[[], VerdictSink],
     progress: Progress,
@@ -105,8 +110,8 @@ def cycle_of(
     known: Sequence[KnownState] = (),
     is_remembered: bool = True,
     shared: SharedCheckpoints | None = None,
-) -> Cycle:
-    """Return one dry cycle of a storage root.
+) -> Iterator[tuple[Cycle, WiredRoot]]:
+    """Yield one dry cycle of a storage root, while its engine still holds the listing.
 
     Args:
         settings: Settings of the storage root.
@@ -139,7 +144,21 @@ def cycle_of(
             open_sink=open_sink,
             before=before,
         )
-    return replace(cycle, plan=_remembered(cycle, state, before)) if is_remembered else cycle
+        if is_remembered:
+            cycle = replace(cycle, plan=_remembered(cycle, state, before))
+        yield cycle, root
+
+
+def cycle_of(
+    settings: StorageRootSettings,
+    open_sink: Callable[[], VerdictSink],
+    progress: Progress,
+    *,
+    is_remembered: bool = True,
+) -> Cycle:
+    """Return one dry cycle of a storage root, as ``opened_cycle`` does."""
+    with opened_cycle(settings, open_sink, progress, is_remembered=is_remembered) as (cycle, _):
+        return cycle
 
 
 def _remembered(cycle: Cycle, state: RootState, before: Recalled) -> Plan:
@@ -161,15 +180,17 @@ class MadePlan:
         plan: The plan, signed.
         breakdown: Its verdicts by area, age and job.
         cycle: What a run needs to carry it out at once.
+        lineages: Its lineages with their fates, if a retention policy was given.
 
     """
 
     plan: Plan
     breakdown: Breakdown
     cycle: Cycle
+    lineages: LineageReport | None = None
 
 
-def make_plan(
+def make_plan(  # noqa: PLR0913 - what to write, and what a run knows already
     settings: StorageRootSettings,
     *,
     out: Path | None,
@@ -179,6 +200,7 @@ def make_plan(
     logs_blocked: bool = False,
     known: Sequence[KnownState] = (),
     shared: SharedCheckpoints | None = None,
+    policy: RetentionPolicy | None = None,
 ) -> MadePlan:
     """Return a plan and its breakdown; write it to ``out``, and render the requested reports.
 
@@ -192,6 +214,7 @@ def make_plan(
             table.
         known: What earlier plans know about their state location.
         shared: Checkpoints that other storage roots of the same pass have read.
+        policy: Retention policy that the same run is to carry out.
 
     Raises:
         OrphanGcError: Nothing was planned, and nothing was written.
@@ -215,7 +238,7 @@ def make_plan(
     ):
         open_sink = partial(_open_plan_sink, folder, at, sent)
         listing = None if directory is None else directory.listing
-        cycle = cycle_of(
+        with opened_cycle(
             settings,
             open_sink,
             progress,
@@ -223,12 +246,15 @@ def make_plan(
             engine=engine,
             known=known,
             shared=shared,
-        )
+        ) as (cycle, root):
+            lineages, unneeded = _lineages(cycle, root, policy)
         for sink in cycle.sinks:
             assert isinstance(sink, _PlanSink)  # noqa: S101 - opened above
             breakdown.add(sink.breakdown)
             files |= {} if folder is None else sink.fetched(folder)
-        unsigned = cycle.plan.model_copy(update={"engine_reason": engine.reason})
+        unsigned = cycle.plan.model_copy(
+            update={"engine_reason": engine.reason, "unneeded": unneeded}
+        )
         plan = unsigned.signed() if directory is None else directory.write(unsigned, files)
     if report is not None:
         from orphangc.app.render.plan_html import render_html  # noqa: PLC0415 - needs Jinja2
@@ -241,7 +267,18 @@ def make_plan(
 
         _write(summary, render_markdown(plan, breakdown))
     log_plan(plan, logs_blocked=logs_blocked)
-    return MadePlan(plan, breakdown, cycle)
+    return MadePlan(plan, breakdown, cycle, lineages)
+
+
+def _lineages(
+    cycle: Cycle, root: WiredRoot, policy: RetentionPolicy | None
+) -> tuple[LineageReport | None, UnneededPart]:
+    """Return what a retention policy lets go, and in any case what nothing living needs."""
+    engine, progress = root.environment.engine, root.environment.progress
+    if policy is None:
+        return None, unneeded_part(cycle, root.settings, engine, progress)
+    report = lineage_report(cycle, root.settings, policy, engine=engine, progress=progress)
+    return report, report.unneeded
 
 
 def _write(path: Path, text: str) -> None:

@@ -14,6 +14,7 @@ from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.config.paths import located
 from orphangc.app.console.exit import Signals
 from orphangc.app.runner.expiry_runs import scheduled_expiry
+from orphangc.app.runner.lineage_cycle import LineageCycle
 from orphangc.app.runner.locking import Holding, held_lock
 from orphangc.app.runner.make_plan import MadePlan, make_plan
 from orphangc.app.runner.plan_store import KeptPlans
@@ -215,6 +216,7 @@ class _ScheduledRun:
             logs_blocked=True,
             known=known,
             shared=self.sharing.plans,
+            policy=self.draft.settings.expire,
         )
         self.draft.plan, self.draft.breakdown = made.plan, made.breakdown
         self.draft.plan_folder = str(folder)
@@ -261,8 +263,8 @@ class _ScheduledRun:
 
         What stops it fails the run: the sweep before it may have deleted something.
         """
-        draft = self.draft
-        if draft.settings.expire is None:
+        draft, made = self.draft, self.made
+        if made is None or made.lineages is None:
             return ExitCode.DONE
         assert draft.plan_folder is not None  # noqa: S101 - the phase before
         holding = Holding(
@@ -274,7 +276,7 @@ class _ScheduledRun:
         try:
             draft.expiry, stopped = scheduled_expiry(
                 holding,
-                draft.settings.expire,
+                LineageCycle(cycle=made.cycle, report=made.lineages),
                 Path(draft.plan_folder) / "expiry",
                 is_deleting=draft.effective_mode is RunMode.DELETE,
             )

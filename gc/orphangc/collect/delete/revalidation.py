@@ -216,6 +216,15 @@ class Revalidation:
         """Return the checkpoints that the last check found reported, pinned, or restored."""
         return reported_uris(self._clusters, self._registries.snapshots, self.settings, ha=self._ha)
 
+    def is_stored(self, uri: str, sha256: str) -> bool:
+        """Return whether the last check read this ``_metadata`` in this folder."""
+        return (uri, sha256) in self._present
+
+    def has_ended(self, job_id: JobId) -> bool:
+        """Return whether the last check found a job over wherever a cluster shows it."""
+        shown = [each.jobs[job_id] for each in self._clusters if job_id in each.jobs]
+        return all(facts.is_globally_terminal for facts in shown)
+
     def check_after(self) -> CurrentReferences:
         """Return what checkpoints name now, whatever else has changed.
 

@@ -108,6 +108,7 @@ def expiry_plan(cycle: Cycle, report: LineageReport, rows: pa.RecordBatch) -> Pl
     changes = {
         "tallies": tallies,
         "expiry": report,
+        "unneeded": None,
         "objects_listed": rows.num_rows,
         "bytes_listed": sum(sizes.values()),
         "reported": (),

@@ -54,6 +54,15 @@ class NamedFiles:
             group=np.where(least == most, least, _SHARED).astype(np.int32),
         )
 
+    def without(self, checkpoints: Iterable[Checkpoint]) -> NamedFiles:
+        """Return these files, where those that other checkpoints name belong to no group."""
+        group = self.group.copy()
+        for checkpoint in checkpoints:
+            for names in checkpoint.files.values():
+                at, is_there = self.uuids.find(*names.uuids)
+                group[at[is_there]] = _SHARED
+        return NamedFiles(uuids=self.uuids, group=group)
+
 
 @dataclass(slots=True)
 class HeldBytes:

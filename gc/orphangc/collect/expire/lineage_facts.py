@@ -15,6 +15,7 @@ from orphangc.core.decision.evidence import (
     has_ended,
     is_end_proven,
 )
+from orphangc.core.lineage.checkpoint_fates import RetentionFacts
 from orphangc.core.lineage.continuation import Continuation, resource_continuations
 from orphangc.core.lineage.lineage_graph import (
     Lineage,
@@ -22,6 +23,7 @@ from orphangc.core.lineage.lineage_graph import (
     LineageJob,
     lineages_of,
 )
+from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.memory.job_lives import is_flink_rest
 from orphangc.core.memory.remembered import RememberedJob
 from orphangc.core.model.locations import Location
@@ -43,15 +45,31 @@ class CycleLineages:
     by_folder: dict[str, Checkpoint]
 
 
-def cycle_lineages(cycle: Cycle, settings: StorageRootSettings) -> CycleLineages:
-    """Return the lineages of a cycle, with the edges that earlier cycles saw."""
+def cycle_lineages(
+    cycle: Cycle, settings: StorageRootSettings, *, asks_usage: bool = True
+) -> CycleLineages:
+    """Return the lineages of a cycle, with the edges that earlier cycles saw.
+
+    Args:
+        cycle: The cycle.
+        settings: Settings of the storage root.
+        asks_usage: Whether it is asked if living jobs need foreign files, which a policy must know
+            and which may list single folders.
+
+    """
     remembered = cycle.remembered
     over = {key for key, job in cycle.jobs.items() if is_over(job, cycle)}
     records: dict[str, list[RememberedJob]] = {}
     for record in remembered.jobs:
         records.setdefault(record.job_id, []).append(record)
     jobs = [
-        _job(job, cycle, records.get(job.job_id, []), is_job_over=key in over)
+        _job(
+            job,
+            cycle,
+            records.get(job.job_id, []),
+            is_job_over=key in over,
+            asks_usage=asks_usage and key not in over,
+        )
         for key, job in cycle.jobs.items()
     ]
     holds = holds_of(cycle, settings, over)
@@ -73,13 +91,30 @@ def cycle_lineages(cycle: Cycle, settings: StorageRootSettings) -> CycleLineages
     )
 
 
+def retention_facts(
+    cycle: Cycle, settings: StorageRootSettings, policy: RetentionPolicy | None
+) -> RetentionFacts:
+    """Return what all fates of a cycle depend on."""
+    return RetentionFacts(
+        now=cycle.evidence.now,
+        min_age=settings.margins.grace_period,
+        quarantine=settings.margins.quarantine_period,
+        policy=policy,
+    )
+
+
 def is_over(job: JobEvidence, cycle: Cycle) -> bool:
     """Return whether positive evidence proves that a job is over, and it has been still since."""
     return has_ended(job, cycle.evidence) and is_end_proven(job)
 
 
 def _job(
-    job: JobEvidence, cycle: Cycle, known: list[RememberedJob], *, is_job_over: bool
+    job: JobEvidence,
+    cycle: Cycle,
+    known: list[RememberedJob],
+    *,
+    is_job_over: bool,
+    asks_usage: bool,
 ) -> LineageJob:
     alive = [each.alive_at for each in known if each.alive_at is not None]
     changed = [] if job.changed_at is None else [job.changed_at]
@@ -96,7 +131,7 @@ def _job(
         last_life_at=max((*alive, *changed), default=None),
         first_life_at=min(oldest, default=None),
         resources=tuple(sorted({e.resource for e in ran if e.job_id == job.job_id})),
-        is_self_sustained=None if is_job_over else _is_self_sustained(job, cycle),
+        is_self_sustained=_is_self_sustained(job, cycle) if asks_usage else None,
         ended_as=_ended_as(job, known) if is_job_over else frozenset(),
     )
 

@@ -23,10 +23,10 @@ from orphangc.collect.observe.expired_checkpoints import copy_name
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory, write_memory
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
-from orphangc.core.lineage.checkpoint_fates import RetentionReason
+from orphangc.core.lineage.checkpoint_fates import KEPT_BY_POLICY, RetentionReason
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, merged_expired
 from orphangc.core.model.naming import MAX_METADATA_BYTES
-from orphangc.core.model.types import Outcome, StoredObject
+from orphangc.core.model.types import JobState, Outcome, StoredObject
 from orphangc.errors import OrphanGcError, RefusedError
 from orphangc.ports import DeletionStatus, Storage
 
@@ -68,7 +68,8 @@ class Quarantine:
         state: State of the storage root.
         run_id: Identifier of the run.
         revalidation: Checks the evidence before each batch.
-        cycle: Fresh cycle of the run.
+        cycle: Cycle of the run.
+        report: Its lineages, whose fates are carried out.
         named: Checkpoints that Flink, a resource or a pin named in that cycle.
         put_back: Stores a ``_metadata`` again.
         record_outcomes: Receives what became of each checkpoint, ``OUTCOME_SCHEMA``.
@@ -80,6 +81,7 @@ class Quarantine:
     run_id: str
     revalidation: Revalidation
     cycle: Cycle
+    report: LineageReport
     named: frozenset[str]
     put_back: PutBack
     record_outcomes: Callable[[pa.RecordBatch], None]
@@ -168,15 +170,34 @@ class Quarantine:
     def _check(self, part: Iterable[LineageCheckpointPart]) -> None:
         """Make sure that the evidence still holds, and that nothing names a checkpoint (R18).
 
+        A cycle may be hours old: what stands for a checkpoint must be there still, and what
+        continued its job must run.
+
         Raises:
             OrphanGcError: It does not, or something does.
 
         """
         self.revalidation.check()
+        self._check_relied_on()
         named = self._newly_named()
         for each in part:
             if each.uri in named:
                 raise RefusedError(f"{each.uri} is in use by now; stopped, nothing more expires")
+
+    def _check_relied_on(self) -> None:
+        """Make sure that every job that ran still runs, and that what was kept is still stored.
+
+        Raises:
+            RefusedError: One does not, or is not.
+
+        """
+        for job in self.cycle.jobs.values():
+            if job.state is JobState.RUNNING and self.revalidation.has_ended(job.job_id):
+                raise RefusedError(f"job {job.job_id} ended since the cycle; stopped")
+        for each in self.report.checkpoints:
+            is_relied_on = each.reason in KEPT_BY_POLICY and each.is_restorable
+            if is_relied_on and not self.revalidation.is_stored(each.uri, each.sha256):
+                raise RefusedError(f"{each.uri}, which was to stay, is gone; stopped")
 
     def _record(self, checkpoint: LineageCheckpointPart) -> ExpiredCheckpoint:
         stored = self._stored[checkpoint.uri]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_bytes import HeldBytes, HeldBytesPass, NamedFiles
-from orphangc.collect.expire.lineage_facts import CycleLineages, cycle_lineages
+from orphangc.collect.expire.lineage_facts import CycleLineages, cycle_lineages, retention_facts
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.lineage_report import (
     ContinuationPart,
@@ -19,7 +19,6 @@ from orphangc.core.documents.lineage_report import (
 from orphangc.core.lineage.checkpoint_fates import (
     CheckpointFate,
     RetentionAction,
-    RetentionFacts,
     fates_of,
 )
 from orphangc.core.lineage.lineage_graph import Lineage, LineageJob
@@ -61,15 +60,7 @@ def lineage_report(
 
     """
     known = cycle_lineages(cycle, settings)
-    fates = fates_of(
-        known.lineages,
-        RetentionFacts(
-            now=cycle.evidence.now,
-            min_age=settings.margins.grace_period,
-            quarantine=settings.margins.quarantine_period,
-            policy=policy,
-        ),
-    )
+    fates = fates_of(known.lineages, retention_facts(cycle, settings, policy))
     weighed = _weighed(known, fates, engine, progress)
     by_uri = {each.checkpoint.uri: each for each in fates}
     numbers = _job_numbers(known.lineages)

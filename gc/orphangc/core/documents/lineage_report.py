@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
 
-from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason
+from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason, is_needed
 from orphangc.core.lineage.continuation import ContinuationSource
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.frozen_part import FrozenPart
@@ -107,6 +108,30 @@ class LineagePart(FrozenPart):
     checkpoints: tuple[LineageCheckpointPart, ...]
     continuations: tuple[ContinuationPart, ...]
 
+    def life_of(self, checkpoint: LineageCheckpointPart) -> datetime | None:
+        """Return the last sign of life of the job of a checkpoint, ``None`` if unknown."""
+        own = (job for job in self.jobs if job.job_id and job.job_id == checkpoint.job_id)
+        return next((job.last_life_at for job in own), None)
+
+
+class UnneededPart(FrozenPart):
+    """Checkpoints that nothing living needs, in a few numbers.
+
+    Attributes:
+        checkpoints: Number of them.
+        lineages: Number of lineages that they belong to.
+        objects: Number of the files that only they name.
+        bytes: Bytes of those.
+        last_life_at: Last sign of life of the oldest of their jobs; ``null``: unknown.
+
+    """
+
+    checkpoints: int = 0
+    lineages: int = 0
+    objects: int = 0
+    bytes: int = 0
+    last_life_at: Instant | None = None
+
 
 class LineageReport(FrozenPart):
     """All lineages of a storage root.
@@ -138,6 +163,23 @@ class LineageReport(FrozenPart):
     def checkpoints(self) -> tuple[LineageCheckpointPart, ...]:
         """Return the checkpoints of all lineages."""
         return tuple(each for lineage in self.lineages for each in lineage.checkpoints)
+
+    @property
+    def unneeded(self) -> UnneededPart:
+        """Return what nothing living needs, in a few numbers."""
+        unneeded = [
+            (at, lineage.life_of(each))
+            for at, lineage in enumerate(self.lineages)
+            for each in lineage.checkpoints
+            if not is_needed(each.reason)
+        ]
+        return UnneededPart(
+            checkpoints=len(unneeded),
+            lineages=len({at for at, _ in unneeded}),
+            objects=self.unneeded_objects,
+            bytes=self.unneeded_bytes,
+            last_life_at=min((life for _, life in unneeded if life is not None), default=None),
+        )
 
     @property
     def expiring(self) -> tuple[LineageCheckpointPart, ...]:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from orphangc.core.documents.lineage_report import LineageReport
+from orphangc.core.documents.lineage_report import LineageReport, UnneededPart
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.lineage.checkpoint_fates import CheckpointKind, RetentionAction, RetentionReason
 from orphangc.core.model.frozen_part import FrozenPart
@@ -281,6 +281,8 @@ class Plan(FrozenPart):
     """sha256 by file name below ``verdicts/``."""
     expiry: LineageReport | None = None
     """Lineages, in a plan of ``expire``, whose verdicts are on checkpoints alone."""
+    unneeded: UnneededPart | None = None
+    """What ``expire`` could free; ``null`` in a plan of ``expire``, whose ``expiry`` says it."""
     settings: StorageRootSettings
     """Settings of the plan, without credentials."""
 

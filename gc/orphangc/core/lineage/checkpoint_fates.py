@@ -75,6 +75,23 @@ _NEEDED = frozenset({RetentionReason.HELD, RetentionReason.JOB_NOT_OVER})
 """Reasons that say that something living needs a checkpoint, or may."""
 
 
+def is_needed(reason: RetentionReason) -> bool:
+    """Return whether a reason says that something living needs a checkpoint, or may."""
+    return reason in _NEEDED
+
+
+KEPT_BY_POLICY = frozenset(
+    {
+        RetentionReason.KEEP_LAST,
+        RetentionReason.KEEP_WITHIN,
+        RetentionReason.KEEP_DAILY,
+        RetentionReason.KEEP_WEEKLY,
+        RetentionReason.KEEP_MONTHLY,
+    }
+)
+"""Reasons that are rules of the owner's policy."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointFate:
     """Verdict on one checkpoint.
@@ -97,7 +114,7 @@ class CheckpointFate:
     @property
     def is_needed(self) -> bool:
         """Return whether something living needs it, or may."""
-        return self.reason in _NEEDED
+        return is_needed(self.reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

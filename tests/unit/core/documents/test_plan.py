@@ -217,6 +217,7 @@ OTHER_WORDS = {
         "expiring_bytes": 0,
         "expiring_objects": 0,
     },
+    "unneeded": {"checkpoints": 1, "lineages": 1, "objects": 1, "bytes": 1, "last_life_at": None},
     "kind": "directory",
     "engine": "spark",
     "mode": "registry",

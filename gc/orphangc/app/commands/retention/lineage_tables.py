@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orphangc.app.console.text import duration, human_bytes, visible
+from orphangc.app.render.retention.unneeded_text import money, unneeded_sentence
 from orphangc.core.documents.lineage_report import (
     LineageCheckpointPart,
     LineagePart,
@@ -18,8 +19,6 @@ from orphangc.core.documents.lineage_report import (
 )
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.types import JobState
-
-_GIB = 2**30
 
 
 def lineage_tables(report: LineageReport) -> Iterator[RenderableType]:
@@ -86,7 +85,7 @@ def expiry_tables(plan: Plan, price: float) -> Iterator[RenderableType]:
     table = _unneeded(report, price)
     if table.row_count:
         yield table
-    yield Text(unneeded_sentence(report, price))
+    yield Text(unneeded_sentence(report.unneeded, price))
     yield _reasons(report)
     if report.policy is None:
         yield Text("No retention policy: nothing expires. Try --keep-last 1.")
@@ -119,20 +118,6 @@ def _stops(plan: Plan) -> Iterator[str]:
             yield f"job {job.job_id}: {job.refused.guard}: {job.refused.message}"
         for each in job.blocked if job.state is JobState.ENDED else ():
             yield f"job {job.job_id}: {each.condition}: {each.message}"
-
-
-def unneeded_sentence(report: LineageReport, price: float) -> str:
-    """Return how much is held by checkpoints that nothing living needs."""
-    size = report.unneeded_bytes
-    return (
-        f"Checkpoints that nothing living needs hold {human_bytes(size)} in"
-        f" {report.unneeded_objects:,} files, {money(size, price)} a month."
-    )
-
-
-def money(size: int, price: float) -> str:
-    """Return the price of some bytes for a month."""
-    return f"{size / _GIB * price:,.2f}"
 
 
 def _reasons(report: LineageReport) -> Table:

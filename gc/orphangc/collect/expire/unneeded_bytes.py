@@ -1,0 +1,57 @@
+"""What checkpoints that nothing living needs hold, without a retention policy: for ``plan``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from orphangc.collect.cycle import Cycle
+from orphangc.collect.expire.held_bytes import HeldBytesPass, NamedFiles
+from orphangc.collect.expire.lineage_facts import cycle_lineages, retention_facts
+from orphangc.core.decision.evidence import Checkpoint
+from orphangc.core.documents.lineage_report import UnneededPart
+from orphangc.core.lineage.checkpoint_fates import CheckpointFate, fates_of
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.ports import Progress
+from orphangc.ports.engine import Engine
+
+
+def unneeded_part(
+    cycle: Cycle, settings: StorageRootSettings, engine: Engine, progress: Progress
+) -> UnneededPart:
+    """Return what nothing living needs; the listing is passed over only if there is any of it.
+
+    Args:
+        cycle: The cycle.
+        settings: Settings of the storage root.
+        engine: Engine that still holds the cycle's listing.
+        progress: Shows the progress of the pass.
+
+    """
+    known = cycle_lineages(cycle, settings, asks_usage=False)
+    fates = fates_of(known.lineages, retention_facts(cycle, settings, None))
+    part = counted_unneeded(fates)
+    if not part.checkpoints:
+        return part
+    folders = {each.checkpoint.uri for each in fates if not each.is_needed}
+    unneeded = [known.by_folder[uri] for uri in sorted(folders)]
+    needed = (each for uri, each in known.by_folder.items() if uri not in folders)
+    work = HeldBytesPass(divisions=((_only_in(unneeded, needed), 1),))
+    (found,) = engine.run(work, progress)
+    return part.model_copy(update={"objects": int(found.objects[0]), "bytes": int(found.size[0])})
+
+
+def counted_unneeded(fates: Sequence[CheckpointFate]) -> UnneededPart:
+    """Return how many checkpoints nothing living needs; their files are not weighed."""
+    unneeded = [each for each in fates if not each.is_needed]
+    makers = (each.lineage.job_at(each.checkpoint.place) for each in unneeded)
+    lives = [job.last_life_at for job in makers if job is not None]
+    return UnneededPart(
+        checkpoints=len(unneeded),
+        lineages=len({id(each.lineage) for each in unneeded}),
+        last_life_at=min((life for life in lives if life is not None), default=None),
+    )
+
+
+def _only_in(unneeded: Sequence[Checkpoint], needed: Iterable[Checkpoint]) -> NamedFiles:
+    """Return the files that only some checkpoints name; what others name is not sorted."""
+    return NamedFiles.of((each, 0) for each in unneeded).without(needed)
