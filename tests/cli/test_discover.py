@@ -148,7 +148,6 @@ def test_a_namespace_of_each_release_is_read(kubernetes, release) -> None:
             kubernetes.operate(each, release)
             stored += 1
     assert stored == {"1.8": 20, "1.13": 26}.get(release, 30)
-    kubernetes.add(a_config_map("flink-config-app-1", type="flink-native-kubernetes"))
     kubernetes.add(a_plain_deployment("plain"))
     document = run("discover", "--namespace", "flink").json
     named = {each["from"]["name"] for key in KEYS for each in document[key]}
@@ -358,6 +357,7 @@ def test_whatever_resource_is_removed_its_job_keeps_its_files(
         kubernetes.operate(resource(running, port_of(server)))
         options = {"execution.checkpointing.dir": f"file://{elsewhere}"}
         gone = a_status(claimer.id, "FINISHED", jobManagerDeploymentStatus="MISSING")
+        kubernetes.operate(a_deployment("billing", options))
         kubernetes.operate(a_deployment("billing", options, status=gone))
         kubernetes.operate(a_snapshot_resource(path=f"file://{copy}"))
         by_hand = {**at_once(tmp_path, running), "ended_job": [claimer.id]}

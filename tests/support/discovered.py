@@ -13,6 +13,7 @@ from orphangc.core.discovery.sources.read_resources import (
     NamespaceDocuments,
     discovery_of,
 )
+from support.flink_resources import made_maps
 
 ALL = "everything"
 ROOT, SAVEPOINTS = "s3://prod/checkpoints", "s3://prod/savepoints"
@@ -40,8 +41,13 @@ def found(
     reading: Reading | None = None,
     files: Sequence[FileText] = (),
 ) -> Discovery:
-    """Return what is discovered of documents, of their ConfigMaps and of files."""
-    return discovery_of([namespace(documents, maps)], files, reading or Reading())
+    """Return what is discovered of documents, of their ConfigMaps and of files.
+
+    The operator has made an empty configuration for each cluster that runs, unless one is given.
+    """
+    shown = list(documents)
+    made = {name: text for each in shown for name, text in made_maps(each).items()}
+    return discovery_of([namespace(shown, {**made, **(maps or {})})], files, reading or Reading())
 
 
 def blocks_of(world: DiscoveredWorld) -> tuple[tuple[str, ...] | str, ...]:

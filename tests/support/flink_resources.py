@@ -307,6 +307,18 @@ def a_blue_green(name: str = "pair", config: dict[str, Any] | None = None) -> di
     )
 
 
+def made_maps(document: dict[str, Any]) -> dict[str, dict[str, str | None]]:
+    """Return the ConfigMaps that the operator makes for a resource whose cluster is there."""
+    kind, shown = document["kind"], document.get("status", {})
+    name = f"flink-config-{document['metadata'].get('name')}"
+    if kind == "FlinkBlueGreenDeployment":
+        return {f"{name}-blue": {"flink-conf.yaml": ""}}
+    is_there = isinstance(shown, dict) and shown.get("jobManagerDeploymentStatus", "MISSING")
+    if kind == "FlinkDeployment" and is_there != "MISSING":
+        return {name: {"flink-conf.yaml": ""}}
+    return {}
+
+
 def a_plain_deployment(
     name: str = "flink-jobmanager",
     labels: dict[str, str] | None = None,

@@ -14,7 +14,7 @@ from threading import Event, Lock, Thread
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-from support.flink_resources import RELEASES, admitted
+from support.flink_resources import RELEASES, admitted, made_maps
 
 SAVED = Path(__file__).parent / "fixtures_kubernetes"
 _CORE = re.compile(r"/api/v1/namespaces/(?P<ns>[^/]+)/(?P<plural>[^/]+)(?:/(?P<name>[^/]+))?")
@@ -96,8 +96,15 @@ class KubernetesServer:
         self.objects.setdefault(plural, {})[stored["metadata"]["name"]] = stored
 
     def operate(self, document: dict[str, Any], release: str = RELEASES[-1]) -> None:
-        """Store a resource as the API server with the operator's definitions does, or refuse it."""
+        """Store a resource as the API server with the operator's definitions does, or refuse it.
+
+        The operator makes a configuration for a cluster that runs, unless one is there.
+        """
         self.add(admitted(document, release))
+        for name, text in made_maps(document).items():
+            if name not in self.objects.get("configmaps", {}):
+                made = a_config_map(name, **{"configmap-type": "flink-config"})
+                self.add({**made, "data": text})
 
     def kubeconfig(self, folder: Path) -> Path:
         """Write a kubeconfig that leads here."""

@@ -47,6 +47,7 @@ from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.discovery.discovered_facts import Discovery
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory, united
+from orphangc.core.discovery.sources import operator_resources
 from orphangc.core.lineage import checkpoint_fates
 from orphangc.core.lineage.lineage_graph import lineages_of
 from orphangc.core.lineage.retention_policy import kept_by
@@ -369,6 +370,11 @@ def _lasting_blocks(patch: _Patch) -> None:
     patch.setattr(discovering, "united", corrected)
 
 
+def _operators_defaults(patch: _Patch) -> None:
+    """Take the spec of a deployment for the whole configuration of its cluster (R3a)."""
+    patch.setattr(operator_resources, "_unseen_parts", lambda *_: iter(()))
+
+
 def _roots_of_the_state(patch: _Patch) -> None:
     """Search no other storage root that the same state location serves (R4)."""
     patch.setattr(compose, "bound_roots", lambda _: ())
@@ -495,6 +501,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _discovery_memory,
         _every_memory_of_discovery,
         _lasting_blocks,
+        _operators_defaults,
         _roots_of_the_state,
         _rule_of_chk_n,
         _largest_chk_n_is_the_newest,

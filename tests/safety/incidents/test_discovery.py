@@ -11,6 +11,8 @@ from cli.scheduled import Configured, settings_of
 from cli.stories import Story, bed, story
 from safety.incidents.essential import must_be_there
 from safety.incidents.test_world import claimer, ended, run_three_times
+from support.flink_resources import a_deployment, a_status
+from support.kubernetes_server import KubernetesServer
 
 __all__ = ["bed", "story"]
 
@@ -23,10 +25,44 @@ def conf(story: Story, name: str, directory: Path | str) -> str:
     return str(path)
 
 
-def with_discovery(story: Story, *files: str, **settings: Any) -> Configured:
-    """Return the configuration of the story's storage root, and of discovered files."""
-    discovery = {"files": files, "state": str(story.bed.state), "closed_world": True}
+def with_discovery(
+    story: Story, *files: str, namespaces: tuple[str, ...] = (), **settings: Any
+) -> Configured:
+    """Return the configuration of the story's storage root, and of what is discovered."""
+    discovery = {
+        "files": files,
+        "namespaces": namespaces,
+        "alias": [f"{story.bed.folder}={story.bed.folder}"],
+        "state": str(story.bed.state),
+        "closed_world": True,
+    }
     return Configured.of(story, settings_of(story, **settings), discovery=discovery)
+
+
+@pytest.fixture
+def kubernetes(tmp_path, monkeypatch):
+    """An API server, reached by a kubeconfig."""
+    with KubernetesServer() as server:
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
+        yield server
+
+
+def suspended(story: Story, **spec: Any) -> dict[str, Any]:
+    """Return the resource of a job that runs no more; its checkpoints are in the storage root."""
+    options = {"state.checkpoints.dir": f"file://{story.bed.root}"}
+    status = a_status(story.job.id, "FINISHED", jobManagerDeploymentStatus="MISSING")
+    return a_deployment(config=options, status=status, **spec)
+
+
+@pytest.mark.answered_by("operators_defaults")
+def test_a_suspended_deployment_may_keep_savepoints_where_the_operators_defaults_say(
+    story, kubernetes
+) -> None:
+    """No ConfigMap shows them any more; what was restored from such a one refers to files here."""
+    other = claimer(story, story.bed.folder / "red" / "checkpoints")
+    kubernetes.operate(suspended(story))
+    run_three_times(with_discovery(story, namespaces=("flink",), **ended(story.job, other)))
+    must_be_there(story.orphans[0])
 
 
 @pytest.mark.answered_by("condition:discovery_unclear")

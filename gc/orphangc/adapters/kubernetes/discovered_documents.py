@@ -35,7 +35,11 @@ def read_namespace(namespace: str, *, timeout: timedelta) -> NamespaceDocuments:
         maps = _made_by_flink(listing)
         started = [each for found in workloads.values() for each in found if is_job_manager(each)]
         templates = [each for found in operated.values() for each in found]
-        made = made_config_maps(operated["flinkdeployments"])
+        made = [
+            name
+            for kind, documents in _by_kind(operated).items()
+            for name in made_config_maps(kind, documents)
+        ]
         for name in (*made, *named_config_maps([*started, *templates])):
             if name not in maps:
                 maps |= listing.config_map_texts(field_selector=f"metadata.name={name}")

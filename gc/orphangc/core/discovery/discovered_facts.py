@@ -128,8 +128,8 @@ class UnclearFact(FrozenPart):
         why: Sentence that says what is not understood, and what would lift it.
         reach: Places that it could touch.
         is_everywhere: Whether it could touch any place.
-        is_until_remembered: Whether the directories that an earlier cycle read are enough: nothing
-            runs that could write elsewhere.
+        is_until_remembered: Whether the configuration of its cluster that an earlier cycle read
+            is enough: nothing runs that could write elsewhere.
         is_until_read: Whether its source could only not be read: once it can be, that explains it.
             Any other part blocks on after its correction, which does not say where files were.
         is_absence: Whether only the absence of a place is not understood, so that the statement
@@ -190,6 +190,7 @@ class ResourceFacts(FrozenPart):
         pins: Checkpoints and savepoints that it names.
         jobs: Job ids that it names.
         unclear: Parts that cannot be understood.
+        is_effective: Whether a configuration of its cluster was read, with the operator's defaults.
         is_present: Whether it was seen in this cycle; otherwise an earlier one saw it.
 
     """
@@ -202,6 +203,7 @@ class ResourceFacts(FrozenPart):
     pins: tuple[PinFact, ...] = ()
     jobs: tuple[JobFact, ...] = ()
     unclear: tuple[UnclearFact, ...] = ()
+    is_effective: bool = False
     is_present: bool = True
 
     def uses(self, use: DirectoryUse) -> tuple[DirectoryFact, ...]:
@@ -215,7 +217,9 @@ class ResourceFacts(FrozenPart):
         return DirectoryUse.CHECKPOINTS in {*(each.use for each in self.directories), *unclear}
 
 
-def gathered_facts(origin: Origin, facts: Iterator[Fact], *, uid: str = "") -> ResourceFacts:
+def gathered_facts(
+    origin: Origin, facts: Iterator[Fact], *, uid: str = "", is_effective: bool = False
+) -> ResourceFacts:
     """Return the facts of one resource, each once, in their order."""
     kinds: dict[type, list[Fact]] = {}
     for fact in dict.fromkeys(facts):
@@ -229,6 +233,7 @@ def gathered_facts(origin: Origin, facts: Iterator[Fact], *, uid: str = "") -> R
         pins=tuple(kinds.get(PinFact, ())),  # type: ignore[arg-type]
         jobs=tuple(kinds.get(JobFact, ())),  # type: ignore[arg-type]
         unclear=tuple(kinds.get(UnclearFact, ())),  # type: ignore[arg-type]
+        is_effective=is_effective,
     )
 
 

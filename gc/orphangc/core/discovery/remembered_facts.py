@@ -98,16 +98,20 @@ def _united(now: ResourceFacts, before: ResourceFacts | None) -> ResourceFacts:
     """Return one resource with what it named earlier; what it corrected blocks on.
 
     Only what could not be read is explained by reading it, and what was not named while nothing ran
-    by the directories that are known now.
+    by the configuration that is known now.
     """
     if before is None:
         return now
     lasting = tuple(each for each in before.unclear if not each.is_until_read)
     found = _merged(now, before.model_copy(update={"unclear": lasting}))
-    if not found.uses(DirectoryUse.CHECKPOINTS):
-        return found
-    unclear = tuple(each for each in found.unclear if not each.is_until_remembered)
+    unclear = tuple(each for each in found.unclear if not _is_remembered(each, found))
     return found.model_copy(update={"unclear": unclear})
+
+
+def _is_remembered(part: UnclearFact, resource: ResourceFacts) -> bool:
+    """Return whether the configuration that an earlier cycle read explains a part."""
+    is_known = bool(resource.uses(DirectoryUse.CHECKPOINTS)) or not part.is_absence
+    return part.is_until_remembered and resource.is_effective and is_known
 
 
 def _merged(now: ResourceFacts, before: ResourceFacts) -> ResourceFacts:
@@ -126,6 +130,7 @@ def _merged(now: ResourceFacts, before: ResourceFacts) -> ResourceFacts:
             "ha": _both(now.ha, before.ha, lambda e: (e.type, e.where, e.cluster_id)),
             "pins": _both(now.pins, before.pins, lambda e: e.uri),
             "jobs": (*now.jobs, *earlier[:MOST_JOBS]),
+            "is_effective": now.is_effective or before.is_effective,
         }
     )
 

@@ -151,16 +151,23 @@ CASES: dict[str, Case] = {
         ),
         clusters=("https://orders-rest.flink:9443",),
     ),
-    "suspended, last-state": Case(documents=(suspended("last-state"),), clusters=()),
+    "suspended, last-state": Case(documents=(suspended("last-state"),), clusters=(), blocks=(ALL,)),
+    "suspended, its configuration is still there": Case(
+        documents=(suspended("last-state"),),
+        maps={"flink-config-orders": {"flink-conf.yaml": CONF}},
+        extra=(SAVEPOINTS,),
+        clusters=(),
+    ),
     "suspended with a savepoint": Case(
         documents=(
             suspended("savepoint", job={"upgradeSavepointPath": f"{SAVEPOINTS}/savepoint-7"}),
         ),
         clusters=(),
         pins=(f"{SAVEPOINTS}/savepoint-7",),
+        blocks=(ALL,),
     ),
-    "suspended, stateless": Case(documents=(suspended("stateless"),), clusters=()),
-    "not deployed yet": Case(documents=(a_deployment(status={}),), jobs=()),
+    "suspended, stateless": Case(documents=(suspended("stateless"),), clusters=(), blocks=(ALL,)),
+    "not deployed yet": Case(documents=(a_deployment(status={}),), jobs=(), blocks=(ALL,)),
     **{
         f"a job that is {state}, upgraded by {mode}": Case(
             documents=(

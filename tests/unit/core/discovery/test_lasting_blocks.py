@@ -92,7 +92,7 @@ def unread_and_read():
     text = {"flink-conf.yaml": f"state.checkpoints.dir: {ROOT}\n"}
     names = ("conf", "flink-config-orders")
     for document, name in zip(unread_documents(), names, strict=True):
-        (before,) = found([document]).resources
+        (before,) = found([document], {names[1]: {}}).resources
         (after,) = found([document], {name: text}).resources
         yield before, after
 

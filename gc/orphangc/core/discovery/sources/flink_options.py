@@ -60,7 +60,11 @@ ZOOKEEPER_ROOT_OPTIONS = ("high-availability.zookeeper.path.root", "recovery.zoo
 ZOOKEEPER_OPTIONS = ("high-availability.zookeeper.quorum", "recovery.zookeeper.quorum")
 FIXED_JOB_ID = "$internal.pipeline.job-id"
 DEFAULT_SCHEME, ENTROPY_KEY = "fs.default-scheme", "s3.entropy.key"
-REST_SSL = "security.ssl.rest.enabled"
+TLS_OPTIONS = ("security.ssl.rest.enabled", "security.ssl.enabled")
+"""Options of TLS in REST; the second one counts where the first is not set.
+
+Source: Flink 1.14-2.3, ``SecurityOptions.isRestSSLEnabled``.
+"""
 
 _PLACES = frozenset({*DIRECTORY_OPTIONS, *PIN_OPTIONS})
 _READ = frozenset(
@@ -73,7 +77,7 @@ _READ = frozenset(
         *ZOOKEEPER_ROOT_OPTIONS,
         *ZOOKEEPER_OPTIONS,
         FIXED_JOB_ID,
-        REST_SSL,
+        *TLS_OPTIONS,
         "rest.port",
         DEFAULT_SCHEME,
         ENTROPY_KEY,
@@ -207,6 +211,11 @@ def all_of(options: Options, *names: str) -> tuple[str, ...]:
 def first_of(options: Options, *names: str) -> str:
     """Return the first value of these options, "" if none is set."""
     return next(iter(all_of(options, *names)), "")
+
+
+def scheme_of_rest(options: Options) -> str:
+    """Return the scheme of a cluster's REST address."""
+    return "https" if first_of(options, *TLS_OPTIONS).lower() == "true" else "http"
 
 
 def keeps_no_files(options: Options) -> bool:

@@ -9,48 +9,54 @@ Source: Flink Kubernetes operator 1.8-1.15 and July 2026, custom resource defini
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from itertools import product
-from typing import Any
+from dataclasses import replace
 
 from orphangc.core.discovery.discovered_facts import (
     ClusterFact,
+    DirectoryUse,
     Fact,
-    HaFact,
     JobFact,
     Origin,
     PinFact,
     ResourceFacts,
     UnclearFact,
+    digest_of,
     gathered_facts,
 )
-from orphangc.core.discovery.sources.configuration_texts import CONFIGURATION_FILES
+from orphangc.core.discovery.sources.cluster_services import ha_facts, rest_uri
 from orphangc.core.discovery.sources.flink_options import (
-    CLUSTER_ID_OPTIONS,
     FIXED_JOB_ID,
-    HA_TYPE_OPTIONS,
-    REST_SSL,
-    ZOOKEEPER_OPTIONS,
-    ZOOKEEPER_ROOT_OPTIONS,
     FoundOptions,
     Options,
     Reading,
-    all_of,
-    first_of,
+    directory_fact,
     joined,
     keeps_no_files,
     option_facts,
     text_options,
     understood,
 )
-from orphangc.core.discovery.sources.pod_templates import (
-    ConfigMaps,
-    Found,
-    PodPlace,
-    pod_sources,
-    text_of_file,
+from orphangc.core.discovery.sources.operator_specs import (
+    BLUE_GREEN,
+    DEPLOYMENT,
+    SESSION_JOB,
+    SNAPSHOT,
+    SPEC_PATHS,
+    Resource,
+    made_configurations,
+    made_maps,
+    options_of,
+    resource_sources,
+    runs,
+    shown_state,
 )
-from orphangc.core.discovery.sources.strict_fields import DocumentField, UnclearFieldError, guarded
+from orphangc.core.discovery.sources.pod_templates import Found
+from orphangc.core.discovery.sources.strict_fields import (
+    DocumentField,
+    UnclearFieldError,
+    attempted,
+    guarded,
+)
 from orphangc.core.model.types import is_job_id
 
 JOB_STATES = frozenset(
@@ -69,50 +75,12 @@ JOB_STATES = frozenset(
     }
 )
 _DEPLOYMENT_STATES = frozenset({"READY", "DEPLOYED_NOT_READY", "DEPLOYING", "MISSING", "ERROR"})
-_WANTED_STATES = frozenset({"running", "suspended"})
 _SNAPSHOT_STATES = frozenset({"COMPLETED", "FAILED", "IN_PROGRESS", "TRIGGER_PENDING", "ABANDONED"})
-_SPECS = ("lastReconciledSpec", "lastStableSpec")
-_DEFAULT_PORT = "8081"
-_ZOOKEEPER_PORT = 2181
+_IN_MEMORY = "<checkpoint-not-externally-addressable>"
+"""What Flink says in place of the path of a checkpoint that has none.
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
-    """A resource as the API server shows it.
-
-    Attributes:
-        kind: Its kind.
-        namespace: Its namespace.
-        document: The JSON document.
-        maps: ConfigMaps of its namespace.
-        surrounding: Options of the session cluster that it runs in.
-
-    """
-
-    kind: str
-    namespace: str
-    document: Mapping[str, Any]
-    maps: ConfigMaps = field(default_factory=dict)
-    surrounding: Options = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """Return its name, "" if it has none."""
-        metadata = self.document.get("metadata")
-        name = metadata.get("name") if isinstance(metadata, Mapping) else None
-        return name if isinstance(name, str) else ""
-
-    @property
-    def origin(self) -> Origin:
-        """Return it as the place of facts."""
-        return Origin(kind=self.kind, namespace=self.namespace, name=self.name)
-
-    @property
-    def uid(self) -> str:
-        """Return Kubernetes' identity of it, "" if it shows none."""
-        metadata = self.document.get("metadata")
-        uid = metadata.get("uid") if isinstance(metadata, Mapping) else None
-        return uid if isinstance(uid, str) else ""
+Source: Flink 1.14-2.3, ``NonPersistentMetadataCheckpointStorageLocation``.
+"""
 
 
 def resource_facts(resource: Resource, reading: Reading) -> ResourceFacts:
@@ -126,33 +94,11 @@ def resource_facts(resource: Resource, reading: Reading) -> ResourceFacts:
         facts += guarded(origin, part(document, resource, reading))
     if not resource.name:
         facts.append(UnclearFact(why="it has no name", is_everywhere=True, origin=origin))
-    found = gathered_facts(origin, iter(facts), uid=resource.uid)
-    without = _without_directory(found, resource, options)
-    return (
-        found
-        if without is None
-        else found.model_copy(update={"unclear": (*found.unclear, without)})
-    )
-
-
-def resource_sources(resource: Resource) -> list[Found]:
-    """Return every configuration that may be that of a resource's cluster.
-
-    The present spec, those of the status, and the ConfigMap that Flink or its operator made: it has
-    the operator's own defaults.
-    """
-    origin, document = resource.origin, DocumentField(resource.document)
-    parts = [
-        source(document, resource)
-        for source in (_spec, _effective, _specs_of_status)
-        if resource.kind in _SPEC_PATHS
-    ]
-    return [each for part in parts for each in guarded(origin, part)]
-
-
-def options_of(sources: Iterable[Found]) -> Options:
-    """Return the options of all configurations that were found."""
-    return text_options(*(each.content for each in sources if isinstance(each, FoundOptions)))
+    made = list(made_configurations(resource))
+    is_effective = bool(made) and all(isinstance(each, FoundOptions) for each in made)
+    found = gathered_facts(origin, iter(facts), uid=resource.uid, is_effective=is_effective)
+    unseen = _unseen_parts(found, resource, options)
+    return found.model_copy(update={"unclear": (*found.unclear, *unseen)})
 
 
 def source_facts(sources: Iterable[Found], origin: Origin, reading: Reading) -> Iterator[Fact]:
@@ -169,56 +115,9 @@ def source_facts(sources: Iterable[Found], origin: Origin, reading: Reading) -> 
 _Part = Callable[[DocumentField, Resource, Reading], Iterator[Fact]]
 
 
-def _spec(document: DocumentField, resource: Resource) -> Iterator[Found]:
-    """Yield what the present spec names."""
-    spec = document.child(*_SPEC_PATHS[resource.kind])
-    if spec.value is None:
-        raise UnclearFieldError(spec.path, "is missing")
-    yield from _of_spec(spec, resource)
-
-
-def _of_spec(spec: DocumentField, resource: Resource) -> Iterator[Found]:
-    content, job = spec.child("flinkConfiguration"), spec.child("job")
-    yield FoundOptions(content.mapping(), resource.origin.of(content.path))
-    yield job.child("initialSavepointPath")
-    around = (spec, spec.child("jobManager"))
-    pods = [each.child("podTemplate", "spec") for each in around]
-    volumes = tuple(volume for pod in pods for volume in pod.child("volumes").items())
-    for pod in pods:
-        if pod.value is not None:
-            place = PodPlace(
-                pod=pod,
-                origin=resource.origin,
-                maps=resource.maps,
-                volumes=volumes,
-                is_completed=True,
-            )
-            yield from pod_sources(place)
-    job.child("state").word(_WANTED_STATES)
-
-
-def _effective(_: DocumentField, resource: Resource) -> Iterator[Found]:
-    """Yield the configurations that the operator made: files of both formats, if both are there."""
-    if resource.kind == _DEPLOYMENT:
-        yield from made_configurations(resource)
-
-
-def made_configurations(resource: Resource) -> Iterator[Found]:
-    """Yield the configurations in the ConfigMap that is made for a cluster of a resource's name."""
-    name = f"flink-config-{resource.name}"
-    for file in CONFIGURATION_FILES:
-        if file in (content := resource.maps.get(name, {})):
-            where = Origin(kind="ConfigMap", namespace=resource.namespace, name=name, field=file)
-            yield from guarded(resource.origin, _read(file, content[file], where))
-
-
-def _read(file: str, text: str | None, where: Origin) -> Iterator[Found]:
-    yield FoundOptions(text_of_file(file, text), where)
-
-
 def pin_facts(field: DocumentField, origin: Origin, reading: Reading) -> Iterator[Fact]:
     """Yield the checkpoint or savepoint that a field names, if it names one."""
-    if not field.text():
+    if field.text() in {"", _IN_MEMORY}:
         return
     found = understood(field.text(), origin.of(field.path), reading)
     if isinstance(found, UnclearFact):
@@ -228,73 +127,72 @@ def pin_facts(field: DocumentField, origin: Origin, reading: Reading) -> Iterato
         yield PinFact(uri=str(place), origin=origin.of(field.path))
 
 
-def _specs_of_status(document: DocumentField, resource: Resource) -> Iterator[Found]:
-    """Yield what the specs name that the operator reconciled last, and that was stable last."""
-    status = document.child("status")
-    around = status if resource.kind == _BLUE_GREEN else status.child("reconciliationStatus")
-    for name in _SPECS:
-        yield from guarded(resource.origin, _spec_inside(around.child(name), resource))
-
-
-def _spec_inside(text: DocumentField, resource: Resource) -> Iterator[Found]:
-    parsed = text.parsed()
-    spec = parsed.child("spec") if "spec" in parsed.mapping() else parsed
-    if resource.kind == _BLUE_GREEN:
-        spec = spec.child("template", "spec")
-    if spec.value is not None:
-        yield from _of_spec(spec, resource)
-
-
 def _job_status(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
     """Yield the job id and every checkpoint and savepoint in the status."""
     status = document.child("status", "jobStatus")
     yield from guarded(resource.origin, _job(status, document, resource))
-    info = status.child("savepointInfo")
     places = [
-        status.child("upgradeSavepointPath"),
-        info.child("lastSavepoint", "location"),
-        *(each.child("location") for each in info.child("savepointHistory").items()),
+        lambda: [status.child("upgradeSavepointPath")],
+        lambda: [status.child("savepointInfo", "lastSavepoint", "location")],
+        lambda: list(status.child("savepointInfo", "savepointHistory").items()),
     ]
     for each in places:
-        yield from guarded(resource.origin, pin_facts(each, resource.origin, reading))
+        yield from guarded(resource.origin, _saved(each, resource, reading))
+
+
+def _saved(
+    places: Callable[[], Iterable[DocumentField]], resource: Resource, reading: Reading
+) -> Iterator[Fact]:
+    for each in places():
+        yield from guarded(resource.origin, _location(each, resource, reading))
+
+
+def _location(place: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
+    """Yield the checkpoint or savepoint of a field, or of an entry of a history."""
+    is_entry = place.path.endswith("savepointHistory")
+    found = place.child("location") if is_entry else place
+    yield from pin_facts(found, resource.origin, reading)
 
 
 def _job(status: DocumentField, document: DocumentField, resource: Resource) -> Iterator[Fact]:
-    job_id, state = status.child("jobId").text(), status.child("state").word(JOB_STATES)
+    job_id = status.child("jobId").text()
     if job_id and not is_job_id(job_id):
         raise UnclearFieldError(status.child("jobId").path, f"names no job id: {job_id[:40]!r}")
+    state, strange = attempted(resource.origin, lambda: status.child("state").word(JOB_STATES))
+    name, unnamed = attempted(resource.origin, lambda: status.child("jobName").text())
+    yield from (*strange, *unnamed)
     if job_id:
-        spec = document.child(*_SPEC_PATHS[resource.kind])
-        fixed = text_options(spec.child("flinkConfiguration").mapping()).get(FIXED_JOB_ID, ())
         yield JobFact(
             job_id=job_id,
-            name=status.child("jobName").text(),
+            name=name,
             state=state,
-            is_fixed=bool(fixed),
+            is_fixed=_is_id_chosen(document, resource),
             uid=resource.uid,
             origin=resource.origin.of(status.child("jobId").path),
         )
 
 
+def _is_id_chosen(document: DocumentField, resource: Resource) -> bool:
+    """Return whether the configuration chose a job id, or may have."""
+    spec = document.child(*SPEC_PATHS[resource.kind])
+    try:
+        return FIXED_JOB_ID in text_options(spec.child("flinkConfiguration").mapping())
+    except UnclearFieldError:
+        return True
+
+
 def _cluster(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
     """Yield the REST service of a deployment; while it has no JobManager, nothing answers."""
-    deployed = document.child("status", "jobManagerDeploymentStatus").word(_DEPLOYMENT_STATES)
     uri = rest_uri(resource.name, resource.namespace, reading)
     ingress = document.child("spec", "ingress", "template").text()
     if reading.rest == "ingress" and ingress:
         uri = _ingress_uri(ingress, resource)
-    yield ClusterFact(uri=uri, is_asked=deployed != "MISSING", origin=resource.origin.of("spec"))
+    yield ClusterFact(uri=uri, is_asked=_may_run(resource), origin=resource.origin.of("spec"))
 
 
-def rest_uri(name: str, namespace: str, reading: Reading) -> str:
-    """Return the address of a REST service."""
-    template = reading.rest if reading.rest != "ingress" else Reading().rest
-    return template.format(
-        scheme="https" if first_of(reading.options, REST_SSL) == "true" else "http",
-        name=name,
-        namespace=namespace,
-        port=first_of(reading.options, "rest.port") or _DEFAULT_PORT,
-    )
+def _deployment_state(document: DocumentField, _: Resource, reading: Reading) -> Iterator[Fact]:  # noqa: ARG001
+    document.child("status", "jobManagerDeploymentStatus").word(_DEPLOYMENT_STATES)
+    yield from ()
 
 
 def _ingress_uri(template: str, resource: Resource) -> str:
@@ -307,51 +205,37 @@ def _high_availability(_: DocumentField, resource: Resource, reading: Reading) -
     yield from ha_facts(reading.options, resource.origin, resource.name)
 
 
-def ha_facts(options: Options, origin: Origin, name: str) -> Iterator[Fact]:
-    """Yield all HA services that any source of a configuration names.
-
-    A kind that is not known is not understood.
-    """
-    where = origin.of("high-availability.type")
-    for word in all_of(options, *HA_TYPE_OPTIONS):
-        if word.upper() == "NONE":
-            continue
-        if word.lower() == "kubernetes" or "KubernetesHaServicesFactory" in word:
-            clusters = all_of(options, "kubernetes.cluster-id") or (name,)
-            namespaces = all_of(options, "kubernetes.namespace") or (origin.namespace,)
-            for namespace, cluster in product(namespaces, clusters):
-                yield HaFact(type="kubernetes", where=namespace, cluster_id=cluster, origin=where)
-        elif word.lower() == "zookeeper" and all_of(options, *ZOOKEEPER_OPTIONS):
-            for place, cluster in product(
-                _zookeepers(options), all_of(options, *CLUSTER_ID_OPTIONS) or (name,)
-            ):
-                yield HaFact(type="zookeeper", where=place, cluster_id=cluster, origin=where)
-        else:
-            yield UnclearFact(
-                why=f"{word[:60]!r} is no kind of HA services that is known here: which of its jobs"
-                " are only suspended cannot be seen",
-                is_everywhere=True,
-                origin=where,
-            )
-
-
-def _zookeepers(options: Options) -> Iterator[str]:
-    """Yield each ZooKeeper with the path in it, as ``host:port,host:port/path``."""
-    roots = all_of(options, *ZOOKEEPER_ROOT_OPTIONS) or ("flink",)
-    for quorum, root in product(all_of(options, *ZOOKEEPER_OPTIONS), roots):
-        hosts = [each.strip() for each in quorum.split(",")]
-        spelled = ",".join(each if ":" in each else f"{each}:{_ZOOKEEPER_PORT}" for each in hosts)
-        yield f"{spelled}/{root.strip('/')}"
-
-
 def _snapshot(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
     """Yield the paths of a snapshot, whatever became of it."""
-    spec, status = document.child("spec"), document.child("status")
-    if spec.value is None:
+    if document.child("spec").value is None:
         raise UnclearFieldError("spec", "is missing")
-    status.child("state").word(_SNAPSHOT_STATES)
-    for each in (status.child("path"), spec.child("savepoint", "path")):
-        yield from guarded(resource.origin, pin_facts(each, resource.origin, reading))
+    yield from guarded(resource.origin, _snapshot_state(document))
+    for part in (_result, _target):
+        yield from guarded(resource.origin, part(document, resource, reading))
+
+
+def _snapshot_state(document: DocumentField) -> Iterator[Fact]:
+    document.child("status", "state").word(_SNAPSHOT_STATES)
+    yield from ()
+
+
+def _result(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
+    yield from pin_facts(document.child("status", "path"), resource.origin, reading)
+
+
+def _target(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
+    """Yield the folder that a savepoint is to be made in, or the one that exists already.
+
+    Source: Flink Kubernetes operator 1.10-1.16, ``StateSnapshotReconciler``.
+    """
+    savepoint = document.child("spec", "savepoint")
+    path, exists = savepoint.child("path"), savepoint.child("alreadyExists")
+    where = resource.origin.of(path.path)
+    if exists.value is not None and exists.value is not False:
+        yield from guarded(resource.origin, pin_facts(path, resource.origin, reading))
+    if exists.value is not True and path.text():
+        yield directory_fact(path.text(), DirectoryUse.SAVEPOINTS, where, reading)
+    exists.truth()
 
 
 def _session(document: DocumentField, _: Resource, reading: Reading) -> Iterator[Fact]:  # noqa: ARG001
@@ -360,18 +244,11 @@ def _session(document: DocumentField, _: Resource, reading: Reading) -> Iterator
     yield from ()
 
 
-_DEPLOYMENT, _SESSION_JOB = "FlinkDeployment", "FlinkSessionJob"
-_SNAPSHOT, _BLUE_GREEN = "FlinkStateSnapshot", "FlinkBlueGreenDeployment"
-_SPEC_PATHS: Mapping[str, tuple[str, ...]] = {
-    _DEPLOYMENT: ("spec",),
-    _SESSION_JOB: ("spec",),
-    _BLUE_GREEN: ("spec", "template", "spec"),
-}
 _PARTS: Mapping[str, tuple[_Part, ...]] = {
-    _DEPLOYMENT: (_job_status, _cluster, _high_availability),
-    _SESSION_JOB: (_session, _job_status),
-    _SNAPSHOT: (_snapshot,),
-    _BLUE_GREEN: (_job_status, _high_availability),
+    DEPLOYMENT: (_job_status, _deployment_state, _cluster, _high_availability),
+    SESSION_JOB: (_session, _job_status),
+    SNAPSHOT: (_snapshot,),
+    BLUE_GREEN: (_job_status, _high_availability),
 }
 
 
@@ -383,29 +260,45 @@ def session_cluster_of(resource: Resource) -> str:
         return ""
 
 
-def _without_directory(
+def _unseen_parts(
     found: ResourceFacts, resource: Resource, options: Options
-) -> UnclearFact | None:
-    """Return that a deployment names no checkpoint directory, so its state may be in any place.
+) -> Iterator[UnclearFact]:
+    """Yield what a deployment may have beside its spec: its state may be in any place.
 
-    A job of a session inherits its cluster's directory; one whose checkpoints stay in the
-    JobManager's memory needs none.
+    A job of a session inherits its cluster's directory, and a pair has those of its children.
     """
-    if resource.kind != _DEPLOYMENT:
-        return None
+    if not resource.clusters or resource.deployments & _children_of(resource):
+        return
+    is_running = runs(resource)
     missing = missing_directory(found, options)
-    if missing is None:
-        return None
-    is_unread = missing.is_until_read or f"flink-config-{resource.name}" not in resource.maps
-    update = {"is_until_remembered": not _may_run(resource), "is_until_read": is_unread}
-    return missing.model_copy(update=update)
+    if missing is not None:
+        is_unread = missing.is_until_read or not found.is_effective
+        update = {"is_until_remembered": not is_running, "is_until_read": is_unread}
+        yield missing.model_copy(update=update)
+    if not found.is_effective:
+        lifted = " it is read once that runs"
+        if not is_running:
+            lifted += ", or explained by a statement that it keeps nothing in other places"
+        yield UnclearFact(
+            why="the operator's defaults are not known, as no cluster of it has shown its"
+            f" configuration (ConfigMap {' or '.join(made_maps(resource))}):{lifted}",
+            is_everywhere=True,
+            is_absence=missing is not None,
+            is_until_remembered=not is_running,
+            is_until_read=True,
+            digest="" if is_running else digest_of(resource.uid or resource.name),
+            origin=resource.origin,
+        )
+
+
+def _children_of(resource: Resource) -> frozenset[str]:
+    """Return the names of the resources that a resource is known by."""
+    return frozenset(resource.clusters if resource.kind == BLUE_GREEN else ())
 
 
 def _may_run(resource: Resource) -> bool:
-    """Return whether a JobManager of a deployment may be there."""
-    status = resource.document.get("status")
-    shown = status.get("jobManagerDeploymentStatus") if isinstance(status, Mapping) else None
-    return shown != "MISSING"
+    """Return whether a JobManager of a deployment may answer, whatever its status says."""
+    return runs(resource) or shown_state(resource) != "MISSING"
 
 
 def missing_directory(found: ResourceFacts, options: Options) -> UnclearFact | None:

@@ -17,19 +17,14 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
     gathered_facts,
 )
+from orphangc.core.discovery.sources.cluster_services import ha_facts, rest_uri
 from orphangc.core.discovery.sources.flink_options import (
     Reading,
     all_of,
     first_of,
 )
-from orphangc.core.discovery.sources.operator_resources import (
-    Resource,
-    ha_facts,
-    missing_directory,
-    options_of,
-    rest_uri,
-    source_facts,
-)
+from orphangc.core.discovery.sources.operator_resources import missing_directory, source_facts
+from orphangc.core.discovery.sources.operator_specs import Resource, made_maps, options_of
 from orphangc.core.discovery.sources.pod_templates import PROPERTIES, Found, PodPlace, pod_sources
 from orphangc.core.discovery.sources.strict_fields import DocumentField, UnclearFieldError, guarded
 
@@ -149,10 +144,16 @@ def labels_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def made_config_maps(documents: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the names of the ConfigMaps that the operator makes for FlinkDeployments."""
+def names_of(documents: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """Return the names of resources."""
     names = (_at(document, ("metadata", "name")) for document in documents)
-    return [f"flink-config-{name}" for name in names if isinstance(name, str)]
+    return frozenset(name for name in names if isinstance(name, str))
+
+
+def made_config_maps(kind: str, documents: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the names of the ConfigMaps that the operator makes for resources of one kind."""
+    found = (Resource(kind=kind, namespace="", document=document) for document in documents)
+    return [name for each in found for name in made_maps(each)]
 
 
 def named_config_maps(documents: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -218,6 +219,14 @@ def _rest_of(resource: Resource, reading: Reading, cluster: str) -> str:
         return rest_uri(cluster, resource.namespace, reading)
     uri = rest_uri("\0", resource.namespace, reading)
     return uri.replace("\0-rest", address).replace("\0", address)
+
+
+def may_have_pods(document: Mapping[str, Any], kind: str) -> bool:
+    """Return whether a pod of a workload may run; also where what it says is not understood."""
+    try:
+        return _may_answer(DocumentField(document), kind)
+    except UnclearFieldError:
+        return True
 
 
 def _may_answer(document: DocumentField, kind: str) -> bool:

@@ -15,31 +15,31 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
     gathered_facts,
 )
+from orphangc.core.discovery.sources.cluster_services import ha_facts
 from orphangc.core.discovery.sources.configuration_texts import options_of_file
 from orphangc.core.discovery.sources.flink_options import (
-    REST_SSL,
     FoundOptions,
     Options,
     Reading,
     first_of,
     option_facts,
+    scheme_of_rest,
     text_options,
 )
 from orphangc.core.discovery.sources.operator_resources import (
-    Resource,
-    ha_facts,
     missing_directory,
-    options_of,
     resource_facts,
-    resource_sources,
     session_cluster_of,
 )
+from orphangc.core.discovery.sources.operator_specs import Resource, options_of, resource_sources
 from orphangc.core.discovery.sources.plain_deployments import (
     WORKLOADS,
     has_sign_of_flink,
     is_job_manager,
     is_operated,
     is_task_manager,
+    may_have_pods,
+    names_of,
     unrecognised_facts,
     workload_facts,
 )
@@ -117,8 +117,22 @@ def _of_unknown_kind(kind: str, namespace: str) -> ResourceFacts:
 
 
 def _of_namespace(shown: NamespaceDocuments, reading: Reading) -> Iterator[ResourceFacts]:
+    job_managers = [
+        name
+        for kind in WORKLOADS
+        for document in shown.resources.get(kind, ())
+        if may_have_pods(document, kind)
+        for name in names_of([document])
+    ]
     resources = [
-        Resource(kind=kind, namespace=shown.namespace, document=document, maps=shown.config_maps)
+        Resource(
+            kind=kind,
+            namespace=shown.namespace,
+            document=document,
+            maps=shown.config_maps,
+            deployments=names_of(shown.resources.get("FlinkDeployment", ())),
+            job_managers=frozenset(job_managers),
+        )
         for kind, documents in shown.resources.items()
         for document in documents
     ]
@@ -192,6 +206,5 @@ def _file_facts(file: FileText, origin: Origin, reading: Reading) -> Iterator[Fa
     yield from option_facts(FoundOptions(content, origin), replace(reading, options=options))
     yield from ha_facts(options, origin, "default")
     if address := first_of(options, "rest.address", "jobmanager.rpc.address"):
-        scheme = "https" if first_of(options, REST_SSL) == "true" else "http"
-        uri = f"{scheme}://{address}:{first_of(options, 'rest.port') or '8081'}"
+        uri = f"{scheme_of_rest(options)}://{address}:{first_of(options, 'rest.port') or '8081'}"
         yield ClusterFact(uri=uri, origin=origin.of("rest.address"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -111,6 +111,17 @@ class DocumentField:
             raise self.error("is no text")
         return self.value.strip()
 
+    def truth(self) -> bool:
+        """Return the value as a truth value, ``False`` if it is absent.
+
+        Raises:
+            UnclearFieldError: It is of another type.
+
+        """
+        if not isinstance(self.value, bool | None):
+            raise self.error("is neither true nor false")
+        return bool(self.value)
+
     def word(self, known: frozenset[str]) -> str:
         """Return one of the known words, "" if it is absent.
 
@@ -141,6 +152,15 @@ class DocumentField:
 
 
 Found = TypeVar("Found")
+_HINT = "correct it, or wait for its owner"
+
+
+def attempted(origin: Origin, read: Callable[[], str]) -> tuple[str, tuple[UnclearFact, ...]]:
+    """Return a text, "" where it is not understood, and then why."""
+    try:
+        return read(), ()
+    except UnclearFieldError as err:
+        return "", (err.fact(origin, hint=_HINT),)
 
 
 def guarded(origin: Origin, facts: Iterator[Found]) -> Iterator[Found | UnclearFact]:
@@ -148,4 +168,4 @@ def guarded(origin: Origin, facts: Iterator[Found]) -> Iterator[Found | UnclearF
     try:
         yield from facts
     except UnclearFieldError as err:
-        yield err.fact(origin, hint="correct it, or wait for its owner")
+        yield err.fact(origin, hint=_HINT)

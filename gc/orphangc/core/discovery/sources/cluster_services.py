@@ -1,0 +1,70 @@
+"""Addresses of REST services, and HA services, as the options of a cluster name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from orphangc.core.discovery.discovered_facts import Fact, HaFact, Origin, UnclearFact
+from orphangc.core.discovery.sources.flink_options import (
+    CLUSTER_ID_OPTIONS,
+    HA_TYPE_OPTIONS,
+    ZOOKEEPER_OPTIONS,
+    ZOOKEEPER_ROOT_OPTIONS,
+    Options,
+    Reading,
+    all_of,
+    first_of,
+    scheme_of_rest,
+)
+
+_DEFAULT_PORT = "8081"
+_ZOOKEEPER_PORT = 2181
+
+
+def rest_uri(name: str, namespace: str, reading: Reading) -> str:
+    """Return the address of a REST service."""
+    template = reading.rest if reading.rest != "ingress" else Reading().rest
+    return template.format(
+        scheme=scheme_of_rest(reading.options),
+        name=name,
+        namespace=namespace,
+        port=first_of(reading.options, "rest.port") or _DEFAULT_PORT,
+    )
+
+
+def ha_facts(options: Options, origin: Origin, name: str) -> Iterator[Fact]:
+    """Yield all HA services that any source of a configuration names.
+
+    A kind that is not known is not understood.
+    """
+    where = origin.of("high-availability.type")
+    for word in all_of(options, *HA_TYPE_OPTIONS):
+        if word.upper() == "NONE":
+            continue
+        if word.lower() == "kubernetes" or "KubernetesHaServicesFactory" in word:
+            clusters = all_of(options, "kubernetes.cluster-id") or (name,)
+            namespaces = all_of(options, "kubernetes.namespace") or (origin.namespace,)
+            for namespace, cluster in product(namespaces, clusters):
+                yield HaFact(type="kubernetes", where=namespace, cluster_id=cluster, origin=where)
+        elif word.lower() == "zookeeper" and all_of(options, *ZOOKEEPER_OPTIONS):
+            for place, cluster in product(
+                _zookeepers(options), all_of(options, *CLUSTER_ID_OPTIONS) or (name,)
+            ):
+                yield HaFact(type="zookeeper", where=place, cluster_id=cluster, origin=where)
+        else:
+            yield UnclearFact(
+                why=f"{word[:60]!r} is no kind of HA services that is known here: which of its jobs"
+                " are only suspended cannot be seen",
+                is_everywhere=True,
+                origin=where,
+            )
+
+
+def _zookeepers(options: Options) -> Iterator[str]:
+    """Yield each ZooKeeper with the path in it, as ``host:port,host:port/path``."""
+    roots = all_of(options, *ZOOKEEPER_ROOT_OPTIONS) or ("flink",)
+    for quorum, root in product(all_of(options, *ZOOKEEPER_OPTIONS), roots):
+        hosts = [each.strip() for each in quorum.split(",")]
+        spelled = ",".join(each if ":" in each else f"{each}:{_ZOOKEEPER_PORT}" for each in hosts)
+        yield f"{spelled}/{root.strip('/')}"

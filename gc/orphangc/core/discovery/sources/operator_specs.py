@@ -1,0 +1,220 @@
+"""Specs of the operator's resources, and every configuration that may be that of a cluster.
+
+Source: Flink Kubernetes operator 1.8-1.15 and July 2026; ``SpecUtils`` (a spec inside a status is
+JSON text, beside ``resource_metadata`` since 1.3), ``ConfigObjectNode`` (a nested
+``flinkConfiguration``, since 1.13).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orphangc.core.discovery.discovered_facts import Origin, UnclearFact
+from orphangc.core.discovery.sources.configuration_texts import CONFIGURATION_FILES
+from orphangc.core.discovery.sources.flink_options import FoundOptions, Options, text_options
+from orphangc.core.discovery.sources.pod_templates import (
+    ConfigMaps,
+    Found,
+    PodPlace,
+    pod_sources,
+    text_of_file,
+)
+from orphangc.core.discovery.sources.strict_fields import DocumentField, UnclearFieldError, guarded
+
+DEPLOYMENT, SESSION_JOB = "FlinkDeployment", "FlinkSessionJob"
+SNAPSHOT, BLUE_GREEN = "FlinkStateSnapshot", "FlinkBlueGreenDeployment"
+SPEC_PATHS: Mapping[str, tuple[str, ...]] = {
+    DEPLOYMENT: ("spec",),
+    SESSION_JOB: ("spec",),
+    BLUE_GREEN: ("spec", "template", "spec"),
+}
+_WANTED_STATES = frozenset({"running", "suspended"})
+_SPECS = ("lastReconciledSpec", "lastStableSpec")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """A resource as the API server shows it.
+
+    Attributes:
+        kind: Its kind.
+        namespace: Its namespace.
+        document: The JSON document.
+        maps: ConfigMaps of its namespace.
+        surrounding: Options of the session cluster that it runs in.
+        deployments: Names of the FlinkDeployments of its namespace.
+        job_managers: Names of the workloads of its namespace that may run a JobManager.
+
+    """
+
+    kind: str
+    namespace: str
+    document: Mapping[str, Any]
+    maps: ConfigMaps = field(default_factory=dict)
+    surrounding: Options = field(default_factory=dict)
+    deployments: frozenset[str] = frozenset()
+    job_managers: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """Return its name, "" if it has none."""
+        metadata = self.document.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, Mapping) else None
+        return name if isinstance(name, str) else ""
+
+    @property
+    def origin(self) -> Origin:
+        """Return it as the place of facts."""
+        return Origin(kind=self.kind, namespace=self.namespace, name=self.name)
+
+    @property
+    def uid(self) -> str:
+        """Return Kubernetes' identity of it, "" if it shows none."""
+        metadata = self.document.get("metadata")
+        uid = metadata.get("uid") if isinstance(metadata, Mapping) else None
+        return uid if isinstance(uid, str) else ""
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """Return the names of the clusters that the operator makes for it.
+
+        Source: Flink Kubernetes operator 1.14-1.16, ``BlueGreenUtils``: a FlinkDeployment for each
+        colour.
+        """
+        if self.kind == BLUE_GREEN:
+            return (f"{self.name}-blue", f"{self.name}-green")
+        return (self.name,) if self.kind == DEPLOYMENT else ()
+
+
+def resource_sources(resource: Resource) -> list[Found]:
+    """Return every configuration that may be that of a resource's cluster.
+
+    The present spec, those of the status, and the ConfigMap that Flink or its operator made: it has
+    the operator's own defaults.
+    """
+    origin, document = resource.origin, DocumentField(resource.document)
+    parts = [
+        source(document, resource)
+        for source in (_spec, _effective, _specs_of_status)
+        if resource.kind in SPEC_PATHS
+    ]
+    return [each for part in parts for each in guarded(origin, part)]
+
+
+def options_of(sources: Iterable[Found]) -> Options:
+    """Return the options of all configurations that were found."""
+    return text_options(*(each.content for each in sources if isinstance(each, FoundOptions)))
+
+
+def _spec(document: DocumentField, resource: Resource) -> Iterator[Found]:
+    """Yield what the present spec names."""
+    spec = document.child(*SPEC_PATHS[resource.kind])
+    if spec.value is None:
+        raise UnclearFieldError(spec.path, "is missing")
+    yield from _of_spec(spec, resource)
+
+
+def _of_spec(spec: DocumentField, resource: Resource) -> Iterator[Found]:
+    """Yield what each part of a spec names; one that is not understood hides no other."""
+    for part in (_configuration, _initial_savepoint, _pod_templates, _wanted_state):
+        yield from guarded(resource.origin, part(spec, resource))
+
+
+def _configuration(spec: DocumentField, resource: Resource) -> Iterator[Found]:
+    content = spec.child("flinkConfiguration")
+    yield FoundOptions(content.mapping(), resource.origin.of(content.path))
+
+
+def _initial_savepoint(spec: DocumentField, _: Resource) -> Iterator[Found]:
+    yield spec.child("job", "initialSavepointPath")
+
+
+def _wanted_state(spec: DocumentField, _: Resource) -> Iterator[Found]:
+    spec.child("job", "state").word(_WANTED_STATES)
+    yield from ()
+
+
+def _pod_templates(spec: DocumentField, resource: Resource) -> Iterator[Found]:
+    """Yield what both templates of a JobManager's pod name: they are merged."""
+    found = [
+        each
+        for path in (("podTemplate",), ("jobManager", "podTemplate"))
+        for each in guarded(resource.origin, _pod_with_volumes(spec, *path))
+    ]
+    yield from (each for each in found if isinstance(each, UnclearFact))
+    pods = [each for each in found if not isinstance(each, UnclearFact)]
+    volumes = tuple(volume for _, own in pods for volume in own)
+    for pod, _ in pods:
+        place = PodPlace(
+            pod=pod,
+            origin=resource.origin,
+            maps=resource.maps,
+            volumes=volumes,
+            is_completed=True,
+        )
+        yield from pod_sources(place)
+
+
+def _pod_with_volumes(
+    spec: DocumentField, *path: str
+) -> Iterator[tuple[DocumentField, tuple[DocumentField, ...]]]:
+    pod = spec.child(*path, "spec")
+    if pod.value is not None:
+        yield pod, tuple(pod.child("volumes").items())
+
+
+def _effective(_: DocumentField, resource: Resource) -> Iterator[Found]:
+    """Yield the configurations that the operator made: files of both formats, if both are there."""
+    yield from made_configurations(resource)
+
+
+def made_configurations(resource: Resource) -> Iterator[Found]:
+    """Yield the configurations in the ConfigMaps that are made for the clusters of a resource."""
+    for name in made_maps(resource):
+        for file in CONFIGURATION_FILES:
+            if file in (content := resource.maps.get(name, {})):
+                where = Origin(
+                    kind="ConfigMap", namespace=resource.namespace, name=name, field=file
+                )
+                yield from guarded(resource.origin, _read(file, content[file], where))
+
+
+def made_maps(resource: Resource) -> tuple[str, ...]:
+    """Return the names of the ConfigMaps that the operator makes for the clusters of a resource."""
+    return tuple(f"flink-config-{name}" for name in resource.clusters)
+
+
+def _read(file: str, text: str | None, where: Origin) -> Iterator[Found]:
+    yield FoundOptions(text_of_file(file, text), where)
+
+
+def _specs_of_status(document: DocumentField, resource: Resource) -> Iterator[Found]:
+    """Yield what the specs name that the operator reconciled last, and that was stable last."""
+    status = document.child("status")
+    around = status if resource.kind == BLUE_GREEN else status.child("reconciliationStatus")
+    for name in _SPECS:
+        yield from guarded(resource.origin, _spec_inside(around.child(name), resource))
+
+
+def _spec_inside(text: DocumentField, resource: Resource) -> Iterator[Found]:
+    parsed = text.parsed()
+    spec = parsed.child("spec") if "spec" in parsed.mapping() else parsed
+    if resource.kind == BLUE_GREEN:
+        spec = spec.child("template", "spec")
+    if spec.value is not None:
+        yield from _of_spec(spec, resource)
+
+
+def runs(resource: Resource) -> bool:
+    """Return whether a JobManager is there, by its workload or by the status of its deployment."""
+    has_workload = bool(resource.job_managers & set(resource.clusters))
+    return has_workload or shown_state(resource) not in {"", "MISSING"}
+
+
+def shown_state(resource: Resource) -> str:
+    """Return the state of a deployment's JobManager by its status, "" if it shows none."""
+    status = resource.document.get("status")
+    shown = status.get("jobManagerDeploymentStatus") if isinstance(status, Mapping) else None
+    return shown if isinstance(shown, str) else ""
