@@ -302,6 +302,10 @@ def test_a_deleted_deployment_leaves_its_job_blocked(kubernetes, running, tmp_pa
     assert "job_state_unknown" in blocks(tmp_path)
     lost = run("discover", "--config", config).json["lost"]
     assert f"checkpoints {running.bed.root}" in {each["what"] for each in lost}
+    (found,) = (e for e in run("doctor", "--config", config).json if e["check"].startswith("job "))
+    assert found["check"] == f"job {running.job.id} (flink/orders)"
+    (job,) = plans(tmp_path)[-1]["jobs"]
+    assert job["resources"] == ["flink/orders"]
 
 
 def test_a_job_that_its_resource_replaced_is_over(kubernetes, running, tmp_path) -> None:
@@ -321,6 +325,8 @@ def test_a_job_that_its_resource_replaced_is_over(kubernetes, running, tmp_path)
     states = {each["job_id"]: each["state"] for each in plans(tmp_path)[-1]["jobs"]}
     assert (states[first.id], states[second.id]) == ("ended", "running")
     assert jobs[first.id]["followed_by"] == second.id
+    names = {each["job_id"]: each["resources"] for each in plans(tmp_path)[-1]["jobs"]}
+    assert names == {first.id: ["flink/orders"], second.id: ["flink/orders"]}
 
 
 @pytest.mark.parametrize(
@@ -381,12 +387,14 @@ def test_a_directory_that_no_resource_explains_stays_blocked(kubernetes, running
         config = configured(tmp_path)
         run("run", "--config", config)
         found = run("doctor", "--config", config)
+        shown = run("world", "--config", config)
     jobs = {each["job_id"]: each for each in plans(tmp_path)[-1]["jobs"]}
     assert [b["condition"] for b in jobs[stranger.job.id]["blocked"]] == ["job_state_unknown"]
     assert jobs[running.job.id]["blocked"] == []
     assert jobs[running.job.id]["resources"] == ["flink/orders"]
     findings = {each["check"]: each for each in found.json}
     assert findings["discovery"]["health"] == "good"
+    assert shown.json["resources"] == {running.job.id: ["flink/orders"]}
     assert "job_state_unknown" in findings[f"job {stranger.job.id}"]["message"]
 
 

@@ -36,7 +36,7 @@ def test_every_place_is_shown_with_what_was_found_in_it(story) -> None:
     empty = story.bed.folder / "savepoints"
     empty.mkdir()
     shown = world(story, "--extra-roots", empty, "--closed-world")
-    assert set(shown) == {*KEYS, "unasked"}
+    assert set(shown) == {*KEYS, "resources", "unasked"}
     places = {each["uri"]: each for each in shown["places"]}
     own = places[str(story.bed.root)]
     assert (own["kind"], own["job_directories"], own["checkpoints"]) == ("storage_root", 1, 2)
@@ -149,7 +149,7 @@ def test_storage_roots_of_one_file_are_one_world(bed) -> None:
     bed.job(5, below=other).checkpoint(4)
     ran = run("world", "--config", config_of(bed, bed.root, other), "--output", "json")
     assert ran.code == 0, ran.err
-    assert set(ran.json) == {*KEYS, "storage_roots"}
+    assert set(ran.json) == {*KEYS, "resources", "storage_roots"}
     kinds = {each["uri"]: each["kind"] for each in ran.json["places"]}
     assert kinds == {str(bed.root): "storage_root", str(other): "storage_root"}
     of_other = ran.json["storage_roots"][str(other)]["places"]

@@ -137,6 +137,7 @@ def run_cycle(
         missing=missing,
         foreign_usages=foreign_usages,
         world=known.world,
+        resources=known.comparison.memory.lineage.resources,
     )
     return Cycle(
         seen=seen,

@@ -64,12 +64,14 @@ class UnlistedCycle:
         world: Places that were searched or named, with the memory of earlier cycles.
         jobs: Evidence by job key, without surveys.
         judged: Refusal and blocks of each job, as far as they need no listing.
+        resources: Kubernetes resources that run each job, or ran it, by job id.
 
     """
 
     world: World
     jobs: Mapping[str, JobEvidence]
     judged: Mapping[str, Judgement]
+    resources: Mapping[str, tuple[str, ...]]
 
 
 def unlisted_cycle(
@@ -104,4 +106,5 @@ def unlisted_cycle(
         world=world_with_memory(known.world, known.comparison, before.memory),
         jobs=known.jobs,
         judged=known.judged,
+        resources=known.comparison.memory.lineage.resources,
     )

@@ -120,6 +120,7 @@ def sweep(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Read all evidence afresh, lay tombstones where the plan holds, and delete with --delete."""
     from orphangc.app.render.plan_tables import outcome_tables
+    from orphangc.app.render.shown_names import JobNames
     from orphangc.app.runner.sweep_plan import sweep_plan
 
     made, result = sweep_plan(
@@ -141,7 +142,7 @@ def sweep(  # noqa: PLR0913 - one parameter an option
         "stopped": result.stopped,
         "exit_code": int(result.exit_code),
     }
-    show(output, outcome, lambda: outcome_tables(outcome))
+    show(output, outcome, lambda: outcome_tables(outcome, JobNames.of(made.jobs)))
     if result.exit_code is not ExitCode.DONE:
         raise typer.Exit(result.exit_code)
 

@@ -45,13 +45,13 @@ def world_show(  # noqa: PLR0913 - one parameter an option
     """
     values = dict(locals())
     from orphangc.app.commands.world.show import (
+        document_of_call,
         world_document,
         world_of_call,
         worlds_of,
         worlds_shown,
     )
     from orphangc.app.config.validate import settings_from
-    from orphangc.app.render.world_tables import world_tables
 
     if (root is None) == (config is None):
         raise SettingsError("give either a storage root or --config")
@@ -60,10 +60,8 @@ def world_show(  # noqa: PLR0913 - one parameter an option
         show(output, world_document(worlds), lambda: worlds_shown(worlds))
         return
     settings = settings_from({k: v for k, v in values.items() if k not in _NOT_SETTINGS})
-    world, unasked = world_of_call(settings)
-    parts = [each.model_dump(mode="json") for each in unasked]
-    document = {**world.model_dump(mode="json"), "unasked": parts}
-    show(output, document, lambda: [*world_tables(world, unasked)])
+    found = world_of_call(settings)
+    show(output, document_of_call(found), lambda: [*found.tables()])
 
 
 @world_commands.command(

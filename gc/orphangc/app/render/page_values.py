@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from orphangc.app.console.text import NO_JOB, duration, id_ranges
+from orphangc.app.console.text import duration, id_ranges
 from orphangc.app.render.reason_groups import (
     AGE_LABELS,
     KIND_OF,
@@ -15,7 +15,8 @@ from orphangc.app.render.reason_groups import (
     ReasonKind,
     kind_order,
 )
-from orphangc.app.render.summary import Fate, Stop, fate_of, name_of, stops
+from orphangc.app.render.shown_names import JobNames, name_of
+from orphangc.app.render.summary import Fate, Stop, fate_of, stops
 from orphangc.core.documents.plan import JobPart, Plan
 from orphangc.core.model.bounds import NEVER
 from orphangc.core.model.settings import StorageRootSettings
@@ -78,14 +79,15 @@ def job_views(plan: Plan, cells: Iterable[Cell]) -> tuple[JobPageView, ...]:
     by_job: dict[str, list[Cell]] = {}
     for cell in cells:
         by_job.setdefault(cell.job_id, []).append(cell)
+    names = JobNames.of(plan.jobs)
     views = [
-        _job_view(job, f"job-{number}", by_job.get(job.job_id, []) if job.job_id else [])
+        _job_view(job, f"job-{number}", by_job.get(job.job_id, []) if job.job_id else [], names)
         for number, job in enumerate(plan.jobs)
     ]
     return tuple(sorted(views, key=lambda view: -view.total.bytes))
 
 
-def _job_view(job: JobPart, anchor: str, cells: Sequence[Cell]) -> JobPageView:
+def _job_view(job: JobPart, anchor: str, cells: Sequence[Cell], names: JobNames) -> JobPageView:
     verdicts = summed(cells, lambda cell: (cell.scope, cell.action, cell.reason))
     going = (cell.amount for cell in cells if cell.reason in _GOING)
     return JobPageView(
@@ -98,7 +100,7 @@ def _job_view(job: JobPart, anchor: str, cells: Sequence[Cell]) -> JobPageView:
         total=sum(verdicts.values(), Amount()),
         going=sum(going, Amount()),
         verdicts=tuple(sorted(verdicts.items(), key=lambda it: (it[0][0], kind_order(it[0][2])))),
-        stops=stops([job]),
+        stops=stops([job], names),
         deciding=_deciding(job),
     )
 
@@ -110,9 +112,9 @@ def _deciding(job: JobPart) -> frozenset[int]:
     return unknown or earliest
 
 
-def rows_by_job(cells: Iterable[Cell]) -> tuple[Row, ...]:
+def rows_by_job(cells: Iterable[Cell], names: JobNames) -> tuple[Row, ...]:
     """Return one row for each job, the largest first."""
-    sums = summed(cells, lambda cell: (cell.job_id or NO_JOB, KIND_OF[cell.reason]))
+    sums = summed(cells, lambda cell: (names(cell.job_id), KIND_OF[cell.reason]))
     rows = _rows(sums, dict.fromkeys(name for name, _ in sums))
     return tuple(sorted(rows, key=lambda row: (-row.total.bytes, row.name)))
 

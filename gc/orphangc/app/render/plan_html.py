@@ -12,6 +12,7 @@ from jinja2 import Environment
 from orphangc.app.render.page_values import Row, job_views, rows_by_age, rows_by_job, settings_rows
 from orphangc.app.render.reason_groups import BOUND_TEXT, KINDS, kind_order
 from orphangc.app.render.retention.unneeded_text import expiry_hint
+from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stacked_bars import stacked
 from orphangc.app.render.summary import Fate, area_rows, headline, stops, summarise
 from orphangc.app.render.template_environment import page_environment
@@ -65,7 +66,7 @@ def _context(plan: Plan, breakdown: Breakdown) -> dict[str, Any]:
     cells = breakdown.cells()
     summary = summarise(plan, breakdown)
     jobs = job_views(plan, cells)
-    stopped = stops(plan.jobs)
+    stopped, names = stops(plan.jobs), JobNames.of(plan.jobs)
     return {
         "plan": plan,
         "now": plan.created_at,
@@ -74,6 +75,7 @@ def _context(plan: Plan, breakdown: Breakdown) -> dict[str, Any]:
         "tone": _tone(plan, summary.fates),
         "stops": stopped,
         "jobs": jobs,
+        "names": names,
         "anchors": {view.name: view.anchor for view in jobs},
         "fates": {view.name: view.fate for view in jobs},
         "tallies": sorted(plan.tallies, key=lambda tally: (tally.scope, kind_order(tally.reason))),
@@ -87,12 +89,12 @@ def _context(plan: Plan, breakdown: Breakdown) -> dict[str, Any]:
         "statement": None if plan.world is None else statement(plan.world),
         "settings": settings_rows(plan.settings),
         "sections": _sections(plan, has_stops=bool(stopped)),
-        **_pictures(cells),
+        **_pictures(cells, names),
     }
 
 
-def _pictures(cells: tuple[Cell, ...]) -> dict[str, Any]:
-    by_job, by_age = rows_by_job(cells), rows_by_age(cells)
+def _pictures(cells: tuple[Cell, ...], names: JobNames) -> dict[str, Any]:
+    by_job, by_age = rows_by_job(cells, names), rows_by_age(cells)
     rest = by_job[JOBS_IN_PICTURE:]
     return {
         "by_job": by_job,

@@ -9,6 +9,7 @@ from orphangc.app.console.text import human_bytes, instant, share, visible
 from orphangc.app.render.page_values import JobPageView, job_views
 from orphangc.app.render.reason_groups import KINDS
 from orphangc.app.render.retention.unneeded_text import expiry_hint
+from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.summary import Stop, area_rows, headline, stops, summarise
 from orphangc.app.render.unlisted_rows import extra_rows, inventory_sentence, is_worth_showing
 from orphangc.app.render.world_tables import statement
@@ -56,7 +57,7 @@ def render_markdown(plan: Plan, breakdown: Breakdown) -> str:
         *_job_parts(jobs),
         *([["**What stops deletion**"], _stop_lines(plan)] if stops(plan.jobs) else []),
         *_extras_parts(plan),
-        *([["**Warnings**"], _bullets(map(code, plan.warnings))] if plan.warnings else []),
+        *([["**Warnings**"], _warning_lines(plan)] if plan.warnings else []),
         [f"plan_id {code(plan.plan_id or 'not signed')}, orphangc {code(plan.tool_version)}"],
     ]
     return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
@@ -134,8 +135,13 @@ def _stop_lines(plan: Plan) -> list[str]:
     return _bullets(_stop_line(stop) for stop in stops(plan.jobs))
 
 
+def _warning_lines(plan: Plan) -> list[str]:
+    names = JobNames.of(plan.jobs)
+    return _bullets(code(names.in_text(each)) for each in plan.warnings)
+
+
 def _stop_line(stop: Stop) -> str:
-    messages = list(dict.fromkeys(message for _, message in stop.jobs))
+    messages = list(dict.fromkeys(each.message for each in stop.jobs))
     shown = "; ".join(code(message) for message in messages[:_MESSAGES])
     more = f" and {len(messages) - _MESSAGES} more" if len(messages) > _MESSAGES else ""
     jobs = f"{len(stop.jobs):,} " + ("job" if len(stop.jobs) == 1 else "jobs")

@@ -25,6 +25,7 @@ from orphangc.app.console.text import (
 )
 from orphangc.app.render.reason_groups import KIND_OF, ReasonKind, kind_order
 from orphangc.app.render.retention.unneeded_text import expiry_hint
+from orphangc.app.render.shown_names import JobNames, name_of
 from orphangc.app.render.summary import (
     Fate,
     Stop,
@@ -32,7 +33,6 @@ from orphangc.app.render.summary import (
     counted,
     fate_of,
     headline,
-    name_of,
     stops,
     summarise,
 )
@@ -83,21 +83,25 @@ def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[Renderab
     parts += [_stop_block(stop) for stop in stops(plan.jobs)]
     if plan.extras is not None and is_worth_showing(plan.extras):
         parts.append(_extras_table(plan.extras))
-    parts += [_text(f"warning: {each}", "yellow") for each in plan.warnings]
+    names = JobNames.of(plan.jobs)
+    parts += [_text(f"warning: {names.in_text(each)}", "yellow") for each in plan.warnings]
     return parts
 
 
-def outcome_tables(outcome: Mapping[str, Any]) -> list[RenderableType]:
+def outcome_tables(
+    outcome: Mapping[str, Any], names: JobNames | None = None
+) -> list[RenderableType]:
     """Return the outcome of a sweep as tables.
 
     Args:
         outcome: Contents of ``outcome.json``; an absent value is not shown.
+        names: Names of the plan's jobs.
 
     """
     parts: list[RenderableType] = [_outcome_heading(outcome), _counts_table(outcome)]
     refused = outcome.get("refused") or {}
     if refused:
-        parts.append(_refused_table(refused))
+        parts.append(_refused_table(refused, names or JobNames()))
     if outcome.get("stopped"):
         parts.append(_text(f"stopped early: {outcome['stopped']}", "bold red"))
     interrupted = outcome.get("interrupted_runs") or ()
@@ -209,7 +213,7 @@ def _stop_block(stop: Stop) -> Group:
     text = _fate_text(stop.fate)
     text.append(f" {visible(stop.code)}", style="bold")
     text.append(f", {counted(len(stop.jobs), 'job')}: {stop.advice}")
-    lines = [_text(f"{name}: {message}", "dim") for name, message in stop.jobs[:_NAMED]]
+    lines = [_text(f"{each.name}: {each.message}", "dim") for each in stop.jobs[:_NAMED]]
     if len(stop.jobs) > _NAMED:
         lines.append(Text(f"and {len(stop.jobs) - _NAMED:,} more", style="dim"))
     return Group(text, *(Padding(line, (0, 0, 0, 4)) for line in lines))
@@ -251,10 +255,10 @@ def _counts_table(outcome: Mapping[str, Any]) -> Table:
     return table
 
 
-def _refused_table(refused: Mapping[str, Any]) -> Table:
+def _refused_table(refused: Mapping[str, Any], names: JobNames) -> Table:
     table = _table("Jobs of which nothing was deleted", "job", "why")
     for job, why in list(refused.items())[:_JOBS]:
-        table.add_row(_text(job), _text(why))
+        table.add_row(_text(names(job)), _text(names.in_text(str(why))))
     if len(refused) > _JOBS:
         table.add_row("...", f"{len(refused) - _JOBS:,} more stand in outcome.json")
     return table

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from orphangc.app.console.text import NO_JOB, human_bytes
+from orphangc.app.console.text import human_bytes
 from orphangc.app.render.advice import condition_advice, guard_advice
 from orphangc.app.render.reason_groups import KIND_OF, ReasonKind, by_kind
+from orphangc.app.render.shown_names import JobNames, name_of
 from orphangc.core.areas.table import AREAS
 from orphangc.core.documents.plan import JobPart, Plan
 from orphangc.core.documents.run_record import JobRecord
@@ -33,6 +34,22 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoppedJob:
+    """A job that a guard or condition stops.
+
+    Attributes:
+        job_id: Identifier of the job, "" if its owner is unknown.
+        name: Name of the job, for people.
+        message: Reason of the guard or condition; jobs in it have their names.
+
+    """
+
+    job_id: str
+    name: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
     """One guard or condition, and all jobs that it stops.
 
@@ -40,14 +57,14 @@ class Stop:
         fate: ``REFUSED`` for a guard, ``BLOCKED`` for a condition of deletion.
         code: Name of the guard or condition in the plan.
         advice: Advice about it.
-        jobs: Names of the jobs, each with its message.
+        jobs: Jobs that it stops.
 
     """
 
     fate: Fate
     code: str
     advice: str
-    jobs: tuple[tuple[str, str], ...]
+    jobs: tuple[StoppedJob, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,12 +105,6 @@ def fate_of(job: Judged) -> Fate:
     if job.refused is not None:
         return Fate.REFUSED
     return Fate.BLOCKED if job.blocked else Fate.CLEAR
-
-
-def name_of(job: Judged) -> str:
-    """Return the job's id, or its directory if its owner is unknown, and its resources' names."""
-    name = job.job_id or (job.directories[0] if job.directories else NO_JOB)
-    return f"{name} ({', '.join(job.resources)})" if job.resources else name
 
 
 def summarise(plan: Plan, breakdown: Breakdown | None = None) -> Summary:
@@ -151,23 +162,37 @@ def _of_jobs(
     return summed(cells, lambda cell: cell.job_id not in free).get(True, Amount())
 
 
-def stops(jobs: Iterable[Judged]) -> tuple[Stop, ...]:
-    """Return every guard and condition that stops a job, refusals first, then by jobs stopped."""
-    found: dict[tuple[Fate, str], list[tuple[str, str]]] = {}
-    for job in jobs:
-        name = name_of(job)
-        if job.refused is not None:
-            key = (Fate.REFUSED, job.refused.guard)
-            found.setdefault(key, []).append((name, job.refused.message))
-        for each in job.blocked:
-            found.setdefault((Fate.BLOCKED, each.condition), []).append((name, each.message))
+def stops(jobs: Iterable[Judged], names: JobNames | None = None) -> tuple[Stop, ...]:
+    """Return every guard and condition that stops a job, refusals first, then by jobs stopped.
+
+    Args:
+        jobs: Jobs of a plan, or of the record of a run.
+        names: Names of all jobs that messages may mention; by default those of ``jobs``.
+
+    """
+    judged = [*jobs]
+    names = JobNames.of(judged) if names is None else names
+    found: dict[tuple[Fate, str], list[StoppedJob]] = {}
+    for job in judged:
+        for fate, code, message in _unmet(job):
+            stopped = StoppedJob(
+                job_id=job.job_id, name=name_of(job), message=names.in_text(message)
+            )
+            found.setdefault((fate, code), []).append(stopped)
     ordered = sorted(found.items(), key=lambda item: (item[0][0] is Fate.BLOCKED, -len(item[1])))
-    return tuple(_stop(fate, code, named) for (fate, code), named in ordered)
+    return tuple(_stop(fate, code, stopped) for (fate, code), stopped in ordered)
 
 
-def _stop(fate: Fate, code: str, named: list[tuple[str, str]]) -> Stop:
+def _unmet(job: Judged) -> Iterator[tuple[Fate, str, str]]:
+    if job.refused is not None:
+        yield Fate.REFUSED, job.refused.guard, job.refused.message
+    for each in job.blocked:
+        yield Fate.BLOCKED, each.condition, each.message
+
+
+def _stop(fate: Fate, code: str, stopped: list[StoppedJob]) -> Stop:
     advice = guard_advice(code) if fate is Fate.REFUSED else condition_advice(code)
-    return Stop(fate=fate, code=code, advice=advice, jobs=tuple(named))
+    return Stop(fate=fate, code=code, advice=advice, jobs=tuple(stopped))
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

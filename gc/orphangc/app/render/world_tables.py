@@ -10,39 +10,58 @@ from rich.table import Table
 from rich.text import Text
 
 from orphangc.app.console.text import visible
-from orphangc.app.render.place_names import PLACE_NAMES
-from orphangc.core.world import PlaceKind, SearchedPlace, World, WorldChange
+from orphangc.app.render.shown_names import PLACE_NAMES, JobNames
+from orphangc.core.world import KnownCluster, PlaceKind, SearchedPlace, World, WorldChange
+
+_JOBS = 5
+"""Maximum number of jobs of one cluster; ``--output json`` has all."""
 
 
-def world_tables(world: World, unasked: Sequence[WorldChange] = ()) -> Iterator[RenderableType]:
+def world_tables(
+    world: World, unasked: Sequence[WorldChange] = (), names: JobNames | None = None
+) -> Iterator[RenderableType]:
     """Yield one table for each part of the world that is not empty, then the statement.
 
     Args:
         world: World of one storage root.
         unasked: Facts of earlier cycles about what the call did not name.
+        names: Names of the jobs.
 
     """
+    names = names or JobNames()
     yield _places(world)
-    for table in (_outside(world), _clusters(world), _changed(world), _unasked(unasked)):
+    for table in (
+        _outside(world, names),
+        _clusters(world, names),
+        _changed(world),
+        _unasked(unasked),
+    ):
         if table.row_count:
             yield table
     yield Text(statement(world))
 
 
-def _outside(world: World) -> Table:
+def _outside(world: World, names: JobNames) -> Table:
     table = Table("outside all places", "named by", "blocks")
     for path in world.outside:
         named = ", ".join(path.named_by[:2]) + (" …" if path.named_by[2:] else "")
-        table.add_row(*_cells(path.uri, named, ", ".join(path.jobs)))
+        table.add_row(*_cells(path.uri, named, ", ".join(map(names, path.jobs))))
     return table
 
 
-def _clusters(world: World) -> Table:
+def _clusters(world: World, names: JobNames) -> Table:
     table = Table("cluster", "answers", "jobs")
     for cluster in world.clusters:
         is_fine = "yes" if cluster.answers else "no"
-        table.add_row(*_cells(cluster.uri, is_fine, str(len(cluster.jobs))))
+        table.add_row(*_cells(cluster.uri, is_fine), Text(_jobs(cluster, names)))
     return table
+
+
+def _jobs(cluster: KnownCluster, names: JobNames) -> str:
+    """Return the number of jobs that a cluster shows, and below it the first of them."""
+    shown = [visible(names(each)) for each in cluster.jobs[:_JOBS]]
+    more = len(cluster.jobs) - len(shown)
+    return "\n".join((str(len(cluster.jobs)), *shown, *([f"and {more} more"] if more else ())))
 
 
 def _changed(world: World) -> Table:

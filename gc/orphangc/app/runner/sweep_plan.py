@@ -16,6 +16,7 @@ from orphangc.adapters.rows.temporary_rows import temporary_space
 from orphangc.adapters.spark.spark_engine import SparkEngine
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
+from orphangc.app.render.shown_names import JobNames
 from orphangc.app.runner.expiry_runs import HeldExpiry
 from orphangc.app.runner.locking import Holding, held_lock
 from orphangc.app.telemetry.audit_log import Audited, log_unmet
@@ -156,7 +157,7 @@ class HeldSweep:
                 outcomes.discard()
                 raise
             finally:
-                log_unmet(sweep.result.unmet)
+                log_unmet(sweep.result.unmet, JobNames.of(self.plan.jobs))
             outcomes.publish(_outcome(self.plan, sweep))
         return sweep.result
 

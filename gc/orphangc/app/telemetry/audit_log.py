@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import structlog
 
 from orphangc.app.render.advice import condition_advice, guard_advice
+from orphangc.app.render.shown_names import JobNames
 from orphangc.app.telemetry.logs import always_shown, needs_redaction, shown_together
 from orphangc.collect.delete.journal import json_lines
 from orphangc.core.documents.plan import Plan
@@ -85,26 +86,36 @@ def _facts(rows: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=[*_NAMED, "job_id", "stored_at"])
 
 
-def log_unmet(unmet: Mapping[str, Iterable[tuple[str, str]]]) -> None:
-    """Log why no object of some jobs may be deleted: rule, job, and advice."""
+def log_unmet(unmet: Mapping[str, Iterable[tuple[str, str]]], names: JobNames) -> None:
+    """Log why no object of some jobs may be deleted: rule, job, and advice.
+
+    Args:
+        unmet: Guards and conditions with their reasons, by job key.
+        names: Names of the jobs.
+
+    """
     for key, rules in unmet.items():
         for name, reason in rules:
+            facts: dict[str, Any] = {"job_id": key, "reason": names.in_text(reason)}
+            if key in names.resources:
+                facts["resources"] = list(names.resources[key])
             if name in _CONDITIONS:
                 advice = condition_advice(name)
-                log.warning("job.blocked", job_id=key, condition=name, reason=reason, advice=advice)
+                log.warning("job.blocked", condition=name, advice=advice, **facts)
             else:
-                advice = guard_advice(name)
-                log.warning("job.refused", job_id=key, guard=name, reason=reason, advice=advice)
+                log.warning("job.refused", guard=name, advice=guard_advice(name), **facts)
 
 
 def log_plan(plan: Plan, *, logs_blocked: bool = False) -> None:
     """Log the findings of a plan, and what stops its jobs."""
+    names = JobNames.of(plan.jobs)
     log_unmet(
         {
             job.job_id: ((job.refused.guard, job.refused.message),)
             for job in plan.jobs
             if job.refused is not None
-        }
+        },
+        names,
     )
     if logs_blocked:
         log_unmet(
@@ -112,10 +123,11 @@ def log_plan(plan: Plan, *, logs_blocked: bool = False) -> None:
                 job.job_id: tuple((each.condition, each.message) for each in job.blocked)
                 for job in plan.jobs
                 if job.refused is None
-            }
+            },
+            names,
         )
     for warning in plan.warnings:
-        log.warning("plan.doubtful", reason=warning)
+        log.warning("plan.doubtful", reason=names.in_text(warning))
     log.info(
         "plan.written",
         plan_id=plan.plan_id,

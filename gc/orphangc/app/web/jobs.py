@@ -8,6 +8,7 @@ from datetime import datetime
 from http import HTTPStatus
 
 from orphangc.app.console.text import duration
+from orphangc.app.render.shown_names import JobNames
 from orphangc.app.status.status import RootStatus, Status
 from orphangc.core.documents.run_record import JobRecord, RunRecord
 from orphangc.core.documents.self_sustained_record import RememberedUsageCheck
@@ -97,6 +98,11 @@ def known_jobs(status: Status) -> dict[str, list[KnownJob]]:
                 known = KnownJob(root=root, run=run, record=record)  # type: ignore[arg-type]
                 found.setdefault(record.job_id, []).append(known)
     return found
+
+
+def job_names(status: Status) -> JobNames:
+    """Return the names of the jobs of all storage roots: a message may mention any of them."""
+    return JobNames.of(job for root in status.roots for job in root.jobs)
 
 
 def sightings(status: Status, job_id: str) -> list[KnownJob]:

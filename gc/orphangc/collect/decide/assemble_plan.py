@@ -39,7 +39,7 @@ from orphangc.ports import Storage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Everything that one cycle found, phase by phase."""
+    """Everything that one cycle found, phase by phase; ``resources`` are names by job id."""
 
     seen: Observation
     surveyed: Surveyed
@@ -50,6 +50,7 @@ class Found:
     missing: Mapping[str, Sequence[str]]
     foreign_usages: ForeignUsages
     world: World
+    resources: Mapping[str, tuple[str, ...]]
 
 
 def plan_of(found: Found, settings: StorageRootSettings, environment: Environment) -> Plan:
@@ -121,12 +122,11 @@ def _job_part(view: JobView, found: Found, settings: StorageRootSettings) -> Job
         looks=found.foreign_usages.check(view.evidence.key),
     )
     areas = area_parts(view.facts, view.evidence.survey.areas, settings.scope, view.judgement)
-    named = {n.name for each in found.seen.ha_after for n in each.names if n.job_id == part.job_id}
     return part.model_copy(
         update={
             "held_back": _held_back_part(view, found),
             "areas": areas,
-            "resources": tuple(sorted(named)),
+            "resources": found.resources.get(part.job_id, ()),
         }
     )
 

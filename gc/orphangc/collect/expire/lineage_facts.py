@@ -58,6 +58,7 @@ def cycle_lineages(
 
     """
     remembered = cycle.remembered
+    resources = remembered.lineage.resources
     over = {key for key, job in cycle.jobs.items() if is_over(job, cycle)}
     records: dict[str, list[RememberedJob]] = {}
     for record in remembered.jobs:
@@ -67,6 +68,7 @@ def cycle_lineages(
             job,
             cycle,
             records.get(job.job_id, []),
+            resources=resources.get(job.job_id, ()),
             is_job_over=key in over,
             asks_usage=asks_usage and key not in over,
         )
@@ -113,6 +115,7 @@ def _job(
     cycle: Cycle,
     known: list[RememberedJob],
     *,
+    resources: tuple[str, ...],
     is_job_over: bool,
     asks_usage: bool,
 ) -> LineageJob:
@@ -120,7 +123,6 @@ def _job(
     changed = [] if job.changed_at is None else [job.changed_at]
     oldest = [each.modified_at for each in job.own_checkpoints if each.modified_at is not None]
     oldest += [] if job.survey.oldest_modified_at is None else [job.survey.oldest_modified_at]
-    ran = cycle.remembered.lineage.resource_jobs
     return LineageJob(
         key=job.key,
         job_id=job.job_id,
@@ -130,7 +132,7 @@ def _job(
         problem=_problem(job, cycle),
         last_life_at=max((*alive, *changed), default=None),
         first_life_at=min(oldest, default=None),
-        resources=tuple(sorted({e.resource for e in ran if e.job_id == job.job_id})),
+        resources=resources,
         is_self_sustained=_is_self_sustained(job, cycle) if asks_usage else None,
         ended_as=_ended_as(job, known) if is_job_over else frozenset(),
     )

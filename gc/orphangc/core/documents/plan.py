@@ -135,7 +135,7 @@ class JobPart(FrozenPart):
     looks: tuple[UsageCheckPart, ...] = ()
     """At everything that is not the job's own, and at each such place: what this one plan saw."""
     resources: tuple[str, ...] = ()
-    """Kubernetes resources that run it, or ran it last: ``NAMESPACE/NAME``."""
+    """Kubernetes resources that run it, or ran it: ``NAMESPACE/NAME``."""
 
     @property
     def is_wholly_refused(self) -> bool:

@@ -96,7 +96,7 @@ class JobRecord(_RecordPart):
             directories, confirmed by a second check; ``None`` where it cannot be known (yet).
         looks: Checks of everything that is not the job's own, and of each such place, with what the
             runs before saw.
-        resources: Kubernetes resources that run it, or ran it last.
+        resources: Kubernetes resources that run it, or ran it.
 
     """
 

@@ -83,6 +83,11 @@ class LineageMemory(FrozenPart):
     continuations: tuple[Continuation, ...] = ()
     resource_jobs: tuple[ResourceJob, ...] = ()
 
+    @property
+    def resources(self) -> dict[str, tuple[str, ...]]:
+        """Return the names of the resources that ran each job, by job id."""
+        return resources_by_job((each.job_id, each.resource) for each in self.resource_jobs)
+
 
 def merged_lineage(memories: Iterable[LineageMemory]) -> LineageMemory:
     """Return the union of what several writers remember; their order does not matter."""
@@ -125,6 +130,19 @@ def remembered_lineage(known: LineageMemory, seen: LineageMemory, at: datetime) 
         continuations=tuple(e for e in united.continuations if e.seen_at >= after),
         resource_jobs=tuple(e for e in united.resource_jobs if e.seen_at >= after),
     )
+
+
+def resources_by_job(ran: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Return the names of the resources that ran each job, by job id.
+
+    Args:
+        ran: Job ids, each with a resource that ran it.
+
+    """
+    found: dict[str, set[str]] = {}
+    for job_id, resource in ran:
+        found.setdefault(job_id, set()).add(resource)
+    return {job_id: tuple(sorted(names)) for job_id, names in found.items()}
 
 
 def resource_continuations(

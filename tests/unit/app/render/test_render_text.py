@@ -234,7 +234,7 @@ def test_one_stop_names_all_jobs_that_it_stops_and_refusals_come_first():
     found = stops(story_jobs())
     assert [stop.fate for stop in found] == [Fate.REFUSED, *[Fate.BLOCKED] * 4]
     (closed,) = [stop for stop in found if stop.code == "closed_world"]
-    assert [name for name, _ in closed.jobs] == [PAYMENTS, SESSIONS]
+    assert [each.name for each in closed.jobs] == [PAYMENTS, SESSIONS]
 
 
 @pytest.mark.parametrize("guard", list(Guard))

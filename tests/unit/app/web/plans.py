@@ -6,7 +6,7 @@ from unit.app.render.plan_builder import a_plan, verdicts
 from unit.app.web.statuses import a_record
 
 
-def a_kept_plan(folder, *, batch=None, **changes):
+def a_kept_plan(folder, *, batch=None, jobs=None, **changes):
     """Return the record of a run whose plan is in a folder."""
     batch = verdicts() if batch is None else batch
     directory = PlanDirectory(folder)
@@ -15,7 +15,7 @@ def a_kept_plan(folder, *, batch=None, **changes):
     for start in range(0, batch.num_rows, 500):
         files.write(batch.slice(start, 500))
     files.close()
-    plan, _ = a_plan(batch)
+    plan, _ = a_plan(batch, **({} if jobs is None else {"jobs": jobs}))
     signed = directory.write(plan, files.digests)
     facts = {"plan_id": signed.plan_id, "plan_folder": str(folder), "root": plan.root}
     return a_record(**{**facts, **changes})

@@ -13,7 +13,7 @@ from orphangc.app.web.pages.object_page import ACTION_MEANINGS, REASON_MEANINGS,
 from orphangc.core.model.types import Action, Reason
 from orphangc.errors import PlanMismatchError
 from unit.app.render.html_pages import parse
-from unit.app.render.plan_builder import PAYMENTS, verdicts
+from unit.app.render.plan_builder import ORDERS, PAYMENTS, a_job, verdicts
 from unit.app.web.client import Client
 from unit.app.web.plans import a_kept_plan
 from unit.app.web.statuses import a_record, a_root, a_status, without_plan
@@ -71,6 +71,15 @@ def test_the_page_says_verdict_meaning_and_command(record):
     assert len(examples.all("h3")) == len({each["reason"] for each in verdicts().to_pylist()})
     for link in examples.all("a")[:3]:
         assert client.get(link.attributes["href"]).status_code == 200
+
+
+def test_the_page_names_the_job_of_the_object(tmp_path):
+    """By the resource that runs it."""
+    record = a_kept_plan(tmp_path / "plan", jobs=(a_job(resources=("shop/orders",)),))
+    key = next(each["key"] for each in rows() if each["job_id"] == ORDERS)
+    client = Client(a_status(a_root(record, settings={"root": record.root})))
+    path = f"/ui/runs/{record.run_id}/objects"
+    assert f"{ORDERS} (shop/orders)" in parse(client.get(path, params={"key": key}).text).text
 
 
 @pytest.mark.parametrize(

@@ -147,8 +147,8 @@ def test_the_page_shows_what_was_searched_and_what_has_changed():
     rows = [[words(c) for c in tr.all() if c.tag in {"td", "th"}] for tr in section.all("tr")]
     assert ["s3://acme-flink-prod-eu/savepoints", "extra root", "0", "▲ none found", "", ""] in rows
     assert [OTHER_ROOT, "sibling", "", "▲ out of reach", "", ""] in rows
-    assert ["http://orders.flink:8081", "● yes", "1"] in rows
-    assert ["k8s://flink", "▲ no", "0"] in rows
+    assert ["http://orders.flink:8081", "● yes", "1", ORDERS] in rows
+    assert ["k8s://flink", "▲ no", "0", ""] in rows
     silent = "A cluster with living jobs is not heard any more"
     assert [row[2:] for row in rows if silent in row] == [[silent, "▲ no: it blocks"]]
 
@@ -424,6 +424,14 @@ def test_the_runs_page_can_be_asked_for_one_storage_root():
 
 def test_a_job_stands_beside_the_name_of_its_deployment() -> None:
     """An id says nothing to a person; the resource that runs it does."""
-    named = a_job(resources=("flink/orders",))
+    refused = RefusedPart(guard=Guard.UNREADABLE_ROOT, message=f"job {ORDERS} left a file")
+    named = a_job(resources=("flink/orders",), refused=refused)
     status = a_status(a_root(a_record(jobs=(named,))))
-    assert f"{ORDERS} (flink/orders)" in words(seen(status))
+    client, shown = Client(status), f"{ORDERS} (flink/orders)"
+    run_id = status.roots[0].newest.run_id
+    for path in ("/", f"/ui/jobs/{ORDERS}", f"/ui/runs/{run_id}"):
+        page = parse(client.get(path).text)
+        assert f"job {shown} left a file" in words(page), path
+        links = {each.attributes["href"] for each in page.all("a") if words(each) == shown}
+        assert links == {f"/ui/jobs/{ORDERS}"}, path
+    assert words(parse(client.get(f"/ui/jobs/{ORDERS}").text).all("h1")[0]) == shown

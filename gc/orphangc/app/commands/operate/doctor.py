@@ -23,6 +23,7 @@ from orphangc.app.commands.operate.run_checks import checks_of_all, checks_of_ro
 from orphangc.app.commands.world.obstacles import Obstacle, obstacles_of
 from orphangc.app.commands.world.show import unlisted_cycle_of
 from orphangc.app.console.text import visible
+from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.world_tables import statement
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import (
@@ -119,19 +120,22 @@ def _collectable(settings: StorageRootSettings, shared: SharedCheckpoints) -> It
         return
     health, said = _world(known.world)
     yield Finding(settings.root, "world", health, said)
-    found = obstacles_of(known.jobs, known.judged)
+    found, names = obstacles_of(known.jobs, known.judged), JobNames(known.resources)
     for each in found.common:
-        yield Finding(settings.root, f"all {found.jobs} jobs", CheckStatus.WARNING, _never(each))
+        yield Finding(
+            settings.root, f"all {found.jobs} jobs", CheckStatus.WARNING, _never(each, names)
+        )
     for job, each in found.own.items():
-        yield Finding(settings.root, f"job {job}", CheckStatus.WARNING, _never(each))
+        said = _never(each, names)
+        yield Finding(settings.root, f"job {names(job)}", CheckStatus.WARNING, said)
     if found.jobs and not (found.common or found.own):
         yield Finding(settings.root, f"all {found.jobs} jobs", CheckStatus.GOOD, "can be collected")
 
 
-def _never(obstacle: Obstacle) -> str:
+def _never(obstacle: Obstacle, names: JobNames) -> str:
+    message = names.in_text(obstacle.message)
     return (
-        f"never collected with this configuration ({obstacle.code}): {obstacle.message}."
-        f" {obstacle.remedy}"
+        f"never collected with this configuration ({obstacle.code}): {message}. {obstacle.remedy}"
     )
 
 

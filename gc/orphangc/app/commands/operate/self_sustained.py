@@ -17,6 +17,7 @@ from orphangc.app.config.paths import absolute
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.console.text import human_bytes, visible
+from orphangc.app.render.shown_names import JobNames
 from orphangc.app.runner.make_plan import cycle_of
 from orphangc.app.wiring.compose import state_of
 from orphangc.collect.dependencies.sizes import Weighing
@@ -127,6 +128,7 @@ def _check(
     answer = next(each for each in checks if each.place == place)
     return {
         "job_id": job,
+        "resources": JobNames.of(cycle.plan.jobs).resources.get(job, ()),
         "root": str(canonical(settings.root)),
         "snapshot": place or None,
         "state_self_sustained": answer.answer,
@@ -196,7 +198,8 @@ def check_tables(document: Mapping[str, Any]) -> list[RenderableType]:
             "" if check["bytes"] is None else human_bytes(check["bytes"]),
             Text(visible(check["why"])),
         )
-    return [f"job {document['job_id']} below {document['root']}", _said(document), table]
+    job = JobNames({document["job_id"]: document["resources"]})(document["job_id"])
+    return [Text(visible(f"job {job} below {document['root']}")), _said(document), table]
 
 
 def _said(document: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from orphangc.adapters.open import open_storage
 from orphangc.app.config.paths import absolute
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.text import human_bytes, visible
+from orphangc.app.render.shown_names import JobNames
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT, ha_metadata
 from orphangc.collect.dependencies.sizes import Weighing
@@ -27,6 +28,7 @@ from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
+from orphangc.core.lineage.continuation import resources_by_job
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.naming import METADATA_NAME, place_of_folder
 from orphangc.core.model.owners import job_directory_of
@@ -92,7 +94,9 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
         job_ids=directories.keys(),
         weighing=Weighing(open_storage),
     )
-    return _document(own, found, settings, [base.location for base in bases])
+    said = [named for facts in (*held_before, *held_after) for named in facts.names]
+    resources = resources_by_job((each.job_id, each.name) for each in said)
+    return _document(own, found, settings, [base.location for base in bases], resources=resources)
 
 
 class _Observed(Protocol[_FactsT_co]):
@@ -187,7 +191,12 @@ def _directories(
 
 
 def _document(
-    snapshot: Snapshot, found: Users, settings: StorageRootSettings, bases: Sequence[Location]
+    snapshot: Snapshot,
+    found: Users,
+    settings: StorageRootSettings,
+    bases: Sequence[Location],
+    *,
+    resources: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
     return {
         "snapshot": str(snapshot.place),
@@ -199,7 +208,9 @@ def _document(
         "is_complete": not found.unknown,
         "confirmed": found.is_confirmed,
         "statement": _statement(found, settings),
-        "users": [_user(each) for each in found.users],
+        "users": [
+            {**_user(each), "resources": resources.get(each.job_id, ())} for each in found.users
+        ],
         "unknown": [{"uri": uri, "reason": reason} for uri, reason in found.unknown],
     }
 
@@ -244,12 +255,17 @@ def exit_code(document: Mapping[str, Any]) -> ExitCode:
     return ExitCode.DONE if document["is_complete"] else ExitCode.REFUSED
 
 
+def _name(user: Mapping[str, Any]) -> str:
+    job_id = user["job_id"]
+    return JobNames({job_id: user["resources"]})(job_id) if job_id else str(user["place"])
+
+
 def user_tables(document: Mapping[str, Any]) -> list[RenderableType]:
     """Return the users as a table, one line each, and the conclusion."""
     table = Table("who", "checkpoints", "files", "bytes", "why")
     for user in document["users"]:
         table.add_row(
-            Text(visible(user["job_id"] or user["place"])),
+            Text(visible(_name(user))),
             ", ".join(str(each["checkpoint_id"]) for each in user["checkpoints"]),
             str(user["references"]),
             "" if user["bytes"] is None else human_bytes(user["bytes"]),

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from orphangc.app.console.text import duration, human_bytes, visible
 from orphangc.app.render.retention.unneeded_text import money, unneeded_sentence
+from orphangc.app.render.shown_names import JobNames, name_of
 from orphangc.core.documents.lineage_report import (
     LineageCheckpointPart,
     LineagePart,
@@ -23,10 +24,11 @@ from orphangc.core.model.types import JobState
 
 def lineage_tables(report: LineageReport) -> Iterator[RenderableType]:
     """Yield one table for each lineage: its jobs, and what each of them left."""
+    names = JobNames.of(job for lineage in report.lineages for job in lineage.jobs)
     for lineage in report.lineages:
         yield Text(visible(lineage.name or "no job is known"), style="bold")
         yield _jobs(lineage)
-        yield _checkpoints(lineage)
+        yield _checkpoints(lineage, names)
     if not report.lineages:
         yield Text("no checkpoint was found")
 
@@ -34,14 +36,14 @@ def lineage_tables(report: LineageReport) -> Iterator[RenderableType]:
 def _jobs(lineage: LineagePart) -> Table:
     table = Table("job", "state", "from", "to", "checkpoints", "only it holds", "continued")
     older = {edge.newer: edge for edge in lineage.continuations}
-    places = {place: job.job_id for job in lineage.jobs for place in job.directories}
+    places = {place: name_of(job) for job in lineage.jobs for place in job.directories}
     own = Counter(each.job_id for each in lineage.checkpoints)
     for job in lineage.jobs:
         edges = [older[place] for place in job.directories if place in older]
         origin = next((places.get(e.older, e.older) for e in edges), "")
         by = next((f" ({e.source})" for e in edges), "")
         table.add_row(
-            visible(job.job_id or ", ".join(job.directories)),
+            Text(visible(name_of(job) if job.job_id else ", ".join(job.directories))),
             job.state,
             _day(job.first_life_at),
             _day(job.last_life_at),
@@ -52,13 +54,13 @@ def _jobs(lineage: LineagePart) -> Table:
     return table
 
 
-def _checkpoints(lineage: LineagePart) -> Table:
+def _checkpoints(lineage: LineagePart, names: JobNames) -> Table:
     table = Table("checkpoint", "stored", "restored by", "verdict")
     for each in lineage.checkpoints:
         table.add_row(
             Text(visible(each.uri)),
             _day(each.stored_at),
-            ", ".join(each.restored_by),
+            Text(visible(", ".join(map(names, each.restored_by)))),
             Text(visible(verdict(each))),
         )
     return table
@@ -93,7 +95,9 @@ def expiry_tables(plan: Plan, price: float) -> Iterator[RenderableType]:
         size = human_bytes(report.expiring_bytes)
         yield Text(f"{len(report.expiring)} checkpoints would expire; only they hold {size}.")
     yield from (Text(visible(each)) for each in _stops(plan))
-    yield from (Text(visible(f"warning: {each}"), style="yellow") for each in plan.warnings)
+    names = JobNames.of(plan.jobs)
+    warnings = (f"warning: {names.in_text(each)}" for each in plan.warnings)
+    yield from (Text(visible(each), style="yellow") for each in warnings)
 
 
 def _unneeded(report: LineageReport, price: float) -> Table:
@@ -113,11 +117,13 @@ def _unneeded(report: LineageReport, price: float) -> Table:
 
 def _stops(plan: Plan) -> Iterator[str]:
     """Yield what stops the work on each job that is over."""
+    names = JobNames.of(plan.jobs)
     for job in plan.jobs:
         if job.refused is not None:
-            yield f"job {job.job_id}: {job.refused.guard}: {job.refused.message}"
+            why = names.in_text(job.refused.message)
+            yield f"job {name_of(job)}: {job.refused.guard}: {why}"
         for each in job.blocked if job.state is JobState.ENDED else ():
-            yield f"job {job.job_id}: {each.condition}: {each.message}"
+            yield f"job {name_of(job)}: {each.condition}: {names.in_text(each.message)}"
 
 
 def _reasons(report: LineageReport) -> Table:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from orphangc.app.console.text import visible
+from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.world_tables import world_tables
 from orphangc.app.wiring.compose import opened, state_of
 from orphangc.app.wiring.discovering import load_and_discover
@@ -19,6 +21,7 @@ from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.unlisted_cycle import UnlistedCycle, unlisted_cycle
 from orphangc.collect.world.recalling import recalled
+from orphangc.core.lineage.continuation import resources_by_job
 from orphangc.core.model.locations import canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world import World, WorldChange
@@ -56,7 +59,27 @@ def unlisted_cycle_of(
         )
 
 
-def world_of_call(settings: StorageRootSettings) -> tuple[World, tuple[WorldChange, ...]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedWorld:
+    """The world of one storage root, and the names of its jobs.
+
+    Attributes:
+        world: The world.
+        resources: Kubernetes resources that run each job, or ran it, by job id.
+        unasked: What earlier cycles know about places and clusters that the call did not name.
+
+    """
+
+    world: World
+    resources: Mapping[str, tuple[str, ...]]
+    unasked: tuple[WorldChange, ...] = ()
+
+    def tables(self) -> Iterator[RenderableType]:
+        """Return it as tables."""
+        return world_tables(self.world, self.unasked, JobNames(self.resources))
+
+
+def world_of_call(settings: StorageRootSettings) -> NamedWorld:
     """Return the world that the options name, and what earlier cycles know about the rest.
 
     Another configuration may name what the options leave out: it is neither lost nor silent.
@@ -66,10 +89,12 @@ def world_of_call(settings: StorageRootSettings) -> tuple[World, tuple[WorldChan
 
     """
     registries = [str(canonical(source)) for source in settings.registry]
-    return without_unasked(unlisted_cycle_of(settings).world, registries)
+    known = unlisted_cycle_of(settings)
+    world, unasked = without_unasked(known.world, registries)
+    return NamedWorld(world=world, resources=known.resources, unasked=unasked)
 
 
-def worlds_of(config: Path) -> dict[str, World]:
+def worlds_of(config: Path) -> dict[str, NamedWorld]:
     """Return the world of each configured storage root, by its URI.
 
     Raises:
@@ -79,20 +104,37 @@ def worlds_of(config: Path) -> dict[str, World]:
     """
     roots = load_and_discover(config).configuration.storage_roots
     shared = shared_checkpoints()
-    return {each.root: unlisted_cycle_of(each.bare, shared).world for each in roots}
+    return {each.root: _named(unlisted_cycle_of(each.bare, shared)) for each in roots}
 
 
-def world_document(worlds: dict[str, World]) -> dict[str, Any]:
+def _named(known: UnlistedCycle) -> NamedWorld:
+    return NamedWorld(world=known.world, resources=known.resources)
+
+
+def document_of_call(found: NamedWorld) -> dict[str, Any]:
+    """Return the world of one storage root as a document."""
+    parts = [each.model_dump(mode="json") for each in found.unasked]
+    world = found.world.model_dump(mode="json")
+    return {**world, "resources": dict(found.resources), "unasked": parts}
+
+
+def world_document(worlds: dict[str, NamedWorld]) -> dict[str, Any]:
     """Return all worlds as one document, in ``storage_roots``."""
-    parts = {root: world.model_dump(mode="json") for root, world in worlds.items()}
-    return {**united_world([*worlds.values()]).model_dump(mode="json"), "storage_roots": parts}
+    parts = {root: each.world.model_dump(mode="json") for root, each in worlds.items()}
+    united = united_world([each.world for each in worlds.values()])
+    ran = ((j, n) for each in worlds.values() for j, names in each.resources.items() for n in names)
+    return {
+        **united.model_dump(mode="json"),
+        "resources": resources_by_job(ran),
+        "storage_roots": parts,
+    }
 
 
-def worlds_shown(worlds: dict[str, World]) -> list[RenderableType]:
+def worlds_shown(worlds: dict[str, NamedWorld]) -> list[RenderableType]:
     """Return the tables of each world, below the URI of its storage root."""
     return [each for root, world in worlds.items() for each in _shown(root, world)]
 
 
-def _shown(root: str, world: World) -> Iterator[RenderableType]:
+def _shown(root: str, found: NamedWorld) -> Iterator[RenderableType]:
     yield Text(visible(root), style="bold")
-    yield from world_tables(world)
+    yield from found.tables()

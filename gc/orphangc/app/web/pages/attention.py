@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import takewhile
 
+from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.summary import Fate, Stop, counted, stops
 from orphangc.app.status.status import RootStatus, Status
-from orphangc.app.web.jobs import is_outdated
+from orphangc.app.web.jobs import is_outdated, job_names
 from orphangc.app.web.page_text import RESULT_TEXT, Tone, span_text
 from orphangc.app.web.pages.attention_text import STOP_TITLES, TROUBLES
 from orphangc.core.documents.run_record import RunMode, RunRecord, RunResult
@@ -70,11 +71,12 @@ class Urgency(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionPlace:
-    """Place of a problem; ``job`` and ``run_id`` if there is one."""
+    """Place of a problem; ``job``, its name for people, and ``run_id`` if there is one."""
 
     root: str
     message: str
     job: str = ""
+    job_id: str = ""
     run_id: str | None = None
 
 
@@ -112,15 +114,17 @@ def mode_of(root: RootStatus) -> RunMode:
 
 def needs_of(status: Status) -> list[AttentionNeed]:
     """Return all problems, the most urgent first; a problem of many storage roots once."""
-    return _gathered([*_of_daemon(status), *(n for r in status.roots for n in _of_root(r, status))])
+    names = job_names(status)
+    of_roots = (need for root in status.roots for need in _of_root(root, status, names))
+    return _gathered([*_of_daemon(status), *of_roots])
 
 
 def setup_of(status: Status) -> list[AttentionNeed]:
     """Return what would stop deletion, for storage roots whose runs only report."""
-    found = []
+    found, names = [], job_names(status)
     for root in status.roots:
         if mode_of(root) is RunMode.REPORT:
-            found += [_stop_need(root, stop) for stop in _stops(root) if _is_setup(stop)]
+            found += [_stop_need(root, stop) for stop in stops(root.jobs, names) if _is_setup(stop)]
     return _gathered(found)
 
 
@@ -142,10 +146,11 @@ def _of_daemon(status: Status) -> Iterator[AttentionNeed]:
         yield _trouble("not_ready", AttentionPlace(root="", message=status.not_ready))
 
 
-def _of_root(root: RootStatus, status: Status) -> Iterator[AttentionNeed]:
+def _of_root(root: RootStatus, status: Status, names: JobNames) -> Iterator[AttentionNeed]:
     """Yield the problems of one storage root, damage first."""
     plan = root.newest_plan
-    all_stops = [stop for stop in _stops(root) if not (_is_setup(stop) and _reports(root))]
+    found = stops(root.jobs, names)
+    all_stops = [stop for stop in found if not (_is_setup(stop) and _reports(root))]
     yield from (_stop_need(root, stop) for stop in all_stops if stop.code in _ALARMS)
     if plan is not None and plan.missing_objects:
         message = f"{counted(plan.missing_objects, 'file')} cannot be seen"
@@ -156,7 +161,7 @@ def _of_root(root: RootStatus, status: Status) -> Iterator[AttentionNeed]:
         yield _trouble("old", _place(root, plan, message))
     yield from (_stop_need(root, stop) for stop in all_stops if stop.code not in _ALARMS)
     for warning in () if plan is None else plan.warnings:
-        yield _trouble("doubt", _place(root, plan, warning))
+        yield _trouble("doubt", _place(root, plan, names.in_text(warning)))
 
 
 def _of_newest(root: RootStatus) -> Iterator[AttentionNeed]:
@@ -202,10 +207,6 @@ def _place(root: RootStatus, run: RunRecord | None, message: str) -> AttentionPl
     return AttentionPlace(root=root.settings.root, message=message, run_id=run_id)
 
 
-def _stops(root: RootStatus) -> tuple[Stop, ...]:
-    return stops(root.jobs)
-
-
 def _reports(root: RootStatus) -> bool:
     return mode_of(root) is RunMode.REPORT
 
@@ -226,10 +227,11 @@ def _stop_need(root: RootStatus, stop: Stop) -> AttentionNeed:
         places=[
             AttentionPlace(
                 root=root.settings.root,
-                message=message,
-                job=name,
+                message=each.message,
+                job=each.name,
+                job_id=each.job_id,
                 run_id=None if run is None else run.run_id,
             )
-            for name, message in stop.jobs
+            for each in stop.jobs
         ],
     )

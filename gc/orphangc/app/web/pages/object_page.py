@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from orphangc.app.console.text import visible
 from orphangc.app.render.reason_groups import KIND_OF, REASON_TEXT, ReasonKind
+from orphangc.app.render.shown_names import JobNames
 from orphangc.core.documents.plan import JobPart, Plan
 from orphangc.core.documents.run_record import RunRecord
 from orphangc.core.model.bounds import NEVER
@@ -99,6 +100,7 @@ class ObjectExplanation:
         headline: Verdict in a sentence.
         meaning: Meaning of the reason.
         job: Part of the plan about its job.
+        job_name: Name of its job, for people.
         command: Command that explains more from the storage itself; ``None`` if a shell cannot take
             the key.
         examples: Objects as examples, if no key was requested.
@@ -112,6 +114,7 @@ class ObjectExplanation:
     headline: str = ""
     meaning: str = ""
     job: JobPart | None = None
+    job_name: str = ""
     command: str | None = None
     examples: Mapping[Reason, tuple[Example, ...]] = field(default_factory=dict)
 
@@ -176,6 +179,7 @@ def _explained(
         headline=_headline(action, reason, job),
         meaning=REASON_MEANINGS[reason],
         job=job,
+        job_name=JobNames.of(plan.jobs)(row["job_id"]),
         command=command,
     )
 

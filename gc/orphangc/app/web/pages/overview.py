@@ -7,11 +7,11 @@ from typing import Any
 
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.console.text import human_bytes
-from orphangc.app.render.place_names import PLACE_NAMES
 from orphangc.app.render.reason_groups import ReasonKind
+from orphangc.app.render.shown_names import PLACE_NAMES
 from orphangc.app.render.summary import counted
 from orphangc.app.status.status import Status
-from orphangc.app.web.jobs import known_jobs
+from orphangc.app.web.jobs import job_names, known_jobs
 from orphangc.app.web.page_text import SUSTAINED_TEXT, Tone, relative_time
 from orphangc.app.web.pages.attention import Urgency, needs_of, setup_of
 from orphangc.app.web.pages.attention_text import STOP_TITLES
@@ -52,6 +52,7 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
     return {
         "status": status,
         "linked": frozenset(known_jobs(status)),
+        "names": job_names(status),
         "acts": acts,
         "waits": waits,
         "setup": setup_of(status),

@@ -10,9 +10,10 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from orphangc.app.config.configuration import HttpSettings
+from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.summary import stops
 from orphangc.app.status.status import StatusSource
-from orphangc.app.web.jobs import known_jobs, self_sustained, sightings, unknown_job
+from orphangc.app.web.jobs import job_names, known_jobs, self_sustained, sightings, unknown_job
 from orphangc.app.web.page_templates import icon, page, style, style_name
 from orphangc.app.web.page_text import SUSTAINED_TEXT
 from orphangc.app.web.pages.attention_text import STOP_TITLES
@@ -49,15 +50,17 @@ def pages_of(source: StatusSource, http: HttpSettings) -> APIRouter:
         seen = sightings(status, job_id)
         if not seen:
             raise problem(*unknown_job(status, job_id))
+        names = job_names(status)
         context = {
             "linked": {job_id},
+            "name": names(job_id),
             "job_id": job_id,
             "rows": [row for row in job_rows(status) if row.job_id == job_id],
             "seen": seen,
             "sustained": self_sustained(status, seen),
             "sustained_text": SUSTAINED_TEXT,
             "stop_titles": STOP_TITLES,
-            "stops": stops(known.record for known in seen),
+            "stops": stops((known.record for known in seen), names),
             "growth": history_of(status, job_id),
         }
         return page(request, "job_page.html.j2", context)
@@ -97,7 +100,9 @@ def _add_runs(router: APIRouter, source: StatusSource) -> None:
         if found is None:
             raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_RUN)
         record = found.record
+        names = JobNames.of(record.jobs)
         context = {
+            "names": names,
             "status": status,
             "linked": frozenset(known_jobs(status)),
             "found": found,
@@ -105,7 +110,7 @@ def _add_runs(router: APIRouter, source: StatusSource) -> None:
             "stored": stored_in("All that is stored", record.amounts),
             "jobs": record_rows(record),
             "sustained_text": SUSTAINED_TEXT,
-            "stops": stops(record.jobs),
+            "stops": stops(record.jobs, names),
             "stop_titles": STOP_TITLES,
             "due": due_days([record.tombstones], status.now.date()),
         }
