@@ -18,6 +18,8 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from operator import not_
 
 import pytest
 
@@ -126,13 +128,13 @@ class Budgets:
     ) -> None:
         """Add the marker ``live``, after folders have added theirs; deselect classes."""
         for item in items:
-            if any(item.get_closest_marker(name) for name in LIVE):
+            if any(mark.name in LIVE for mark in item.iter_markers()):
                 item.add_marker(pytest.mark.live)
         absent = left_out(config.getoption("markexpr"))
-        gone = [item for item in items if self._budget_of(item).name in absent]
-        if gone:
-            config.hook.pytest_deselected(items=gone)
-            items[:] = [item for item in items if item not in set(gone)]
+        is_gone = [self._budget_of(item).name in absent for item in items]
+        if any(is_gone):
+            config.hook.pytest_deselected(items=[*compress(items, is_gone)])
+            items[:] = compress(items, map(not_, is_gone))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Iterator[None]:

@@ -25,7 +25,7 @@ IN_S3 = "odd names in S3"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark everything here."""
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.nodeid.startswith("tests/integration/spark/"):
             item.add_marker(pytest.mark.spark)
 
 

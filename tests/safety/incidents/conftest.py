@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from safety.incidents.removals import remove
 
 __all__ = ["own_surroundings"]
 
-_HERE = Path(__file__).parent
+_HERE = "tests/safety/incidents/"
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     They are its controls: cases in which nothing is at stake.
     """
-    for item in [each for each in items if each.path.is_relative_to(_HERE)]:
+    for item in [each for each in items if each.nodeid.startswith(_HERE)]:
         name = _removed_of(item)
         marks = (mark for mark in item.iter_markers("answered_by") if name in mark.args)
         controls = {case for mark in marks for case in mark.kwargs.get("not_for", ())}

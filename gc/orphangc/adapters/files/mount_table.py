@@ -34,26 +34,28 @@ def device_in(table: str, path: Path) -> str | None:
     Source: proc_pid_mountinfo(5): field 5 is the mount point; after a lone "-" follow the type of
     the file system and its source.
     """
-    best: tuple[int, str] | None = None
+    inside, deepest, device = f"{path}/", 0, None
     for line in table.splitlines():
         before, dash, after = line.partition(" - ")
         fields, source = before.split(" "), after.split(" ")
         if not dash or len(fields) <= _MOUNT_POINT or not source[1:]:
             continue
-        mounted_at = Path(_unescaped(fields[_MOUNT_POINT]))
-        depth = len(mounted_at.parts)
-        if path.is_relative_to(mounted_at) and (best is None or depth >= best[0]):
-            best = (depth, _named(source[0], _unescaped(source[1]), mounted_at))
-    return None if best is None else best[1]
+        mounted_at = _unescaped(fields[_MOUNT_POINT])
+        if len(mounted_at) >= deepest and inside.startswith(mounted_at.rstrip("/") + "/"):
+            deepest = len(mounted_at)
+            device = _named(source[0], _unescaped(source[1]), mounted_at)
+    return device
 
 
-def _named(kind: str, source: str, mounted_at: Path) -> str:
+def _named(kind: str, source: str, mounted_at: str) -> str:
     is_export = ":" in source or source.startswith("//")
     return f"{kind} {source}" if is_export else f"{kind} at {mounted_at}"
 
 
 def _unescaped(text: str) -> str:
     """Return a field decoded: the table writes blanks and backslashes as octal numbers."""
+    if "\\" not in text:
+        return text
     for code, char in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         text = text.replace(code, char)
     return text

@@ -7,6 +7,7 @@ import random
 import threading
 import time
 import uuid
+from functools import cache
 
 import pytest
 
@@ -54,15 +55,15 @@ def ids_in_a_cluster() -> list[str]:
 
 
 KEY_SPACES = {
-    "uuids": in_shared(some_uuids(50_000)),
-    "ids": ids_in_a_cluster(),
-    "jobs": jobs_of_all_sizes(),
-    "folders": sorted(f"{JOB}/chk-{n}/{u}" for n in range(4000) for u in some_uuids(5, n)),
-    "deep in one prefix": sorted(f"{SHARED}/00000000000{u}" for u in some_uuids(30_000)),
-    "words": sorted({"file-" + u[:3] + u[9:12] for u in some_uuids(40_000)}),
-    "a few": in_shared(some_uuids(20)),
-    "a page": in_shared(some_uuids(1000)),
-    "nothing": [],
+    "uuids": lambda: in_shared(some_uuids(50_000)),
+    "ids": ids_in_a_cluster,
+    "jobs": jobs_of_all_sizes,
+    "folders": lambda: sorted(f"{JOB}/chk-{n}/{u}" for n in range(4000) for u in some_uuids(5, n)),
+    "deep in one prefix": lambda: sorted(f"{SHARED}/00000000000{u}" for u in some_uuids(30_000)),
+    "words": lambda: sorted({"file-" + u[:3] + u[9:12] for u in some_uuids(40_000)}),
+    "a few": lambda: in_shared(some_uuids(20)),
+    "a page": lambda: in_shared(some_uuids(1000)),
+    "nothing": list,
 }
 HINTS = {
     "none": NO_HINTS,
@@ -76,11 +77,17 @@ HINTS = {
 }
 
 
+@cache
+def keys_of(space: str) -> list[str]:
+    """Return the keys of a space, made once, and not while tests are only collected."""
+    return KEY_SPACES[space]()
+
+
 @pytest.mark.parametrize("hints", HINTS)
 @pytest.mark.parametrize("space", KEY_SPACES)
 def test_a_listing_asks_for_little_more_than_its_pages(space, hints) -> None:
     """At most 1.01 times the full pages, and one request a range; by turns of all streams."""
-    keys = KEY_SPACES[space]
+    keys = keys_of(space)
     storage, spool = OrderedStorage(keys), MemorySpool()
     known = landmarks(HINTS[hints].directories, HINTS[hints].names, HINTS[hints].counts)
     ends = [each.until for each in listing.listing_ranges(known, 64) if each.until is not None]
@@ -157,7 +164,7 @@ def test_an_error_of_any_stream_ends_the_listing(error, number) -> None:
         if request == number:
             raise error
 
-    storage = OrderedStorage(KEY_SPACES["uuids"], before=fail)
+    storage = OrderedStorage(keys_of("uuids"), before=fail)
     spool = MemorySpool()
     with pytest.raises(type(error)) as raised:
         list_all(storage, spool, hints=HINTS["live names"], progress=silent)
@@ -179,7 +186,7 @@ def test_an_interrupted_listing_ends_at_once(error, monkeypatch) -> None:
     def hang(_: int) -> None:
         answered.append(stuck.wait(speed.patience()))
 
-    storage = OrderedStorage(KEY_SPACES["uuids"], before=hang)
+    storage = OrderedStorage(keys_of("uuids"), before=hang)
     with pytest.raises(error):
         list_all(storage, MemorySpool(), hints=HINTS["live names"], progress=interrupt)
     assert answered == [], "it waited for an answer"
@@ -198,7 +205,7 @@ def test_streams_that_are_given_up_add_nothing_afterwards() -> None:
             begun.set()
             stuck.wait(30)
 
-    storage, spool = OrderedStorage(KEY_SPACES["uuids"], before=hold), MemorySpool()
+    storage, spool = OrderedStorage(keys_of("uuids"), before=hold), MemorySpool()
     with pytest.raises(StorageUnreachableError):
         list_all(storage, spool, hints=HINTS["live names"], progress=silent)
     before = spool.rows
@@ -248,14 +255,14 @@ def test_a_spool_that_lacks_a_part_in_the_end_is_an_error() -> None:
         def finished(self) -> list[KeyRange]:
             return super().finished()[1:]
 
-    storage = OrderedStorage(KEY_SPACES["uuids"])
+    storage = OrderedStorage(keys_of("uuids"))
     with pytest.raises(StorageUnreachableError, match="not complete"):
         list_all(storage, Forgetful(), hints=HINTS["live names"], progress=silent)
 
 
 def test_an_interrupted_listing_is_gone_on_with() -> None:
     """Only what is missing is asked for, and it is said that a part of it is old."""
-    keys = KEY_SPACES["uuids"]
+    keys = keys_of("uuids")
 
     def fail(request: int) -> None:
         if request == 40:
@@ -276,7 +283,7 @@ def test_an_interrupted_listing_is_gone_on_with() -> None:
 
 def test_a_long_range_is_finished_piece_by_piece() -> None:
     """A crash loses the last piece of each stream, not all that it has listed for an hour."""
-    storage, spool = OrderedStorage(KEY_SPACES["uuids"]), MemorySpool()
+    storage, spool = OrderedStorage(keys_of("uuids")), MemorySpool()
     scheduler = RangeScheduler([EVERYTHING], landmarks([], {}))
     for _ in work(storage, spool, scheduler, patience=0, rows_per_part=8000):
         pass
@@ -298,7 +305,7 @@ def test_a_stream_that_has_listed_all_is_not_cut_any_more() -> None:
 
 def test_the_total_is_estimated_from_what_is_done() -> None:
     """From the part of the key space that is done; it ends with the true number."""
-    keys = KEY_SPACES["uuids"]
+    keys = keys_of("uuids")
     storage, spool = OrderedStorage(keys), MemorySpool()
     known = landmarks([JOB], {})
     scheduler = RangeScheduler([EVERYTHING], known)
