@@ -74,7 +74,7 @@ def job_route(suffix: str = "", scenario: str = HEALTHY) -> str:
     return f"/jobs/{saved(scenario, 'job')['jid']}{suffix}"
 
 
-def failure(server: RestServer, *, seconds: float = 10) -> str:
+def failure(server: RestServer, *, seconds: float | None = None) -> str:
     """Return the one line of the refusal."""
     with pytest.raises(RegistryUnavailableError) as caught:
         registry(server.url, seconds=seconds).observe()
@@ -276,8 +276,8 @@ def test_the_cluster_settings_are_needed(path: str) -> None:
 def test_a_hanging_server_is_given_up() -> None:
     """Each attempt ends at the timeout."""
     with RestServer(saved_routes(HEALTHY)) as server:
-        server.routes["/jobs"] = lambda _: server.stopped.wait(5) and None
-        message = failure(server, seconds=0.1)
+        server.routes["/jobs"] = lambda _: server.stopped.wait(speed.patience()) and None
+        message = failure(server, seconds=speed.scaled(0.1))
         assert server.asked["/jobs"] == 4
         server.stopped.set()
     assert "/jobs: no answer in time" in message
@@ -301,7 +301,7 @@ def test_a_dripping_server_is_given_up() -> None:
 
     with RestServer(saved_routes(HEALTHY)) as server:
         server.routes["/jobs"] = drip
-        assert "/jobs: the answer took too long" in failure(server, seconds=0.15)
+        assert "/jobs: the answer took too long" in failure(server, seconds=speed.scaled(0.15))
 
 
 def test_an_answer_that_breaks_off_is_not_an_answer() -> None:

@@ -15,7 +15,7 @@ from support import speed
 from support.kubernetes_server import CRDS, KubernetesServer, a_config_map, retained, saved, send
 
 JOB = "5d2f1c0e9a8b7c6d5e4f3a2b1c0d9e8f"
-QUICK = timedelta(seconds=0.4)
+QUICK = timedelta(seconds=speed.scaled(0.2))
 
 
 @pytest.fixture
@@ -227,7 +227,7 @@ def test_a_server_that_recovers_is_fine(server) -> None:
 @pytest.mark.usefixtures("quick_retries")
 def test_a_server_that_says_nothing_is_given_up_in_time(server) -> None:
     """Each attempt has its own end."""
-    server.faults["configmaps"] = lambda _: server.stopped.wait(5)
+    server.faults["configmaps"] = lambda _: server.stopped.wait(speed.patience())
     with pytest.raises(RegistryUnavailableError, match="no answer in time"):
         observed(QUICK)
 

@@ -19,6 +19,7 @@ from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, gaps, split_at
 from orphangc.errors import OrphanGcError, RefusedError, SettingsError, StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
+from support import speed
 from unit.collect.listing.ordered_storage import a_page
 
 NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)
@@ -342,7 +343,7 @@ def test_a_stream_that_is_late_adds_nothing_to_a_closed_spool(tmp_path) -> None:
         fill(spool, PARTS[:1])
         part = spool.part()
         part.append(a_page(["c"]))
-        thread = threading.Thread(target=lambda: late.wait(10) and finish_late(part))
+        thread = threading.Thread(target=lambda: late.wait(speed.patience()) and finish_late(part))
         thread.start()
     late.set()
     thread.join()

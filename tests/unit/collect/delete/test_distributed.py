@@ -23,7 +23,7 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError, RefusedError, StorageUnreachableError
 from orphangc.ports import DeletionStatus
 from support.builders import BASE
-from unit.collect.delete.deleting import STORED_AT, BadStorage, Looks, due_rows, keys_of
+from unit.collect.delete.deleting import STORED_AT, BadStorage, Looks, due_rows, good, keys_of
 from unit.collect.state.places import SteppedFiles
 
 HOLDER = Holder(token="t", host="h", pid=1, started="now")
@@ -105,7 +105,9 @@ class Scene:
 
 
 @pytest.fixture
-def pool(tmp_path) -> ThreadPool:
+def pool(tmp_path, monkeypatch) -> ThreadPool:
+    """Threads that take each other for processes, and are asked often whether they stop."""
+    monkeypatch.setattr(distributed, "_CHECK_SECONDS", 0.05)
     return ThreadPool(ArrowTemporarySpace(tmp_path))
 
 
@@ -212,23 +214,26 @@ def test_all_processes_together_keep_to_the_rate(pool) -> None:
     assert set(scene.outcomes.values()) == {"done"}
 
 
-def test_a_signal_lets_what_is_under_way_end(pool, monkeypatch) -> None:
+def test_a_signal_lets_what_is_under_way_end(pool) -> None:
     """No process begins anything more, everything is recorded, and only then is it raised."""
-    monkeypatch.setattr(distributed, "_CHECK_SECONDS", 0.01)
     keys = keys_of(3000)
-    scene = Scene(BadStorage.of(keys), pool, rate=1500)
+    sent = threading.Event()
+
+    def interrupted(number, objects):
+        if not sent.is_set():
+            sent.set()
+            os.kill(os.getpid(), signal.SIGTERM)
+        return good(number, objects)
 
     def interrupt(*_: object) -> None:
         raise SystemExit(143)
 
+    scene = Scene(BadStorage.of(keys, interrupted), pool, rate=300)  # ten seconds, undisturbed
     before = signal.signal(signal.SIGTERM, interrupt)
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM))
-    timer.start()
     try:
         with pytest.raises(SystemExit):
             scene.delete(keys)
     finally:
-        timer.cancel()
         signal.signal(signal.SIGTERM, before)
     assert set(scene.outcomes) == set(keys)
     done = {key for key, outcome in scene.outcomes.items() if outcome == "done"}

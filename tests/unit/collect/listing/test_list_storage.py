@@ -199,11 +199,11 @@ def test_streams_that_are_given_up_add_nothing_afterwards() -> None:
 
     def hold(number: int) -> None:
         if number == 7:
-            begun.wait(10)
+            begun.wait(speed.patience())
             raise StorageUnreachableError("page lost")
         if number > 7:
             begun.set()
-            stuck.wait(30)
+            stuck.wait(speed.patience())
 
     storage, spool = OrderedStorage(keys_of("uuids"), before=hold), MemorySpool()
     with pytest.raises(StorageUnreachableError):
@@ -212,7 +212,7 @@ def test_streams_that_are_given_up_add_nothing_afterwards() -> None:
     stuck.set()
     for thread in threading.enumerate():
         if thread.name.startswith("listing-"):
-            thread.join(10)
+            thread.join(speed.patience())
     assert spool.rows == before
 
 

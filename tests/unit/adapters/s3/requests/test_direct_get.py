@@ -12,6 +12,7 @@ from botocore.exceptions import HTTPClientError, IncompleteReadError, ReadTimeou
 from urllib3 import PoolManager, Timeout
 
 from orphangc.adapters.s3.requests.direct_get import DirectGet
+from support import speed
 
 OPEN: list[Server] = []
 GOOD = b"HTTP/1.1 200 OK\r\nDate: now\r\nContent-Length: 5\r\n\r\nhello"
@@ -22,7 +23,7 @@ class Server:
 
     def __init__(self, answers: list[bytes], *, closes: bool = False) -> None:
         self.answers, self.closes = answers, closes
-        self.pool = PoolManager(timeout=Timeout(connect=5, read=5))
+        self.pool = PoolManager(timeout=Timeout(connect=speed.answer(), read=speed.answer()))
         self.seen: list[bytes] = []
         self.connections = 0
         self.socket = socket.create_server(("127.0.0.1", 0))
@@ -143,7 +144,7 @@ def test_silence_is_a_timeout():
     """The caller asks for smaller pages then."""
     server = Server([b"", GOOD])
     direct = opened(server)
-    direct._pool.timeout = Timeout(connect=5, read=0.05)
+    direct._pool.timeout = Timeout(connect=speed.answer(), read=0.05)
     with pytest.raises(ReadTimeoutError):
         direct.get(asked(server))
 
