@@ -18,6 +18,7 @@ from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import bytes_of
+from orphangc.core.decision import kernel as kernel_module
 from orphangc.core.decision.decide import decide
 from orphangc.core.decision.kernel import BoundsTable, kernel, microseconds, verdict_batch
 from orphangc.core.model.bounds import JobBounds
@@ -292,6 +293,18 @@ def test_the_worlds_reach_every_reason(reason: Reason) -> None:
     """Otherwise two empty answers would agree."""
     quiet = settings(max_examples=3000, database=None, phases=[Phase.generate])
     find(worlds(), lambda world: any(v.reason is reason for v in world.scalar()), settings=quiet)
+
+
+def test_a_kernel_that_is_off_by_one_id_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: the worlds show a kernel that takes one id too many for old."""
+    right, most = kernel_module._newest_older_id, kernel_module._MOST
+
+    def off_by_one(bounds: JobBounds) -> int:
+        return min(right(bounds) + 1, most)
+
+    monkeypatch.setattr(kernel_module, "_newest_older_id", off_by_one)
+    quiet = settings(max_examples=3000, database=None, phases=[Phase.generate])
+    find(worlds(), lambda world: world.vectorised()[0] != world.scalar(), settings=quiet)
 
 
 # --------------------------------------------------------------------------- tombstones

@@ -12,7 +12,12 @@ from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
 from safety.rules.rules import PAGE, RULES, TESTS, guards_of, page_with_table
 
-PROMISED = re.findall(r"`((?:[a-z_]+/)+test_\w+\.py(?:::\w+)?)`", PAGE.read_text())
+_TEST = re.compile(r"`((?:[a-z_]+/)+test_\w+\.py(?:::\w+)?)`")
+_BEFORE, _, _FROM_HERE = PAGE.read_text().partition("### Where the controls run")
+_CONTROLS, _, _AFTER = _FROM_HERE.partition("\n## ")
+PROMISED = _TEST.findall(_BEFORE + _AFTER)
+CONTROLS = re.findall(r"^\| (.+?) \| `(.+?)` \| (\w+) \|$", _CONTROLS, re.MULTILINE)
+"""Proof, control and class of each row."""
 
 
 def test_the_table_of_rules_is_current() -> None:
@@ -79,6 +84,22 @@ def test_readmes_command_exercises_what_the_page_names(named: str) -> None:
     """A promise whose test runs later only is none for whoever changes the code."""
     file, _, function = named.partition("::")
     assert larger_classes(file, function) == []
+
+
+@pytest.mark.parametrize(("_", "named", "runs_in"), CONTROLS)
+def test_a_control_runs_on_each_submission(_: str, named: str, runs_in: str) -> None:
+    """A proof that could fail only by night would be none for a submission."""
+    classes = larger_classes(*named.split("::"))
+    assert classes == {"command": [], "ci": ["ci"]}[runs_in]
+
+
+def test_every_proof_has_a_control_that_runs() -> None:
+    """Each row of the table of proofs, by the word or words that it begins with."""
+    rows = _BEFORE.partition("| proof | where, below `tests/` |")[2].splitlines()[2:]
+    proofs = [each.split("|")[1].strip() for each in rows if each.startswith("|")]
+    controlled = {proof for proof, _, _ in CONTROLS}
+    assert len(proofs) > 10
+    assert [each for each in proofs if not any(map(each.startswith, controlled))] == []
 
 
 def test_a_test_of_a_larger_class_is_seen() -> None:
