@@ -45,6 +45,7 @@ class S3Story:
     folder: Path
     orphans: set[str]
     plans: int = 0
+    ended: tuple[str, ...] = ("--ended-job", "all")
 
     @property
     def root(self) -> str:
@@ -69,7 +70,7 @@ class S3Story:
         out = self.folder / f"plan-{self.plans}"
         ran = run(
             *("plan", self.root, "--out", out, "--state", f"s3://{self.bucket}/state"),
-            *("--ended-job", "all", "--closed-world", *NO_MARGINS, *options),
+            *(*self.ended, "--closed-world", *NO_MARGINS, *options),
         )
         assert ran.code == 0, ran.err
         return Planned(ran, out)

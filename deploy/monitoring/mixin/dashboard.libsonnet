@@ -166,6 +166,7 @@ local panels = import 'panels.libsonnet';
           { header: 'Refused or blocked', unit: 'short', expr: 'sum by (root) (%s)' % newest('root, guard', 'refused_jobs') },
           { header: 'Missing', unit: 'short', expr: newest('root', 'missing_objects') },
           { header: 'Not self-sustained', unit: 'short', expr: newest('root', 'self_sustained_jobs', 'answer="no"') },
+          { header: 'Uploads aborted', unit: 'short', expr: 'max by (root) (increase(%s[$__range]))' % ofRoots('aborted_uploads_total', 'outcome="done"') },
           { header: 'List requests', unit: 'short', expr: 'max by (root) (increase(%s[$__range]))' % ofRoots('list_requests_total') },
         ],
       )],

@@ -49,6 +49,7 @@ from orphangc.ports.storage_extras import (
     MayAvoidListing,
     ShowsLaterFolders,
     SmallRoot,
+    Upload,
     last_folders,
 )
 
@@ -87,6 +88,7 @@ __all__ = [
     "TemporaryRows",
     "TemporarySpace",
     "Undeleter",
+    "Upload",
     "VerdictSink",
     "Waiter",
     "last_folders",

@@ -142,8 +142,24 @@ HIDDEN_SCHEMA = pa.schema(
 """One row for each hidden entry; ``size`` is null if its bytes were not counted."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """An unfinished multipart upload.
+
+    Attributes:
+        key: Key relative to the storage root.
+        upload_id: Identifier that the store gave it; no other upload ever has the same one.
+        begun_at: Time when it was begun by the store's clock, ``None`` if unknown.
+
+    """
+
+    key: str
+    upload_id: str
+    begun_at: datetime | None
+
+
 class Extras(Protocol):
-    """Lists what a listing does not show, for a report (R28); the collector never touches it."""
+    """Lists what a listing does not show, for a report (R28), and aborts uploads (R50)."""
 
     def uploads(self) -> Iterator[pa.RecordBatch]:
         """Yield the unfinished uploads below the storage root, as ``HIDDEN_SCHEMA``.
@@ -157,4 +173,23 @@ class Extras(Protocol):
 
     def versions(self) -> Iterator[pa.RecordBatch]:
         """Yield noncurrent versions and delete markers; it costs as much as a listing."""
+        ...
+
+    def unfinished(self) -> Iterator[Upload]:
+        """Yield the unfinished uploads below the storage root, one by one, with their ids.
+
+        Raises:
+            NotReportedError: The store does not report uploads.
+            StorageUnreachableError: Any other error; the uploads yielded before are incomplete.
+
+        """
+        ...
+
+    def abort(self, upload: Upload) -> bool:
+        """Abort an upload; return whether it was still unfinished. It cannot be brought back.
+
+        Raises:
+            StorageUnreachableError: The store refused, or gave no answer: it may be aborted.
+
+        """
         ...

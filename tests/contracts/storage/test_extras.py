@@ -14,7 +14,7 @@ from orphangc.adapters.s3 import s3_unlisted as s3_extras
 from orphangc.adapters.s3.s3_unlisted import S3Extras
 from orphangc.core.model.locations import canonical
 from orphangc.errors import NotReportedError, StorageUnreachableError
-from orphangc.ports import HIDDEN_SCHEMA, HiddenKind
+from orphangc.ports import HIDDEN_SCHEMA, HiddenKind, Upload
 
 PART = 5 << 20
 """The least that S3 takes for a part that is not the last."""
@@ -259,3 +259,43 @@ def test_an_upload_that_is_gone_by_now_is_not_told(stub) -> None:
 def test_other_stores_have_nobody_to_ask(uri) -> None:
     """No S3, no uploads: the plan says nothing of them."""
     assert open_extras(uri) is None
+
+
+# --- abort
+
+
+def test_an_aborted_upload_is_gone_and_no_other(s3_place) -> None:
+    """Its id names it: another upload of the same key goes on, and can be completed."""
+    first, second = begin(s3_place, "j/chk-1/x", 100), begin(s3_place, "j/chk-1/x", 100)
+    extras = extras_of(s3_place)
+    found = {each.upload_id: each for each in extras.unfinished()}
+    assert {each.key for each in found.values()} == {"j/chk-1/x"}
+    assert extras.abort(found[first]) is True
+    assert [each.upload_id for each in extras.unfinished()] == [second]
+    parts = s3_place.client.list_parts(
+        Bucket=s3_place.bucket, Key=s3_place.prefix + "j/chk-1/x", UploadId=second
+    )["Parts"]
+    s3_place.client.complete_multipart_upload(
+        Bucket=s3_place.bucket,
+        Key=s3_place.prefix + "j/chk-1/x",
+        UploadId=second,
+        MultipartUpload={"Parts": [{"ETag": parts[0]["ETag"], "PartNumber": 1}]},
+    )
+    assert listed(s3_place.open()) == ["j/chk-1/x"]
+
+
+def test_an_upload_that_was_completed_or_aborted_before_is_none(s3_place) -> None:
+    """An abort never touches the object that the upload became."""
+    begin(s3_place, "x", 10)
+    extras = extras_of(s3_place)
+    (upload,) = extras.unfinished()
+    assert extras.abort(upload) is True
+    assert extras.abort(upload) is False
+
+
+def test_an_abort_that_the_store_refuses_is_an_error(stub) -> None:
+    """It is never taken for done."""
+    stub.answer = lambda _: error("AccessDenied", 403)
+    upload = Upload(key="x", upload_id="1", begun_at=None)
+    with pytest.raises(StorageUnreachableError):
+        S3Extras(canonical(f"s3://{BUCKET}/cp")).abort(upload)

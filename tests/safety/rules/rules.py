@@ -225,7 +225,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "R28": (
-        "unfinished uploads and old versions are reported only",
+        "unfinished uploads and old versions are reported; old versions are never touched",
         (
             "contracts/storage/test_extras.py::test_an_unfinished_upload_is_told_with_the_bytes_of_its_parts",
             "contracts/storage/test_extras.py::test_noncurrent_versions_and_delete_markers_are_told",
@@ -273,9 +273,10 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "R50": (
-        "unfinished uploads are reported, by the rules of their keys; none is aborted",
+        "unfinished uploads are aborted by the rules of their keys, if asked, after a quarantine",
         (
             "unit/collect/decide/test_judge_uploads.py::test_an_upload_of_a_running_job_is_dead_only_by_the_rule_of_its_key",
+            "unit/collect/sweep/test_upload_abortion.py::test_the_sweep_that_finds_an_upload_only_marks_it",
         ),
     ),
     "R51": (

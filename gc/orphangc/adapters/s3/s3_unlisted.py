@@ -1,4 +1,7 @@
-"""Lists what no listing of S3 shows: unfinished uploads, noncurrent versions, delete markers."""
+"""What no listing of S3 shows: unfinished uploads, noncurrent versions, delete markers.
+
+All of it is listed; unfinished uploads can be aborted too.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from orphangc.adapters.s3.requests.s3_client import (
 from orphangc.core.model.locations import Location
 from orphangc.core.times.instants import known
 from orphangc.errors import NotReportedError, StorageUnreachableError
-from orphangc.ports import HIDDEN_SCHEMA, HiddenKind
+from orphangc.ports import HIDDEN_SCHEMA, HiddenKind, Upload
 
 MAX_PARTS_REQUESTS = 1000
 """Maximum number of requests for parts of uploads: a leak of millions must not delay a plan."""
@@ -28,6 +31,7 @@ MAX_PARTS_REQUESTS = 1000
 _FORBIDDEN = {"403", "AccessDenied", "AllAccessDisabled", "Forbidden"}
 _NO_SUCH_REQUEST = {"405", "501", "MethodNotAllowed", "NotImplemented"}
 _GONE = {"404", "NoSuchUpload"}
+_UPLOAD_MARKERS = ("KeyMarker", "UploadIdMarker")
 
 _Row = dict[str, Any]
 
@@ -48,7 +52,7 @@ class S3Extras:
         """
         self._parts_requests = 0
         # without EncodingType: radosgw would encode keys without stating it
-        for page in self._pages("list_multipart_uploads", ("KeyMarker", "UploadIdMarker")):
+        for page in self._pages("list_multipart_uploads", _UPLOAD_MARKERS):
             found = page.get("Uploads", ())
             sizes = self._client.each(partial(self._size_of, page), found)
             rows = [
@@ -62,6 +66,27 @@ class S3Extras:
                 if not isinstance(size, _Gone)
             ]
             yield pa.RecordBatch.from_pylist(rows, schema=HIDDEN_SCHEMA)
+
+    def unfinished(self) -> Iterator[Upload]:
+        """Yield unfinished uploads with their ids; see ``Extras``."""
+        for page in self._pages("list_multipart_uploads", _UPLOAD_MARKERS):
+            for upload in page.get("Uploads", ()):
+                yield Upload(
+                    key=self._relative(upload["Key"], page),
+                    upload_id=upload["UploadId"],
+                    begun_at=known(upload.get("Initiated")),
+                )
+
+    def abort(self, upload: Upload) -> bool:
+        """Abort an upload; see ``Extras``."""
+        key = self._client.root + upload.key
+        try:
+            self._client.call("abort_multipart_upload", Key=key, UploadId=upload.upload_id)
+        except CALL_ERRORS as err:
+            if error_code(err) in _GONE:
+                return False
+            raise self._client.explained("abort an upload in", err) from err
+        return True
 
     def versions(self) -> Iterator[pa.RecordBatch]:
         """Yield noncurrent versions and all delete markers, a batch each page; see ``Extras``."""

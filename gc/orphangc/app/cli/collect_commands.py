@@ -61,6 +61,7 @@ def plan(  # noqa: PLR0913 - one parameter an option
     inventory: o.Inventory = None,
     inventory_max_age: o.InventoryMaxAge = o.default_of("inventory_max_age"),
     noncurrent_versions: o.NoncurrentVersions = False,
+    abort_uploads: o.AbortUploads = False,
     unsafe_acknowledge_root: o.AcknowledgeRoot = None,
 ) -> None:
     """List, mark and decide: one dry pass that deletes nothing and writes nothing under ROOT."""
@@ -138,6 +139,7 @@ def sweep(  # noqa: PLR0913 - one parameter an option
         "plan_id": made.plan_id,
         "root": made.root,
         "counts": result.counts(),
+        "uploads": result.upload_counts(),
         "refused": result.refused,
         "stopped": result.stopped,
         "exit_code": int(result.exit_code),

@@ -46,6 +46,7 @@ def policy(  # noqa: PLR0913 - one parameter an option
     owner: o.Owner = None,
     inventory: o.Inventory = None,
     noncurrent_versions: o.NoncurrentVersions = False,
+    abort_uploads: o.AbortUploads = False,
     partition: o.PartitionOption = o.Partition.AWS,
     output: o.OutputOption = None,
 ) -> None:

@@ -290,6 +290,15 @@ NoncurrentVersions = Annotated[
         rich_help_panel=_LISTING,
     ),
 ]
+AbortUploads = Annotated[
+    bool,
+    typer.Option(
+        "--abort-uploads",
+        help="A sweep with --delete also aborts unfinished uploads that nothing completes any"
+        " more; nothing brings them back.",
+        rich_help_panel=_LIMITS,
+    ),
+]
 EngineOption = Annotated[EngineName, typer.Option(help="Engine that lists and decides.")]
 SparkThreshold = Annotated[
     int,

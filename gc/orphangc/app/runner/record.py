@@ -150,6 +150,7 @@ class Draft:
             held_back_bytes=sum(job.held_back.bytes for job in jobs if job.held_back),
             refusals=self._refusals(),
             swept=() if swept is None else _swept(swept),
+            uploads={} if swept is None else swept.upload_counts(),
             stopped=None if swept is None or swept.stopped is None else redacted(swept.stopped),
             tombstones=self.tombstones,
             expiry=self.expiry,

@@ -228,6 +228,7 @@ def _outcome(plan: Plan, sweep: Sweep) -> dict[str, Any]:
         "plan_id": plan.plan_id,
         "root": plan.root,
         "counts": result.counts(),
+        "uploads": result.upload_counts(),
         "refused": result.refused,
         "stopped": result.stopped,
         "exit_code": int(result.exit_code),

@@ -149,6 +149,11 @@ class Metrics(Collector):
             "Bytes of the objects that runs acted upon.",
             labels=("root", "action", "outcome"),
         )
+        uploads = CounterMetricFamily(
+            "orphangc_aborted_uploads",
+            "Unfinished uploads that were due to be aborted, and what became of them.",
+            labels=("root", "outcome"),
+        )
         refusals = CounterMetricFamily(
             "orphangc_refusals",
             "Jobs that a guard refused, or an unmet condition kept from deletion, in each run.",
@@ -161,9 +166,10 @@ class Metrics(Collector):
             _fill(runs, root, product(Phase, RunResult), totals.runs)
             _fill(objects, root, product(_SWEPT, Outcome), totals.swept_objects)
             _fill(swept_bytes, root, product(_SWEPT, Outcome), totals.swept_bytes)
+            _fill(uploads, root, ((each,) for each in Outcome), totals.aborted_uploads)
             _fill(refusals, root, ((rule,) for rule in _RULES), totals.refusals)
             requests.add_metric((root,), totals.list_requests)
-        yield from (runs, objects, swept_bytes, refusals, requests)
+        yield from (runs, objects, swept_bytes, uploads, refusals, requests)
 
     def _durations(self) -> Metric:
         family = HistogramMetricFamily(

@@ -250,7 +250,7 @@ def opened(
             engine=chosen,
             wait=time.sleep,
             progress=progress,
-            extras=open_extras(root) if is_planning else None,
+            extras=open_extras(root) if is_planning or settings.abort_uploads else None,
             ha=ha_metadata(settings),
         )
         yield WiredRoot(settings, environment, pool)

@@ -13,6 +13,7 @@ from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.model.bounds import NEVER
 from orphangc.core.model.naming import place_of_folder, uuid_of
 from orphangc.core.model.owners import Owners
+from orphangc.core.model.types import AreaName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +24,14 @@ class UploadRule:
         owners: Owner of each job directory.
         jobs: Each collected job, by key.
         live: UUIDs in use: what a checkpoint names, no upload of the same name is dead.
+        areas: Areas that are to be collected.
 
     """
 
     owners: Owners
     jobs: Mapping[str, DecidedJob]
     live: LiveSet
+    areas: frozenset[AreaName] = frozenset(AreaName)
 
     def is_dead(self, key: str, begun_at: datetime | None) -> bool:
         """Return whether nothing completes an upload.
@@ -43,7 +46,7 @@ class UploadRule:
         area, owner = area_of_upload(place, name), self.owners.job_key(place)
         job = None if owner is None else self.jobs.get(owner)
         uuid = uuid_of(name)
-        if area is None or job is None or job.facts is None or begun_at is None:
+        if area not in self.areas or job is None or job.facts is None or begun_at is None:
             return False
         if (uuid is not None and uuid in self.live) or not job.judges(area):
             return False

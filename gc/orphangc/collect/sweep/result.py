@@ -21,6 +21,7 @@ class SweepResult:
         run_id: Identifier of the run.
         objects: Number of objects, by action and outcome.
         bytes: Their bytes, by action and outcome.
+        uploads: Number of unfinished uploads that were due to be aborted, by outcome (R50).
         stopped_by: Error or signal that ended it early, ``None`` if none did.
         refused: Jobs that a guard or an unmet condition kept from deletion, with the reason.
         unmet: Guards or conditions of the same jobs by name, with their messages.
@@ -31,6 +32,7 @@ class SweepResult:
     run_id: str = ""
     objects: Counter[tuple[str, str]] = field(default_factory=Counter)
     bytes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    uploads: Counter[Outcome] = field(default_factory=Counter)
     stopped_by: BaseException | None = None
     refused: dict[str, str] = field(default_factory=dict)
     unmet: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
@@ -55,6 +57,10 @@ class SweepResult:
             f"{name[0]}/{name[1]}": {"objects": self.objects[name], "bytes": self.bytes[name]}
             for name in sorted(self.objects)
         }
+
+    def upload_counts(self) -> dict[str, int]:
+        """Return the number of uploads that were due to be aborted, by outcome."""
+        return {str(outcome): number for outcome, number in sorted((+self.uploads).items())}
 
     def refuse(self, key: str, view: JobView) -> None:
         """Note why nothing of a job may be deleted, if nothing may."""
@@ -83,13 +89,15 @@ def exit_code_of(cycle: Cycle, result: SweepResult, *, is_deleting: bool) -> Exi
     """Return what a sweep amounts to: a refusal is never a success."""
     deletions = {o: result.objects[Action.DELETE, o] for o in Outcome}
     is_refusal = isinstance(result.stopped_by, RefusedError)
-    if deletions[Outcome.FAILED] and not is_refusal:
+    has_failed = deletions[Outcome.FAILED] or result.uploads[Outcome.FAILED]
+    if has_failed and not is_refusal:
         return ExitCode.SOME_DELETES_FAILED
+    is_anything_done = deletions[Outcome.DONE] or result.uploads[Outcome.DONE]
     if isinstance(result.stopped_by, OrphanGcError):
-        is_part_done = is_refusal and deletions[Outcome.DONE]
+        is_part_done = is_refusal and is_anything_done
         return ExitCode.FAILED if is_part_done else result.stopped_by.exit_code
-    if cycle.plan.are_all_refused and not deletions[Outcome.DONE]:
+    if cycle.plan.are_all_refused and not is_anything_done:
         return ExitCode.REFUSED
     held_back = deletions[Outcome.PLANNED] + result.objects[Action.TOMBSTONE, Outcome.PLANNED]
-    is_idle = not deletions[Outcome.DONE] and held_back
+    is_idle = not is_anything_done and held_back
     return ExitCode.REFUSED if is_deleting and is_idle and result.refused else ExitCode.DONE

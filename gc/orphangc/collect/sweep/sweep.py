@@ -15,6 +15,8 @@ import pyarrow as pa
 import structlog
 
 from orphangc.collect.cycle import Cycle, run_cycle
+from orphangc.collect.decide.judge_uploads import UploadRule
+from orphangc.collect.decide.verdicts import decided_job
 from orphangc.collect.delete.deletion import Deletion, RecordOutcomes
 from orphangc.collect.delete.distributed import (
     DistributedDeletion,
@@ -45,6 +47,7 @@ from orphangc.collect.sweep.plan_intersection import (
 from orphangc.collect.sweep.result import SweepResult, code_of, exit_code_of
 from orphangc.collect.sweep.shards import Shards
 from orphangc.collect.sweep.tombstoning import GoneTombstones, TombstoneUpdate
+from orphangc.collect.sweep.upload_abortion import MOST_IN_A_BATCH, UploadAbortion
 from orphangc.collect.world.recalling import Recalled, not_kept, recalled
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
@@ -54,7 +57,9 @@ from orphangc.core.model.codes import WORLD_CONDITIONS
 from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Action
+from orphangc.core.times.instants import shifted
 from orphangc.core.world.known_states import known_state
+from orphangc.errors import OrphanGcError
 from orphangc.ports import OUTCOME_SCHEMA, OutcomeSink, Progress, TemporaryRows, TemporarySpace
 
 log = structlog.get_logger()
@@ -199,6 +204,8 @@ class Sweep:
         deletion = self._deletion(cycle)
         self.result.stopped_by = deletion.delete(due.verdicts(), record, total=due.total)
         self._forget_deleted(gone)
+        if self.settings.abort_uploads and self.result.stopped_by is None:
+            self.result.stopped_by = self._abort_uploads(plan, cycle)
 
     def _agreed(self, plan: Plan, planned: Shards, cycle: Cycle, fresh: Fresh) -> AgreedPlan:
         """Return what the saved plan and the fresh cycle agree on, shard by shard."""
@@ -240,17 +247,57 @@ class Sweep:
 
     def _due(self, deletions: TemporaryRows, cycle: Cycle, record: RecordOutcomes) -> DueDeletions:
         """Return the deletions that are due, of the jobs that nothing stops; record the others."""
-        is_halted = self.state.halted() is not None
-        free = frozenset(
-            key
-            for key, view in cycle.views.items()
-            if not is_halted and not view.judgement.blocked and not view.judgement.is_wholly_refused
-        )
+        free = self._free(cycle)
         rows = self.scratch.rows(OUTCOME_SCHEMA)
         take = rows.append if self.is_deleting else record
         owners = cycle.mark.owners
         total = sort_due_deletions(deletions, free, owners, take=take, record=record)
         return DueDeletions(rows=rows, total=total if self.is_deleting else 0)
+
+    def _free(self, cycle: Cycle) -> frozenset[str]:
+        """Return the keys of the jobs that nothing stops, at least in some areas."""
+        is_halted = self.state.halted() is not None
+        return frozenset(
+            key
+            for key, view in cycle.views.items()
+            if not is_halted and not view.judgement.blocked and not view.judgement.is_wholly_refused
+        )
+
+    def _abort_uploads(self, plan: Plan, cycle: Cycle) -> OrphanGcError | None:
+        """Abort unfinished uploads of the jobs that nothing stops; return what ended it early."""
+        extras, free = self.environment.extras, self._free(cycle)
+        if extras is None:
+            return None
+        rule = UploadRule(
+            owners=cycle.mark.owners,
+            jobs={key: decided_job(view) for key, view in cycle.views.items() if key in free},
+            live=cycle.mark.live,
+            areas=frozenset(self.settings.scope),
+        )
+        work = UploadAbortion(
+            extras=extras,
+            state=self.state,
+            run_id=self.run_id,
+            plan_id=plan.plan_id,
+            now=cycle.evidence.now,
+            quarantine_start=shifted(cycle.evidence.now, -self.settings.quarantine_period),
+            is_dead=rule.is_dead,
+            revalidation=self._revalidation(cycle),
+            limiter=RateLimiter(DeletionRate.of(self.settings.delete_rate, MOST_IN_A_BATCH)),
+            outcomes=self.result.uploads,
+        )
+        return work.carry_out(is_deleting=self.is_deleting)
+
+    def _revalidation(self, cycle: Cycle) -> Revalidation:
+        """Return what checks the evidence of a cycle again."""
+        return Revalidation(
+            environment=self.environment,
+            settings=self.settings,
+            reader=self.reader,
+            jobs=preconditions_of(_relied_on(cycle), _refused_in_part(cycle)),
+            state=self.state,
+            lock=self.lock,
+        )
 
     def _deletion(self, cycle: Cycle) -> Deletion | DistributedDeletion:
         """Return what deletes: this process, or several that keep to one rate together."""
@@ -259,14 +306,7 @@ class Sweep:
         storage = self.environment.storage
         return Deletion(
             storage=storage,
-            revalidation=Revalidation(
-                environment=self.environment,
-                settings=self.settings,
-                reader=self.reader,
-                jobs=preconditions_of(_relied_on(cycle), _refused_in_part(cycle)),
-                state=self.state,
-                lock=self.lock,
-            ),
+            revalidation=self._revalidation(cycle),
             journal=Journal(self.state, self.run_id),
             limiter=RateLimiter(DeletionRate.of(self.settings.delete_rate, storage.batch_size)),
             at=cycle.evidence.now,
@@ -318,6 +358,7 @@ class Sweep:
             "started_at": cycle.evidence.now.isoformat(),
             "deleting": self.is_deleting,
             "counts": result.counts(),
+            "uploads": result.upload_counts(),
             "refused": result.refused,
             "stopped": result.stopped,
             "interrupted_runs": list(interrupted),

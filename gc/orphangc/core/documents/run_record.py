@@ -173,6 +173,7 @@ class Totals(_RecordPart):
         runs: Number of runs, by ``phase/result``.
         swept_objects: Number of objects, by ``action/outcome``.
         swept_bytes: Their bytes, by ``action/outcome``.
+        aborted_uploads: Number of unfinished uploads that were due to be aborted, by outcome.
         refusals: Jobs by guard or condition.
         list_requests: Number of list requests of all plans.
         durations: Phases by ``phase/edge``, the bucket that they fell in; ``inf`` is the last.
@@ -184,6 +185,7 @@ class Totals(_RecordPart):
     runs: Mapping[str, int] = Field(default_factory=dict)
     swept_objects: Mapping[str, int] = Field(default_factory=dict)
     swept_bytes: Mapping[str, int] = Field(default_factory=dict)
+    aborted_uploads: Mapping[str, int] = Field(default_factory=dict)
     refusals: Mapping[str, int] = Field(default_factory=dict)
     list_requests: int = 0
     durations: Mapping[str, int] = Field(default_factory=dict)
@@ -223,6 +225,7 @@ class RunRecord(_RecordPart):
         held_back_bytes: Sum of their sizes.
         refusals: Jobs by guard that refused, or condition that blocked.
         swept: Outcomes of the verdicts.
+        uploads: Number of unfinished uploads that were due to be aborted, by outcome.
         stopped: Reason why the sweep ended early.
         tombstones: ``None`` where the state could not be read.
         expiry: What it did by the retention policy; ``None`` without one.
@@ -261,6 +264,7 @@ class RunRecord(_RecordPart):
     held_back_bytes: int = 0
     refusals: Mapping[str, int] = Field(default_factory=dict)
     swept: tuple[SweptPart, ...] = ()
+    uploads: Mapping[str, int] = Field(default_factory=dict)
     stopped: str | None = None
     tombstones: TombstonesPart | None = None
     expiry: ExpiryRecord | None = None
@@ -291,6 +295,7 @@ def totals_after(before: Totals, record: RunRecord) -> Totals:
         runs=_sum(before.runs, [(f"{each.phase}/{each.result}", 1) for each in record.phases]),
         swept_objects=_sum(before.swept_objects, [(k, s.objects) for k, s in swept.items()]),
         swept_bytes=_sum(before.swept_bytes, [(k, s.bytes) for k, s in swept.items()]),
+        aborted_uploads=_sum(before.aborted_uploads, record.uploads.items()),
         refusals=_sum(before.refusals, record.refusals.items()),
         list_requests=before.list_requests + record.list_requests,
         durations=_sum(before.durations, [(_bucket(each), 1) for each in ended]),
@@ -310,6 +315,7 @@ def totals_merged(one: Totals, other: Totals) -> Totals:
         runs=_larger(one.runs, other.runs),
         swept_objects=_larger(one.swept_objects, other.swept_objects),
         swept_bytes=_larger(one.swept_bytes, other.swept_bytes),
+        aborted_uploads=_larger(one.aborted_uploads, other.aborted_uploads),
         refusals=_larger(one.refusals, other.refusals),
         list_requests=max(one.list_requests, other.list_requests),
         durations=_larger(one.durations, other.durations),

@@ -27,8 +27,8 @@ MOST_CHARACTERS = 6144
 """Of a managed policy, white space not counted."""
 
 _UPLOADS = (
-    "unfinished uploads are not counted: s3:ListBucketMultipartUploads knows no prefix, so it would"
-    " show those of the whole bucket"
+    "unfinished uploads are not counted, unless --abort-uploads asks for them:"
+    " s3:ListBucketMultipartUploads knows no prefix, so it shows those of the whole bucket"
 )
 AWS_LIMITS = (
     _UPLOADS,
@@ -63,6 +63,7 @@ _OBJECT_ACTIONS: Mapping[Right, str] = {
     Right.WRITE: "s3:PutObject",
     Right.DELETE: "s3:DeleteObject",
     Right.DELETE_VERSIONS: "s3:DeleteObjectVersion",
+    Right.ABORT_UPLOADS: "s3:AbortMultipartUpload",
 }
 _LISTINGS: Mapping[Right, tuple[str, str]] = {
     Right.LIST: ("List", "s3:ListBucket"),
@@ -76,6 +77,7 @@ _SIDS: Mapping[Purpose, str] = {
     Purpose.EXPORTERS: "AskExporters",
     Purpose.INVENTORY: "ReadInventory",
     Purpose.ORPHANS: "DeleteOrphans",
+    Purpose.UPLOADS: "AbortUploads",
     Purpose.EXPIRY: "ExpireCheckpoints",
     Purpose.UNDELETE: "BringBack",
 }
@@ -109,7 +111,8 @@ def aws_policy(
         "Version": "2012-10-17",
         "Statement": [
             *_numbered(each for bucket in buckets for each in _listings(found, bucket, arn)),
-            *_versioning(found, arn),
+            *_of_buckets(found, Right.TELL_VERSIONING, arn),
+            *_of_buckets(found, Right.LIST_UPLOADS, arn),
             *_numbered(_objects(found, arn, is_ceph=is_ceph)),
             *(_bulk_deletions(found, arn) if is_ceph else ()),
             *_denials(found, arn),
@@ -165,11 +168,18 @@ def _listed(need: StorageNeed) -> str:
     return f"{_prefix(need.place)}*"
 
 
-def _versioning(needs: Iterable[StorageNeed], arn: str) -> Iterable[Statement]:
-    asked = sorted({n.place.authority for n in needs if n.right is Right.TELL_VERSIONING})
+_BUCKET_ACTIONS: Mapping[Right, tuple[str, str]] = {
+    Right.TELL_VERSIONING: ("TellVersioning", "s3:GetBucketVersioning"),
+    Right.LIST_UPLOADS: ("ListUploads", "s3:ListBucketMultipartUploads"),
+}
+
+
+def _of_buckets(needs: Iterable[StorageNeed], right: Right, arn: str) -> Iterable[Statement]:
+    """Yield what a right that knows no prefix allows."""
+    asked = sorted({need.place.authority for need in needs if need.right is right})
     if asked:
-        buckets = [arn + bucket for bucket in asked]
-        yield _allow("TellVersioning", ["s3:GetBucketVersioning"], buckets)
+        sid, action = _BUCKET_ACTIONS[right]
+        yield _allow(sid, [action], [arn + bucket for bucket in asked])
 
 
 # --- objects

@@ -32,6 +32,8 @@ class Right(StrEnum):
     TELL_VERSIONING = "tell versioning"
     LIST_VERSIONS = "list versions"
     DELETE_VERSIONS = "delete versions"
+    LIST_UPLOADS = "list uploads"
+    ABORT_UPLOADS = "abort uploads"
 
 
 class StorageArea(StrEnum):
@@ -57,6 +59,7 @@ class Purpose(StrEnum):
     LOOK = "look"
     STATE = "state"
     ORPHANS = "orphans"
+    UPLOADS = "uploads"
     EXPIRY = "expiry"
     UNDELETE = "undelete"
     REGISTRY = "registry"
@@ -192,6 +195,12 @@ def _orphans(
         area = StorageArea.SHARED if is_flat else StorageArea.FILES
     if mode is RunMode.DELETE:
         yield StorageNeed(right=Right.DELETE, area=area, place=root, purpose=Purpose.ORPHANS)
+    if mode is RunMode.DELETE and settings.abort_uploads:
+        for right, where in (
+            (Right.LIST_UPLOADS, StorageArea.BELOW),
+            (Right.ABORT_UPLOADS, area),
+        ):
+            yield StorageNeed(right=right, area=where, place=root, purpose=Purpose.UPLOADS)
     if may_undelete:
         right = Right.DELETE_VERSIONS
         yield StorageNeed(right=right, area=area, place=root, purpose=Purpose.UNDELETE)

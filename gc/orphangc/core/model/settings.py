@@ -364,6 +364,9 @@ class StorageRootSettings(BaseModel):
     """How old an inventory may be: a daily one is delivered up to two days after it was begun."""
     noncurrent_versions: bool = False
     """Count noncurrent versions and delete markers too, which takes a second listing."""
+    abort_uploads: bool = False
+    """Abort unfinished multipart uploads that nothing completes any more; nothing brings them
+    back."""
     unsafe_acknowledge_root: tuple[Annotated[str, AfterValidator(_acknowledged)], ...] = ()
     """``URI=SHA256`` of a ``_metadata`` known to be broken: it protects what its bytes name."""
 

@@ -44,6 +44,7 @@ CONTRACT = {
     "orphangc_quarantined_checkpoints": {"root"},
     "orphangc_quarantined_checkpoints_in_use": {"root"},
     "orphangc_registry_age_seconds": {"root"},
+    "orphangc_aborted_uploads": {"root", "outcome"},
     "orphangc_list_requests": {"root"},
     "orphangc_oldest_tombstone_timestamp_seconds": {"root"},
     "orphangc_grace_period_seconds": {"root"},
@@ -71,6 +72,9 @@ def value(of: Metrics, name: str, **labels: str) -> float | None:
     return of.registry.get_sample_value(name, build | labels)
 
 
+GUARDS_OF_RECORD = ("unreadable_root", "closed_world")
+
+
 def full_record() -> RunRecord:
     """Return a record that says something of everything."""
     return a_record(
@@ -86,6 +90,7 @@ def full_record() -> RunRecord:
             SweptPart(action=Action.DELETE, outcome=Outcome.DONE, objects=3, bytes=30),
             SweptPart(action=Action.DELETE, outcome=Outcome.FAILED, objects=1, bytes=10),
         ),
+        uploads={"done": 6, "failed": 2},
         refusals={"unreadable_root": 2, "closed_world": 1},
         missing_objects=4,
         held_back_objects=5,
@@ -147,12 +152,11 @@ def test_a_record_is_reported_whole() -> None:
     assert value(of, "orphangc_stored_objects", scope="shared", reason="orphan") == 3
     assert value(of, "orphangc_stored_bytes", scope="shared", reason="orphan") == 11
     assert value(of, "orphangc_swept_bytes_total", action="delete", outcome="done") == 30
-    assert value(of, "orphangc_refusals_total", guard="unreadable_root") == 2
-    assert value(of, "orphangc_refusals_total", guard="closed_world") == 1
+    assert [value(of, "orphangc_refusals_total", guard=e) for e in GUARDS_OF_RECORD] == [2, 1]
+    assert value(of, "orphangc_aborted_uploads_total", outcome="done") == 6
     assert value(of, "orphangc_refused_jobs", guard="unreadable_root") == 2
     assert value(of, "orphangc_missing_objects") == 4
-    assert value(of, "orphangc_held_back_objects") == 5
-    assert value(of, "orphangc_held_back_bytes") == 50
+    assert [value(of, f"orphangc_held_back_{e}") for e in ("objects", "bytes")] == [5, 50]
     assert value(of, "orphangc_unneeded_bytes") == 60
     assert value(of, "orphangc_quarantined_checkpoints") == 2
     assert value(of, "orphangc_quarantined_checkpoints_in_use") == 1

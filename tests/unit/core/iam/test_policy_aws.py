@@ -132,6 +132,21 @@ def test_versions_may_be_touched_only_to_undelete() -> None:
     assert not may_list(undoing, "", "ListBucketVersions")
 
 
+def test_uploads_may_be_aborted_only_where_it_is_asked_for() -> None:
+    """And then those of files, and of a checkpoint's ``_metadata``, which stays undeletable."""
+    scope = tuple(AreaName)
+    asking = policy(abort_uploads=True, scope=scope)
+    reporting = policy(abort_uploads=True, scope=scope, mode="report")
+    for key in (f"{BELOW}{JOB}/shared/{UUID}", f"{BELOW}{JOB}/chk-7/_metadata"):
+        assert may(asking, "AbortMultipartUpload", key)
+        assert not may(DELETE, "AbortMultipartUpload", key)
+        assert not may(reporting, "AbortMultipartUpload", key)
+    assert not may(asking, "AbortMultipartUpload", f"{BELOW}elsewhere/{UUID}")
+    assert not may(asking, "DeleteObject", f"{BELOW}{JOB}/chk-7/_metadata")
+    assert may_list(asking, None, "ListBucketMultipartUploads")
+    assert not may_list(DELETE, None, "ListBucketMultipartUploads")
+
+
 def test_evidence_may_be_read_where_the_settings_name_it() -> None:
     """Extra roots: their metadata. A registry: its snapshots, and its nonces written."""
     document = policy(

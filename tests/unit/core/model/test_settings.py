@@ -75,6 +75,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         "inventory": None,
         "inventory_max_age": timedelta(hours=72),
         "noncurrent_versions": False,
+        "abort_uploads": False,
         "unsafe_acknowledge_root": (),
     }
     assert said().margins == SafetyMargins()
