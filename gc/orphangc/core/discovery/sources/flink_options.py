@@ -86,9 +86,32 @@ _READ = frozenset(
     }
 )
 """Options whose value must be one text, number or truth value."""
-_KNOWN = frozenset({*_PLACES, *HA_TYPE_OPTIONS, *CLUSTER_ID_OPTIONS, *ZOOKEEPER_ROOT_OPTIONS})
-_STATE_PREFIXES = ("state.", "execution.", "savepoints.", "high-availability", "recovery.", "dstl.")
-_SHORTCUTS = frozenset({"checkpoint-dir", "local"})
+_STATE_PREFIXES = (
+    *("state.", "execution.", "savepoints.", "high-availability", "recovery.", "dstl."),
+    "job-result-store.",
+)
+_NO_PLACES = re.compile(
+    r"state\.backend\.rocksdb\.(?:localdir|checkpointdir|log\.dir)"
+    r"|state\.backend\.forst\.(?:local-dir|cache\.dir|log\.dir)"
+    r"|execution\.checkpointing\.local-backup\.dirs"
+    r"|(?:high-availability|recovery)\.zookeeper\.path\..+"
+)
+"""Options that name local folders of one TaskManager, and nodes of ZooKeeper.
+
+Source: Flink 1.14-2.3, ``RocksDBOptions``, ``ForStOptions``, ``RocksDBConfigurableOptions``,
+``StateRecoveryOptions``, ``CheckpointingOptions``, ``HighAvailabilityOptions``.
+"""
+BACKEND_OPTIONS = ("state.backend.type", "state.backend")
+_BACKENDS = re.compile(
+    r"hashmap|rocksdb|forst|filesystem|jobmanager"
+    r"|org\.apache\.flink\.[a-z.]+\.(?:HashMap|EmbeddedRocksDB|RocksDB|ForSt|Memory|Fs)StateBackendFactory",
+    re.IGNORECASE,
+)
+"""Flink's own state backends, which keep checkpoints in the directories that options name.
+
+Source: Flink 1.14-2.3, ``StateBackendLoader``.
+"""
+_SHORTCUTS = frozenset({"checkpoint-dir", "local", "local-dir"})
 """Values of ForSt's directory that name no place.
 
 Source: Flink 2.0-2.3, ``ForStOptions``, ``ForStStateBackend``.
@@ -418,12 +441,14 @@ def _unclear(problem: str, value: str, where: Origin, reading: Reading) -> Uncle
 
 def _misspelled(name: str, value: Any) -> str | None:
     """Return why an unknown option may name a place of state."""
-    if name in _KNOWN:
+    if name in _READ:
         return None
     if _folded(name) in {_folded(each) for each in _PLACES}:
         return "stands under an option that Flink does not know: it is spelled otherwise"
-    if name.startswith(_STATE_PREFIXES) and isinstance(value, str) and "://" in value:
-        return "stands under an option that is not known to name a place"
+    if not name.startswith(_STATE_PREFIXES) or _NO_PLACES.fullmatch(name):
+        return None
+    if isinstance(value, str) and value and ("/" in value or _LIKE_A_PLACE.fullmatch(name)):
+        return "stands under an option that Flink is not known to have, and may be a place"
     return None
 
 
@@ -438,6 +463,8 @@ def _unread(name: str, value: Any) -> str | None:
         return "brings a configuration that is not read: set its options themselves"
     if _JAVA_OPTIONS.fullmatch(name) and _SETS_FLINK.search(text):
         return "sets options of Flink where they are not read: set them themselves"
+    if name in BACKEND_OPTIONS and not _BACKENDS.fullmatch(text):
+        return "names a state backend that is not known: where it keeps its files is unknown"
     if name in STORAGE_OPTIONS and text.lower() not in _STORAGES:
         return "names a storage of checkpoints that is not known: where it keeps them is unknown"
     return None

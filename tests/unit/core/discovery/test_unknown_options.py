@@ -1,0 +1,71 @@
+"""Options that Flink is not known to have: each may be the misspelt name of a place."""
+
+import pytest
+
+from orphangc.core.discovery.discovered_world import world_of_discovery
+from support.discovered import ALL, ROOT, blocks_of, found
+from support.flink_resources import a_deployment, configuration
+
+
+def world(config):
+    return world_of_discovery(found([a_deployment(config={**configuration(), **config})]))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "blocks"),
+    [
+        ("state.checkpoint.dir", "/flink/checkpoints", (ALL,)),
+        ("state.checkpoint.dir", "checkpoints", (ALL,)),
+        ("state.checkpoint.dir", "s3://kept/x", (("s3://kept/x", ROOT),)),
+        ("execution.checkpointing.directory", "/x", (ALL,)),
+        ("execution.checkpointing.target", "bucket/x", (ALL,)),
+        ("execution.savepoint-dir", "/x", (ALL,)),
+        ("job-result-store.path", "/x", (ALL,)),
+        ("high-availability.storage", "/x", (ALL,)),
+        ("dstl.dfs.path", "/x", (ALL,)),
+    ],
+)
+def test_an_unknown_option_that_may_name_a_place_blocks_what_it_names(
+    option, value, blocks
+) -> None:
+    """A path without a scheme may be in any file system."""
+    found_world = world({option: value})
+    assert blocks_of(found_world) == blocks
+    assert option.rpartition(".")[2] in found_world.unclear[0].why
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("state.backend.rocksdb.localdir", "/data/rocksdb"),
+        ("state.backend.rocksdb.log.dir", "/data/log"),
+        ("state.backend.forst.cache.dir", "file:///data/cache"),
+        ("state.backend.forst.primary-dir", "local-dir"),
+        ("execution.checkpointing.local-backup.dirs", "/data/local"),
+        ("high-availability.zookeeper.path.jobgraphs", "/jobgraphs"),
+        ("high-availability.cluster-id", "/orders"),
+        ("state.backend.rocksdb.writebuffer.size", "64 mb"),
+        ("execution.checkpointing.interval", "10 min"),
+        ("state.checkpoints.num-retaned", "3"),
+        ("taskmanager.state.local.root-dirs", "/data"),
+        ("io.tmp.dirs", "/tmp"),
+    ],
+)
+def test_an_option_that_names_no_place_of_checkpoints_blocks_nothing(option, value) -> None:
+    """Local folders, ZooKeeper's nodes, sizes."""
+    assert blocks_of(world({option: value})) == ()
+
+
+@pytest.mark.parametrize("option", ["state.backend", "state.backend.type"])
+def test_a_state_backend_of_another_maker_blocks_everything(option) -> None:
+    """Where it keeps its files only its code knows."""
+    assert blocks_of(world({option: "com.acme.BackendFactory"})) == (ALL,)
+    for known in (
+        "rocksdb",
+        "HASHMAP",
+        "forst",
+        "filesystem",
+        "org.apache.flink.contrib.streaming.state.EmbeddedRocksDBStateBackendFactory",
+        "org.apache.flink.state.rocksdb.EmbeddedRocksDBStateBackendFactory",
+    ):
+        assert blocks_of(world({option: known})) == ()
