@@ -375,6 +375,11 @@ def _operators_defaults(patch: _Patch) -> None:
     patch.setattr(operator_resources, "_unseen_parts", lambda *_: iter(()))
 
 
+def _places_in_arguments(patch: _Patch) -> None:
+    """Read no place in a job's arguments (R3a)."""
+    patch.setattr(operator_resources, "argument_facts", lambda *_: iter(()))
+
+
 def _roots_of_the_state(patch: _Patch) -> None:
     """Search no other storage root that the same state location serves (R4)."""
     patch.setattr(compose, "bound_roots", lambda _: ())
@@ -502,6 +507,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _every_memory_of_discovery,
         _lasting_blocks,
         _operators_defaults,
+        _places_in_arguments,
         _roots_of_the_state,
         _rule_of_chk_n,
         _largest_chk_n_is_the_newest,

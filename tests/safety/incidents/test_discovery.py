@@ -47,7 +47,7 @@ def kubernetes(tmp_path, monkeypatch):
         yield server
 
 
-def suspended(story: Story, **spec: Any) -> dict[str, Any]:
+def finished(story: Story, **spec: Any) -> dict[str, Any]:
     """Return the resource of a job that runs no more; its checkpoints are in the storage root."""
     options = {"state.checkpoints.dir": f"file://{story.bed.root}"}
     status = a_status(story.job.id, "FINISHED", jobManagerDeploymentStatus="MISSING")
@@ -55,12 +55,12 @@ def suspended(story: Story, **spec: Any) -> dict[str, Any]:
 
 
 @pytest.mark.answered_by("operators_defaults")
-def test_a_suspended_deployment_may_keep_savepoints_where_the_operators_defaults_say(
+def test_a_finished_deployment_may_keep_savepoints_where_the_operators_defaults_say(
     story, kubernetes
 ) -> None:
     """No ConfigMap shows them any more; what was restored from such a one refers to files here."""
     other = claimer(story, story.bed.folder / "red" / "checkpoints")
-    kubernetes.operate(suspended(story))
+    kubernetes.operate(finished(story))
     run_three_times(with_discovery(story, namespaces=("flink",), **ended(story.job, other)))
     must_be_there(story.orphans[0])
 
@@ -128,3 +128,17 @@ def test_storage_roots_in_another_order_forget_nothing(story) -> None:
     Configured.of(story, two, one, discovery={"files": [file, gone]}).run()
     run_three_times(Configured.of(story, one, two, discovery={"files": [file]}))
     must_be_there(story.orphans[0])
+
+
+@pytest.mark.answered_by("places_in_arguments")
+def test_a_checkpoint_directory_in_a_jobs_arguments_is_searched(story, kubernetes) -> None:
+    """Only its code reads it; the job that wrote there refers to files here."""
+    elsewhere = story.bed.folder / "red" / "checkpoints"
+    other = claimer(story, elsewhere)
+    arguments = ["--checkpoint-dir", f"file://{elsewhere}"]
+    job = {"state": "running", "args": arguments}
+    kubernetes.operate(a_deployment())  # the operator makes its configuration
+    kubernetes.operate(finished(story, job=job))
+    run_three_times(with_discovery(story, namespaces=("flink",), **ended(story.job, other)))
+    must_be_there(story.orphans[0])
+    assert not story.orphans[1].exists()

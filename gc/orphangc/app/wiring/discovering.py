@@ -180,6 +180,7 @@ def _world(
         without_state=settings.without_state,
         explained=settings.explained,
         namespaces=[each.namespace for each in documents],
+        by_hand=[uri for each in configuration.storage_roots for uri in each.extra_roots],
     )
     clusters = _with_credentials(world.clusters, settings)
     return world.model_copy(update={"clusters": clusters})

@@ -18,10 +18,16 @@ class DirectoryUse(StrEnum):
     HA = "ha"
     CHANGELOG = "changelog"
     FORST = "forst"
+    ARGUMENTS = "arguments"
+    """Whatever the job's code keeps there: its name speaks of state."""
+    MENTIONED = "mentioned"
+    """Whatever the job's code keeps there: nothing says what."""
 
 
-SEARCHED_USES = frozenset({DirectoryUse.CHECKPOINTS, DirectoryUse.SAVEPOINTS})
-"""Uses of a directory that holds ``_metadata`` of checkpoints."""
+SEARCHED_USES = frozenset(
+    {DirectoryUse.CHECKPOINTS, DirectoryUse.SAVEPOINTS, DirectoryUse.ARGUMENTS}
+)
+"""Uses of a directory that may hold ``_metadata`` of checkpoints."""
 
 
 class Origin(FrozenPart):

@@ -16,6 +16,10 @@ from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.owners import job_directory_of
 from orphangc.core.model.settings import UnclearPart
 
+_MENTIONED = (
+    "names {}, in the bucket of a searched place: its code may keep checkpoints there; configure it"
+    " as extra_roots of a storage root, or explain it"
+)
 _STATELESS_USES = frozenset({DirectoryUse.CHANGELOG, DirectoryUse.FORST})
 
 
@@ -53,6 +57,7 @@ def world_of_discovery(
     without_state: Collection[str] = (),
     explained: Collection[str] = (),
     namespaces: Iterable[str] = (),
+    by_hand: Collection[str] = (),
 ) -> DiscoveredWorld:
     """Return the world of a discovery.
 
@@ -65,16 +70,12 @@ def world_of_discovery(
         without_state: Resources and namespaces that name no place and are stated to keep no state.
         explained: Statements that all that one part could touch is searched.
         namespaces: Namespaces that were asked.
+        by_hand: Further places that are configured to be searched.
 
     """
     roots = _storage_roots(discovery)
     chosen, nested = _outermost(roots, configured)
-    extra = _unique(
-        each.uri
-        for resource in discovery.resources
-        for each in resource.directories
-        if each.use in SEARCHED_USES | _STATELESS_USES
-    )
+    extra = _searched_places(discovery, configured)
     return DiscoveredWorld(
         storage_roots=tuple(chosen),
         known_roots=roots,
@@ -86,7 +87,27 @@ def world_of_discovery(
         kubernetes_ha=_unique((*namespaces, *_where(discovery, "kubernetes"))),
         zookeeper_ha=_unique(_where(discovery, "zookeeper")),
         pins=_unique(each.uri for one in discovery.resources for each in one.pins),
-        unclear=(*_unclear_parts(discovery, {*without_state, *explained} - {""}), *nested),
+        unclear=(
+            *_unclear_parts(discovery, {*without_state, *explained} - {""}),
+            *_mentioned_parts(discovery, {*extra, *configured, *by_hand}, explained),
+            *nested,
+        ),
+    )
+
+
+def _searched_places(discovery: Discovery, configured: Sequence[str]) -> tuple[str, ...]:
+    """Return every place to search; one in arguments only where no other place contains it."""
+    found = [each for one in discovery.resources for each in one.directories]
+    stated = [e.uri for e in found if e.use in SEARCHED_USES - {DirectoryUse.ARGUMENTS}]
+    around = [canonical(uri) for uri in (*configured, *stated)]
+    return _unique(
+        each.uri
+        for each in found
+        if each.use in SEARCHED_USES | _STATELESS_USES
+        and not (
+            each.use is DirectoryUse.ARGUMENTS
+            and any(place.contains(canonical(each.uri)) for place in around)
+        )
     )
 
 
@@ -140,6 +161,27 @@ def _unclear_parts(discovery: Discovery, stated: Collection[str]) -> Iterator[Un
     for unclear, resource in (*sources, *parts):
         if not _is_explained(unclear, stated):
             yield _part(unclear, resource)
+
+
+def _mentioned_parts(
+    discovery: Discovery, searched: Collection[str], explained: Collection[str]
+) -> Iterator[UnclearPart]:
+    """Yield the places in the bucket of a searched one that arguments name, and nothing searches.
+
+    Each may be a storage root. In another bucket it is taken for the job's own data.
+    """
+    places = [canonical(each) for each in searched]
+    buckets = {(each.scheme, each.authority) for each in places}
+    for resource in discovery.resources:
+        for each in resource.uses(DirectoryUse.MENTIONED):
+            place = canonical(each.uri)
+            is_searched = any(known.contains(place) for known in places)
+            if (place.scheme, place.authority) in buckets and not is_searched:
+                unclear = UnclearFact(
+                    why=_MENTIONED.format(each.uri), reach=(each.uri,), origin=each.origin
+                )
+                if unclear.statement not in explained:
+                    yield _part(unclear, resource)
 
 
 def _is_explained(unclear: UnclearFact, stated: Collection[str]) -> bool:

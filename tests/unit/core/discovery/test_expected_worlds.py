@@ -38,6 +38,7 @@ from support.flink_resources import (
     a_blue_green,
     a_deployment,
     a_plain_deployment,
+    a_resource,
     a_session_job,
     a_snapshot_resource,
     a_status,
@@ -293,6 +294,46 @@ CASES: dict[str, Case] = {
     "another store of the same name": Case(
         documents=(a_deployment(config=configuration(**{"s3.endpoint": "http://minio:9000"})),),
         roots=(),
+        blocks=(ALL,),
+    ),
+    "a checkpoint directory in the arguments": Case(
+        documents=(
+            a_deployment(job={"state": "running", "args": ["--checkpoint-dir", "s3://kept/x"]}),
+        ),
+        extra=("s3://kept/x",),
+    ),
+    "another place in the arguments": Case(
+        documents=(a_deployment(job={"state": "running", "args": ["--out", "s3://prod/out"]}),),
+        blocks=(("s3://prod/out", ROOT),),
+    ),
+    "a pair and the operator's defaults": Case(
+        documents=(a_blue_green(),),
+        maps={"flink-config-pair-green": {"flink-conf.yaml": CONF}},
+        extra=(SAVEPOINTS,),
+        clusters=(),
+    ),
+    "a snapshot to take, and one that exists": Case(
+        documents=(
+            a_resource(
+                "FlinkStateSnapshot",
+                "one",
+                {"savepoint": {"path": SAVEPOINTS}},
+                {"state": "FAILED"},
+            ),
+            a_resource(
+                "FlinkStateSnapshot",
+                "two",
+                {"savepoint": {"path": "s3://kept/savepoint-1", "alreadyExists": True}},
+            ),
+        ),
+        roots=(),
+        extra=(SAVEPOINTS,),
+        clusters=(),
+        pins=("s3://kept/savepoint-1",),
+        jobs=(),
+    ),
+    "an option that Flink is not known to have": Case(
+        documents=(a_deployment(config=configuration(**{"state.checkpoint.dir": "/x"})),),
         blocks=(ALL,),
     ),
     "no job directories": Case(

@@ -47,6 +47,7 @@ class CommandLine:
         settings: Options behind ``-D``.
         restored: Checkpoints and savepoints to start from.
         folders: Folders of the configuration.
+        arguments: Words that may be arguments of the job.
 
     """
 
@@ -54,6 +55,7 @@ class CommandLine:
     settings: Mapping[str, str]
     restored: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
 
 
 def command_line(
@@ -143,7 +145,15 @@ def _with_options(words: Sequence[str]) -> CommandLine:
         settings=settings,
         restored=tuple(value for name in _SAVEPOINTS for value in _values(words, name)),
         folders=tuple(value for name in _FOLDERS for value in _values(words, name)),
+        arguments=tuple(_arguments(words)),
     )
+
+
+def _arguments(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words that set no option of Flink's, and are no value of such a one."""
+    for before, word in zip(("", *words), words, strict=False):
+        if not word.startswith("-D") and before not in {"-D", *_SAVEPOINTS, *_FOLDERS}:
+            yield word
 
 
 def _values(words: Sequence[str], name: str) -> Iterator[str]:

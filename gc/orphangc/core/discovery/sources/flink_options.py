@@ -138,6 +138,8 @@ _JAVA_OPTIONS = re.compile(r"env\.java\.opts(?:\.all|\.jobmanager)?")
 _SETS_FLINK = re.compile(
     r"FLINK_CONF_DIR|-D\s*[\"']?(?:state|execution|savepoints|high-availability|recovery|dstl)\."
 )
+_OF_CHECKPOINTS = frozenset({DirectoryUse.CHECKPOINTS, DirectoryUse.ARGUMENTS})
+"""Uses of a directory whose checkpoints may refer to files of any storage root."""
 _STORAGES = frozenset({"jobmanager", "filesystem"})
 _ENTROPY = "_entropy_"
 _TEMPLATE = re.compile(rf"[${{}}<>*%]|{_ENTROPY}")
@@ -241,6 +243,11 @@ def scheme_of_rest(options: Options) -> str:
     return "https" if first_of(options, *TLS_OPTIONS).lower() == "true" else "http"
 
 
+def is_read_as_state(name: str) -> bool:
+    """Return whether an option is one of state, which is read or not understood as such."""
+    return name in _READ or name.startswith(_STATE_PREFIXES)
+
+
 def keeps_no_files(options: Options) -> bool:
     """Return whether every source that names a storage of checkpoints names the memory."""
     return {each.lower() for each in all_of(options, *STORAGE_OPTIONS)} == {"jobmanager"}
@@ -299,8 +306,17 @@ def _place(name: str, value: Any, where: Origin, reading: Reading) -> Fact | Non
         return None
     if use is not None:
         return directory_fact(value.strip(), use, where, reading)
-    found = understood(value.strip(), where, reading)
-    return found if isinstance(found, UnclearFact) else PinFact(uri=str(found), origin=where)
+    return next(pinned(value.strip(), where, reading))
+
+
+def pinned(value: str, where: Origin, reading: Reading) -> Iterator[PinFact | UnclearFact]:
+    """Yield the checkpoint or savepoint that a path names, or why it names none that is known."""
+    found = understood(value, where, reading)
+    if isinstance(found, UnclearFact):
+        yield found
+    else:
+        place = found.parent if found.name == "_metadata" else found
+        yield PinFact(uri=str(place), origin=where)
 
 
 def directory_fact(
@@ -314,7 +330,7 @@ def directory_fact(
     found = understood(value, where, reading)
     if not isinstance(found, UnclearFact):
         return DirectoryFact(uri=str(found), use=use, origin=where)
-    wide = {"reach": (), "is_everywhere": True} if use is DirectoryUse.CHECKPOINTS else {}
+    wide = {"reach": (), "is_everywhere": True} if use in _OF_CHECKPOINTS else {}
     return found.model_copy(update={"use": use, **wide})
 
 

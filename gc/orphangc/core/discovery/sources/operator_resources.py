@@ -17,7 +17,6 @@ from orphangc.core.discovery.discovered_facts import (
     Fact,
     JobFact,
     Origin,
-    PinFact,
     ResourceFacts,
     UnclearFact,
     digest_of,
@@ -32,9 +31,13 @@ from orphangc.core.discovery.sources.flink_options import (
     directory_fact,
     joined,
     keeps_no_files,
-    option_facts,
+    pinned,
     text_options,
-    understood,
+)
+from orphangc.core.discovery.sources.job_arguments import (
+    FoundArguments,
+    argument_facts,
+    configuration_facts,
 )
 from orphangc.core.discovery.sources.operator_specs import (
     BLUE_GREEN,
@@ -105,7 +108,9 @@ def source_facts(sources: Iterable[Found], origin: Origin, reading: Reading) -> 
     """Yield the facts of everything that was found in one resource."""
     for each in sources:
         if isinstance(each, FoundOptions):
-            yield from option_facts(each, reading)
+            yield from configuration_facts(each, reading)
+        elif isinstance(each, FoundArguments):
+            yield from argument_facts(each, reading)
         elif isinstance(each, DocumentField):
             yield from guarded(origin, pin_facts(each, origin, reading))
         else:
@@ -119,12 +124,7 @@ def pin_facts(field: DocumentField, origin: Origin, reading: Reading) -> Iterato
     """Yield the checkpoint or savepoint that a field names, if it names one."""
     if field.text() in {"", _IN_MEMORY}:
         return
-    found = understood(field.text(), origin.of(field.path), reading)
-    if isinstance(found, UnclearFact):
-        yield found
-    else:
-        place = found.parent if found.name == "_metadata" else found
-        yield PinFact(uri=str(place), origin=origin.of(field.path))
+    yield from pinned(field.text(), origin.of(field.path), reading)
 
 
 def _job_status(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:

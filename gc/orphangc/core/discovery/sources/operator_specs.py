@@ -14,6 +14,7 @@ from typing import Any
 from orphangc.core.discovery.discovered_facts import Origin, UnclearFact
 from orphangc.core.discovery.sources.configuration_texts import CONFIGURATION_FILES
 from orphangc.core.discovery.sources.flink_options import FoundOptions, Options, text_options
+from orphangc.core.discovery.sources.job_arguments import FoundArguments
 from orphangc.core.discovery.sources.pod_templates import (
     ConfigMaps,
     Found,
@@ -118,7 +119,7 @@ def _spec(document: DocumentField, resource: Resource) -> Iterator[Found]:
 
 def _of_spec(spec: DocumentField, resource: Resource) -> Iterator[Found]:
     """Yield what each part of a spec names; one that is not understood hides no other."""
-    for part in (_configuration, _initial_savepoint, _pod_templates, _wanted_state):
+    for part in (_configuration, _initial_savepoint, _arguments, _pod_templates, _wanted_state):
         yield from guarded(resource.origin, part(spec, resource))
 
 
@@ -129,6 +130,12 @@ def _configuration(spec: DocumentField, resource: Resource) -> Iterator[Found]:
 
 def _initial_savepoint(spec: DocumentField, _: Resource) -> Iterator[Found]:
     yield spec.child("job", "initialSavepointPath")
+
+
+def _arguments(spec: DocumentField, resource: Resource) -> Iterator[Found]:
+    words = spec.child("job", "args")
+    found = [each.text() for each in words.items()]
+    yield FoundArguments(found, resource.origin.of(words.path))
 
 
 def _wanted_state(spec: DocumentField, _: Resource) -> Iterator[Found]:

@@ -22,6 +22,7 @@ from orphangc.core.discovery.sources.configuration_texts import (
     options_of_lines,
 )
 from orphangc.core.discovery.sources.flink_options import FoundOptions
+from orphangc.core.discovery.sources.job_arguments import FoundArguments
 from orphangc.core.discovery.sources.strict_fields import (
     DocumentField,
     UnclearFieldError,
@@ -117,8 +118,9 @@ def _may_be_hidden(name: str, prefixes: Iterable[str]) -> bool:
     return any(name.startswith(each) for each in prefixes)
 
 
-Found = FoundOptions | DocumentField | UnclearFact
-"""A configuration, a checkpoint or savepoint to start from, or what is not understood."""
+Found = FoundOptions | FoundArguments | DocumentField | UnclearFact
+"""A configuration, words that a job reads, a checkpoint or savepoint to start from, or what is not
+understood."""
 
 
 def pod_sources(place: PodPlace) -> Iterator[Found]:
@@ -170,9 +172,13 @@ def _of_container(
         yield from guarded(origin, part(variables))
     yield from guarded(origin, _properties(variables, place))
     yield from guarded(origin, _endpoints_of(variables, place))
+    for name, value in variables.known.items():
+        where = origin.of(f"{container.path}.env.{name}")
+        yield FoundArguments([f"{name}={value}"] if name != PROPERTIES else [], where)
     if line is not None:
         yield FoundOptions(line.settings, place.origin.of(f"{container.path}.args"))
         yield from (DocumentField(each, f"{container.path}.args") for each in line.restored)
+        yield FoundArguments(line.arguments, place.origin.of(f"{container.path}.args"))
     folders = {_USUAL_FOLDER, variables.value(_FOLDER), *(line.folders if line else ())}
     if home := variables.known.get(_HOME):
         folders.add(f"{home}/conf")

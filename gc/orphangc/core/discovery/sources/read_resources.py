@@ -22,10 +22,10 @@ from orphangc.core.discovery.sources.flink_options import (
     Options,
     Reading,
     first_of,
-    option_facts,
     scheme_of_rest,
     text_options,
 )
+from orphangc.core.discovery.sources.job_arguments import configuration_facts
 from orphangc.core.discovery.sources.operator_resources import (
     missing_directory,
     resource_facts,
@@ -203,7 +203,8 @@ def _file_facts(file: FileText, origin: Origin, reading: Reading) -> Iterator[Fa
         return
     content = options_of_file(file.path.rpartition("/")[2], file.text)
     options = text_options(content)
-    yield from option_facts(FoundOptions(content, origin), replace(reading, options=options))
+    found = FoundOptions(content, origin)
+    yield from configuration_facts(found, replace(reading, options=options))
     yield from ha_facts(options, origin, "default")
     if address := first_of(options, "rest.address", "jobmanager.rpc.address"):
         uri = f"{scheme_of_rest(options)}://{address}:{first_of(options, 'rest.port') or '8081'}"
